@@ -539,6 +539,7 @@ typedef struct ind__split_plan {
 /* Tiles in shared memory: MATMUL_*; TRANSPOSE uses only m and n. */
 typedef struct ind__tile_plan {
     int m, n, k;          /* elements */
+    int products;         /* MATMUL_*: 2 if half of the n columns are of each of two products with the same a */
     int warps_m, warps_n; /* mma.sync and wgmma: warps along m and n */
     int stages;           /* of the pipeline along k */
     double cost_ns;       /* of the configuration at the hinted sizes, as estimated when it was chosen; TRANSPOSE: 0 */
@@ -10217,7 +10218,11 @@ static ind_status cg__emit_sort(ind__writer *w) {
    An operand may be computed: a prologue. FMA keeps what it is computed from in registers while the step before is
    multiplied. For tensor cores that is copied to shared memory, stages ahead like an operand, each thread what it will
    need itself; when its step comes, the thread computes from it 8 neighbours at a time for the one tile that is then
-   multiplied. What does not lie in rows of 16 bytes (a scale per row) is read when it is needed. */
+   multiplied. What does not lie in rows of 16 bytes (a scale per row) is read when it is needed.
+
+   Two products with the same a, out[..] = epilogue(a * b, a * b2), are computed like one of a wider b: half of the
+   columns of each tile are of b, the others of b2. So the tile of a is brought in once. In device code the operand b2
+   is named c, and its sums are dot2. */
 
 /* How an operand's elements are found. x is its other dimension: m for a, n for b. */
 typedef struct cg__mm_operand {
@@ -10245,16 +10250,17 @@ typedef struct cg__mm_packed {
 } cg__mm_packed;
 
 typedef struct cg__mm_problem {
-    cg__mm_operand a, b;
-    int m, n, k; /* domain variables, -1: none */
-    uint32_t dot;
+    cg__mm_operand a, b, b2; /* b2: of the second product */
+    int m, n, k;             /* domain variables, -1: none */
+    uint32_t dot, dot2;      /* dot2 0: there is one product */
     ind_expr size_m, size_n, size_k, batch;
     ind_dtype sum;           /* type of the result of DOT */
     int tensor_bytes;        /* of an element that tensor cores multiply: 2 or 1; 0: they do not take the operands */
     bool converts;           /* mma.sync of the target converts 8-bit floats to f16, which takes registers */
     bool promotes;           /* the sums of 128 products are added in f32, outside the tensor cores */
-    ind__tensor_map *map[2]; /* of a and b; not set if there is a reason: */
+    ind__tensor_map *map[3]; /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
+    bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) */
     const cg__mm_packed *packed; /* of b; NULL if there is a reason: */
     const char *no_packed;
     bool unsplit;    /* blocks cannot share a tile */
@@ -10262,6 +10268,15 @@ typedef struct cg__mm_problem {
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
     bool involved;   /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
+
+static int cg__mm_products(const cg__mm_problem *p) {
+    return p->dot2 ? 2 : 1;
+}
+
+/* The right operand of a product. */
+static const cg__mm_operand *cg__mm_right(const cg__mm_problem *p, int product) {
+    return product ? &p->b2 : &p->b;
+}
 
 /* ---- the problem ---- */
 
@@ -10285,9 +10300,8 @@ static void cg__mm_merge_depth(cg__decider *d) {
 static void cg__mm_merge_rows(cg__decider *d, cg__mm_problem *p) {
     while (p->m > 0 && p->m - 1 != p->n) {
         ind_expr outer = d->plan->domain.var[p->m - 1];
-        uint32_t b = p->b.value;
-        if (!ind__ok(outer) || d->plan->varies[b] >> (p->m - 1) & 1 || !ind__loops_merge(&d->plan->domain, p->m - 1))
-            return;
+        const uint32_t varies = d->plan->varies[p->b.value] | (p->dot2 ? d->plan->varies[p->b2.value] : 0);
+        if (!ind__ok(outer) || varies >> (p->m - 1) & 1 || !ind__loops_merge(&d->plan->domain, p->m - 1)) return;
         if (p->n > p->m) p->n--;
         if (p->k > p->m) p->k--;
         p->m--;
@@ -10382,6 +10396,17 @@ static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_
     o->k_major = cg__mm_contiguous(w, i, p->k) || !cg__mm_contiguous(w, i, x);
 }
 
+/* The tiles of two right operands have one layout, and both are copied or both computed. */
+static void cg__mm_find_second(ind__writer *w, cg__mm_problem *p) {
+    if (!p->dot2) return;
+    cg__mm_find_operand(w, p, &p->b2, p->n);
+    p->b2.k_major = p->b.k_major;
+    if (p->b.computed == p->b2.computed) return;
+    cg__mm_operand *loaded = p->b.computed ? &p->b2 : &p->b;
+    loaded->computed = true;
+    loaded->load = 0;
+}
+
 /* Is the operand found by conditions or divisions? */
 static bool cg__mm_is_involved(const ind__writer *w, const cg__mm_operand *o) {
     if (!o->load || cg__inst(w, o->load)->arg[0]) return true;
@@ -10400,6 +10425,7 @@ static bool cg__mm_is_f8(const cg__mm_operand *o) {
    is 0 or the value in memory. */
 static int cg__mm_tensor_bytes(const ind__writer *w, const cg__mm_problem *p) {
     const cg__mm_operand *a = &p->a, *b = &p->b;
+    if (p->dot2 && p->b2.memory != b->memory) return 0;
     if (cg__mm_is_half(a)) return p->sum == IND_F32 && a->memory == b->memory ? 2 : 0;
     if (a->load && b->load && a->memory == IND_I8 && b->memory == IND_I8)
         return (p->sum == IND_I32 || p->sum == IND_I8) && w->target->sm >= 80;
@@ -10426,11 +10452,21 @@ static bool cg__mm_is_batch(const cg__mm_problem *p, int v) {
     return v != p->m && v != p->n;
 }
 
+static void cg__mm_find_sizes(const cg__decider *d, cg__mm_problem *p) {
+    p->size_m = cg__mm_extent(&d->w, p->m);
+    p->size_n = cg__mm_extent(&d->w, p->n);
+    p->size_k = cg__mm_extent(&d->w, p->k);
+    p->batch = ind_int(d->w.context, 1);
+    for (int v = 0; v < d->plan->domain.rank; v++)
+        if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, d->plan->domain.extent[v]);
+}
+
 /* Reads the problem off the kernel. If only m is contiguous in the results, the transposed product is computed, so
-   that neighbouring columns of a tile are always contiguous in memory. */
+   that neighbouring columns of a tile are always contiguous in memory. Two products share the left operand, and are
+   not transposed. */
 static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     const ind_kernel *k = d->w.kernel;
-    const ind__inst *dot = cg__inst(&d->w, k->matmul.dot);
+    const ind__inst *dot = cg__inst(&d->w, k->matmul.dot), *dot2 = cg__inst(&d->w, k->matmul.dot2);
     cg__mm_merge_depth(d);
     if (d->w.failed) return;
     cg__analyse(d);
@@ -10440,19 +10476,17 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
                           .n = k->matmul.n,
                           .k = d->plan->domain.rrank ? d->plan->domain.rank : -1,
                           .dot = k->matmul.dot,
+                          .dot2 = k->matmul.dot2,
                           .sum = (ind_dtype)dot->dtype};
+    p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
-    if (!cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
+    if (!p->dot2 && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
     cg__mm_find_operand(&d->w, p, &p->a, p->m);
     cg__mm_find_operand(&d->w, p, &p->b, p->n);
+    cg__mm_find_second(&d->w, p);
     cg__mm_set_tensor(&d->w, p);
     p->involved = cg__mm_is_involved(&d->w, &p->a) || cg__mm_is_involved(&d->w, &p->b);
-    p->size_m = cg__mm_extent(&d->w, p->m);
-    p->size_n = cg__mm_extent(&d->w, p->n);
-    p->size_k = cg__mm_extent(&d->w, p->k);
-    p->batch = ind_int(d->w.context, 1);
-    for (int v = 0; v < d->plan->domain.rank; v++)
-        if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, d->plan->domain.extent[v]);
+    cg__mm_find_sizes(d, p);
 }
 
 /* Elements of 16 bytes of an operand in memory. */
@@ -10479,13 +10513,17 @@ static bool cg__mm_can_copy(cg__decider *d, const cg__mm_problem *p, const cg__m
 }
 
 /* Bits of ind__writer.resident: a LOAD of operand a is copied in the background; it is read as a vector when it is
-   needed. Those of b are the next two. */
+   needed. Those of b are the next two, then those of b2. */
 #define MM_STAGED 1
 #define MM_VECTOR 2
 
+static int cg__mm_resident_shift(const cg__mm_problem *p, const cg__mm_operand *o) {
+    return o == &p->a ? 0 : o == &p->b ? 2 : 4;
+}
+
 static bool cg__mm_is_resident(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i,
                                int bit) {
-    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->resident[i] & bit << (o == &p->a ? 0 : 2);
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->resident[i] & bit << cg__mm_resident_shift(p, o);
 }
 
 /* The size of what neighbours lie along. */
@@ -10494,10 +10532,10 @@ static ind_expr cg__mm_along_size(const cg__mm_problem *p, const cg__mm_operand 
 }
 
 /* Chooses the LOADs of a prologue that move 8 neighbours at a time: in the background, unless all rows of the tile have
-   the same ones, which the nearest cache holds. The rounding is then that to the tile. */
+   the same ones, which the nearest cache holds. A rounding at the end is then that to the tile. */
 static void cg__mm_choose_staged(cg__decider *d, const cg__mm_problem *p, cg__mm_operand *o) {
     int along = o->k_major ? p->k : o->x;
-    o->value = cg__inst(&d->w, o->value)->arg[0];
+    if (cg__inst(&d->w, o->value)->op != IND_LOOP_LOAD) o->value = cg__inst(&d->w, o->value)->arg[0];
     cg__mm_need_operand(&d->w, o);
     for (uint32_t i = 1; i <= o->value; i++) {
         ind_expr guard = {0};
@@ -10508,7 +10546,7 @@ static void cg__mm_choose_staged(cg__decider *d, const cg__mm_problem *p, cg__mm
         if (!cg__vector_access(d, i, along, 8, &guard, &aligned)) continue;
         if (ind__ok(guard)) cg__guard(d->variant, guard);
         d->variant->guard_aligned |= aligned;
-        d->plan->resident[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << (o == &p->a ? 0 : 2));
+        d->plan->resident[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << cg__mm_resident_shift(p, o));
         o->staged_bytes += tile ? bytes : 0;
     }
 }
@@ -10518,9 +10556,9 @@ static void cg__mm_choose_staged(cg__decider *d, const cg__mm_problem *p, cg__mm
    with its row, and the row's place in cg__mm_templates. The epilogue and the way that a block finds its tile are
    common: epilogue.c, load.c. */
 
-/* A configuration: tile, warps along m and n (FMA: the side of a thread's tile in warps_m), stages of the pipeline, and
-   registers per thread that suffice without spilling (NVRTC 13.0, sm_80, sm_90a, sm_100; 32-bit indices, an epilogue of
-   three ops). */
+/* A configuration: tile of the sums of all products, warps along m and n (FMA: the side of a thread's tile in warps_m),
+   stages of the pipeline, and registers per thread that suffice without spilling (NVRTC 13.0, sm_80, sm_90a, sm_100;
+   32-bit indices, an epilogue of three ops). */
 typedef struct cg__mm_config {
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
     int splits;  /* blocks that share a tile at the hinted sizes; 1: none do */
@@ -10570,6 +10608,8 @@ typedef struct cg__mm_area {
     int rows, cols, threads;
     const char *thread;
     const char *first_row, *end_row; /* those that the block has of the sums; NULL: all */
+    int pitch;                       /* columns of a row in shared memory */
+    const char *second;              /* where ind_sum_read finds those of a second product */
 } cg__mm_area;
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
@@ -10587,6 +10627,21 @@ static const char *cg__mm_no_tensor(const cg__mm_problem *p, const ind_target *t
     if (cg__mm_is_f8(&p->a) && cg__mm_is_f8(&p->b) && t->sm < 89)
         return "tensor cores multiply 8-bit floats from sm_89 on";
     return "tensor cores would round the operands";
+}
+
+/* Columns of each product in a tile. */
+static int cg__mm_columns(const ind__variant *v) {
+    return v->of.tile.n / v->of.tile.products;
+}
+
+/* Rows or columns of the tile that an operand has. */
+static int cg__mm_edge(const ind__variant *v, char name) {
+    return name == 'a' ? v->of.tile.m : cg__mm_columns(v);
+}
+
+/* Elements from a stage of an operand's tile to the next one: the tiles of b and b2 are adjacent. */
+static int cg__mm_stage_elements(const ind__variant *v, char name) {
+    return (name == 'a' ? v->of.tile.m : v->of.tile.n) * v->of.tile.k;
 }
 
 /* Returns the type of sums and of FMA tiles: unsigned for integers, which wrap around. */
@@ -10648,7 +10703,8 @@ static double cg__mm_hinted_rows(const cg__mm_problem *p) {
 /* Tiles at the hinted sizes. */
 static int64_t cg__mm_hinted_tiles(const cg__mm_problem *p, const cg__mm_config *c) {
     const int64_t m = (int64_t)ceil(cg__mm_hinted_rows(p) / c->tile_m), n = ind_hint(p->size_n);
-    return ind_hint(p->batch) * m * ((n + c->tile_n - 1) / c->tile_n);
+    const int64_t columns = c->tile_n / cg__mm_products(p);
+    return ind_hint(p->batch) * m * ((n + columns - 1) / columns);
 }
 
 /* Blocks of the busiest SM. */
@@ -10690,7 +10746,8 @@ static double cg__mm_memory_rate(const ind_target *t) {
 static double cg__mm_read_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                                const ind_target *target) {
     const ind_thresholds *t = &target->thresholds;
-    const double m = cg__mm_hinted_rows(p), n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
+    const double m = cg__mm_hinted_rows(p), k = (double)ind_hint(p->size_k);
+    const double n = (double)ind_hint(p->size_n) * cg__mm_products(p);
     const double bytes = (m * ind_dtype_bytes(p->a.memory) + n * ind_dtype_bytes(p->b.memory)) * k;
     const double read = bytes * (double)ind_hint(p->batch) / cg__mm_memory_rate(target) / target->num_sms;
     const double per_sm = cg__mm_blocks_per_sm(p, c, target), fit = cg__mm_occupancy(x, p, c, target);
@@ -10731,14 +10788,14 @@ static ind_expr cg__mm_groups(const ind__tile_plan *tile) {
 }
 
 static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v) {
-    const ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
+    const ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
     return ind_expr_mul(ind_expr_mul(rows, columns), p->batch);
 }
 
 /* Tiles along n, then along m, then the batch. With many columns of tiles the order is in stripes of up to 8 rows,
    column by column: resident blocks then read the fewest different rows and columns. */
 static void cg__mm_tile_axes(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr tiles[3]) {
-    ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
+    ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
     const bool few = v->strategy == IND_STRATEGY_MATMUL_ROWS || v->strategy == IND_STRATEGY_MATMUL_PACKED;
     if (few && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
     *stripe = 1;
@@ -11087,11 +11144,11 @@ static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) 
     if (cg__mm_is_split(v)) cg__mm_write_split(w, p, at);
     if (stripe == 1) {
         ind__textf(&w->code, "const %s first_m = %s%s * %d, first_n = %s%s * %d;\n", type, wide, at[1], v->of.tile.m,
-                   wide, at[0], v->of.tile.n);
+                   wide, at[0], cg__mm_columns(v));
     } else {
         ind__textf(&w->code, "const %s first_m = (%s%s * %d + %s %% %d) * %d;\n", type, wide, at[1], stripe, at[0],
                    stripe, v->of.tile.m);
-        ind__textf(&w->code, "const %s first_n = %s%s / %d * %d;\n", type, wide, at[0], stripe, v->of.tile.n);
+        ind__textf(&w->code, "const %s first_n = %s%s / %d * %d;\n", type, wide, at[0], stripe, cg__mm_columns(v));
         ind__textf(&w->code, "if (first_m >= size_m) return;\n");
     }
     if (v->of.tile.cluster > 1) ind__textf(&w->code, "if (first_n >= size_n) return;\n");
@@ -11118,11 +11175,11 @@ static void cg__mm_end_lambda(ind__writer *w) {
 
 /* Rows, and elements in a row, of an operand's tile. */
 static int cg__mm_tile_rows(const ind__variant *v, const cg__mm_operand *o, char name) {
-    return !o->k_major ? v->of.tile.k : name == 'a' ? v->of.tile.m : v->of.tile.n;
+    return !o->k_major ? v->of.tile.k : cg__mm_edge(v, name);
 }
 
 static int cg__mm_tile_cols(const ind__variant *v, const cg__mm_operand *o, char name) {
-    return o->k_major ? v->of.tile.k : name == 'a' ? v->of.tile.m : v->of.tile.n;
+    return o->k_major ? v->of.tile.k : cg__mm_edge(v, name);
 }
 
 /* Is an operand with rows along m or n, `size` of them, made up of whole tiles? */
@@ -11175,6 +11232,7 @@ static void cg__mm_write_all_addresses(ind__writer *w, const cg__mm_problem *p) 
     ind_expr stride;
     if (p->a.copy && cg__mm_step_of(w, p, &p->a, &stride)) cg__mm_write_addresses(w, p, &p->a, 'a', "");
     if (p->b.copy && cg__mm_step_of(w, p, &p->b, &stride)) cg__mm_write_addresses(w, p, &p->b, 'b', "");
+    if (p->b2.copy && cg__mm_step_of(w, p, &p->b2, &stride)) cg__mm_write_addresses(w, p, &p->b2, 'c', "");
 }
 
 /* One asynchronous copy of an operand's tile. */
@@ -11192,7 +11250,7 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     const int size = cg__mm_chunk(p), units = cg__mm_units(p, cols);
     const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * %d", cols / size, size);
     ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(tile_%c + stage * %d,\n", rows, units, v->threads, name,
-               rows * units);
+               cg__mm_units(p, cg__mm_stage_elements(v, name)));
     if (o->k_major) {
         ind__textf(&w->code, "    %s + %s, at_%c, %d, ", from, chunk, name, rows);
         if (whole)
@@ -11229,7 +11287,7 @@ static void cg__mm_write_element(ind__writer *w, const cg__mm_problem *p, const 
 static void cg__mm_begin_elements(ind__writer *w, const cg__mm_operand *o, char name, bool unroll) {
     const ind__variant *v = w->variant;
     const bool rows = o->k_major && !o->across;
-    int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n, along = rows ? v->of.tile.k : tile_x;
+    int tile_x = cg__mm_edge(v, name), along = rows ? v->of.tile.k : tile_x;
     ind__textf(&w->code, unroll ? "#pragma unroll\n" : "#pragma unroll 4\n");
     cg__begin(w, "for (int i = 0; i < %d; i++)", tile_x * v->of.tile.k / v->threads);
     ind__textf(&w->code, "const int at = i * %d + (int)threadIdx.x, %c = at / %d, %c = at %% %d;\n", v->threads,
@@ -11254,7 +11312,6 @@ static void cg__mm_write_byte(ind__writer *w, const cg__mm_problem *p, const cg_
 /* An operand's tile brought in element by element. */
 static void cg__mm_write_units(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
-    int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n;
     cg__mm_set_plain_names(w);
     cg__mm_begin_elements(w, o, name, false);
     cg__mm_write_element(w, p, o, name);
@@ -11266,8 +11323,8 @@ static void cg__mm_write_units(ind__writer *w, const cg__mm_problem *p, const cg
     }
     char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
     ind__textf(&w->code, "tile_%c[stage * %d + ind_tile_at<%d, %d>(%c, %c >> 3) + (%c & 7)] = ind_f32_to_%s(value);\n",
-               name, tile_x * v->of.tile.k, cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row, col, col,
-               ind_dtype_name(o->memory));
+               name, cg__mm_stage_elements(v, name), cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row,
+               col, col, ind_dtype_name(o->memory));
     cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
     cg__end(w);
 }
@@ -11399,7 +11456,7 @@ static const char *cg__mm_left(const cg__mm_operand *o, char name) {
 static void cg__mm_write_raw_arrays(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
                                     int *offset) {
     const ind__variant *v = w->variant;
-    int elements = (name == 'a' ? v->of.tile.m : v->of.tile.n) * v->of.tile.k;
+    int elements = cg__mm_edge(v, name) * v->of.tile.k;
     for (uint32_t i = 1; o->computed && i <= o->value; i++) {
         if (!cg__mm_is_resident(w, p, o, i, MM_STAGED)) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
@@ -11413,7 +11470,7 @@ static void cg__mm_write_raw_arrays(ind__writer *w, const cg__mm_problem *p, con
 static void cg__mm_write_raw(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     char x = name == 'a' ? 'm' : 'n';
-    int elements = (name == 'a' ? v->of.tile.m : v->of.tile.n) * v->of.tile.k;
+    int elements = cg__mm_edge(v, name) * v->of.tile.k;
     if (!o->staged_bytes) return;
     cg__mm_begin_chunks(w, p, o, name);
     cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
@@ -11429,7 +11486,7 @@ static void cg__mm_write_raw(ind__writer *w, const cg__mm_problem *p, const cg__
 
 /* The values of one chunk, into `made`. */
 static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
-    int along = o->k_major ? p->k : o->x, elements = (name == 'a' ? w->variant->of.tile.m : w->variant->of.tile.n);
+    int along = o->k_major ? p->k : o->x, elements = cg__mm_edge(w->variant, name);
     const char *base = w->var[along], *to = ind_dtype_name(o->memory);
     elements *= w->variant->of.tile.k;
     cg__mm_need_operand(w, o);
@@ -11486,6 +11543,7 @@ static void cg__mm_write_make(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_first_k(w, "step");
     cg__mm_write_made(w, p, &p->a, 'a');
     cg__mm_write_made(w, p, &p->b, 'b');
+    cg__mm_write_made(w, p, &p->b2, 'c');
     cg__mm_end_lambda(w);
 }
 
@@ -11572,11 +11630,15 @@ static void cg__mm_begin_tensor_tiles(ind__writer *w, const cg__mm_problem *p, i
     int offset = 2 * (in_a + (p->b.computed ? 1 : v->of.tile.stages) * v->of.tile.n * k);
     ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", in_a);
     cg__mm_write_raw_arrays(w, p, &p->a, 'a', &offset);
+    if (p->dot2)
+        ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(v) * v->of.tile.k);
     cg__mm_write_raw_arrays(w, p, &p->b, 'b', &offset);
+    cg__mm_write_raw_arrays(w, p, &p->b2, 'c', &offset);
     cg__mm_write_all_addresses(w, p);
     cg__mm_begin_load(w, true);
     cg__mm_write_tile(w, p, &p->a, 'a');
     cg__mm_write_tile(w, p, &p->b, 'b');
+    if (p->dot2) cg__mm_write_tile(w, p, &p->b2, 'c');
     cg__mm_end_lambda(w);
     cg__mm_write_make(w, p);
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, warp_m = warp / %d * %d, warp_n = warp %% %d * %d;\n",
@@ -11633,9 +11695,15 @@ static void cg__mm_mma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
     if (p->promotes) c->registers += cg__mm_thread_sums(c);
 }
 
+/* True if the tiles of two right operands are one tile of twice the columns: they consist of whole panels of 64
+   columns, or of whole groups of rows. */
+static bool cg__mm_tiles_join(const cg__mm_config *c, const cg__mm_problem *p) {
+    return !p->dot2 || c->tile_n / 2 % (p->b.k_major ? 16 : 64) == 0;
+}
+
 /* A tile of b with rows along k is one narrow panel, or several of 64 columns: its width is a power of two. */
 static bool cg__mm_has_panels(const cg__mm_config *c, const cg__mm_problem *p) {
-    return p->b.k_major || !(c->tile_n & (c->tile_n - 1));
+    return cg__mm_tiles_join(c, p) && (p->b.k_major || !(c->tile_n & (c->tile_n - 1)));
 }
 
 /* 64-bit indices leave no registers for the largest tiles per thread, nor do two sets of sums. */
@@ -11655,7 +11723,8 @@ static int64_t cg__mm_operand_bytes(const cg__mm_problem *p, const cg__mm_operan
 
 static int64_t cg__mm_stage_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
     return cg__mm_operand_bytes(p, &p->a, c->tile_m * c->tile_k, c->stages) +
-           cg__mm_operand_bytes(p, &p->b, c->tile_n * c->tile_k, c->stages);
+           cg__mm_operand_bytes(p, &p->b, c->tile_n / cg__mm_products(p) * c->tile_k, c->stages) +
+           (p->dot2 ? cg__mm_operand_bytes(p, &p->b2, c->tile_n / 2 * c->tile_k, c->stages) : 0);
 }
 
 /* Each warp reads its rows of both tiles. */
@@ -11795,7 +11864,8 @@ static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target 
     if (!t->specific || t->sm != 90) return "wgmma exists on sm_90a only";
     if (!p->tensor_bytes) return cg__mm_no_tensor(p, t);
     if (p->a.across || p->b.across) return "wgmma takes 8-bit operands that are contiguous along k only";
-    return p->a.copy && p->b.copy ? NULL : "wgmma needs both operands copied in 16-byte vectors";
+    const bool copied = p->a.copy && p->b.copy && (!p->dot2 || p->b2.copy);
+    return copied ? NULL : "wgmma needs all operands copied in 16-byte vectors";
 }
 
 /* wgmma on tiles that the multiplying threads copy. */
@@ -11890,12 +11960,12 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
     return no;
 }
 
-/* Sets the maps of both operands, or the reason why there are none. */
+/* Sets the maps of the operands, or the reason why there are none. */
 static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
-    cg__mm_operand *o[2] = {&p->a, &p->b};
+    cg__mm_operand *const o[3] = {&p->a, &p->b, &p->b2};
     if (!(d->assume & IND__ASSUME_MAPS)) p->no_maps = "the variant assumes no tensor maps";
     if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
-    for (int i = 0; i < 2 && !p->no_maps; i++) {
+    for (int i = 0; i < 1 + cg__mm_products(p) && !p->no_maps; i++) {
         ind__tensor_map *map = (ind__tensor_map *)ind__arena_alloc(d->w.arena, sizeof *map);
         if (!map) {
             cg__fail(&d->w);
@@ -11904,6 +11974,7 @@ static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
         p->no_maps = cg__mm_find_map(&d->w, p, o[i], map);
         p->map[i] = map;
     }
+    p->rounded = !p->no_maps && cg__mm_rounded_store(&d->w, p);
 }
 
 /* The rows of a box of a: all rows of the tile, or so many that few rows at the hint fit in one box. Boxes of
@@ -11920,42 +11991,46 @@ static int cg__mm_box_rows(const cg__mm_problem *p, int tile_m) {
 static void cg__mm_set_boxes(cg__decider *d, cg__mm_problem *p) {
     d->used |= IND__ASSUME_MAPS;
     if (p->a.k_major) p->map[0]->box[1] = cg__mm_box_rows(p, d->variant->of.tile.m);
-    if (p->b.k_major) p->map[1]->box[1] = d->variant->of.tile.n;
+    for (int i = 0; p->b.k_major && i < cg__mm_products(p); i++) p->map[1 + i]->box[1] = cg__mm_columns(d->variant);
     d->variant->guard_aligned = true;
 }
 
 /* The argument of operand number i; its map is NULL if the kernel has none. */
 static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
     const cg__mm_problem *p = w->plan->matmul;
-    if (w->variant->strategy == IND_STRATEGY_MATMUL_PACKED && i)
+    if (w->variant->strategy == IND_STRATEGY_MATMUL_PACKED && i == 1)
         return (ind__kernel_arg){.kind = IND__ARG_TENSOR_MAP,
                                  .buffer = cg__inst(w, p->packed->load)->source,
                                  .map = &p->packed->map,
                                  .part = 1};
-    if (w->variant->strategy != IND_STRATEGY_MATMUL_TMA) return (ind__kernel_arg){0};
-    return (ind__kernel_arg){.kind = IND__ARG_TENSOR_MAP,
-                             .buffer = cg__inst(w, i ? p->b.load : p->a.load)->source,
-                             .map = p->map[i],
-                             .part = (uint32_t)i};
+    if (w->variant->strategy != IND_STRATEGY_MATMUL_TMA || i > cg__mm_products(p)) return (ind__kernel_arg){0};
+    const uint32_t load = i == 2 ? p->b2.load : i ? p->b.load : p->a.load;
+    return (ind__kernel_arg){
+        .kind = IND__ARG_TENSOR_MAP, .buffer = cg__inst(w, load)->source, .map = p->map[i], .part = (uint32_t)i};
 }
 
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
 
-/* Columns of a strip: with 64, a row of 16-bit results is a whole line of 128 bytes. The slice of a block in a cluster
-   consists of whole strips. */
-static int cg__mm_strip_cols(int tile_n, int warps, int cluster) {
-    const int slice = cluster > 1 ? tile_n / cluster : tile_n;
-    if (cluster > 1 && slice % 32) return slice % 16 ? 8 : 16;
-    return slice % 64 || warps > 8 ? 32 : 64;
+/* Strips that a warp has in shared memory: that of the results, or of the sums of each product. */
+static int cg__mm_num_strips(const cg__mm_problem *p) {
+    return p->dot2 && !p->rounded ? 2 : 1;
 }
 
-static int cg__mm_strip_bytes(int tile_n, int warps, int cluster) {
-    return 8 * (cg__mm_strip_cols(tile_n, warps, cluster) + 8) * 4;
+/* Columns of a strip: with 64, a row of 16-bit results is a whole line of 128 bytes. The slice of a block in a cluster
+   consists of whole strips. */
+static int cg__mm_strip_cols(const cg__mm_problem *p, int tile_n, int warps, int cluster) {
+    const int slice = tile_n / cg__mm_products(p) / (cluster > 1 ? cluster : 1);
+    if (cluster > 1 && slice % 32) return slice % 16 ? 8 : 16;
+    return slice % 64 || warps > 8 || cg__mm_num_strips(p) > 1 ? 32 : 64;
+}
+
+static int cg__mm_strip_bytes(const cg__mm_problem *p, int tile_n, int warps, int cluster) {
+    return cg__mm_num_strips(p) * 8 * (cg__mm_strip_cols(p, tile_n, warps, cluster) + 8) * 4;
 }
 
 static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
     return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * p->tensor_bytes + 16) +
-           c->warps_m * cg__mm_strip_bytes(c->tile_n, c->warps_m, c->cluster) + cg__mm_cluster_bytes(c, p);
+           c->warps_m * cg__mm_strip_bytes(p, c->tile_n, c->warps_m, c->cluster) + cg__mm_cluster_bytes(c, p);
 }
 
 /* ---- writing ---- */
@@ -11978,7 +12053,7 @@ static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p) {
                stripe, stripe, stripe, stripe);
     ind__textf(&w->code, "const %s tile_m = (%s)(group * %d + in_group - column * high) * %d;\n", type, type, stripe,
                v->of.tile.m);
-    ind__textf(&w->code, "const %s tile_n = (%s)column * %d;\n", type, type, v->of.tile.n);
+    ind__textf(&w->code, "const %s tile_n = (%s)column * %d;\n", type, type, cg__mm_columns(v));
     if (!single) cg__write_outer_vars(w, "batch", skip);
 }
 
@@ -12003,11 +12078,10 @@ static void cg__mm_write_next_stage(ind__writer *w) {
 /* One copy of a box of an operand: at element `offset` of the stage's tile, at coordinates first and second. */
 static void cg__mm_write_box(ind__writer *w, const cg__mm_problem *p, char name, const char *offset, const char *first,
                              const char *second) {
-    const cg__mm_operand *o = name == 'a' ? &p->a : &p->b;
-    const int x = name == 'a' ? w->variant->of.tile.m : w->variant->of.tile.n;
+    const cg__mm_operand *o = name == 'a' ? &p->a : name == 'b' ? &p->b : &p->b2;
     ind__textf(&w->code, "ind_bulk_copy<%d>(tile_%c + stage * %d%s, map_%c, full + stage, (int)%s, (int)%s",
-               p->map[name == 'b']->rank, name, cg__mm_units(p, x * w->variant->of.tile.k), offset, name, first,
-               second);
+               p->map[name - 'a']->rank, name, cg__mm_units(p, cg__mm_stage_elements(w->variant, name)), offset, name,
+               first, second);
     for (int u = w->plan->domain.rank - 1; u >= 0; u--) {
         ind_expr stride, rest;
         if (!cg__mm_is_batch(p, u) || !ind__affine(cg__index_of(w, o->load), w->plan->domain.var[u], &stride, &rest) ||
@@ -12026,7 +12100,7 @@ static int cg__mm_few_box_rows(const ind__writer *w, const cg__mm_problem *p) {
 /* The copies of one operand's tile: boxes of 128 bytes along the contiguous dimension. */
 static void cg__mm_write_boxes(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
-    const int x = name == 'a' ? v->of.tile.m : v->of.tile.n, cols = o->k_major ? v->of.tile.k : x;
+    const int x = cg__mm_edge(v, name), cols = o->k_major ? v->of.tile.k : x;
     const int rows = o->k_major ? x : v->of.tile.k, few = name == 'a' ? cg__mm_few_box_rows(w, p) : 0;
     const char *tile = name == 'a' ? "tile_m" : "tile_n";
     if (few) {
@@ -12084,6 +12158,7 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_expect(w, p);
     cg__mm_write_boxes(w, p, &p->a, 'a');
     cg__mm_write_boxes(w, p, &p->b, 'b');
+    if (p->dot2) cg__mm_write_boxes(w, p, &p->b2, 'c');
     cg__mm_write_next_stage(w);
     for (int i = 0; i < 3; i++) cg__end(w);
     cg__mm_wait_for_cluster(w);
@@ -12140,7 +12215,8 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
 /* A tile: the steps of k, then the epilogue, strip by strip. */
 static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    const int cols = cg__mm_strip_cols(tile->n, tile->warps_m, tile->cluster);
+    const int columns = cg__mm_columns(w->variant);
+    const int cols = cg__mm_strip_cols(p, tile->n, tile->warps_m, tile->cluster);
     const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
     cg__mm_write_strip_range(w, (store ? 1 : 2) * tile->n / cols);
     if (load) cg__mm_write_fetch(w, p, load, cols);
@@ -12151,12 +12227,17 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
         return;
     }
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w),
-              cg__mm_end_strip(w, 2 * tile->n / cols));
-    ind__textf(&w->code, "ind_strip_sums<%d>(sum, acc, strip);\n__syncwarp();\n", cols);
+    const int strips = 2 * columns / cols, apart = 8 * (cols + 8);
+    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w), cg__mm_end_strip(w, strips));
+    ind__textf(&w->code, "ind_strip_sums<%d>(sum, acc, strip);\n", cols);
+    if (p->dot2) ind__textf(&w->code, "ind_strip_sums<%d>(sum + %d, acc, strip + %d);\n", cols, apart, strips);
+    ind__textf(&w->code, "__syncwarp();\n");
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16 + strip %% 2 * 8, first_n = tile_n + strip / 2 * %d;\n",
                cg__int(w), cols);
-    cg__mm_write_epilogue(w, p, &(cg__mm_area){.rows = 8, .cols = cols, .threads = 32, .thread = "lane"});
+    const char *second = cg__string(w, "sum + %d, row, col", apart);
+    cg__mm_write_epilogue(
+        w, p,
+        &(cg__mm_area){.rows = 8, .cols = cols, .threads = 32, .thread = "lane", .pitch = cols, .second = second});
     ind__textf(&w->code, "__syncwarp();\n");
     cg__end(w);
 }
@@ -12166,19 +12247,21 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const char *type = cg__int(w);
     const int k = cg__mm_units(p, tile->k), in_a = tile->stages * tile->m * k, in_b = tile->stages * tile->n * k;
     const int strips = 2 * (in_a + in_b),
-              barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m, tile->cluster);
+              barriers = strips + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, tile->cluster);
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
     if (!cg__mm_is_split(w->variant)) cg__mm_write_steps(w, p);
     ind__textf(&w->code,
                "const unsigned rows = (unsigned)((size_m + %d) / %d), columns = (unsigned)((size_n + %d) / %d);\n",
-               tile->m - 1, tile->m, tile->n - 1, tile->n);
+               tile->m - 1, tile->m, cg__mm_columns(w->variant) - 1, cg__mm_columns(w->variant));
     ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
     ind__textf(&w->code,
                "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
                "tile_a + %d;\n",
                in_a);
+    if (p->dot2)
+        ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(w->variant) * tile->k);
     ind__textf(&w->code,
                "unsigned long long *const full = reinterpret_cast<unsigned long long *>(ind_smem + %d), *const "
                "empty = full + %d;\n",
@@ -12187,15 +12270,15 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n", tile->stages);
     ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n}\nind_barrier_publish();\n", tile->warps_m);
     cg__end(w);
-    ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n}\n",
-               tile->warps_m * 32);
+    ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n%s}\n",
+               tile->warps_m * 32, p->dot2 ? "    ind_map_prefetch(map_c);\n" : "");
     cg__mm_begin_cluster(w, p, barriers + tile->stages * 16);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
     cg__mm_write_registers(w, false);
     ind__textf(&w->code, "%s *const sum = reinterpret_cast<%s *>(ind_smem + %d) + warp * %d;\n", cg__mm_sum_type(p),
-               cg__mm_sum_type(p), strips, cg__mm_strip_bytes(tile->n, tile->warps_m, tile->cluster) / 4);
+               cg__mm_sum_type(p), strips, cg__mm_strip_bytes(p, tile->n, tile->warps_m, tile->cluster) / 4);
     ind__textf(&w->code, "const int first_row = warp / 4 * 64;\n");
     cg__mm_wait_for_cluster(w);
     cg__mm_begin_tiles(w, p);
@@ -12227,11 +12310,12 @@ static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
     if (p->tensor_bytes == 1) c->tile_k *= 2; /* rows of 128 bytes */
 }
 
-/* Boxes of 64 columns fill the rows of a tile of b along n. Two sets of sums fit in the registers of a thread. */
+/* Boxes of 64 columns fill the rows of a tile of b along n. A strip has columns of one product. Two sets of sums fit in
+   the registers of a thread. */
 static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
     if (p->promotes && c->tile_n + 32 > c->registers) return false;
-    return p->b.k_major || c->tile_n % 64 == 0;
+    return c->tile_n / cg__mm_products(p) % (p->b.k_major ? 32 : 64) == 0;
 }
 
 /* The slices of a cluster are of whole fragments of 8 columns. Their sums take the memory of some stages. */
@@ -12376,6 +12460,7 @@ static const cg__mm_config cg__mm_fma_configs[] = {
 
 static const char *cg__mm_fma_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
+    if (p->dot2) return "it has two products";
     return p->tensor_bytes ? "tensor cores multiply these types exactly" : NULL;
 }
 
@@ -12427,11 +12512,12 @@ static const cg__mm_template cg__mm_fma = {.strategy = IND_STRATEGY_MATMUL_SIMT,
 
    b with rows along k: a warp computes columns, its lanes share k. b with rows along n: a lane computes 8 columns, the
    other lanes and warps share k. Sums of lanes are added by shuffles, those of warps through shared memory, in a fixed
-   order. */
+   order. Of two products a lane computes the same columns. */
 
 /* What a warp computes. */
 typedef struct cg__mm_strip {
     int rows, cols;     /* sums of a lane */
+    int each;           /* columns of each product among them */
     int lanes_n;        /* lanes along n; b with rows along k: 1, all lanes share k */
     int warps_k;        /* warps that share k */
     int apart;          /* from a vector of a lane to its next one: vectors, b with rows along n: elements of k */
@@ -12444,11 +12530,13 @@ static cg__mm_strip cg__mm_strip_of(const cg__mm_problem *p, const ind__tile_pla
     (void)ind_expr_is_int(p->size_k, &s.k);
     if (p->b.k_major) {
         s.cols = t->n / t->warps_n;
+        s.each = s.cols / t->products;
         s.apart = 32 * t->warps_m;
         s.vectors = s.k / 8;
     } else {
-        s.cols = 8;
-        s.lanes_n = t->n / 8;
+        s.each = 8;
+        s.cols = 8 * t->products;
+        s.lanes_n = t->n / s.cols;
         s.apart = 32 / s.lanes_n * t->warps_m;
         s.vectors = s.k;
     }
@@ -12544,61 +12632,73 @@ static void cg__mm_end_vectors(ind__writer *w) {
 static void cg__mm_begin_strip_columns(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     const char *type = cg__int(w);
     cg__unroll(w);
-    cg__begin(w, "for (int r = 0; r < %d; r++)", p->b.k_major ? s->cols : 1);
+    cg__begin(w, "for (int r = 0; r < %d; r++)", p->b.k_major ? s->each : 1);
     if (p->b.k_major)
         ind__textf(&w->code, "const %s i%d = column + r < size_n ? column + r : size_n - 1;\n", type, p->n);
     else
         ind__textf(&w->code, "const %s i%d = column < size_n ? column : 0;\n", type, p->n);
 }
 
-/* "load": requests the vectors of b from `first` on. */
-static void cg__mm_write_strip_load(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
-    const int cols = p->b.k_major ? s->cols : 1;
+static void cg__mm_declare_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o,
+                                   const cg__mm_strip *s) {
     cg__mm_run run;
-    cg__mm_need_operand(w, &p->b);
+    cg__mm_need_operand(w, o);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__mm_find_vector(w, p, &p->b, i, &run))
+        if (cg__mm_find_vector(w, p, o, i, &run))
             ind__textf(&w->code, "ind_vec<%s, %d> y%u[%d][%d];\n", cg__types[cg__memory_dtype(w, i)].memory, run.bytes,
-                       i, s->flight, cols);
+                       i, s->flight, o->k_major ? s->each : 1);
+}
+
+static void cg__mm_load_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+    cg__mm_run run;
+    cg__mm_need_operand(w, o);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_vectors(w, p, o, i))
+            ind__textf(&w->code, "y%u[u][r] = ind_load_once<8>(&%s);\n", i, cg__element(w, i));
+        else if (cg__mm_find_vector(w, p, o, i, &run))
+            ind__textf(&w->code, "y%u[u][r] = ind_load_run<%d, %d>(&%s);\n", i, run.bytes, run.alignment,
+                       cg__element(w, i));
+    if (o->run_bits) cg__use(w, IND__CG_LOAD_RUN);
+}
+
+/* "load": requests the vectors of b from `first` on, and those of b2. */
+static void cg__mm_write_strip_load(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const int products = cg__mm_products(p);
+    for (int i = 0; i < products; i++) cg__mm_declare_vectors(w, p, cg__mm_right(p, i), s);
     ind__textf(&w->code, "const auto load = [&](int first) {\n");
     w->code.indent++;
     w->scope++;
     cg__mm_begin_vectors(w, p, s);
     cg__mm_begin_strip_columns(w, p, s);
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__mm_in_vectors(w, p, &p->b, i))
-            ind__textf(&w->code, "y%u[u][r] = ind_load_once<8>(&%s);\n", i, cg__element(w, i));
-        else if (cg__mm_find_vector(w, p, &p->b, i, &run))
-            ind__textf(&w->code, "y%u[u][r] = ind_load_run<%d, %d>(&%s);\n", i, run.bytes, run.alignment,
-                       cg__element(w, i));
+    for (int i = 0; i < products; i++) cg__mm_load_vectors(w, p, cg__mm_right(p, i));
     cg__end(w);
     cg__mm_end_vectors(w);
     cg__mm_end_lambda(w);
     cg__use(w, IND__CG_LOAD_ONCE);
-    if (p->b.run_bits) cg__use(w, IND__CG_LOAD_RUN);
 }
 
-/* Multiplies one vector of b: 8 elements of k with a column's sums, or 8 columns with one element of k. */
-static void cg__mm_write_strip_products(ind__writer *w, const cg__mm_problem *p) {
-    const bool along_k = p->b.k_major;
+/* Multiplies one vector of an operand: 8 elements of k with a column's sums, or 8 columns with one element of k.
+   `first` is the first sum of its product. */
+static void cg__mm_write_strip_products(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int first) {
+    const bool along_k = o->k_major;
     const int along = along_k ? p->k : p->n;
-    const char *base = w->var[along];
+    const char *base = w->var[along], *sum = along_k ? "r" : "j";
     cg__mm_run run;
-    cg__mm_need_operand(w, &p->b);
+    cg__mm_need_operand(w, o);
     cg__mm_emit_chunk(w, along);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__mm_find_vector(w, p, &p->b, i, &run))
+        if (cg__mm_find_vector(w, p, o, i, &run))
             w->memory[i] = cg__string(w, "y%u[u][r].at[%s]", i, cg__mm_run_element(w, &run));
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     w->var[along] = cg__string(w, "(%s + j)", base);
     cg__emit(w, IND__CG_ALL_VARS, 0);
     ind__textf(&w->code, "const float weight = ");
-    cg__mm_write_rounded(w, &p->b, true);
+    cg__mm_write_rounded(w, o, true);
     ind__textf(&w->code, ";\n");
     cg__unroll(w);
     ind__textf(&w->code, "for (int m = 0; m < %d; m++) acc[m][%s] += value[m]%s * weight;\n", w->variant->of.tile.m,
-               along_k ? "r" : "j", along_k ? "[j]" : "");
+               first ? cg__string(w, "%d + %s", first, sum) : sum, along_k ? "[j]" : "");
     cg__end(w);
     w->var[along] = base;
     cg__mm_forget_memory(w);
@@ -12627,7 +12727,7 @@ static void cg__mm_write_strip_loop(ind__writer *w, const cg__mm_problem *p, con
     cg__mm_begin_vectors(w, p, s);
     cg__mm_write_row_values(w, p, s);
     cg__mm_begin_strip_columns(w, p, s);
-    cg__mm_write_strip_products(w, p);
+    for (int i = 0; i < cg__mm_products(p); i++) cg__mm_write_strip_products(w, p, cg__mm_right(p, i), i * s->each);
     cg__end(w);
     cg__mm_end_vectors(w);
     ind__textf(&w->code, "load(first + %d);\n", s->apart * s->flight);
@@ -12636,21 +12736,30 @@ static void cg__mm_write_strip_loop(ind__writer *w, const cg__mm_problem *p, con
 
 /* ---- sums ---- */
 
+/* The column of the tile that sum number `at` of a lane is of. The columns of a second product are the second half. */
+static const char *cg__mm_strip_column(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const char *lanes = p->b.k_major ? cg__string(w, "warp %% %d * %d", t->warps_n, s->each) : "lane * 8";
+    if (t->products == 1) return cg__string(w, "%s + at %% %d", lanes, s->cols);
+    return cg__string(w, "at %% %d / %d * %d + %s + at %% %d", s->cols, s->each, t->n / t->products, lanes, s->each);
+}
+
 /* Adds the sums of lanes and warps, into the tile that the epilogue reads. */
 static void cg__mm_write_strip_sums(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     const ind__tile_plan *t = &w->variant->of.tile;
     const int sums = t->m * t->n;
+    const char *column = cg__mm_strip_column(w, p, s);
     cg__unroll(w);
     cg__begin(w, "for (int at = 0; at < %d; at++)", s->rows * s->cols);
     ind__textf(&w->code, "float x = acc[at / %d][at %% %d];\n", s->cols, s->cols);
     cg__unroll(w);
     ind__textf(&w->code, "for (int d = 16; d >= %d; d /= 2) x += __shfl_xor_sync(0xffffffffu, x, d);\n", s->lanes_n);
     if (p->b.k_major)
-        ind__textf(&w->code, "if (lane == 0) part[warp / %d * %d + at / %d * %d + warp %% %d * %d + at %% %d] = x;\n",
-                   t->warps_n, sums, s->cols, t->n, t->warps_n, s->cols, s->cols);
+        ind__textf(&w->code, "if (lane == 0) part[warp / %d * %d + at / %d * %d + %s] = x;\n", t->warps_n, sums,
+                   s->cols, t->n, column);
     else
-        ind__textf(&w->code, "if (lane < %d) part[warp * %d + at / 8 * %d + lane * 8 + at %% 8] = x;\n", s->lanes_n,
-                   sums, t->n);
+        ind__textf(&w->code, "if (lane < %d) part[warp * %d + at / %d * %d + %s] = x;\n", s->lanes_n, sums, s->cols,
+                   t->n, column);
     cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__begin(w, "for (int at = threadIdx.x; at < %d; at += %d)", sums, w->variant->threads);
@@ -12672,7 +12781,7 @@ static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;\n");
     if (p->b.k_major)
         ind__textf(&w->code, "const int start = warp / %d * 32 + lane;\nconst %s column = first_n + warp %% %d * %d;\n",
-                   t->warps_n, cg__int(w), t->warps_n, s.cols);
+                   t->warps_n, cg__int(w), t->warps_n, s.each);
     else
         ind__textf(&w->code, "const int start = warp * %d + lane / %d;\nconst %s column = first_n + lane %% %d * 8;\n",
                    32 / s.lanes_n, s.lanes_n, cg__int(w), s.lanes_n);
@@ -12710,6 +12819,7 @@ static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
         if (!(d->assume & IND__ASSUME_FEW_ROWS) || d->w.schedule->program->batch_invariant) return;
         const int64_t hint = ind_hint(p->size_m);
         most = p->packed && d->variant->range.to ? d->variant->range.to : hint <= few ? hint : 1;
+        if (most < least) most = least; /* else no launch meets the guard */
     }
     p->few_rows = 1;
     while (p->few_rows < most) p->few_rows *= 2;
@@ -12724,6 +12834,10 @@ static void cg__mm_guard_rows(cg__decider *d, const cg__mm_problem *p) {
     cg__guard(d->variant, ind_expr_le(p->size_m, ind_int(d->w.context, p->few_rows)));
 }
 
+static bool cg__mm_reads_vectors(const cg__mm_operand *o) {
+    return o->copy || o->staged_bytes || o->run_bits;
+}
+
 static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *t) {
     int64_t k;
     (void)t;
@@ -12733,23 +12847,28 @@ static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *
     if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
     if (2 * k * p->few_rows > MM_ROW_BYTES) return "its rows exceed shared memory";
     if (p->a.computed) return "a is computed as it is loaded";
-    if (!p->b.copy && !p->b.staged_bytes && !p->b.run_bits) return "b is read neither in vectors nor in runs of bytes";
+    for (int i = 0; i < cg__mm_products(p); i++)
+        if (!cg__mm_reads_vectors(cg__mm_right(p, i))) return "b is read neither in vectors nor in runs of bytes";
     return p->b.k_major || ind_known_multiple(p->size_n, 8) ? NULL : "its columns are no multiple of 8";
 }
 
 static void cg__mm_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth;
     (void)index_bits;
+    const int products = cg__mm_products(p);
     c->tile_m = p->few_rows;
-    const int sums = c->tile_m * (c->warps_n ? c->tile_n / c->warps_n : 8);
-    c->registers += (c->tile_m - 1) * (c->warps_n ? 8 : 1) + sums + (p->b.computed ? 32 : 0);
+    const int sums = c->tile_m * (c->warps_n ? c->tile_n / c->warps_n : 8 * products);
+    const int second = c->warps_n ? 0 : (products - 1) * c->stages * 4;
+    c->registers += (c->tile_m - 1) * (c->warps_n ? 8 : 1) + sums + second + (p->b.computed ? 32 * products : 0);
 }
 
-/* Computed weights: the configurations that were fastest for i8 with a scale per column, 1 x 14336 x 4096 (H100: 51 us
-   along k, 65 along n; tensor cores 82). */
+/* A lane has columns of each product, and the epilogue has vectors of 8. Computed weights: the configurations that were
+   fastest for i8 with a scale per column, 1 x 14336 x 4096 (H100: 51 us along k, 65 along n; tensor cores 82). */
 static bool cg__mm_rows_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
-    const bool fastest = c->warps_n ? c->warps_n == 8 && c->tile_n == 8 && c->stages == 4 : c->warps_m == 32;
+    const int products = cg__mm_products(p);
+    if (c->tile_n % ((c->warps_n > 8 ? c->warps_n : 8) * products)) return false;
+    const bool fastest = c->warps_n ? c->warps_n == 8 && c->tile_n == 8 * products && c->stages == 4 : c->warps_m == 32;
     if (p->b.computed && !(fastest && p->few_rows == 1)) return false;
     return (c->warps_n > 0) == p->b.k_major && c->registers <= 200;
 }
@@ -12764,9 +12883,13 @@ static int64_t cg__mm_rows_bytes(const cg__mm_config *c, const cg__mm_problem *p
     return 2 * k * c->tile_m + (int64_t)4 * c->tile_m * (c->warps_m * c->tile_n + c->tile_n + 8);
 }
 
-/* Bytes of an element of b in memory. */
+/* Bytes of an element of b in memory: the mean of two products. */
 static double cg__mm_weight_bytes(const cg__mm_problem *p) {
-    return p->b.computed ? p->b.staged_bytes + p->b.run_bits / 8.0 : ind_dtype_bytes(p->b.memory);
+    const cg__mm_operand *const o[2] = {&p->b, p->dot2 ? &p->b2 : &p->b};
+    double bytes = 0;
+    for (int i = 0; i < 2; i++)
+        bytes += o[i]->computed ? o[i]->staged_bytes + o[i]->run_bits / 8.0 : ind_dtype_bytes(o[i]->memory);
+    return bytes / 2;
 }
 
 /* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or as fast as the vectors in
@@ -12775,11 +12898,12 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
                                const ind_target *target) {
     const ind_thresholds *t = &target->thresholds;
     const double n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
-    const double per_sm = ceil(ceil(n / c->tile_n) * (double)ind_hint(p->batch) / target->num_sms);
+    const int products = cg__mm_products(p);
+    const double per_sm = ceil(ceil(n * products / c->tile_n) * (double)ind_hint(p->batch) / target->num_sms);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double elements = per_sm * c->tile_n * k, bytes = elements * cg__mm_weight_bytes(p);
     const double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
-                          (c->warps_n ? c->tile_n / c->warps_n : 1);
+                          (c->warps_n ? c->tile_n / c->warps_n : products);
     const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
     const double unpack = p->packed ? cg__mm_unpack_instructions(p, t) : t->computed_instructions;
     const double multiply = elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate;
@@ -12971,6 +13095,7 @@ static const cg__mm_config cg__mm_packed_configs[] = {
 static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
     int64_t k, batch;
+    if (p->dot2) return "it has two products";
     if (p->no_packed) return p->no_packed;
     if (!p->few_rows) return "it may have more than 64 rows";
     if (!ind_expr_is_int(p->size_k, &k)) return "its depth is not constant";
@@ -13175,19 +13300,25 @@ static const cg__mm_template cg__mm_packed_rows = {.strategy = IND_STRATEGY_MATM
 /* ================================================================================= src/cuda/templates/gemm/choose.c */
 /* ---- the choice of a vector width ---- */
 
-/* Sets the text of the finished sum, for the body's REDUCE and its PART. */
+/* Sets the text of a finished sum, for the body's REDUCE and its PART. */
+static void cg__mm_set_text_of_sum(ind__writer *w, uint32_t dot, const char *text) {
+    w->value[dot] = text;
+    for (uint32_t i = dot + 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_PART && cg__inst(w, i)->arg[0] == dot) w->value[i] = text;
+}
+
 static void cg__mm_set_sum_text(ind__writer *w, const cg__mm_problem *p) {
     const char *text = p->n < 0 ? "dot[0]" : "dot[j]";
     if (!ind_dtype_is_float(p->sum)) text = cg__string(w, "((%s)%s)", cg__types[p->sum].value, text);
-    w->value[p->dot] = text;
-    for (uint32_t i = p->dot + 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_PART && cg__inst(w, i)->arg[0] == p->dot) w->value[i] = text;
+    cg__mm_set_text_of_sum(w, p->dot, text);
+    if (p->dot2) cg__mm_set_text_of_sum(w, p->dot2, "dot2[j]");
 }
 
 /* The sum differs from column to column, even where b does not depend on the column. */
 static void cg__mm_vary_sum(cg__decider *d, const cg__mm_problem *p) {
     if (p->n < 0) return;
     d->plan->varies[p->dot] |= 1u << p->n;
+    if (p->dot2) d->plan->varies[p->dot2] |= 1u << p->n;
     for (uint32_t i = p->dot + 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__propagate_use, d);
 }
 
@@ -13348,6 +13479,11 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
         cg__why(d, "%s; accumulates in %s", reason, ind_dtype_name(p->sum));
 }
 
+static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const char *reason) {
+    cg__mm_explain(d, p, reason);
+    if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
+}
+
 static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__variant *v) {
     const char *reason;
     cg__mm_choice best = cg__mm_choose(p, v->index_bits, d->w.target, &reason);
@@ -13363,6 +13499,7 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     v->of.tile = (ind__tile_plan){.m = c->tile_m,
                                   .n = c->tile_n,
                                   .k = c->tile_k,
+                                  .products = cg__mm_products(p),
                                   .warps_m = fma ? 0 : c->warps_m,
                                   .warps_n = fma ? 0 : c->warps_n,
                                   .stages = c->stages};
@@ -13379,8 +13516,20 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     if (x->persistent) cg__mm_set_persistent(d, p);
     if (x->strategy == IND_STRATEGY_MATMUL_ROWS || x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_guard_rows(d, p);
     if (x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_use_packed_map(d);
-    cg__mm_explain(d, p, reason);
+    cg__mm_explain_all(d, p, reason);
     return IND_OK;
+}
+
+/* Decides how operands of tensor cores are loaded. */
+static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
+    cg__mm_operand *const o[3] = {&p->a, &p->b, &p->b2};
+    const int num = 1 + cg__mm_products(p);
+    if (!p->tensor_bytes) return;
+    for (int i = 0; i < num; i++) o[i]->copy = cg__mm_can_copy(d, p, o[i]);
+    for (int i = 0; i < num; i++)
+        if (o[i]->computed) cg__mm_choose_staged(d, p, o[i]);
+    for (int i = 1; i < num; i++)
+        if (o[i]->computed) cg__mm_measure_runs(&d->w, p, o[i]);
 }
 
 /* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
@@ -13393,18 +13542,14 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (p->sum == IND_BOOL)
         return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: a matrix product of bool", d->w.kernel->name);
     cg__choose_index_bits(d);
-    p->a.copy = p->tensor_bytes && cg__mm_can_copy(d, p, &p->a);
-    p->b.copy = p->tensor_bytes && cg__mm_can_copy(d, p, &p->b);
-    if (p->tensor_bytes && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
-    if (p->tensor_bytes && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
-    if (p->tensor_bytes && p->b.computed) cg__mm_measure_runs(&d->w, p, &p->b);
+    cg__mm_choose_loads(d, p);
     cg__mm_find_packed(d, p);
     v->vector = cg__mm_choose_vector(d, p);
     cg__mm_find_maps(d, p);
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_rows(d, p);
     p->unsplit = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
-    p->max_cluster = d->plan->part ? 1 : d->w.target->max_cluster;
+    p->max_cluster = d->plan->part || p->dot2 ? 1 : d->w.target->max_cluster; /* a slice is of one product */
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }
@@ -13451,7 +13596,9 @@ static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, c
 static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area) {
     const ind__variant *v = w->variant;
     ind__textf(&w->code, "%s dot[%d];\nind_sum_read<%d>(dot, sum, row, col);\n", cg__mm_sum_type(p), v->vector,
-               area->cols);
+               area->pitch);
+    if (p->dot2)
+        ind__textf(&w->code, "float dot2[%d];\nind_sum_read<%d>(dot2, %s);\n", v->vector, area->pitch, area->second);
     if (p->n < 0) {
         cg__emit_stores(w);
         return;
@@ -13515,7 +13662,13 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     cg__mm_write_steps(w, p);
     x->main_loop(w, p);
     cg__mm_write_exchange(w, p);
-    cg__mm_area area = {.rows = tile->m, .cols = tile->n, .threads = w->variant->threads, .thread = "threadIdx.x"};
+    const int columns = cg__mm_columns(w->variant);
+    cg__mm_area area = {.rows = tile->m,
+                        .cols = columns,
+                        .threads = w->variant->threads,
+                        .thread = "threadIdx.x",
+                        .pitch = tile->n,
+                        .second = cg__string(w, "sum, row, col + %d", columns)};
     if (tile->cluster > 1) {
         area.rows /= tile->cluster;
         area.first_row = "slice";
@@ -13617,7 +13770,7 @@ static void cg__mm_write_held(ind__writer *w, int cols) {
                "held[u]);\n",
                cg__mm_strip_vectors(cols), cols < 16 ? "if (lane < 16) " : "", cols / 8, cols + 8, cols / 8);
     ind__textf(&w->code, "__syncwarp();\nif (strip + 1 < %s) fetch(strip + 1);\n",
-               cg__mm_end_strip(w, w->variant->of.tile.n / cols));
+               cg__mm_end_strip(w, cg__mm_columns(w->variant) / cols));
 }
 
 /* Two adjacent results of a row: "y". */
@@ -13651,6 +13804,8 @@ static void cg__mm_write_pairs(ind__writer *w, const cg__mm_problem *p, uint32_t
     ind__textf(&w->code, "const %s i%d = first_n + col < size_n ? first_n + col : 0;\n", cg__int(w), p->n);
     ind__textf(&w->code, "const %s dot[2] = {part[u / 2][u %% 2 * 2], part[u / 2][u %% 2 * 2 + 1]};\n",
                cg__mm_sum_type(p));
+    if (p->dot2)
+        ind__textf(&w->code, "const float dot2[2] = {part2[u / 2][u %% 2 * 2], part2[u / 2][u %% 2 * 2 + 1]};\n");
     ind__textf(&w->code, "ind_vec<unsigned short, 2> y;\n");
     cg__mm_write_pair(w, p, store, cols);
     ind__textf(&w->code, "ind_store(rounded + row * %d + col, y);\n", cols + 8);
@@ -13661,9 +13816,11 @@ static void cg__mm_write_pairs(ind__writer *w, const cg__mm_problem *p, uint32_t
 static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
     ind__textf(&w->code,
                "unsigned short *const rounded = reinterpret_cast<unsigned short *>(sum);\n#pragma unroll 1\n");
-    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w),
-              cg__mm_end_strip(w, w->variant->of.tile.n / cols));
+    const int strips = cg__mm_columns(w->variant) / cols;
+    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w), cg__mm_end_strip(w, strips));
     ind__textf(&w->code, "%s part[%d][4];\nind_strip_part(part, acc, strip);\n", cg__mm_sum_type(p), cols / 8);
+    if (p->dot2)
+        ind__textf(&w->code, "float part2[%d][4];\nind_strip_part(part2, acc, strip + %d);\n", cols / 8, strips);
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16, first_n = tile_n + strip * %d;\n", cg__int(w), cols);
     cg__mm_set_plain_names(w);
     if (cg__mm_rounded_load(w, p)) cg__mm_write_held(w, cols);
@@ -15611,7 +15768,7 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
         } else if (a->kind == IND__ARG_SIZE) {
             ind__textf(t, "%s n%u", cg__int(w), size++);
         } else if (a->kind == IND__ARG_TENSOR_MAP) {
-            ind__textf(t, "const __grid_constant__ ind_tensor_map map_%c", "ab"[a->part]);
+            ind__textf(t, "const __grid_constant__ ind_tensor_map map_%c", "abc"[a->part]);
         } else {
             ind__textf(t, "%s%s", cg__memory_args[a->kind].type, cg__memory_args[a->kind].name);
         }
@@ -15649,7 +15806,7 @@ static ind_status cg__push_other_args(ind__writer *w) {
         status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
     if (!status && w->variant->memory.partial_bytes)
         status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
-    for (int i = 0; i < 2 && !status; i++)
+    for (int i = 0; i < 3 && !status; i++)
         if (cg__tensor_map(w, i).map) status = cg__push_arg(w, cg__tensor_map(w, i));
     return status;
 }
@@ -17322,9 +17479,9 @@ static bool cg__same_args(const ind_schedule *s, const ind_kernel *a, const ind_
 
 static bool cg__same_kernel(const ind_plan *p, const ind_kernel *a, const ind_kernel *b) {
     return a->kind == b->kind && a->num_args == b->num_args && a->num_reads == b->num_reads && a->run == b->run &&
-           a->matmul.dot == b->matmul.dot && a->matmul.m == b->matmul.m && a->matmul.n == b->matmul.n &&
-           a->matmul.batch_mask == b->matmul.batch_mask && !strcmp(a->name, b->name) && cg__same_body(p, a, b) &&
-           cg__same_args(p->schedule, a, b);
+           a->matmul.dot == b->matmul.dot && a->matmul.dot2 == b->matmul.dot2 && a->matmul.m == b->matmul.m &&
+           a->matmul.n == b->matmul.n && a->matmul.batch_mask == b->matmul.batch_mask && !strcmp(a->name, b->name) &&
+           cg__same_body(p, a, b) && cg__same_args(p->schedule, a, b);
 }
 
 /* The buffer in the launch at `to` that corresponds to `buffer` in the launch at `from`; both have num kernels.
@@ -18089,6 +18246,7 @@ static void cg__print_tile(ind__text *t, const ind__tile_plan *tile) {
     if (!tile->m) return;
     ind__textf(t, "tile %d x %d", tile->m, tile->n);
     if (tile->k) ind__textf(t, " x %d", tile->k);
+    if (tile->products > 1) ind__textf(t, ", half of the columns of each product");
     if (tile->warps_m) ind__textf(t, ", warps %d x %d", tile->warps_m, tile->warps_n);
     ind__textf(t, tile->stages ? ", stages %d\n" : "\n", tile->stages);
 }
@@ -18273,8 +18431,8 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         ind__text_json(t, f->why);
         ind__textf(t, "}");
     }
-    ind__textf(t, "], \"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"splits\": ", tile->m, tile->n,
-               tile->k, tile->warps_m, tile->warps_n, tile->stages);
+    ind__textf(t, "], \"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"products\": %d, \"splits\": ",
+               tile->m, tile->n, tile->k, tile->warps_m, tile->warps_n, tile->stages, tile->products);
     if (ind__ok(tile->splits))
         cg__print_json_expr(t, tile->splits);
     else

@@ -2136,10 +2136,10 @@ struct rt__host_kernel {
     } sort;
     bool matmul;
     struct rt__host_kernel_product {
-        uint32_t dot;
+        uint32_t dot[2]; /* with the same a; 0: none */
         int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
-        rt__host_list a, b, epilogue;
-        rt__host_direct direct_a, direct_b;
+        rt__host_list a, b[2], epilogue;
+        rt__host_direct direct_a, direct_b[2];
     } product;
 };
 
@@ -4202,21 +4202,30 @@ static ind_status rt__host_make_stage(ind_module *m, rt__host_kernel *h, rt__hos
     return status;
 }
 
-/* Lists the instructions of a matrix product: those of its operands, and all others. The body is a matrix product if
-   its only live REDUCE is a DOT and nothing is stored per element of the row. P variables are rows (not in b), columns
-   (not in a) or batches (in both). */
-static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__host_facts *f) {
+/* Finds the products of a body: one or two live DOTs, with the same a. False if there are other reductions, or if
+   something is stored per element of the row. */
+static bool rt__host_find_products(rt__host_kernel *h, const rt__host_facts *f) {
     const ind_body *b = h->body;
-    uint32_t num = 0;
+    uint32_t num = 0, *dot = h->product.dot;
     for (uint32_t i = 1; i < b->num_inst; i++) {
         if (!f[i].live) continue;
-        if (b->inst[i].op == IND_LOOP_STORE && f[i].looped) return IND_OK;
+        if (b->inst[i].op == IND_LOOP_STORE && f[i].looped) return false;
         if (b->inst[i].op != IND_LOOP_REDUCE) continue;
-        num++;
-        h->product.dot = i;
+        if (num == 2 || b->inst[i].reduction != IND_REDUCE_DOT) return false;
+        dot[num++] = i;
     }
-    if (num != 1 || b->inst[h->product.dot].reduction != IND_REDUCE_DOT) return IND_OK;
-    uint32_t in_a = f[b->inst[h->product.dot].arg[0]].vars, in_b = f[b->inst[h->product.dot].arg[1]].vars;
+    if (num < 2) return num == 1;
+    const ind__inst *x = &b->inst[dot[0]], *y = &b->inst[dot[1]];
+    return x->arg[0] == y->arg[0] && x->dtype == y->dtype && f[x->arg[1]].vars == f[y->arg[1]].vars;
+}
+
+/* Lists the instructions of matrix products: those of their operands, and all others. P variables are rows (not in b),
+   columns (not in a) or batches (in both). */
+static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__host_facts *f) {
+    const ind_body *b = h->body;
+    const uint32_t *dot = h->product.dot;
+    if (!rt__host_find_products(h, f)) return IND_OK;
+    uint32_t in_a = f[b->inst[dot[0]].arg[0]].vars, in_b = f[b->inst[dot[0]].arg[1]].vars;
     for (int v = 0; v < b->rank; v++) {
         bool a = in_a >> v & 1, c = in_b >> v & 1;
         if (a && c)
@@ -4226,13 +4235,14 @@ static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__ho
         else
             h->product.row[h->product.num_row++] = v;
     }
-    rt__host_list *const list[3] = {&h->product.a, &h->product.b, &h->product.epilogue};
+    rt__host_list *const list[4] = {&h->product.a, &h->product.b[0], &h->product.b[1], &h->product.epilogue};
+    const uint32_t operand[3] = {b->inst[dot[0]].arg[0], b->inst[dot[0]].arg[1], dot[1] ? b->inst[dot[1]].arg[1] : 0};
     ind_status status = IND_OK;
-    for (int k = 0; k < 3 && !status; k++) {
+    for (int k = 0; k < 4 && !status; k++) {
         for (uint32_t i = 1; i < b->num_inst; i++)
-            f[i].wanted = k < 2 ? i == b->inst[h->product.dot].arg[k] : b->inst[i].op == IND_LOOP_STORE;
+            f[i].wanted = k < 3 ? i == operand[k] : b->inst[i].op == IND_LOOP_STORE;
         rt__host_mark(b, f, false);
-        if (k == 2) { /* without the values that only the operands use */
+        if (k == 3) { /* without the values that only the operands use */
             for (uint32_t i = 1; i < b->num_inst; i++) f[i].wanted = f[i].wanted && !f[i].looped;
         }
         status = rt__host_make_list(m, b, f, rt__filter_wanted, 0, list[k]);
@@ -4349,8 +4359,11 @@ static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, con
     if (!status && h->scan.first && b->inst[h->scan.first].reduction == IND_SCAN_COMBINE)
         status = rt__host_make_combine(m, h);
     if (!status) status = rt__host_make_matmul(m, h, f);
-    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->product.dot].arg[0], &h->product.direct_a);
-    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->product.dot].arg[1], &h->product.direct_b);
+    for (int i = 0; i < 2 && h->matmul && h->product.dot[i] && !status; i++) {
+        const ind__inst *dot = &b->inst[h->product.dot[i]];
+        if (!i) status = rt__host_make_direct(m, h, dot->arg[0], &h->product.direct_a);
+        if (!status) status = rt__host_make_direct(m, h, dot->arg[1], &h->product.direct_b[i]);
+    }
     ind__free(c, f);
     for (int v = 0; v < b->rank + b->rrank && !status; v++)
         status = rt__exec_slot(m->executable, ind_expr_symbol(b->var[v])->extent, &h->extent_slot[v]);
@@ -5194,7 +5207,7 @@ static bool host_pack_direct(const rt__host_task *t, const rt__host_direct *d, i
     return true;
 }
 
-static ind_status rt__host_pack(const rt__host_task *t, ind__eval *e, const rt__host_panel *p) {
+static ind_status rt__host_pack_evaluated(const rt__host_task *t, ind__eval *e, const rt__host_panel *p) {
     const ind_body *b = t->kernel->body;
     const int *k_var = t->var + b->rank;
     const int64_t *k_extent = t->extent + b->rank;
@@ -5221,24 +5234,39 @@ static ind_status rt__host_pack(const rt__host_task *t, ind__eval *e, const rt__
     return IND_OK;
 }
 
-/* Copies products for one row of the tile (or one column) to lanes: row `at`, lanes along the other dimension. */
-static void rt__tile_to_lanes(const rt__host_task *t, rt__host_worker *w, int64_t at, bool along_cols, int lanes) {
+static ind_status rt__host_pack(const rt__host_task *t, ind__eval *e, const rt__host_direct *d, int64_t base,
+                                const rt__host_panel *p) {
+    if (d->valid && host_pack_direct(t, d, base, p)) return IND_OK;
+    return rt__host_pack_evaluated(t, e, p);
+}
+
+/* The tile of product number `i`. Elements have 8 bytes at most. */
+static void *rt__host_tile_of(const rt__host_worker *w, int i) {
+    return (unsigned char *)w->tile + (size_t)i * IND__HOST_MC * IND__HOST_NC * 8;
+}
+
+/* Copies a product for one row of the tile (or one column) to lanes: row `at`, lanes along the other dimension. */
+static void rt__tile_to_lanes(const rt__host_task *t, rt__host_worker *w, int i, int64_t at, bool along_cols,
+                              int lanes) {
     const ind_body *b = t->kernel->body;
-    uint32_t dot = t->kernel->product.dot;
+    const uint32_t dot = t->kernel->product.dot[i];
+    const void *tile = rt__host_tile_of(w, i);
     ind_dtype d = (ind_dtype)b->inst[dot].dtype, operand = (ind_dtype)b->inst[b->inst[dot].arg[0]].dtype;
     ind__lanes *v = &w->eval.value[dot];
     for (int l = 0; l < lanes; l++) {
         int64_t from = along_cols ? at * IND__HOST_NC + l : l * IND__HOST_NC + at;
         if (operand == IND_F32)
-            v->f[l] = ((const float *)w->tile)[from];
+            v->f[l] = ((const float *)tile)[from];
         else if (operand == IND_F64)
-            v->d[l] = ((const double *)w->tile)[from];
+            v->d[l] = ((const double *)tile)[from];
         else
-            v->i[l] = ind__wrap_int(d, ((const int64_t *)w->tile)[from]);
+            v->i[l] = ind__wrap_int(d, ((const int64_t *)tile)[from]);
     }
     for (uint32_t s = 0; s < t->kernel->num_stages; s++)
-        for (uint32_t p = 0; p < t->kernel->stage[s].part.num; p++)
-            w->eval.value[t->kernel->stage[s].part.inst[p]] = *v;
+        for (uint32_t p = 0; p < t->kernel->stage[s].part.num; p++) {
+            const uint32_t part = t->kernel->stage[s].part.inst[p];
+            if (b->inst[part].arg[0] == dot) w->eval.value[part] = *v;
+        }
 }
 
 static ind_status rt__host_tile_epilogue(const rt__host_task *t, rt__host_worker *w, int64_t row, int64_t rows,
@@ -5256,7 +5284,7 @@ static ind_status rt__host_tile_epilogue(const rt__host_task *t, rt__host_worker
             rt__host_point(e, h->product.row, h->product.num_row, t->row_extent, row + o);
         else
             rt__host_point(e, h->product.col, h->product.num_col, t->col_extent, col + o);
-        rt__tile_to_lanes(t, w, o, along_cols, lanes);
+        for (int i = 0; i < 2 && h->product.dot[i]; i++) rt__tile_to_lanes(t, w, i, o, along_cols, lanes);
         ind_status status = rt__host_run_list(e, &h->product.epilogue, lanes);
         if (status) return status;
     }
@@ -5270,39 +5298,46 @@ static int64_t rt__direct_base(const rt__host_task *t, const rt__host_direct *d,
                      (uint64_t)rt__direct_offset(t, d, h->product.batch, h->product.num_batch, t->batch_extent, batch));
 }
 
+static void rt__host_multiply(ind_dtype d, int64_t kc, int64_t rows, int64_t cols, const rt__host_worker *w,
+                              void *tile) {
+    if (d == IND_F32)
+        rt__host_multiply_f32(kc, rows, cols, (float *)w->panel_a, (float *)w->panel_b, (float *)tile);
+    else if (d == IND_F64)
+        host_multiply_f64(kc, rows, cols, (double *)w->panel_a, (double *)w->panel_b, (double *)tile);
+    else
+        host_multiply_i64(kc, rows, cols, (uint64_t *)w->panel_a, (uint64_t *)w->panel_b, (uint64_t *)tile);
+}
+
+/* Computes the tiles of all products of the kernel. */
 static ind_status rt__host_tile(const rt__host_task *t, rt__host_worker *w, int64_t index) {
     const rt__host_kernel *h = t->kernel;
-    const ind__inst *dot = &h->body->inst[h->product.dot];
+    const struct rt__host_kernel_product *p = &h->product;
+    const ind__inst *dot = &h->body->inst[p->dot[0]];
     ind_dtype d = (ind_dtype)h->body->inst[dot->arg[0]].dtype;
     ind__eval *e = &w->eval;
     int64_t col = index % t->col_tiles * IND__HOST_NC, row = index / t->col_tiles % t->row_tiles * IND__HOST_MC;
     int64_t batch = index / t->col_tiles / t->row_tiles;
     int64_t rows = t->rows - row < IND__HOST_MC ? t->rows - row : IND__HOST_MC;
     int64_t cols = t->cols - col < IND__HOST_NC ? t->cols - col : IND__HOST_NC;
-    rt__host_panel a = {
-        &h->product.a, dot->arg[0], h->product.row, h->product.num_row, IND__HOST_MR, t->row_extent, row, rows, 0, 0,
-        w->panel_a,    d == IND_F32};
-    rt__host_panel b = {
-        &h->product.b, dot->arg[1], h->product.col, h->product.num_col, IND__HOST_NR, t->col_extent, col, cols, 0, 0,
-        w->panel_b,    d == IND_F32};
-    rt__host_point(e, h->product.batch, h->product.num_batch, t->batch_extent, batch);
-    int64_t base_a = rt__direct_base(t, &h->product.direct_a, batch),
-            base_b = rt__direct_base(t, &h->product.direct_b, batch);
-    memset(w->tile, 0, (size_t)IND__HOST_MC * IND__HOST_NC * (d == IND_F32 ? 4 : 8));
-    for (int64_t k = 0; k < t->reduced; k += IND__HOST_KC) {
-        a.k0 = b.k0 = k;
-        a.kc = b.kc = t->reduced - k < IND__HOST_KC ? t->reduced - k : IND__HOST_KC;
-        bool done_a = h->product.direct_a.valid && host_pack_direct(t, &h->product.direct_a, base_a, &a);
-        ind_status status = done_a ? IND_OK : rt__host_pack(t, e, &a);
-        bool done_b = h->product.direct_b.valid && host_pack_direct(t, &h->product.direct_b, base_b, &b);
-        if (!status && !done_b) status = rt__host_pack(t, e, &b);
+    rt__host_panel a = {&p->a, dot->arg[0], p->row, p->num_row, IND__HOST_MR, t->row_extent,
+                        row,   rows,        0,      0,          w->panel_a,   d == IND_F32};
+    rt__host_point(e, p->batch, p->num_batch, t->batch_extent, batch);
+    for (int i = 0; i < 2 && p->dot[i]; i++)
+        memset(rt__host_tile_of(w, i), 0, (size_t)IND__HOST_MC * IND__HOST_NC * (d == IND_F32 ? 4 : 8));
+    for (a.k0 = 0; a.k0 < t->reduced; a.k0 += IND__HOST_KC) {
+        a.kc = t->reduced - a.k0 < IND__HOST_KC ? t->reduced - a.k0 : IND__HOST_KC;
+        ind_status status = rt__host_pack(t, e, &p->direct_a, rt__direct_base(t, &p->direct_a, batch), &a);
+        for (int i = 0; i < 2 && p->dot[i] && !status; i++) {
+            rt__host_panel b = {&p->b[i],     h->body->inst[p->dot[i]].arg[1],
+                                p->col,       p->num_col,
+                                IND__HOST_NR, t->col_extent,
+                                col,          cols,
+                                a.k0,         a.kc,
+                                w->panel_b,   d == IND_F32};
+            status = rt__host_pack(t, e, &p->direct_b[i], rt__direct_base(t, &p->direct_b[i], batch), &b);
+            if (!status) rt__host_multiply(d, a.kc, rows, cols, w, rt__host_tile_of(w, i));
+        }
         if (status) return status;
-        if (d == IND_F32)
-            rt__host_multiply_f32(a.kc, rows, cols, (float *)w->panel_a, (float *)w->panel_b, (float *)w->tile);
-        else if (d == IND_F64)
-            host_multiply_f64(a.kc, rows, cols, (double *)w->panel_a, (double *)w->panel_b, (double *)w->tile);
-        else
-            host_multiply_i64(a.kc, rows, cols, (uint64_t *)w->panel_a, (uint64_t *)w->panel_b, (uint64_t *)w->tile);
     }
     return rt__host_tile_epilogue(t, w, row, rows, col, cols);
 }
@@ -5492,7 +5527,7 @@ static ind_status rt__host_instance(ind_instance *n) {
     size_t sums = x->on_host.max_reduces * sizeof(rt__host_accumulator);
     size_t a = x->on_host.any_matmul ? (size_t)IND__HOST_MC * IND__HOST_KC * 8 : 0,
            b = x->on_host.any_matmul ? (size_t)IND__HOST_NC * IND__HOST_KC * 8 : 0;
-    size_t c = x->on_host.any_matmul ? (size_t)IND__HOST_MC * IND__HOST_NC * 8 : 0;
+    size_t c = x->on_host.any_matmul ? (size_t)2 * IND__HOST_MC * IND__HOST_NC * 8 : 0;
     for (int i = 0; i < workers && ok; i++) {
         rt__host_worker *w = &n->host.worker[i];
         unsigned char *at =

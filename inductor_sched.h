@@ -101,7 +101,7 @@ typedef struct ind__access {
 #define IND_KERNEL_KINDS(X)                                                                                            \
     X(POINTWISE, "pointwise")                                                                                          \
     X(REDUCTION, "reduction")                                                                                          \
-    X(MATMUL, "matmul") /* one DOT reduction with a pointwise epilogue */                                              \
+    X(MATMUL, "matmul") /* one or two DOT reductions with a pointwise epilogue */                                      \
     X(SCAN, "scan")     /* SCANs, and other work on the scanned rows; see below */                                     \
     X(SORT, "sort")     /* the same with one sorting SCAN; see below */                                                \
     X(EXTERN, "extern") /* an extern call; a kernel has only one */
@@ -136,6 +136,7 @@ typedef struct ind_kernel {
     int64_t run;             /* REDUCTION: consecutive points of P that an IND__INST_RUN store combines; 0: none */
     struct {                 /* MATMUL: roles of the P variables; out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         uint32_t dot;        /* the REDUCE instruction */
+        uint32_t dot2;       /* a second product with the same a, of a b with the same strides; 0: none */
         int m, n;            /* P variable of the rows and of the columns, -1: absent (size 1) */
         uint32_t batch_mask; /* bit d: P variable d is a batch dimension */
     } matmul;
@@ -210,6 +211,7 @@ typedef struct ind_fusion_policy {
     bool disable_split;            /* no two-stage reductions, also not of columns */
     bool disable_mix;              /* no kernel reduces columns together with work on the rows */
     bool disable_prologue;         /* no prologues in the operand loads of a matrix product */
+    bool disable_product_pairs;    /* two products that share an operand are separate kernels */
     bool disable_row_mutation;     /* a kernel with rows does not change a buffer in place whose old value it reads */
     bool disable_sorts;            /* a sort is a separate kernel */
     bool disable_rescans;          /* no scan runs again for a per-element use of a reduction of its results */
@@ -243,6 +245,13 @@ typedef struct ind_fusion_policy {
     X(INDEX_DIFFERS, "the consumer reads other elements than the producer computes in that iteration")                 \
     X(INDIRECT, "the consumer's index depends on data")                                                                \
     X(TWO_TEMPLATES, "both are matrix products")                                                                       \
+    X(PAIR_FULL, "both are matrix products, and a kernel has at most two")                                             \
+    X(PAIR_SIZES, "both are matrix products, of different sizes")                                                      \
+    X(PAIR_LEFT, "both are matrix products, with different left operands")                                             \
+    X(PAIR_RIGHT, "both are matrix products, with different strides of their right operands")                          \
+    X(PAIR_TYPE, "both are matrix products, but not of 16-bit operands of one type")                                   \
+    X(PAIR_QUANTISED, "both are matrix products, and a right operand is a quantised weight")                           \
+    X(PAIR_READER, "both are matrix products, and no epilogue reads both results")                                     \
     X(REDUCTION_AFTER_TEMPLATE, "a kernel cannot have both a matrix product and a reduction")                          \
     X(PROLOGUE, "the product addresses the operand differently")                                                       \
     X(PROLOGUE_REDUCED, "the operand of the product is the result of a reduction or scan")                             \
@@ -426,7 +435,8 @@ enum {
     IND__SCHED_DOMINATORS = 16,    /* terms of a maximum that each new term is compared to */
     IND__SCHED_SORTED_LOOPS = 64,  /* with a sort: their reductions and the row share the shared memory of a block */
     IND__SCHED_SECTOR = 32,        /* bytes; smallest memory transaction */
-    IND__SCHED_SCARCE = 1,         /* memory is scarce: no fusion for shared reads, concatenation parts or prologues */
+    IND__SCHED_SCARCE =
+        1, /* scarce memory: no fusion for shared reads, concatenation parts, prologues, product pairs */
     IND__SCHED_UNFUSED = 2,        /* no fusion at all */
     IND__SCHED_MEMORY_TRIES = 6,   /* schedules that are tried for less memory */
     IND__SCHED_UNBOUNDED = 1 << 16 /* value of a size without an upper bound */
@@ -466,7 +476,7 @@ typedef struct sched__group {
     uint32_t head, tail, count; /* loops in ascending order, linked by next_loop */
     uint32_t order;             /* position in a topological order of the groups; unique */
     uint32_t changed;           /* round of the last change */
-    uint32_t dot;               /* its loop with a matrix product, or SCHED_NONE */
+    uint32_t dot, dot2;         /* its loops with a matrix product, or SCHED_NONE */
     bool reduces;               /* it has another reduction */
     bool mutates;               /* it changes a buffer in place */
     bool scans, sorts;          /* it has a SCAN; one that sorts */
@@ -1454,7 +1464,13 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     const sched__domain *d = sched__loop_domain(f, body, var);
     if (!d) return false;
     bool dot = sched__mark_operands(body, flag);
-    *g = (sched__group){.domain = d, .head = l, .tail = l, .count = 1, .order = l, .dot = dot ? l : IND__SCHED_NONE};
+    *g = (sched__group){.domain = d,
+                        .head = l,
+                        .tail = l,
+                        .count = 1,
+                        .order = l,
+                        .dot = dot ? l : IND__SCHED_NONE,
+                        .dot2 = IND__SCHED_NONE};
     g->mutates = sched__num_mutated(f, l) != 0;
     g->call = body->call != NULL;
     g->care = f->care ? f->care[l] : 0;
@@ -1622,6 +1638,12 @@ static uint32_t sched__writer(const sched__fuser *f, uint32_t buffer) {
 
 static uint32_t sched__num_readers(const sched__fuser *f, uint32_t buffer) {
     return f->buffers.first_reader[buffer + 1] - f->buffers.first_reader[buffer];
+}
+
+/* True if the loop has a matrix product of its kernel. */
+static bool sched__multiplies(const sched__fuser *f, uint32_t l) {
+    const sched__group *g = &f->group[f->group_of[l]];
+    return g->dot == l || g->dot2 == l;
 }
 
 /* Loop that changes the buffer in place, or SCHED_NONE. */
@@ -1849,14 +1871,18 @@ static const sched__fit *sched__fit_of(sched__fuser *f, const sched__domain *a, 
     return sched__fit_ordered(f, a, &plain, b, &plain);
 }
 
-/* Returns the matrix product of a body, 0: none. operands[v]: bit 0 if the first operand depends on variable v, bit 1
-   if the second does. */
+/* Returns the first matrix product of a body from instruction `from` on, 0: none. */
+static uint32_t sched__next_product(const ind_body *body, uint32_t from) {
+    for (uint32_t i = from; i < body->num_inst; i++)
+        if (body->inst[i].op == IND_LOOP_REDUCE && body->inst[i].reduction == IND_REDUCE_DOT) return i;
+    return 0;
+}
+
+/* Returns the matrix product of a body, 0: none. A second one depends on the same variables. operands[v]: bit 0 if the
+   first operand depends on variable v, bit 1 if the second does. */
 static uint32_t sched__operands(const ind_body *body, const uint32_t *mask, uint8_t operands[IND__SCHED_DIMS]) {
-    uint32_t dot = 0;
+    const uint32_t dot = sched__next_product(body, 1);
     memset(operands, 0, IND__SCHED_DIMS);
-    for (uint32_t i = 1; i < body->num_inst && !dot; i++) {
-        if (body->inst[i].op == IND_LOOP_REDUCE && body->inst[i].reduction == IND_REDUCE_DOT) dot = i;
-    }
     for (int v = 0; dot && v < body->rank + body->rrank; v++) {
         operands[v] = (uint8_t)((mask[body->inst[dot].arg[0]] >> v & 1) | (mask[body->inst[dot].arg[1]] >> v & 1) << 1);
     }
@@ -2051,6 +2077,8 @@ static ind_fusion_reason sched__check_scan_pair(const sched__fuser *f, const sch
     return x->num_scans + y->num_scans <= f->policy.max_scans ? IND_FUSION_FUSED_VERTICAL : IND_FUSION_TWO_SCANS;
 }
 
+static ind_fusion_reason sched__check_products(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit);
+
 static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (x->call || y->call) return IND_FUSION_EXTERN;
@@ -2070,7 +2098,7 @@ static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uin
     if (!sched__fused(scans)) return scans;
     if (x->scans && y_dot) return IND_FUSION_PROLOGUE;
     if (x_dot && y->scans) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
-    if (x_dot && y_dot) return IND_FUSION_TWO_TEMPLATES;
+    if (x_dot && y_dot) return sched__check_products(f, a, b, fit);
     if (x_dot && y->reduces) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
     if (y_dot && x->reduces) return IND_FUSION_PROLOGUE;
     return IND_FUSION_FUSED_VERTICAL;
@@ -2253,12 +2281,99 @@ static bool sched__are_second_stages(sched__fuser *f, uint32_t a, uint32_t b) {
 
 static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
+    if (x->dot != IND__SCHED_NONE && y->dot != IND__SCHED_NONE) return IND_FUSION_PAIR_READER;
     uint32_t distance = x->tail < y->head ? y->head - x->tail : y->tail < x->head ? x->head - y->tail : 0;
     if (distance > (uint32_t)f->policy.max_distance) return IND_FUSION_TOO_FAR;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
     if (sched__shared_reads(f, a, b, fit) < f->policy.min_saved && !sched__are_second_stages(f, a, b))
         return IND_FUSION_NO_GAIN;
     return IND_FUSION_FUSED_HORIZONTAL;
+}
+
+/* ====================================================================================== src/sched/fusion/products.c */
+/* ---- two products in one kernel: they share the left operand, and one epilogue reads the results of both */
+
+static const ind__inst *sched__product_of(const ind_body *body) {
+    return &body->inst[sched__next_product(body, 1)];
+}
+
+/* Access of operand k of the product in loop l if it is a plain load; NULL: it is not. Casts to the type that the
+   value has change nothing. */
+static const ind__access *sched__product_operand(const sched__fuser *f, uint32_t l, int k) {
+    const ind_body *body = f->program->loop[l].body;
+    const ind__inst *in = &body->inst[sched__product_of(body)->arg[k]];
+    while (in->op == IND_LOOP_CAST && in->dtype == body->inst[in->arg[0]].dtype) in = &body->inst[in->arg[0]];
+    if (in->op != IND_LOOP_LOAD || in->arg[0]) return NULL;
+    const ind__access *at = f->access + f->first_access[l];
+    for (const ind__inst *before = body->inst + 1; before < in; before++) at += sched__is_access(before);
+    return at->indirect ? NULL : at;
+}
+
+/* True if the difference of the indices is the same at all points. */
+static bool sched__same_strides(const sched__domain *d, ind_expr x, ind_expr y) {
+    const ind_expr apart = ind_expr_sub(x, y);
+    bool same = ind__ok(apart);
+    for (int v = 0; same && v < d->rank + d->rrank; v++) same = !ind__expr_depends(apart, d->var[v]);
+    return same;
+}
+
+/* True if the right operand has a dimension that the left one does not have. */
+static bool sched__has_columns(const sched__domain *d, ind_expr left, ind_expr right) {
+    bool any = false;
+    for (int v = 0; v < d->rank; v++) any |= ind__expr_depends(right, d->var[v]) && !ind__expr_depends(left, d->var[v]);
+    return any;
+}
+
+/* True if tensor cores multiply operands of these buffers, and add in f32. */
+static bool sched__are_halves(const sched__fuser *f, uint32_t l, const ind__access *x, const ind__access *y) {
+    const ind_dtype d = f->program->buffer[x->buffer].dtype;
+    const bool half = d == IND_F16 || d == IND_BF16;
+    return half && f->program->buffer[y->buffer].dtype == d &&
+           sched__product_of(f->program->loop[l].body)->dtype == IND_F32;
+}
+
+/* True if a quantised weight is computed for the access: a kernel of one product multiplies it as it is packed. */
+static bool sched__reads_quantised(sched__fuser *f, const ind__access *at) {
+    const uint32_t writer = sched__writer(f, at->buffer);
+    if (writer == IND__SCHED_NONE) return false;
+    for (sched__access_iter it = sched__first_access(f, f->group_of[writer]); it.at; sched__next_access(f, &it)) {
+        const ind__buffer *b = &f->program->buffer[it.at->buffer];
+        if (b->kind == IND__BUFFER_CONST && b->dtype != IND_BOOL && ind_dtype_bytes(b->dtype) == 1) return true;
+    }
+    return false;
+}
+
+/* True if group b multiplies a result of group a. */
+static bool sched__multiplies_result(sched__fuser *f, uint32_t a, uint32_t b) {
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        const uint32_t writer = sched__writer(f, it.at->buffer);
+        if (it.at->operand && writer != IND__SCHED_NONE && f->group_of[writer] == a) return true;
+    }
+    return false;
+}
+
+/* Checks whether the products of two groups may share a kernel. Templates for tensor cores take two products; their
+   blocks copy the tile of the left operand once. Whether an epilogue reads both results is checked by the caller. */
+static ind_fusion_reason sched__check_products(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    const sched__group *x = &f->group[a], *y = &f->group[b];
+    const ind__access *left[2] = {sched__product_operand(f, x->dot, 0), sched__product_operand(f, y->dot, 0)};
+    const ind__access *right[2] = {sched__product_operand(f, x->dot, 1), sched__product_operand(f, y->dot, 1)};
+    if (f->policy.disable_product_pairs || sched__multiplies_result(f, a, b)) return IND_FUSION_TWO_TEMPLATES;
+    if (!fit->domain) return IND_FUSION_PAIR_SIZES;
+    if (x->dot2 != IND__SCHED_NONE || y->dot2 != IND__SCHED_NONE) return IND_FUSION_PAIR_FULL;
+    if (!left[0] || !left[1] || left[0]->buffer != left[1]->buffer) return IND_FUSION_PAIR_LEFT;
+    const ind_expr at = sched__index_in(f, left[0], fit->a, fit->map_a);
+    if (!ind_expr_same(at, sched__index_in(f, left[1], fit->b, fit->map_b))) return IND_FUSION_PAIR_LEFT;
+    if (!right[0] || !right[1]) return IND_FUSION_PAIR_RIGHT;
+    const ind_expr first = sched__index_in(f, right[0], fit->a, fit->map_a);
+    if (!sched__same_strides(fit->domain, first, sched__index_in(f, right[1], fit->b, fit->map_b)))
+        return IND_FUSION_PAIR_RIGHT;
+    if (!sched__has_columns(fit->domain, at, first)) return IND_FUSION_TWO_TEMPLATES;
+    if (sched__reads_quantised(f, right[0]) || sched__reads_quantised(f, right[1])) return IND_FUSION_PAIR_QUANTISED;
+    if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY; /* both right operands are live */
+    const bool halves =
+        sched__are_halves(f, x->dot, left[0], right[0]) && sched__are_halves(f, y->dot, left[1], right[1]);
+    return halves ? IND_FUSION_FUSED_VERTICAL : IND_FUSION_PAIR_TYPE;
 }
 
 /* ========================================================================================= src/sched/fusion/scans.c */
@@ -2799,7 +2914,8 @@ static bool sched__is_quantised(const sched__fuser *f, uint32_t a) {
    and operations for every tile; for 16 bits also the lost asynchronous copies and steps that wait for their tile. A
    quantised weight of a product with few rows is not stored: its numbers would take memory that the packing saves.
    Operands of 8 bits are stored: tensor cores take them from memory only. */
-static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
+static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit,
+                                          ind_expr read) {
     const ind_fusion_policy *p = &f->policy;
     sched__inlining n;
     sched__measure_inlining(f, a, fit, read, &n);
@@ -2811,7 +2927,7 @@ static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, const sch
     double computing = busy > 0 ? n.points * n.times * n.inner / p->ops_per_byte / busy : 0;
     double waiting = n.half ? n.steps * (double)p->step_bytes * (waves > 1 ? waves : 1) : 0;
     fused += computing > waiting ? computing : waiting;
-    if (n.half) fused += n.macs / p->macs_per_byte;
+    if (n.half) fused += n.macs * (f->group[b].dot2 == IND__SCHED_NONE ? 1 : 2) / p->macs_per_byte;
     return fused <= unfused;
 }
 
@@ -2831,7 +2947,8 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
         uint32_t writer = sched__writer(f, it.at->buffer);
         if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
-        reason = sched__check_operand(it.at, it.loop == y->dot, f->program->buffer[it.at->buffer].padded_rows);
+        reason =
+            sched__check_operand(it.at, sched__multiplies(f, it.loop), f->program->buffer[it.at->buffer].padded_rows);
         if (!sched__fused(reason)) return reason;
         read = it.at;
     }
@@ -2849,7 +2966,7 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     }
     if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
-    if (!sched__inlining_is_profitable(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
+    if (!sched__inlining_is_profitable(f, a, b, own, read->index)) return IND_FUSION_NO_GAIN;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     reason = sched__check_cycle(f, a, b);
     if (!sched__fused(reason)) return reason;
@@ -3078,7 +3195,10 @@ static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sche
     sched__concatenate_loops(f, a, b);
     x->domain = fit->domain;
     x->count += y->count;
-    x->dot = x->dot == IND__SCHED_NONE ? y->dot : x->dot;
+    if (x->dot != IND__SCHED_NONE && y->dot != IND__SCHED_NONE)
+        x->dot2 = y->dot;
+    else if (x->dot == IND__SCHED_NONE)
+        x->dot = y->dot, x->dot2 = y->dot2;
     x->reduces |= y->reduces;
     x->mutates |= y->mutates;
     x->scans |= y->scans;
@@ -3135,7 +3255,7 @@ static bool sched__fuse(sched__fuser *f) {
     }
     ind__free(f->context, p.items);
     for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++)
-        if (f->group[f->group_of[l]].dot == l) sched__fuse_prologues(f, l, p.round + 1);
+        if (sched__multiplies(f, l)) sched__fuse_prologues(f, l, p.round + 1);
     return !f->failed;
 }
 
@@ -3303,7 +3423,7 @@ static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_e
     ind_value made = {r->f->buffers.value[in->source]};
     ind_dtype memory = r->f->program->buffer[in->source].dtype;
     const bool narrow = memory != ind_dtype_compute(memory);
-    if (narrow && r->loop == r->f->group[r->group].dot) /* of a product: all loads of its loop are operands */
+    if (narrow && sched__multiplies(r->f, r->loop)) /* of a product: all loads of its loop are operands */
         made = ind_op_cast(o, made, memory);
     else if (narrow && sched__read_beside(r->f, in->source, r->group))
         made = ind_op_cast(o, ind_op_cast(o, made, memory), (ind_dtype)in->dtype);
@@ -3420,6 +3540,7 @@ static void sched__set_matmul(ind_kernel *k, const uint32_t *mask) {
     k->matmul.m = k->matmul.n = -1;
     k->matmul.dot = sched__operands(k->body, mask, operands);
     if (!k->matmul.dot) return;
+    k->matmul.dot2 = sched__next_product(k->body, k->matmul.dot + 1);
     k->kind = IND_KERNEL_MATMUL;
     for (int v = 0; v < k->body->rank; v++) {
         if (operands[v] == 1) k->matmul.m = v;
@@ -5359,7 +5480,10 @@ static bool sched__check_matmul(sched__check *v) {
         uint32_t all = (1u << kernel->body->rank) - 1, mask = kernel->matmul.batch_mask;
         v->kernel = k;
         if (kernel->kind != IND_KERNEL_MATMUL) continue;
-        if (kernel->body->inst[kernel->matmul.dot].op != IND_LOOP_REDUCE) return false;
+        const ind__inst *dot = &kernel->body->inst[kernel->matmul.dot],
+                        *dot2 = &kernel->body->inst[kernel->matmul.dot2];
+        if (dot->op != IND_LOOP_REDUCE) return false;
+        if (kernel->matmul.dot2 && (dot2->op != IND_LOOP_REDUCE || dot2->arg[0] != dot->arg[0])) return false;
         if (kernel->matmul.m >= 0) mask |= 1u << kernel->matmul.m;
         if (kernel->matmul.n >= 0) mask |= 1u << kernel->matmul.n;
         if (mask != all || sched__stores_along_depth(kernel->body)) return false;

@@ -181,7 +181,7 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
         } else if (a->kind == IND__ARG_SIZE) {
             ind__textf(t, "%s n%u", cg__int(w), size++);
         } else if (a->kind == IND__ARG_TENSOR_MAP) {
-            ind__textf(t, "const __grid_constant__ ind_tensor_map map_%c", "ab"[a->part]);
+            ind__textf(t, "const __grid_constant__ ind_tensor_map map_%c", "abc"[a->part]);
         } else {
             ind__textf(t, "%s%s", cg__memory_args[a->kind].type, cg__memory_args[a->kind].name);
         }
@@ -219,7 +219,7 @@ static ind_status cg__push_other_args(ind__writer *w) {
         status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
     if (!status && w->variant->memory.partial_bytes)
         status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
-    for (int i = 0; i < 2 && !status; i++)
+    for (int i = 0; i < 3 && !status; i++)
         if (cg__tensor_map(w, i).map) status = cg__push_arg(w, cg__tensor_map(w, i));
     return status;
 }

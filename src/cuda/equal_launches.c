@@ -75,9 +75,9 @@ static bool cg__same_args(const ind_schedule *s, const ind_kernel *a, const ind_
 
 static bool cg__same_kernel(const ind_plan *p, const ind_kernel *a, const ind_kernel *b) {
     return a->kind == b->kind && a->num_args == b->num_args && a->num_reads == b->num_reads && a->run == b->run &&
-           a->matmul.dot == b->matmul.dot && a->matmul.m == b->matmul.m && a->matmul.n == b->matmul.n &&
-           a->matmul.batch_mask == b->matmul.batch_mask && !strcmp(a->name, b->name) && cg__same_body(p, a, b) &&
-           cg__same_args(p->schedule, a, b);
+           a->matmul.dot == b->matmul.dot && a->matmul.dot2 == b->matmul.dot2 && a->matmul.m == b->matmul.m &&
+           a->matmul.n == b->matmul.n && a->matmul.batch_mask == b->matmul.batch_mask && !strcmp(a->name, b->name) &&
+           cg__same_body(p, a, b) && cg__same_args(p->schedule, a, b);
 }
 
 /* The buffer in the launch at `to` that corresponds to `buffer` in the launch at `from`; both have num kernels.

@@ -99,6 +99,7 @@ typedef struct ind__split_plan {
 /* Tiles in shared memory: MATMUL_*; TRANSPOSE uses only m and n. */
 typedef struct ind__tile_plan {
     int m, n, k;          /* elements */
+    int products;         /* MATMUL_*: 2 if half of the n columns are of each of two products with the same a */
     int warps_m, warps_n; /* mma.sync and wgmma: warps along m and n */
     int stages;           /* of the pipeline along k */
     double cost_ns;       /* of the configuration at the hinted sizes, as estimated when it was chosen; TRANSPOSE: 0 */

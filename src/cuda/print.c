@@ -66,6 +66,7 @@ static void cg__print_tile(ind__text *t, const ind__tile_plan *tile) {
     if (!tile->m) return;
     ind__textf(t, "tile %d x %d", tile->m, tile->n);
     if (tile->k) ind__textf(t, " x %d", tile->k);
+    if (tile->products > 1) ind__textf(t, ", half of the columns of each product");
     if (tile->warps_m) ind__textf(t, ", warps %d x %d", tile->warps_m, tile->warps_n);
     ind__textf(t, tile->stages ? ", stages %d\n" : "\n", tile->stages);
 }
@@ -250,8 +251,8 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         ind__text_json(t, f->why);
         ind__textf(t, "}");
     }
-    ind__textf(t, "], \"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"splits\": ", tile->m, tile->n,
-               tile->k, tile->warps_m, tile->warps_n, tile->stages);
+    ind__textf(t, "], \"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"products\": %d, \"splits\": ",
+               tile->m, tile->n, tile->k, tile->warps_m, tile->warps_n, tile->stages, tile->products);
     if (ind__ok(tile->splits))
         cg__print_json_expr(t, tile->splits);
     else

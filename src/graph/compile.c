@@ -124,6 +124,7 @@ static ind_status ind__compile_passes(ind__compilation *k) {
                                        .builtin = pattern__builtin(k->context),
                                        .prepared = ind__prepares(k),
                                        .launch_bytes = (double)figures.launch_bytes,
+                                       .product_pairs = !figures.disable && !figures.disable_product_pairs,
                                        .tensor_cores = k->desc.emit_only || k->device == IND_DEVICE_CUDA,
                                        .log = &k->log};
     if (!options.builtin) return ind__failed(k->context);

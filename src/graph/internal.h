@@ -167,6 +167,7 @@ typedef struct ind__pass_options {
     const struct ind__pattern *builtin;               /* NULL: none */
     bool prepared;       /* what depends on constants alone is computed once, not in every run */
     double launch_bytes; /* memory traffic in the time of a launch */
+    bool product_pairs;  /* two products that share an operand and an epilogue become one kernel */
     bool tensor_cores;   /* the target multiplies 16-bit elements on tensor cores */
     ind__pass_log *log;
 } ind__pass_options;

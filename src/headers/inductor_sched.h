@@ -100,6 +100,7 @@ extern "C" {
 //@ sched/accesses.c
 //@ sched/loop_order.c
 //@ sched/fusion/can_fuse.c
+//@ sched/fusion/products.c
 //@ sched/fusion/scans.c
 //@ sched/fusion/reorder.c
 //@ sched/fusion/prefixes.c

@@ -159,10 +159,10 @@ struct rt__host_kernel {
     } sort;
     bool matmul;
     struct rt__host_kernel_product {
-        uint32_t dot;
+        uint32_t dot[2]; /* with the same a; 0: none */
         int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
-        rt__host_list a, b, epilogue;
-        rt__host_direct direct_a, direct_b;
+        rt__host_list a, b[2], epilogue;
+        rt__host_direct direct_a, direct_b[2];
     } product;
 };
 

@@ -114,7 +114,13 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     const sched__domain *d = sched__loop_domain(f, body, var);
     if (!d) return false;
     bool dot = sched__mark_operands(body, flag);
-    *g = (sched__group){.domain = d, .head = l, .tail = l, .count = 1, .order = l, .dot = dot ? l : IND__SCHED_NONE};
+    *g = (sched__group){.domain = d,
+                        .head = l,
+                        .tail = l,
+                        .count = 1,
+                        .order = l,
+                        .dot = dot ? l : IND__SCHED_NONE,
+                        .dot2 = IND__SCHED_NONE};
     g->mutates = sched__num_mutated(f, l) != 0;
     g->call = body->call != NULL;
     g->care = f->care ? f->care[l] : 0;
@@ -282,6 +288,12 @@ static uint32_t sched__writer(const sched__fuser *f, uint32_t buffer) {
 
 static uint32_t sched__num_readers(const sched__fuser *f, uint32_t buffer) {
     return f->buffers.first_reader[buffer + 1] - f->buffers.first_reader[buffer];
+}
+
+/* True if the loop has a matrix product of its kernel. */
+static bool sched__multiplies(const sched__fuser *f, uint32_t l) {
+    const sched__group *g = &f->group[f->group_of[l]];
+    return g->dot == l || g->dot2 == l;
 }
 
 /* Loop that changes the buffer in place, or SCHED_NONE. */

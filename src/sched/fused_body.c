@@ -78,7 +78,7 @@ static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_e
     ind_value made = {r->f->buffers.value[in->source]};
     ind_dtype memory = r->f->program->buffer[in->source].dtype;
     const bool narrow = memory != ind_dtype_compute(memory);
-    if (narrow && r->loop == r->f->group[r->group].dot) /* of a product: all loads of its loop are operands */
+    if (narrow && sched__multiplies(r->f, r->loop)) /* of a product: all loads of its loop are operands */
         made = ind_op_cast(o, made, memory);
     else if (narrow && sched__read_beside(r->f, in->source, r->group))
         made = ind_op_cast(o, ind_op_cast(o, made, memory), (ind_dtype)in->dtype);

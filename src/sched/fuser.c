@@ -16,7 +16,8 @@ enum {
     IND__SCHED_DOMINATORS = 16,    /* terms of a maximum that each new term is compared to */
     IND__SCHED_SORTED_LOOPS = 64,  /* with a sort: their reductions and the row share the shared memory of a block */
     IND__SCHED_SECTOR = 32,        /* bytes; smallest memory transaction */
-    IND__SCHED_SCARCE = 1,         /* memory is scarce: no fusion for shared reads, concatenation parts or prologues */
+    IND__SCHED_SCARCE =
+        1, /* scarce memory: no fusion for shared reads, concatenation parts, prologues, product pairs */
     IND__SCHED_UNFUSED = 2,        /* no fusion at all */
     IND__SCHED_MEMORY_TRIES = 6,   /* schedules that are tried for less memory */
     IND__SCHED_UNBOUNDED = 1 << 16 /* value of a size without an upper bound */
@@ -56,7 +57,7 @@ typedef struct sched__group {
     uint32_t head, tail, count; /* loops in ascending order, linked by next_loop */
     uint32_t order;             /* position in a topological order of the groups; unique */
     uint32_t changed;           /* round of the last change */
-    uint32_t dot;               /* its loop with a matrix product, or SCHED_NONE */
+    uint32_t dot, dot2;         /* its loops with a matrix product, or SCHED_NONE */
     bool reduces;               /* it has another reduction */
     bool mutates;               /* it changes a buffer in place */
     bool scans, sorts;          /* it has a SCAN; one that sorts */

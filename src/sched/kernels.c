@@ -66,6 +66,7 @@ static void sched__set_matmul(ind_kernel *k, const uint32_t *mask) {
     k->matmul.m = k->matmul.n = -1;
     k->matmul.dot = sched__operands(k->body, mask, operands);
     if (!k->matmul.dot) return;
+    k->matmul.dot2 = sched__next_product(k->body, k->matmul.dot + 1);
     k->kind = IND_KERNEL_MATMUL;
     for (int v = 0; v < k->body->rank; v++) {
         if (operands[v] == 1) k->matmul.m = v;

@@ -171,14 +171,18 @@ static const sched__fit *sched__fit_of(sched__fuser *f, const sched__domain *a, 
     return sched__fit_ordered(f, a, &plain, b, &plain);
 }
 
-/* Returns the matrix product of a body, 0: none. operands[v]: bit 0 if the first operand depends on variable v, bit 1
-   if the second does. */
+/* Returns the first matrix product of a body from instruction `from` on, 0: none. */
+static uint32_t sched__next_product(const ind_body *body, uint32_t from) {
+    for (uint32_t i = from; i < body->num_inst; i++)
+        if (body->inst[i].op == IND_LOOP_REDUCE && body->inst[i].reduction == IND_REDUCE_DOT) return i;
+    return 0;
+}
+
+/* Returns the matrix product of a body, 0: none. A second one depends on the same variables. operands[v]: bit 0 if the
+   first operand depends on variable v, bit 1 if the second does. */
 static uint32_t sched__operands(const ind_body *body, const uint32_t *mask, uint8_t operands[IND__SCHED_DIMS]) {
-    uint32_t dot = 0;
+    const uint32_t dot = sched__next_product(body, 1);
     memset(operands, 0, IND__SCHED_DIMS);
-    for (uint32_t i = 1; i < body->num_inst && !dot; i++) {
-        if (body->inst[i].op == IND_LOOP_REDUCE && body->inst[i].reduction == IND_REDUCE_DOT) dot = i;
-    }
     for (int v = 0; dot && v < body->rank + body->rrank; v++) {
         operands[v] = (uint8_t)((mask[body->inst[dot].arg[0]] >> v & 1) | (mask[body->inst[dot].arg[1]] >> v & 1) << 1);
     }

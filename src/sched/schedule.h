@@ -18,7 +18,7 @@ typedef struct ind__access {
 #define IND_KERNEL_KINDS(X)                                                                                            \
     X(POINTWISE, "pointwise")                                                                                          \
     X(REDUCTION, "reduction")                                                                                          \
-    X(MATMUL, "matmul") /* one DOT reduction with a pointwise epilogue */                                              \
+    X(MATMUL, "matmul") /* one or two DOT reductions with a pointwise epilogue */                                      \
     X(SCAN, "scan")     /* SCANs, and other work on the scanned rows; see below */                                     \
     X(SORT, "sort")     /* the same with one sorting SCAN; see below */                                                \
     X(EXTERN, "extern") /* an extern call; a kernel has only one */
@@ -53,6 +53,7 @@ typedef struct ind_kernel {
     int64_t run;             /* REDUCTION: consecutive points of P that an IND__INST_RUN store combines; 0: none */
     struct {                 /* MATMUL: roles of the P variables; out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         uint32_t dot;        /* the REDUCE instruction */
+        uint32_t dot2;       /* a second product with the same a, of a b with the same strides; 0: none */
         int m, n;            /* P variable of the rows and of the columns, -1: absent (size 1) */
         uint32_t batch_mask; /* bit d: P variable d is a batch dimension */
     } matmul;
@@ -127,6 +128,7 @@ typedef struct ind_fusion_policy {
     bool disable_split;            /* no two-stage reductions, also not of columns */
     bool disable_mix;              /* no kernel reduces columns together with work on the rows */
     bool disable_prologue;         /* no prologues in the operand loads of a matrix product */
+    bool disable_product_pairs;    /* two products that share an operand are separate kernels */
     bool disable_row_mutation;     /* a kernel with rows does not change a buffer in place whose old value it reads */
     bool disable_sorts;            /* a sort is a separate kernel */
     bool disable_rescans;          /* no scan runs again for a per-element use of a reduction of its results */
@@ -160,6 +162,13 @@ typedef struct ind_fusion_policy {
     X(INDEX_DIFFERS, "the consumer reads other elements than the producer computes in that iteration")                 \
     X(INDIRECT, "the consumer's index depends on data")                                                                \
     X(TWO_TEMPLATES, "both are matrix products")                                                                       \
+    X(PAIR_FULL, "both are matrix products, and a kernel has at most two")                                             \
+    X(PAIR_SIZES, "both are matrix products, of different sizes")                                                      \
+    X(PAIR_LEFT, "both are matrix products, with different left operands")                                             \
+    X(PAIR_RIGHT, "both are matrix products, with different strides of their right operands")                          \
+    X(PAIR_TYPE, "both are matrix products, but not of 16-bit operands of one type")                                   \
+    X(PAIR_QUANTISED, "both are matrix products, and a right operand is a quantised weight")                           \
+    X(PAIR_READER, "both are matrix products, and no epilogue reads both results")                                     \
     X(REDUCTION_AFTER_TEMPLATE, "a kernel cannot have both a matrix product and a reduction")                          \
     X(PROLOGUE, "the product addresses the operand differently")                                                       \
     X(PROLOGUE_REDUCED, "the operand of the product is the result of a reduction or scan")                             \

@@ -464,7 +464,10 @@ static bool sched__check_matmul(sched__check *v) {
         uint32_t all = (1u << kernel->body->rank) - 1, mask = kernel->matmul.batch_mask;
         v->kernel = k;
         if (kernel->kind != IND_KERNEL_MATMUL) continue;
-        if (kernel->body->inst[kernel->matmul.dot].op != IND_LOOP_REDUCE) return false;
+        const ind__inst *dot = &kernel->body->inst[kernel->matmul.dot],
+                        *dot2 = &kernel->body->inst[kernel->matmul.dot2];
+        if (dot->op != IND_LOOP_REDUCE) return false;
+        if (kernel->matmul.dot2 && (dot2->op != IND_LOOP_REDUCE || dot2->arg[0] != dot->arg[0])) return false;
         if (kernel->matmul.m >= 0) mask |= 1u << kernel->matmul.m;
         if (kernel->matmul.n >= 0) mask |= 1u << kernel->matmul.n;
         if (mask != all || sched__stores_along_depth(kernel->body)) return false;

@@ -1835,6 +1835,7 @@ static const struct {
     FUSION(split_share, 'l', "1|2|100"),
     FUSION(launch_bytes, 'l', "1|1099511627776"),
     FUSION(disable_prologue, 'b', "1"),
+    FUSION(disable_product_pairs, 'b', "1"),
     FUSION(l2_bytes, 'l', "1|1099511627776"),
     FUSION(product_tile, 'i', "1|1000"),
     FUSION(ops_per_byte, 'i', "1|1000"),

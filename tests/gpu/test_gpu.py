@@ -603,8 +603,45 @@ GRAPHS = {
   m = multinomial(v, s, num_samples=50, replacement=true, stream=3)
   output u, n, p, m
 }""",
+    "product_pairs": """graph product_pairs {
+  size M in [1, 4096] hint 70
+  input x : bf16[M, 512]
+  input gate : bf16[1024, 512]
+  input up : bf16[1024, 512]
+  input v : bf16[512, 264]
+  input w : bf16[512, 264]
+  input q : bf16[259, 512]
+  input r : bf16[259, 512]
+  input c : bf16[M, 1024]
+  g = linear(x, gate)
+  u = linear(x, up)
+  s = silu(g)
+  t = mul(s, u)
+  y = add(t, c)
+  a = matmul(x, v)
+  b = matmul(x, w)
+  z = sub(a, b)
+  e = linear(x, q)
+  f = linear(x, r)
+  h = relu(e)
+  p = mul(h, f)
+  output y, z, a, p
+}""",
+    "product_pairs_of_a_row": """graph product_pairs_of_a_row {
+  size M in [1, 4096] hint 1
+  input x : bf16[M, 4096]
+  input gate : bf16[4096, 4096]
+  input up : bf16[4096, 4096]
+  input c : bf16[M, 4096]
+  g = linear(x, gate)
+  u = linear(x, up)
+  s = silu(g)
+  t = mul(s, u)
+  y = add(t, c)
+  output y
+}""",
 }
-SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_packed_weights": ["M=3"], "products_of_clusters": ["M=70"], "products_of_8_bits": ["M=70"],
+SIZES = {"product_pairs": ["M=70"], "product_pairs_of_a_row": ["M=1"], "pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_packed_weights": ["M=3"], "products_of_clusters": ["M=70"], "products_of_8_bits": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "scans_odd": [], "finish": ["B=61"], "finish_few": ["B=19"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "rows_listed": ["B=333", "M=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],

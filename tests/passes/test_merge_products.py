@@ -202,3 +202,17 @@ def test_results_of_models(name, tmp_path):
             output = output.partition(" ")[0]
             wanted = stored[f"{run_name}.{output}"]
             np.testing.assert_allclose(np.load(tmp_path / "out" / f"{output}.npy"), wanted, rtol=2e-4, atol=2e-5 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("dtype, columns, merged", [("bf16", (1024, 1024), False), ("f32", (1024, 1024), True), ("bf16", (1024, 1024, 1024), True)])
+def test_two_products_with_one_epilogue(tmp_path, dtype, columns, merged):
+    """Two 16-bit products are one kernel, which reads x once, without merging."""
+    weights = "".join(f"  const w{i} : {dtype}[{n}, 8192]\n  p{i} = linear(x, w{i})\n" for i, n in enumerate(columns))
+    last = "  y = mul(p0, p1)\n" if len(columns) == 2 else "  q = mul(p0, p1)\n  y = mul(q, p2)\n"
+    path = tmp_path / "g.ind"
+    path.write_text(f"graph g {{\n  size M in [1, 8192] hint 4096\n  input x : {dtype}[M, 8192]\n{weights}{last}  output y\n}}\n")
+    done, missed = merges(path)
+    assert bool(done) == merged, (done, missed)
+    assert any("one kernel computes both, with one epilogue" in text for text in missed) != merged, missed
+    schedule = ind("emit", path, "--stage", "schedule")
+    assert ("kernel 1" in schedule) == merged, schedule

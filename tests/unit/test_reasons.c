@@ -1,11 +1,13 @@
 /* Why two loops that read the same, or of which one computes what the other reads, are not one kernel: the reasons that a
    reduction was not made in two stages, each by a graph of a full sum (or its like) beside the maxima of the rows, or of
-   what a kernel computes from its rows. Struct, text and JSON say the same. */
+   what a kernel computes from its rows. Why two matrix products are not one kernel. Struct, text and JSON say the same. */
 #include "inductor.h"
 
 #include "check.h"
 
 #include <string.h>
+
+#define PAIR(type) "input x : " type "; input v : " type "; input w : " type "; "
 
 static const struct {
     const char *code, *statements;
@@ -25,6 +27,16 @@ static const struct {
     {"SPLIT_SHARED", "input x : f32[256, 256]; r = softmax(x, 1); s = amax(r); p = argmax(r); output p", false, "r"},
     {"SPLIT_PARTIALS", "input x : f32[100000, 2]; r = softmax(x, 1); s = sum(r)", false, "r"},
     {"SPLIT_READ_AGAIN", "input x : f32[64, 64]; r = softmax(x, 1); s = amax(r); d = div(r, s); output d", false, "r"},
+    {"PAIR_READER", PAIR("bf16[64, 64]") "s = matmul(x, v); r = matmul(x, w)", false},
+    {"PAIR_READER", PAIR("bf16[64, 64]") "s = matmul(x, v); q = matmul(x, w); p = relu(s); r = relu(q); output p", false},
+    {"PAIR_SIZES", "input x : bf16[64, 64]; input v : bf16[64, 64]; input w : bf16[64, 32]; s = matmul(x, v); r = matmul(x, w)", false},
+    {"PAIR_TYPE", PAIR("f32[64, 64]") "s = matmul(x, v); q = matmul(x, w); r = mul(s, q)", false},
+    {"PAIR_QUANTISED", "input x : bf16[64, 64]; const v : i8[64, 64]; const w : i8[64, 64]; f = cast(v, dtype=bf16); g = cast(w, dtype=bf16); "
+                       "s = matmul(x, f); q = matmul(x, g); r = mul(s, q)", false},
+    {"PAIR_LEFT", PAIR("bf16[64, 64]") "s = matmul(x, v); q = matmul(v, x); r = mul(s, q)", false},
+    {"PAIR_RIGHT", PAIR("bf16[64, 64]") "s = matmul(x, v); q = linear(x, w); r = mul(s, q)", false},
+    {"PAIR_FULL", PAIR("bf16[64, 64]") "s = matmul(x, v); q = matmul(x, w); t = matmul(x, x); p = mul(s, q); r = mul(p, t)", false},
+    {"TWO_TEMPLATES", PAIR("bf16[64, 64]") "p = matmul(v, w); s = matmul(x, p); r = matmul(x, v); output p", false, "p"},
     {"DOMAINS_DIFFER", "input x : f32[64, 32]; s = amin(x, 0); r = amax(x, 1)", false},
 };
 
@@ -35,7 +47,7 @@ static void graph_text(char *out, size_t bytes, const char *statements) {
 }
 
 static void test_reason(ind_context *c, size_t k) {
-    char text[400], both[300];
+    char text[500], both[300];
     const char *made = graphs[k].made;
     graph_text(text, sizeof text, graphs[k].statements);
     ind_graph *g = ind_graph_parse(c, text, NULL);

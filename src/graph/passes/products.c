@@ -193,10 +193,26 @@ static void graph__miss_cost(const graph__product_search *s, const graph__produc
     graph__miss_product(s, p, why);
 }
 
+/* True if product i and one other end in the same op: one kernel computes both, and reads x once, without merging. */
+static bool graph__is_paired(const graph__product_search *s, const graph__product *p, uint32_t num, uint32_t i) {
+    const ind_graph *g = s->g;
+    const ind_dtype d = g->tensor[p[i].x].dtype;
+    const uint32_t end = graph__epilogue_of(s, g->node[p[i].node].result);
+    uint32_t others = 0;
+    if (!s->options->product_pairs || (d != IND_F16 && d != IND_BF16) || !end) return false;
+    for (uint32_t k = 0; k < num; k++)
+        others += k != i && p[k].columns == p[i].columns && graph__epilogue_of(s, g->node[p[k].node].result) == end;
+    return others == 1;
+}
+
 /* Removes products that cost more than the read of x that they save. Returns the number left, which come first. */
 static uint32_t graph__choose_products(graph__product_search *s, graph__product *p, uint32_t num, double *saved) {
     const double x = graph__bytes_of(s->g, p[0].x);
-    uint32_t left = 0;
+    uint32_t left = 0, paired = 0;
+    for (uint32_t i = 0; i < num && !s->forced; i++) paired += graph__is_paired(s, p, num, i);
+    for (uint32_t i = 0; i < num && paired == num; i++)
+        graph__miss_product(s, &p[i], "one kernel computes both, with one epilogue");
+    if (num && paired == num) return 0;
     *saved = -x;
     for (uint32_t i = 0; i < num; i++) {
         const double stored = graph__lost_bytes(s, &p[i]), weights = graph__weight_bytes(s, &p[i]);

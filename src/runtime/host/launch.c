@@ -170,7 +170,7 @@ static ind_status rt__host_instance(ind_instance *n) {
     size_t sums = x->on_host.max_reduces * sizeof(rt__host_accumulator);
     size_t a = x->on_host.any_matmul ? (size_t)IND__HOST_MC * IND__HOST_KC * 8 : 0,
            b = x->on_host.any_matmul ? (size_t)IND__HOST_NC * IND__HOST_KC * 8 : 0;
-    size_t c = x->on_host.any_matmul ? (size_t)IND__HOST_MC * IND__HOST_NC * 8 : 0;
+    size_t c = x->on_host.any_matmul ? (size_t)2 * IND__HOST_MC * IND__HOST_NC * 8 : 0;
     for (int i = 0; i < workers && ok; i++) {
         rt__host_worker *w = &n->host.worker[i];
         unsigned char *at =

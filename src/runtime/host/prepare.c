@@ -211,21 +211,30 @@ static ind_status rt__host_make_stage(ind_module *m, rt__host_kernel *h, rt__hos
     return status;
 }
 
-/* Lists the instructions of a matrix product: those of its operands, and all others. The body is a matrix product if
-   its only live REDUCE is a DOT and nothing is stored per element of the row. P variables are rows (not in b), columns
-   (not in a) or batches (in both). */
-static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__host_facts *f) {
+/* Finds the products of a body: one or two live DOTs, with the same a. False if there are other reductions, or if
+   something is stored per element of the row. */
+static bool rt__host_find_products(rt__host_kernel *h, const rt__host_facts *f) {
     const ind_body *b = h->body;
-    uint32_t num = 0;
+    uint32_t num = 0, *dot = h->product.dot;
     for (uint32_t i = 1; i < b->num_inst; i++) {
         if (!f[i].live) continue;
-        if (b->inst[i].op == IND_LOOP_STORE && f[i].looped) return IND_OK;
+        if (b->inst[i].op == IND_LOOP_STORE && f[i].looped) return false;
         if (b->inst[i].op != IND_LOOP_REDUCE) continue;
-        num++;
-        h->product.dot = i;
+        if (num == 2 || b->inst[i].reduction != IND_REDUCE_DOT) return false;
+        dot[num++] = i;
     }
-    if (num != 1 || b->inst[h->product.dot].reduction != IND_REDUCE_DOT) return IND_OK;
-    uint32_t in_a = f[b->inst[h->product.dot].arg[0]].vars, in_b = f[b->inst[h->product.dot].arg[1]].vars;
+    if (num < 2) return num == 1;
+    const ind__inst *x = &b->inst[dot[0]], *y = &b->inst[dot[1]];
+    return x->arg[0] == y->arg[0] && x->dtype == y->dtype && f[x->arg[1]].vars == f[y->arg[1]].vars;
+}
+
+/* Lists the instructions of matrix products: those of their operands, and all others. P variables are rows (not in b),
+   columns (not in a) or batches (in both). */
+static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__host_facts *f) {
+    const ind_body *b = h->body;
+    const uint32_t *dot = h->product.dot;
+    if (!rt__host_find_products(h, f)) return IND_OK;
+    uint32_t in_a = f[b->inst[dot[0]].arg[0]].vars, in_b = f[b->inst[dot[0]].arg[1]].vars;
     for (int v = 0; v < b->rank; v++) {
         bool a = in_a >> v & 1, c = in_b >> v & 1;
         if (a && c)
@@ -235,13 +244,14 @@ static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__ho
         else
             h->product.row[h->product.num_row++] = v;
     }
-    rt__host_list *const list[3] = {&h->product.a, &h->product.b, &h->product.epilogue};
+    rt__host_list *const list[4] = {&h->product.a, &h->product.b[0], &h->product.b[1], &h->product.epilogue};
+    const uint32_t operand[3] = {b->inst[dot[0]].arg[0], b->inst[dot[0]].arg[1], dot[1] ? b->inst[dot[1]].arg[1] : 0};
     ind_status status = IND_OK;
-    for (int k = 0; k < 3 && !status; k++) {
+    for (int k = 0; k < 4 && !status; k++) {
         for (uint32_t i = 1; i < b->num_inst; i++)
-            f[i].wanted = k < 2 ? i == b->inst[h->product.dot].arg[k] : b->inst[i].op == IND_LOOP_STORE;
+            f[i].wanted = k < 3 ? i == operand[k] : b->inst[i].op == IND_LOOP_STORE;
         rt__host_mark(b, f, false);
-        if (k == 2) { /* without the values that only the operands use */
+        if (k == 3) { /* without the values that only the operands use */
             for (uint32_t i = 1; i < b->num_inst; i++) f[i].wanted = f[i].wanted && !f[i].looped;
         }
         status = rt__host_make_list(m, b, f, rt__filter_wanted, 0, list[k]);
@@ -358,8 +368,11 @@ static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, con
     if (!status && h->scan.first && b->inst[h->scan.first].reduction == IND_SCAN_COMBINE)
         status = rt__host_make_combine(m, h);
     if (!status) status = rt__host_make_matmul(m, h, f);
-    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->product.dot].arg[0], &h->product.direct_a);
-    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->product.dot].arg[1], &h->product.direct_b);
+    for (int i = 0; i < 2 && h->matmul && h->product.dot[i] && !status; i++) {
+        const ind__inst *dot = &b->inst[h->product.dot[i]];
+        if (!i) status = rt__host_make_direct(m, h, dot->arg[0], &h->product.direct_a);
+        if (!status) status = rt__host_make_direct(m, h, dot->arg[1], &h->product.direct_b[i]);
+    }
     ind__free(c, f);
     for (int v = 0; v < b->rank + b->rrank && !status; v++)
         status = rt__exec_slot(m->executable, ind_expr_symbol(b->var[v])->extent, &h->extent_slot[v]);

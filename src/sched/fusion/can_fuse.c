@@ -138,6 +138,8 @@ static ind_fusion_reason sched__check_scan_pair(const sched__fuser *f, const sch
     return x->num_scans + y->num_scans <= f->policy.max_scans ? IND_FUSION_FUSED_VERTICAL : IND_FUSION_TWO_SCANS;
 }
 
+static ind_fusion_reason sched__check_products(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit);
+
 static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (x->call || y->call) return IND_FUSION_EXTERN;
@@ -157,7 +159,7 @@ static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uin
     if (!sched__fused(scans)) return scans;
     if (x->scans && y_dot) return IND_FUSION_PROLOGUE;
     if (x_dot && y->scans) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
-    if (x_dot && y_dot) return IND_FUSION_TWO_TEMPLATES;
+    if (x_dot && y_dot) return sched__check_products(f, a, b, fit);
     if (x_dot && y->reduces) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
     if (y_dot && x->reduces) return IND_FUSION_PROLOGUE;
     return IND_FUSION_FUSED_VERTICAL;
@@ -340,6 +342,7 @@ static bool sched__are_second_stages(sched__fuser *f, uint32_t a, uint32_t b) {
 
 static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
+    if (x->dot != IND__SCHED_NONE && y->dot != IND__SCHED_NONE) return IND_FUSION_PAIR_READER;
     uint32_t distance = x->tail < y->head ? y->head - x->tail : y->tail < x->head ? x->head - y->tail : 0;
     if (distance > (uint32_t)f->policy.max_distance) return IND_FUSION_TOO_FAR;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;

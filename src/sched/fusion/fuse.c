@@ -81,7 +81,10 @@ static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sche
     sched__concatenate_loops(f, a, b);
     x->domain = fit->domain;
     x->count += y->count;
-    x->dot = x->dot == IND__SCHED_NONE ? y->dot : x->dot;
+    if (x->dot != IND__SCHED_NONE && y->dot != IND__SCHED_NONE)
+        x->dot2 = y->dot;
+    else if (x->dot == IND__SCHED_NONE)
+        x->dot = y->dot, x->dot2 = y->dot2;
     x->reduces |= y->reduces;
     x->mutates |= y->mutates;
     x->scans |= y->scans;
@@ -138,6 +141,6 @@ static bool sched__fuse(sched__fuser *f) {
     }
     ind__free(f->context, p.items);
     for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++)
-        if (f->group[f->group_of[l]].dot == l) sched__fuse_prologues(f, l, p.round + 1);
+        if (sched__multiplies(f, l)) sched__fuse_prologues(f, l, p.round + 1);
     return !f->failed;
 }

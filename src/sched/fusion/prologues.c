@@ -157,7 +157,8 @@ static bool sched__is_quantised(const sched__fuser *f, uint32_t a) {
    and operations for every tile; for 16 bits also the lost asynchronous copies and steps that wait for their tile. A
    quantised weight of a product with few rows is not stored: its numbers would take memory that the packing saves.
    Operands of 8 bits are stored: tensor cores take them from memory only. */
-static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
+static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit,
+                                          ind_expr read) {
     const ind_fusion_policy *p = &f->policy;
     sched__inlining n;
     sched__measure_inlining(f, a, fit, read, &n);
@@ -169,7 +170,7 @@ static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, const sch
     double computing = busy > 0 ? n.points * n.times * n.inner / p->ops_per_byte / busy : 0;
     double waiting = n.half ? n.steps * (double)p->step_bytes * (waves > 1 ? waves : 1) : 0;
     fused += computing > waiting ? computing : waiting;
-    if (n.half) fused += n.macs / p->macs_per_byte;
+    if (n.half) fused += n.macs * (f->group[b].dot2 == IND__SCHED_NONE ? 1 : 2) / p->macs_per_byte;
     return fused <= unfused;
 }
 
@@ -189,7 +190,8 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
         uint32_t writer = sched__writer(f, it.at->buffer);
         if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
-        reason = sched__check_operand(it.at, it.loop == y->dot, f->program->buffer[it.at->buffer].padded_rows);
+        reason =
+            sched__check_operand(it.at, sched__multiplies(f, it.loop), f->program->buffer[it.at->buffer].padded_rows);
         if (!sched__fused(reason)) return reason;
         read = it.at;
     }
@@ -207,7 +209,7 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     }
     if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
-    if (!sched__inlining_is_profitable(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
+    if (!sched__inlining_is_profitable(f, a, b, own, read->index)) return IND_FUSION_NO_GAIN;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     reason = sched__check_cycle(f, a, b);
     if (!sched__fused(reason)) return reason;

@@ -1,18 +1,24 @@
 /* ---- the choice of a vector width ---- */
 
-/* Sets the text of the finished sum, for the body's REDUCE and its PART. */
+/* Sets the text of a finished sum, for the body's REDUCE and its PART. */
+static void cg__mm_set_text_of_sum(ind__writer *w, uint32_t dot, const char *text) {
+    w->value[dot] = text;
+    for (uint32_t i = dot + 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_PART && cg__inst(w, i)->arg[0] == dot) w->value[i] = text;
+}
+
 static void cg__mm_set_sum_text(ind__writer *w, const cg__mm_problem *p) {
     const char *text = p->n < 0 ? "dot[0]" : "dot[j]";
     if (!ind_dtype_is_float(p->sum)) text = cg__string(w, "((%s)%s)", cg__types[p->sum].value, text);
-    w->value[p->dot] = text;
-    for (uint32_t i = p->dot + 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_PART && cg__inst(w, i)->arg[0] == p->dot) w->value[i] = text;
+    cg__mm_set_text_of_sum(w, p->dot, text);
+    if (p->dot2) cg__mm_set_text_of_sum(w, p->dot2, "dot2[j]");
 }
 
 /* The sum differs from column to column, even where b does not depend on the column. */
 static void cg__mm_vary_sum(cg__decider *d, const cg__mm_problem *p) {
     if (p->n < 0) return;
     d->plan->varies[p->dot] |= 1u << p->n;
+    if (p->dot2) d->plan->varies[p->dot2] |= 1u << p->n;
     for (uint32_t i = p->dot + 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__propagate_use, d);
 }
 
@@ -173,6 +179,11 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
         cg__why(d, "%s; accumulates in %s", reason, ind_dtype_name(p->sum));
 }
 
+static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const char *reason) {
+    cg__mm_explain(d, p, reason);
+    if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
+}
+
 static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__variant *v) {
     const char *reason;
     cg__mm_choice best = cg__mm_choose(p, v->index_bits, d->w.target, &reason);
@@ -188,6 +199,7 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     v->of.tile = (ind__tile_plan){.m = c->tile_m,
                                   .n = c->tile_n,
                                   .k = c->tile_k,
+                                  .products = cg__mm_products(p),
                                   .warps_m = fma ? 0 : c->warps_m,
                                   .warps_n = fma ? 0 : c->warps_n,
                                   .stages = c->stages};
@@ -204,8 +216,20 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     if (x->persistent) cg__mm_set_persistent(d, p);
     if (x->strategy == IND_STRATEGY_MATMUL_ROWS || x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_guard_rows(d, p);
     if (x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_use_packed_map(d);
-    cg__mm_explain(d, p, reason);
+    cg__mm_explain_all(d, p, reason);
     return IND_OK;
+}
+
+/* Decides how operands of tensor cores are loaded. */
+static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
+    cg__mm_operand *const o[3] = {&p->a, &p->b, &p->b2};
+    const int num = 1 + cg__mm_products(p);
+    if (!p->tensor_bytes) return;
+    for (int i = 0; i < num; i++) o[i]->copy = cg__mm_can_copy(d, p, o[i]);
+    for (int i = 0; i < num; i++)
+        if (o[i]->computed) cg__mm_choose_staged(d, p, o[i]);
+    for (int i = 1; i < num; i++)
+        if (o[i]->computed) cg__mm_measure_runs(&d->w, p, o[i]);
 }
 
 /* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
@@ -218,18 +242,14 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (p->sum == IND_BOOL)
         return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: a matrix product of bool", d->w.kernel->name);
     cg__choose_index_bits(d);
-    p->a.copy = p->tensor_bytes && cg__mm_can_copy(d, p, &p->a);
-    p->b.copy = p->tensor_bytes && cg__mm_can_copy(d, p, &p->b);
-    if (p->tensor_bytes && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
-    if (p->tensor_bytes && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
-    if (p->tensor_bytes && p->b.computed) cg__mm_measure_runs(&d->w, p, &p->b);
+    cg__mm_choose_loads(d, p);
     cg__mm_find_packed(d, p);
     v->vector = cg__mm_choose_vector(d, p);
     cg__mm_find_maps(d, p);
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_rows(d, p);
     p->unsplit = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
-    p->max_cluster = d->plan->part ? 1 : d->w.target->max_cluster;
+    p->max_cluster = d->plan->part || p->dot2 ? 1 : d->w.target->max_cluster; /* a slice is of one product */
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }

@@ -39,7 +39,9 @@ static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, c
 static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area) {
     const ind__variant *v = w->variant;
     ind__textf(&w->code, "%s dot[%d];\nind_sum_read<%d>(dot, sum, row, col);\n", cg__mm_sum_type(p), v->vector,
-               area->cols);
+               area->pitch);
+    if (p->dot2)
+        ind__textf(&w->code, "float dot2[%d];\nind_sum_read<%d>(dot2, %s);\n", v->vector, area->pitch, area->second);
     if (p->n < 0) {
         cg__emit_stores(w);
         return;
@@ -103,7 +105,13 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     cg__mm_write_steps(w, p);
     x->main_loop(w, p);
     cg__mm_write_exchange(w, p);
-    cg__mm_area area = {.rows = tile->m, .cols = tile->n, .threads = w->variant->threads, .thread = "threadIdx.x"};
+    const int columns = cg__mm_columns(w->variant);
+    cg__mm_area area = {.rows = tile->m,
+                        .cols = columns,
+                        .threads = w->variant->threads,
+                        .thread = "threadIdx.x",
+                        .pitch = tile->n,
+                        .second = cg__string(w, "sum, row, col + %d", columns)};
     if (tile->cluster > 1) {
         area.rows /= tile->cluster;
         area.first_row = "slice";

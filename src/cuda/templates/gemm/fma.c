@@ -113,6 +113,7 @@ static const cg__mm_config cg__mm_fma_configs[] = {
 
 static const char *cg__mm_fma_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
+    if (p->dot2) return "it has two products";
     return p->tensor_bytes ? "tensor cores multiply these types exactly" : NULL;
 }
 

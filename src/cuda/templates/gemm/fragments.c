@@ -77,7 +77,7 @@ static void cg__mm_write_held(ind__writer *w, int cols) {
                "held[u]);\n",
                cg__mm_strip_vectors(cols), cols < 16 ? "if (lane < 16) " : "", cols / 8, cols + 8, cols / 8);
     ind__textf(&w->code, "__syncwarp();\nif (strip + 1 < %s) fetch(strip + 1);\n",
-               cg__mm_end_strip(w, w->variant->of.tile.n / cols));
+               cg__mm_end_strip(w, cg__mm_columns(w->variant) / cols));
 }
 
 /* Two adjacent results of a row: "y". */
@@ -111,6 +111,8 @@ static void cg__mm_write_pairs(ind__writer *w, const cg__mm_problem *p, uint32_t
     ind__textf(&w->code, "const %s i%d = first_n + col < size_n ? first_n + col : 0;\n", cg__int(w), p->n);
     ind__textf(&w->code, "const %s dot[2] = {part[u / 2][u %% 2 * 2], part[u / 2][u %% 2 * 2 + 1]};\n",
                cg__mm_sum_type(p));
+    if (p->dot2)
+        ind__textf(&w->code, "const float dot2[2] = {part2[u / 2][u %% 2 * 2], part2[u / 2][u %% 2 * 2 + 1]};\n");
     ind__textf(&w->code, "ind_vec<unsigned short, 2> y;\n");
     cg__mm_write_pair(w, p, store, cols);
     ind__textf(&w->code, "ind_store(rounded + row * %d + col, y);\n", cols + 8);
@@ -121,9 +123,11 @@ static void cg__mm_write_pairs(ind__writer *w, const cg__mm_problem *p, uint32_t
 static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
     ind__textf(&w->code,
                "unsigned short *const rounded = reinterpret_cast<unsigned short *>(sum);\n#pragma unroll 1\n");
-    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w),
-              cg__mm_end_strip(w, w->variant->of.tile.n / cols));
+    const int strips = cg__mm_columns(w->variant) / cols;
+    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w), cg__mm_end_strip(w, strips));
     ind__textf(&w->code, "%s part[%d][4];\nind_strip_part(part, acc, strip);\n", cg__mm_sum_type(p), cols / 8);
+    if (p->dot2)
+        ind__textf(&w->code, "float part2[%d][4];\nind_strip_part(part2, acc, strip + %d);\n", cols / 8, strips);
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16, first_n = tile_n + strip * %d;\n", cg__int(w), cols);
     cg__mm_set_plain_names(w);
     if (cg__mm_rounded_load(w, p)) cg__mm_write_held(w, cols);

@@ -23,11 +23,11 @@ static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) 
     if (cg__mm_is_split(v)) cg__mm_write_split(w, p, at);
     if (stripe == 1) {
         ind__textf(&w->code, "const %s first_m = %s%s * %d, first_n = %s%s * %d;\n", type, wide, at[1], v->of.tile.m,
-                   wide, at[0], v->of.tile.n);
+                   wide, at[0], cg__mm_columns(v));
     } else {
         ind__textf(&w->code, "const %s first_m = (%s%s * %d + %s %% %d) * %d;\n", type, wide, at[1], stripe, at[0],
                    stripe, v->of.tile.m);
-        ind__textf(&w->code, "const %s first_n = %s%s / %d * %d;\n", type, wide, at[0], stripe, v->of.tile.n);
+        ind__textf(&w->code, "const %s first_n = %s%s / %d * %d;\n", type, wide, at[0], stripe, cg__mm_columns(v));
         ind__textf(&w->code, "if (first_m >= size_m) return;\n");
     }
     if (v->of.tile.cluster > 1) ind__textf(&w->code, "if (first_n >= size_n) return;\n");
@@ -54,11 +54,11 @@ static void cg__mm_end_lambda(ind__writer *w) {
 
 /* Rows, and elements in a row, of an operand's tile. */
 static int cg__mm_tile_rows(const ind__variant *v, const cg__mm_operand *o, char name) {
-    return !o->k_major ? v->of.tile.k : name == 'a' ? v->of.tile.m : v->of.tile.n;
+    return !o->k_major ? v->of.tile.k : cg__mm_edge(v, name);
 }
 
 static int cg__mm_tile_cols(const ind__variant *v, const cg__mm_operand *o, char name) {
-    return o->k_major ? v->of.tile.k : name == 'a' ? v->of.tile.m : v->of.tile.n;
+    return o->k_major ? v->of.tile.k : cg__mm_edge(v, name);
 }
 
 /* Is an operand with rows along m or n, `size` of them, made up of whole tiles? */
@@ -111,6 +111,7 @@ static void cg__mm_write_all_addresses(ind__writer *w, const cg__mm_problem *p) 
     ind_expr stride;
     if (p->a.copy && cg__mm_step_of(w, p, &p->a, &stride)) cg__mm_write_addresses(w, p, &p->a, 'a', "");
     if (p->b.copy && cg__mm_step_of(w, p, &p->b, &stride)) cg__mm_write_addresses(w, p, &p->b, 'b', "");
+    if (p->b2.copy && cg__mm_step_of(w, p, &p->b2, &stride)) cg__mm_write_addresses(w, p, &p->b2, 'c', "");
 }
 
 /* One asynchronous copy of an operand's tile. */
@@ -128,7 +129,7 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     const int size = cg__mm_chunk(p), units = cg__mm_units(p, cols);
     const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * %d", cols / size, size);
     ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(tile_%c + stage * %d,\n", rows, units, v->threads, name,
-               rows * units);
+               cg__mm_units(p, cg__mm_stage_elements(v, name)));
     if (o->k_major) {
         ind__textf(&w->code, "    %s + %s, at_%c, %d, ", from, chunk, name, rows);
         if (whole)
@@ -165,7 +166,7 @@ static void cg__mm_write_element(ind__writer *w, const cg__mm_problem *p, const 
 static void cg__mm_begin_elements(ind__writer *w, const cg__mm_operand *o, char name, bool unroll) {
     const ind__variant *v = w->variant;
     const bool rows = o->k_major && !o->across;
-    int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n, along = rows ? v->of.tile.k : tile_x;
+    int tile_x = cg__mm_edge(v, name), along = rows ? v->of.tile.k : tile_x;
     ind__textf(&w->code, unroll ? "#pragma unroll\n" : "#pragma unroll 4\n");
     cg__begin(w, "for (int i = 0; i < %d; i++)", tile_x * v->of.tile.k / v->threads);
     ind__textf(&w->code, "const int at = i * %d + (int)threadIdx.x, %c = at / %d, %c = at %% %d;\n", v->threads,
@@ -190,7 +191,6 @@ static void cg__mm_write_byte(ind__writer *w, const cg__mm_problem *p, const cg_
 /* An operand's tile brought in element by element. */
 static void cg__mm_write_units(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
-    int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n;
     cg__mm_set_plain_names(w);
     cg__mm_begin_elements(w, o, name, false);
     cg__mm_write_element(w, p, o, name);
@@ -202,8 +202,8 @@ static void cg__mm_write_units(ind__writer *w, const cg__mm_problem *p, const cg
     }
     char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
     ind__textf(&w->code, "tile_%c[stage * %d + ind_tile_at<%d, %d>(%c, %c >> 3) + (%c & 7)] = ind_f32_to_%s(value);\n",
-               name, tile_x * v->of.tile.k, cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row, col, col,
-               ind_dtype_name(o->memory));
+               name, cg__mm_stage_elements(v, name), cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row,
+               col, col, ind_dtype_name(o->memory));
     cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
     cg__end(w);
 }

@@ -80,11 +80,15 @@ static void cg__mm_begin_tensor_tiles(ind__writer *w, const cg__mm_problem *p, i
     int offset = 2 * (in_a + (p->b.computed ? 1 : v->of.tile.stages) * v->of.tile.n * k);
     ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", in_a);
     cg__mm_write_raw_arrays(w, p, &p->a, 'a', &offset);
+    if (p->dot2)
+        ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(v) * v->of.tile.k);
     cg__mm_write_raw_arrays(w, p, &p->b, 'b', &offset);
+    cg__mm_write_raw_arrays(w, p, &p->b2, 'c', &offset);
     cg__mm_write_all_addresses(w, p);
     cg__mm_begin_load(w, true);
     cg__mm_write_tile(w, p, &p->a, 'a');
     cg__mm_write_tile(w, p, &p->b, 'b');
+    if (p->dot2) cg__mm_write_tile(w, p, &p->b2, 'c');
     cg__mm_end_lambda(w);
     cg__mm_write_make(w, p);
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, warp_m = warp / %d * %d, warp_n = warp %% %d * %d;\n",
@@ -141,9 +145,15 @@ static void cg__mm_mma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
     if (p->promotes) c->registers += cg__mm_thread_sums(c);
 }
 
+/* True if the tiles of two right operands are one tile of twice the columns: they consist of whole panels of 64
+   columns, or of whole groups of rows. */
+static bool cg__mm_tiles_join(const cg__mm_config *c, const cg__mm_problem *p) {
+    return !p->dot2 || c->tile_n / 2 % (p->b.k_major ? 16 : 64) == 0;
+}
+
 /* A tile of b with rows along k is one narrow panel, or several of 64 columns: its width is a power of two. */
 static bool cg__mm_has_panels(const cg__mm_config *c, const cg__mm_problem *p) {
-    return p->b.k_major || !(c->tile_n & (c->tile_n - 1));
+    return cg__mm_tiles_join(c, p) && (p->b.k_major || !(c->tile_n & (c->tile_n - 1)));
 }
 
 /* 64-bit indices leave no registers for the largest tiles per thread, nor do two sets of sums. */
@@ -163,7 +173,8 @@ static int64_t cg__mm_operand_bytes(const cg__mm_problem *p, const cg__mm_operan
 
 static int64_t cg__mm_stage_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
     return cg__mm_operand_bytes(p, &p->a, c->tile_m * c->tile_k, c->stages) +
-           cg__mm_operand_bytes(p, &p->b, c->tile_n * c->tile_k, c->stages);
+           cg__mm_operand_bytes(p, &p->b, c->tile_n / cg__mm_products(p) * c->tile_k, c->stages) +
+           (p->dot2 ? cg__mm_operand_bytes(p, &p->b2, c->tile_n / 2 * c->tile_k, c->stages) : 0);
 }
 
 /* Each warp reads its rows of both tiles. */

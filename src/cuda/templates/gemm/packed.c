@@ -170,6 +170,7 @@ static const cg__mm_config cg__mm_packed_configs[] = {
 static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
     int64_t k, batch;
+    if (p->dot2) return "it has two products";
     if (p->no_packed) return p->no_packed;
     if (!p->few_rows) return "it may have more than 64 rows";
     if (!ind_expr_is_int(p->size_k, &k)) return "its depth is not constant";

@@ -9,7 +9,11 @@
    An operand may be computed: a prologue. FMA keeps what it is computed from in registers while the step before is
    multiplied. For tensor cores that is copied to shared memory, stages ahead like an operand, each thread what it will
    need itself; when its step comes, the thread computes from it 8 neighbours at a time for the one tile that is then
-   multiplied. What does not lie in rows of 16 bytes (a scale per row) is read when it is needed. */
+   multiplied. What does not lie in rows of 16 bytes (a scale per row) is read when it is needed.
+
+   Two products with the same a, out[..] = epilogue(a * b, a * b2), are computed like one of a wider b: half of the
+   columns of each tile are of b, the others of b2. So the tile of a is brought in once. In device code the operand b2
+   is named c, and its sums are dot2. */
 
 /* How an operand's elements are found. x is its other dimension: m for a, n for b. */
 typedef struct cg__mm_operand {
@@ -37,16 +41,17 @@ typedef struct cg__mm_packed {
 } cg__mm_packed;
 
 typedef struct cg__mm_problem {
-    cg__mm_operand a, b;
-    int m, n, k; /* domain variables, -1: none */
-    uint32_t dot;
+    cg__mm_operand a, b, b2; /* b2: of the second product */
+    int m, n, k;             /* domain variables, -1: none */
+    uint32_t dot, dot2;      /* dot2 0: there is one product */
     ind_expr size_m, size_n, size_k, batch;
     ind_dtype sum;           /* type of the result of DOT */
     int tensor_bytes;        /* of an element that tensor cores multiply: 2 or 1; 0: they do not take the operands */
     bool converts;           /* mma.sync of the target converts 8-bit floats to f16, which takes registers */
     bool promotes;           /* the sums of 128 products are added in f32, outside the tensor cores */
-    ind__tensor_map *map[2]; /* of a and b; not set if there is a reason: */
+    ind__tensor_map *map[3]; /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
+    bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) */
     const cg__mm_packed *packed; /* of b; NULL if there is a reason: */
     const char *no_packed;
     bool unsplit;    /* blocks cannot share a tile */
@@ -54,6 +59,15 @@ typedef struct cg__mm_problem {
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
     bool involved;   /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
+
+static int cg__mm_products(const cg__mm_problem *p) {
+    return p->dot2 ? 2 : 1;
+}
+
+/* The right operand of a product. */
+static const cg__mm_operand *cg__mm_right(const cg__mm_problem *p, int product) {
+    return product ? &p->b2 : &p->b;
+}
 
 /* ---- the problem ---- */
 
@@ -77,9 +91,8 @@ static void cg__mm_merge_depth(cg__decider *d) {
 static void cg__mm_merge_rows(cg__decider *d, cg__mm_problem *p) {
     while (p->m > 0 && p->m - 1 != p->n) {
         ind_expr outer = d->plan->domain.var[p->m - 1];
-        uint32_t b = p->b.value;
-        if (!ind__ok(outer) || d->plan->varies[b] >> (p->m - 1) & 1 || !ind__loops_merge(&d->plan->domain, p->m - 1))
-            return;
+        const uint32_t varies = d->plan->varies[p->b.value] | (p->dot2 ? d->plan->varies[p->b2.value] : 0);
+        if (!ind__ok(outer) || varies >> (p->m - 1) & 1 || !ind__loops_merge(&d->plan->domain, p->m - 1)) return;
         if (p->n > p->m) p->n--;
         if (p->k > p->m) p->k--;
         p->m--;
@@ -174,6 +187,17 @@ static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_
     o->k_major = cg__mm_contiguous(w, i, p->k) || !cg__mm_contiguous(w, i, x);
 }
 
+/* The tiles of two right operands have one layout, and both are copied or both computed. */
+static void cg__mm_find_second(ind__writer *w, cg__mm_problem *p) {
+    if (!p->dot2) return;
+    cg__mm_find_operand(w, p, &p->b2, p->n);
+    p->b2.k_major = p->b.k_major;
+    if (p->b.computed == p->b2.computed) return;
+    cg__mm_operand *loaded = p->b.computed ? &p->b2 : &p->b;
+    loaded->computed = true;
+    loaded->load = 0;
+}
+
 /* Is the operand found by conditions or divisions? */
 static bool cg__mm_is_involved(const ind__writer *w, const cg__mm_operand *o) {
     if (!o->load || cg__inst(w, o->load)->arg[0]) return true;
@@ -192,6 +216,7 @@ static bool cg__mm_is_f8(const cg__mm_operand *o) {
    is 0 or the value in memory. */
 static int cg__mm_tensor_bytes(const ind__writer *w, const cg__mm_problem *p) {
     const cg__mm_operand *a = &p->a, *b = &p->b;
+    if (p->dot2 && p->b2.memory != b->memory) return 0;
     if (cg__mm_is_half(a)) return p->sum == IND_F32 && a->memory == b->memory ? 2 : 0;
     if (a->load && b->load && a->memory == IND_I8 && b->memory == IND_I8)
         return (p->sum == IND_I32 || p->sum == IND_I8) && w->target->sm >= 80;
@@ -218,11 +243,21 @@ static bool cg__mm_is_batch(const cg__mm_problem *p, int v) {
     return v != p->m && v != p->n;
 }
 
+static void cg__mm_find_sizes(const cg__decider *d, cg__mm_problem *p) {
+    p->size_m = cg__mm_extent(&d->w, p->m);
+    p->size_n = cg__mm_extent(&d->w, p->n);
+    p->size_k = cg__mm_extent(&d->w, p->k);
+    p->batch = ind_int(d->w.context, 1);
+    for (int v = 0; v < d->plan->domain.rank; v++)
+        if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, d->plan->domain.extent[v]);
+}
+
 /* Reads the problem off the kernel. If only m is contiguous in the results, the transposed product is computed, so
-   that neighbouring columns of a tile are always contiguous in memory. */
+   that neighbouring columns of a tile are always contiguous in memory. Two products share the left operand, and are
+   not transposed. */
 static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     const ind_kernel *k = d->w.kernel;
-    const ind__inst *dot = cg__inst(&d->w, k->matmul.dot);
+    const ind__inst *dot = cg__inst(&d->w, k->matmul.dot), *dot2 = cg__inst(&d->w, k->matmul.dot2);
     cg__mm_merge_depth(d);
     if (d->w.failed) return;
     cg__analyse(d);
@@ -232,19 +267,17 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
                           .n = k->matmul.n,
                           .k = d->plan->domain.rrank ? d->plan->domain.rank : -1,
                           .dot = k->matmul.dot,
+                          .dot2 = k->matmul.dot2,
                           .sum = (ind_dtype)dot->dtype};
+    p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
-    if (!cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
+    if (!p->dot2 && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
     cg__mm_find_operand(&d->w, p, &p->a, p->m);
     cg__mm_find_operand(&d->w, p, &p->b, p->n);
+    cg__mm_find_second(&d->w, p);
     cg__mm_set_tensor(&d->w, p);
     p->involved = cg__mm_is_involved(&d->w, &p->a) || cg__mm_is_involved(&d->w, &p->b);
-    p->size_m = cg__mm_extent(&d->w, p->m);
-    p->size_n = cg__mm_extent(&d->w, p->n);
-    p->size_k = cg__mm_extent(&d->w, p->k);
-    p->batch = ind_int(d->w.context, 1);
-    for (int v = 0; v < d->plan->domain.rank; v++)
-        if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, d->plan->domain.extent[v]);
+    cg__mm_find_sizes(d, p);
 }
 
 /* Elements of 16 bytes of an operand in memory. */
@@ -271,13 +304,17 @@ static bool cg__mm_can_copy(cg__decider *d, const cg__mm_problem *p, const cg__m
 }
 
 /* Bits of ind__writer.resident: a LOAD of operand a is copied in the background; it is read as a vector when it is
-   needed. Those of b are the next two. */
+   needed. Those of b are the next two, then those of b2. */
 #define MM_STAGED 1
 #define MM_VECTOR 2
 
+static int cg__mm_resident_shift(const cg__mm_problem *p, const cg__mm_operand *o) {
+    return o == &p->a ? 0 : o == &p->b ? 2 : 4;
+}
+
 static bool cg__mm_is_resident(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i,
                                int bit) {
-    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->resident[i] & bit << (o == &p->a ? 0 : 2);
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->resident[i] & bit << cg__mm_resident_shift(p, o);
 }
 
 /* The size of what neighbours lie along. */
@@ -286,10 +323,10 @@ static ind_expr cg__mm_along_size(const cg__mm_problem *p, const cg__mm_operand 
 }
 
 /* Chooses the LOADs of a prologue that move 8 neighbours at a time: in the background, unless all rows of the tile have
-   the same ones, which the nearest cache holds. The rounding is then that to the tile. */
+   the same ones, which the nearest cache holds. A rounding at the end is then that to the tile. */
 static void cg__mm_choose_staged(cg__decider *d, const cg__mm_problem *p, cg__mm_operand *o) {
     int along = o->k_major ? p->k : o->x;
-    o->value = cg__inst(&d->w, o->value)->arg[0];
+    if (cg__inst(&d->w, o->value)->op != IND_LOOP_LOAD) o->value = cg__inst(&d->w, o->value)->arg[0];
     cg__mm_need_operand(&d->w, o);
     for (uint32_t i = 1; i <= o->value; i++) {
         ind_expr guard = {0};
@@ -300,7 +337,7 @@ static void cg__mm_choose_staged(cg__decider *d, const cg__mm_problem *p, cg__mm
         if (!cg__vector_access(d, i, along, 8, &guard, &aligned)) continue;
         if (ind__ok(guard)) cg__guard(d->variant, guard);
         d->variant->guard_aligned |= aligned;
-        d->plan->resident[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << (o == &p->a ? 0 : 2));
+        d->plan->resident[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << cg__mm_resident_shift(p, o));
         o->staged_bytes += tile ? bytes : 0;
     }
 }

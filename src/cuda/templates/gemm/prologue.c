@@ -25,7 +25,7 @@ static const char *cg__mm_left(const cg__mm_operand *o, char name) {
 static void cg__mm_write_raw_arrays(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
                                     int *offset) {
     const ind__variant *v = w->variant;
-    int elements = (name == 'a' ? v->of.tile.m : v->of.tile.n) * v->of.tile.k;
+    int elements = cg__mm_edge(v, name) * v->of.tile.k;
     for (uint32_t i = 1; o->computed && i <= o->value; i++) {
         if (!cg__mm_is_resident(w, p, o, i, MM_STAGED)) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
@@ -39,7 +39,7 @@ static void cg__mm_write_raw_arrays(ind__writer *w, const cg__mm_problem *p, con
 static void cg__mm_write_raw(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     char x = name == 'a' ? 'm' : 'n';
-    int elements = (name == 'a' ? v->of.tile.m : v->of.tile.n) * v->of.tile.k;
+    int elements = cg__mm_edge(v, name) * v->of.tile.k;
     if (!o->staged_bytes) return;
     cg__mm_begin_chunks(w, p, o, name);
     cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
@@ -55,7 +55,7 @@ static void cg__mm_write_raw(ind__writer *w, const cg__mm_problem *p, const cg__
 
 /* The values of one chunk, into `made`. */
 static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
-    int along = o->k_major ? p->k : o->x, elements = (name == 'a' ? w->variant->of.tile.m : w->variant->of.tile.n);
+    int along = o->k_major ? p->k : o->x, elements = cg__mm_edge(w->variant, name);
     const char *base = w->var[along], *to = ind_dtype_name(o->memory);
     elements *= w->variant->of.tile.k;
     cg__mm_need_operand(w, o);
@@ -112,5 +112,6 @@ static void cg__mm_write_make(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_first_k(w, "step");
     cg__mm_write_made(w, p, &p->a, 'a');
     cg__mm_write_made(w, p, &p->b, 'b');
+    cg__mm_write_made(w, p, &p->b2, 'c');
     cg__mm_end_lambda(w);
 }

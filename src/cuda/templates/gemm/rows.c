@@ -4,11 +4,12 @@
 
    b with rows along k: a warp computes columns, its lanes share k. b with rows along n: a lane computes 8 columns, the
    other lanes and warps share k. Sums of lanes are added by shuffles, those of warps through shared memory, in a fixed
-   order. */
+   order. Of two products a lane computes the same columns. */
 
 /* What a warp computes. */
 typedef struct cg__mm_strip {
     int rows, cols;     /* sums of a lane */
+    int each;           /* columns of each product among them */
     int lanes_n;        /* lanes along n; b with rows along k: 1, all lanes share k */
     int warps_k;        /* warps that share k */
     int apart;          /* from a vector of a lane to its next one: vectors, b with rows along n: elements of k */
@@ -21,11 +22,13 @@ static cg__mm_strip cg__mm_strip_of(const cg__mm_problem *p, const ind__tile_pla
     (void)ind_expr_is_int(p->size_k, &s.k);
     if (p->b.k_major) {
         s.cols = t->n / t->warps_n;
+        s.each = s.cols / t->products;
         s.apart = 32 * t->warps_m;
         s.vectors = s.k / 8;
     } else {
-        s.cols = 8;
-        s.lanes_n = t->n / 8;
+        s.each = 8;
+        s.cols = 8 * t->products;
+        s.lanes_n = t->n / s.cols;
         s.apart = 32 / s.lanes_n * t->warps_m;
         s.vectors = s.k;
     }
@@ -121,61 +124,73 @@ static void cg__mm_end_vectors(ind__writer *w) {
 static void cg__mm_begin_strip_columns(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     const char *type = cg__int(w);
     cg__unroll(w);
-    cg__begin(w, "for (int r = 0; r < %d; r++)", p->b.k_major ? s->cols : 1);
+    cg__begin(w, "for (int r = 0; r < %d; r++)", p->b.k_major ? s->each : 1);
     if (p->b.k_major)
         ind__textf(&w->code, "const %s i%d = column + r < size_n ? column + r : size_n - 1;\n", type, p->n);
     else
         ind__textf(&w->code, "const %s i%d = column < size_n ? column : 0;\n", type, p->n);
 }
 
-/* "load": requests the vectors of b from `first` on. */
-static void cg__mm_write_strip_load(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
-    const int cols = p->b.k_major ? s->cols : 1;
+static void cg__mm_declare_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o,
+                                   const cg__mm_strip *s) {
     cg__mm_run run;
-    cg__mm_need_operand(w, &p->b);
+    cg__mm_need_operand(w, o);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__mm_find_vector(w, p, &p->b, i, &run))
+        if (cg__mm_find_vector(w, p, o, i, &run))
             ind__textf(&w->code, "ind_vec<%s, %d> y%u[%d][%d];\n", cg__types[cg__memory_dtype(w, i)].memory, run.bytes,
-                       i, s->flight, cols);
+                       i, s->flight, o->k_major ? s->each : 1);
+}
+
+static void cg__mm_load_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+    cg__mm_run run;
+    cg__mm_need_operand(w, o);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_vectors(w, p, o, i))
+            ind__textf(&w->code, "y%u[u][r] = ind_load_once<8>(&%s);\n", i, cg__element(w, i));
+        else if (cg__mm_find_vector(w, p, o, i, &run))
+            ind__textf(&w->code, "y%u[u][r] = ind_load_run<%d, %d>(&%s);\n", i, run.bytes, run.alignment,
+                       cg__element(w, i));
+    if (o->run_bits) cg__use(w, IND__CG_LOAD_RUN);
+}
+
+/* "load": requests the vectors of b from `first` on, and those of b2. */
+static void cg__mm_write_strip_load(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const int products = cg__mm_products(p);
+    for (int i = 0; i < products; i++) cg__mm_declare_vectors(w, p, cg__mm_right(p, i), s);
     ind__textf(&w->code, "const auto load = [&](int first) {\n");
     w->code.indent++;
     w->scope++;
     cg__mm_begin_vectors(w, p, s);
     cg__mm_begin_strip_columns(w, p, s);
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__mm_in_vectors(w, p, &p->b, i))
-            ind__textf(&w->code, "y%u[u][r] = ind_load_once<8>(&%s);\n", i, cg__element(w, i));
-        else if (cg__mm_find_vector(w, p, &p->b, i, &run))
-            ind__textf(&w->code, "y%u[u][r] = ind_load_run<%d, %d>(&%s);\n", i, run.bytes, run.alignment,
-                       cg__element(w, i));
+    for (int i = 0; i < products; i++) cg__mm_load_vectors(w, p, cg__mm_right(p, i));
     cg__end(w);
     cg__mm_end_vectors(w);
     cg__mm_end_lambda(w);
     cg__use(w, IND__CG_LOAD_ONCE);
-    if (p->b.run_bits) cg__use(w, IND__CG_LOAD_RUN);
 }
 
-/* Multiplies one vector of b: 8 elements of k with a column's sums, or 8 columns with one element of k. */
-static void cg__mm_write_strip_products(ind__writer *w, const cg__mm_problem *p) {
-    const bool along_k = p->b.k_major;
+/* Multiplies one vector of an operand: 8 elements of k with a column's sums, or 8 columns with one element of k.
+   `first` is the first sum of its product. */
+static void cg__mm_write_strip_products(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int first) {
+    const bool along_k = o->k_major;
     const int along = along_k ? p->k : p->n;
-    const char *base = w->var[along];
+    const char *base = w->var[along], *sum = along_k ? "r" : "j";
     cg__mm_run run;
-    cg__mm_need_operand(w, &p->b);
+    cg__mm_need_operand(w, o);
     cg__mm_emit_chunk(w, along);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__mm_find_vector(w, p, &p->b, i, &run))
+        if (cg__mm_find_vector(w, p, o, i, &run))
             w->memory[i] = cg__string(w, "y%u[u][r].at[%s]", i, cg__mm_run_element(w, &run));
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     w->var[along] = cg__string(w, "(%s + j)", base);
     cg__emit(w, IND__CG_ALL_VARS, 0);
     ind__textf(&w->code, "const float weight = ");
-    cg__mm_write_rounded(w, &p->b, true);
+    cg__mm_write_rounded(w, o, true);
     ind__textf(&w->code, ";\n");
     cg__unroll(w);
     ind__textf(&w->code, "for (int m = 0; m < %d; m++) acc[m][%s] += value[m]%s * weight;\n", w->variant->of.tile.m,
-               along_k ? "r" : "j", along_k ? "[j]" : "");
+               first ? cg__string(w, "%d + %s", first, sum) : sum, along_k ? "[j]" : "");
     cg__end(w);
     w->var[along] = base;
     cg__mm_forget_memory(w);
@@ -204,7 +219,7 @@ static void cg__mm_write_strip_loop(ind__writer *w, const cg__mm_problem *p, con
     cg__mm_begin_vectors(w, p, s);
     cg__mm_write_row_values(w, p, s);
     cg__mm_begin_strip_columns(w, p, s);
-    cg__mm_write_strip_products(w, p);
+    for (int i = 0; i < cg__mm_products(p); i++) cg__mm_write_strip_products(w, p, cg__mm_right(p, i), i * s->each);
     cg__end(w);
     cg__mm_end_vectors(w);
     ind__textf(&w->code, "load(first + %d);\n", s->apart * s->flight);
@@ -213,21 +228,30 @@ static void cg__mm_write_strip_loop(ind__writer *w, const cg__mm_problem *p, con
 
 /* ---- sums ---- */
 
+/* The column of the tile that sum number `at` of a lane is of. The columns of a second product are the second half. */
+static const char *cg__mm_strip_column(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const char *lanes = p->b.k_major ? cg__string(w, "warp %% %d * %d", t->warps_n, s->each) : "lane * 8";
+    if (t->products == 1) return cg__string(w, "%s + at %% %d", lanes, s->cols);
+    return cg__string(w, "at %% %d / %d * %d + %s + at %% %d", s->cols, s->each, t->n / t->products, lanes, s->each);
+}
+
 /* Adds the sums of lanes and warps, into the tile that the epilogue reads. */
 static void cg__mm_write_strip_sums(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     const ind__tile_plan *t = &w->variant->of.tile;
     const int sums = t->m * t->n;
+    const char *column = cg__mm_strip_column(w, p, s);
     cg__unroll(w);
     cg__begin(w, "for (int at = 0; at < %d; at++)", s->rows * s->cols);
     ind__textf(&w->code, "float x = acc[at / %d][at %% %d];\n", s->cols, s->cols);
     cg__unroll(w);
     ind__textf(&w->code, "for (int d = 16; d >= %d; d /= 2) x += __shfl_xor_sync(0xffffffffu, x, d);\n", s->lanes_n);
     if (p->b.k_major)
-        ind__textf(&w->code, "if (lane == 0) part[warp / %d * %d + at / %d * %d + warp %% %d * %d + at %% %d] = x;\n",
-                   t->warps_n, sums, s->cols, t->n, t->warps_n, s->cols, s->cols);
+        ind__textf(&w->code, "if (lane == 0) part[warp / %d * %d + at / %d * %d + %s] = x;\n", t->warps_n, sums,
+                   s->cols, t->n, column);
     else
-        ind__textf(&w->code, "if (lane < %d) part[warp * %d + at / 8 * %d + lane * 8 + at %% 8] = x;\n", s->lanes_n,
-                   sums, t->n);
+        ind__textf(&w->code, "if (lane < %d) part[warp * %d + at / %d * %d + %s] = x;\n", s->lanes_n, sums, s->cols,
+                   t->n, column);
     cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__begin(w, "for (int at = threadIdx.x; at < %d; at += %d)", sums, w->variant->threads);
@@ -249,7 +273,7 @@ static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;\n");
     if (p->b.k_major)
         ind__textf(&w->code, "const int start = warp / %d * 32 + lane;\nconst %s column = first_n + warp %% %d * %d;\n",
-                   t->warps_n, cg__int(w), t->warps_n, s.cols);
+                   t->warps_n, cg__int(w), t->warps_n, s.each);
     else
         ind__textf(&w->code, "const int start = warp * %d + lane / %d;\nconst %s column = first_n + lane %% %d * 8;\n",
                    32 / s.lanes_n, s.lanes_n, cg__int(w), s.lanes_n);
@@ -287,6 +311,7 @@ static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
         if (!(d->assume & IND__ASSUME_FEW_ROWS) || d->w.schedule->program->batch_invariant) return;
         const int64_t hint = ind_hint(p->size_m);
         most = p->packed && d->variant->range.to ? d->variant->range.to : hint <= few ? hint : 1;
+        if (most < least) most = least; /* else no launch meets the guard */
     }
     p->few_rows = 1;
     while (p->few_rows < most) p->few_rows *= 2;
@@ -301,6 +326,10 @@ static void cg__mm_guard_rows(cg__decider *d, const cg__mm_problem *p) {
     cg__guard(d->variant, ind_expr_le(p->size_m, ind_int(d->w.context, p->few_rows)));
 }
 
+static bool cg__mm_reads_vectors(const cg__mm_operand *o) {
+    return o->copy || o->staged_bytes || o->run_bits;
+}
+
 static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *t) {
     int64_t k;
     (void)t;
@@ -310,23 +339,28 @@ static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *
     if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
     if (2 * k * p->few_rows > MM_ROW_BYTES) return "its rows exceed shared memory";
     if (p->a.computed) return "a is computed as it is loaded";
-    if (!p->b.copy && !p->b.staged_bytes && !p->b.run_bits) return "b is read neither in vectors nor in runs of bytes";
+    for (int i = 0; i < cg__mm_products(p); i++)
+        if (!cg__mm_reads_vectors(cg__mm_right(p, i))) return "b is read neither in vectors nor in runs of bytes";
     return p->b.k_major || ind_known_multiple(p->size_n, 8) ? NULL : "its columns are no multiple of 8";
 }
 
 static void cg__mm_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth;
     (void)index_bits;
+    const int products = cg__mm_products(p);
     c->tile_m = p->few_rows;
-    const int sums = c->tile_m * (c->warps_n ? c->tile_n / c->warps_n : 8);
-    c->registers += (c->tile_m - 1) * (c->warps_n ? 8 : 1) + sums + (p->b.computed ? 32 : 0);
+    const int sums = c->tile_m * (c->warps_n ? c->tile_n / c->warps_n : 8 * products);
+    const int second = c->warps_n ? 0 : (products - 1) * c->stages * 4;
+    c->registers += (c->tile_m - 1) * (c->warps_n ? 8 : 1) + sums + second + (p->b.computed ? 32 * products : 0);
 }
 
-/* Computed weights: the configurations that were fastest for i8 with a scale per column, 1 x 14336 x 4096 (H100: 51 us
-   along k, 65 along n; tensor cores 82). */
+/* A lane has columns of each product, and the epilogue has vectors of 8. Computed weights: the configurations that were
+   fastest for i8 with a scale per column, 1 x 14336 x 4096 (H100: 51 us along k, 65 along n; tensor cores 82). */
 static bool cg__mm_rows_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
-    const bool fastest = c->warps_n ? c->warps_n == 8 && c->tile_n == 8 && c->stages == 4 : c->warps_m == 32;
+    const int products = cg__mm_products(p);
+    if (c->tile_n % ((c->warps_n > 8 ? c->warps_n : 8) * products)) return false;
+    const bool fastest = c->warps_n ? c->warps_n == 8 && c->tile_n == 8 * products && c->stages == 4 : c->warps_m == 32;
     if (p->b.computed && !(fastest && p->few_rows == 1)) return false;
     return (c->warps_n > 0) == p->b.k_major && c->registers <= 200;
 }
@@ -341,9 +375,13 @@ static int64_t cg__mm_rows_bytes(const cg__mm_config *c, const cg__mm_problem *p
     return 2 * k * c->tile_m + (int64_t)4 * c->tile_m * (c->warps_m * c->tile_n + c->tile_n + 8);
 }
 
-/* Bytes of an element of b in memory. */
+/* Bytes of an element of b in memory: the mean of two products. */
 static double cg__mm_weight_bytes(const cg__mm_problem *p) {
-    return p->b.computed ? p->b.staged_bytes + p->b.run_bits / 8.0 : ind_dtype_bytes(p->b.memory);
+    const cg__mm_operand *const o[2] = {&p->b, p->dot2 ? &p->b2 : &p->b};
+    double bytes = 0;
+    for (int i = 0; i < 2; i++)
+        bytes += o[i]->computed ? o[i]->staged_bytes + o[i]->run_bits / 8.0 : ind_dtype_bytes(o[i]->memory);
+    return bytes / 2;
 }
 
 /* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or as fast as the vectors in
@@ -352,11 +390,12 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
                                const ind_target *target) {
     const ind_thresholds *t = &target->thresholds;
     const double n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
-    const double per_sm = ceil(ceil(n / c->tile_n) * (double)ind_hint(p->batch) / target->num_sms);
+    const int products = cg__mm_products(p);
+    const double per_sm = ceil(ceil(n * products / c->tile_n) * (double)ind_hint(p->batch) / target->num_sms);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double elements = per_sm * c->tile_n * k, bytes = elements * cg__mm_weight_bytes(p);
     const double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
-                          (c->warps_n ? c->tile_n / c->warps_n : 1);
+                          (c->warps_n ? c->tile_n / c->warps_n : products);
     const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
     const double unpack = p->packed ? cg__mm_unpack_instructions(p, t) : t->computed_instructions;
     const double multiply = elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate;

@@ -2,9 +2,9 @@
    with its row, and the row's place in cg__mm_templates. The epilogue and the way that a block finds its tile are
    common: epilogue.c, load.c. */
 
-/* A configuration: tile, warps along m and n (FMA: the side of a thread's tile in warps_m), stages of the pipeline, and
-   registers per thread that suffice without spilling (NVRTC 13.0, sm_80, sm_90a, sm_100; 32-bit indices, an epilogue of
-   three ops). */
+/* A configuration: tile of the sums of all products, warps along m and n (FMA: the side of a thread's tile in warps_m),
+   stages of the pipeline, and registers per thread that suffice without spilling (NVRTC 13.0, sm_80, sm_90a, sm_100;
+   32-bit indices, an epilogue of three ops). */
 typedef struct cg__mm_config {
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
     int splits;  /* blocks that share a tile at the hinted sizes; 1: none do */
@@ -54,6 +54,8 @@ typedef struct cg__mm_area {
     int rows, cols, threads;
     const char *thread;
     const char *first_row, *end_row; /* those that the block has of the sums; NULL: all */
+    int pitch;                       /* columns of a row in shared memory */
+    const char *second;              /* where ind_sum_read finds those of a second product */
 } cg__mm_area;
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
@@ -71,6 +73,21 @@ static const char *cg__mm_no_tensor(const cg__mm_problem *p, const ind_target *t
     if (cg__mm_is_f8(&p->a) && cg__mm_is_f8(&p->b) && t->sm < 89)
         return "tensor cores multiply 8-bit floats from sm_89 on";
     return "tensor cores would round the operands";
+}
+
+/* Columns of each product in a tile. */
+static int cg__mm_columns(const ind__variant *v) {
+    return v->of.tile.n / v->of.tile.products;
+}
+
+/* Rows or columns of the tile that an operand has. */
+static int cg__mm_edge(const ind__variant *v, char name) {
+    return name == 'a' ? v->of.tile.m : cg__mm_columns(v);
+}
+
+/* Elements from a stage of an operand's tile to the next one: the tiles of b and b2 are adjacent. */
+static int cg__mm_stage_elements(const ind__variant *v, char name) {
+    return (name == 'a' ? v->of.tile.m : v->of.tile.n) * v->of.tile.k;
 }
 
 /* Returns the type of sums and of FMA tiles: unsigned for integers, which wrap around. */
@@ -132,7 +149,8 @@ static double cg__mm_hinted_rows(const cg__mm_problem *p) {
 /* Tiles at the hinted sizes. */
 static int64_t cg__mm_hinted_tiles(const cg__mm_problem *p, const cg__mm_config *c) {
     const int64_t m = (int64_t)ceil(cg__mm_hinted_rows(p) / c->tile_m), n = ind_hint(p->size_n);
-    return ind_hint(p->batch) * m * ((n + c->tile_n - 1) / c->tile_n);
+    const int64_t columns = c->tile_n / cg__mm_products(p);
+    return ind_hint(p->batch) * m * ((n + columns - 1) / columns);
 }
 
 /* Blocks of the busiest SM. */
@@ -174,7 +192,8 @@ static double cg__mm_memory_rate(const ind_target *t) {
 static double cg__mm_read_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                                const ind_target *target) {
     const ind_thresholds *t = &target->thresholds;
-    const double m = cg__mm_hinted_rows(p), n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
+    const double m = cg__mm_hinted_rows(p), k = (double)ind_hint(p->size_k);
+    const double n = (double)ind_hint(p->size_n) * cg__mm_products(p);
     const double bytes = (m * ind_dtype_bytes(p->a.memory) + n * ind_dtype_bytes(p->b.memory)) * k;
     const double read = bytes * (double)ind_hint(p->batch) / cg__mm_memory_rate(target) / target->num_sms;
     const double per_sm = cg__mm_blocks_per_sm(p, c, target), fit = cg__mm_occupancy(x, p, c, target);
@@ -215,14 +234,14 @@ static ind_expr cg__mm_groups(const ind__tile_plan *tile) {
 }
 
 static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v) {
-    const ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
+    const ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
     return ind_expr_mul(ind_expr_mul(rows, columns), p->batch);
 }
 
 /* Tiles along n, then along m, then the batch. With many columns of tiles the order is in stripes of up to 8 rows,
    column by column: resident blocks then read the fewest different rows and columns. */
 static void cg__mm_tile_axes(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr tiles[3]) {
-    ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
+    ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
     const bool few = v->strategy == IND_STRATEGY_MATMUL_ROWS || v->strategy == IND_STRATEGY_MATMUL_PACKED;
     if (few && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
     *stripe = 1;

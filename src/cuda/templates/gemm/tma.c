@@ -47,12 +47,12 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
     return no;
 }
 
-/* Sets the maps of both operands, or the reason why there are none. */
+/* Sets the maps of the operands, or the reason why there are none. */
 static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
-    cg__mm_operand *o[2] = {&p->a, &p->b};
+    cg__mm_operand *const o[3] = {&p->a, &p->b, &p->b2};
     if (!(d->assume & IND__ASSUME_MAPS)) p->no_maps = "the variant assumes no tensor maps";
     if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
-    for (int i = 0; i < 2 && !p->no_maps; i++) {
+    for (int i = 0; i < 1 + cg__mm_products(p) && !p->no_maps; i++) {
         ind__tensor_map *map = (ind__tensor_map *)ind__arena_alloc(d->w.arena, sizeof *map);
         if (!map) {
             cg__fail(&d->w);
@@ -61,6 +61,7 @@ static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
         p->no_maps = cg__mm_find_map(&d->w, p, o[i], map);
         p->map[i] = map;
     }
+    p->rounded = !p->no_maps && cg__mm_rounded_store(&d->w, p);
 }
 
 /* The rows of a box of a: all rows of the tile, or so many that few rows at the hint fit in one box. Boxes of
@@ -77,42 +78,46 @@ static int cg__mm_box_rows(const cg__mm_problem *p, int tile_m) {
 static void cg__mm_set_boxes(cg__decider *d, cg__mm_problem *p) {
     d->used |= IND__ASSUME_MAPS;
     if (p->a.k_major) p->map[0]->box[1] = cg__mm_box_rows(p, d->variant->of.tile.m);
-    if (p->b.k_major) p->map[1]->box[1] = d->variant->of.tile.n;
+    for (int i = 0; p->b.k_major && i < cg__mm_products(p); i++) p->map[1 + i]->box[1] = cg__mm_columns(d->variant);
     d->variant->guard_aligned = true;
 }
 
 /* The argument of operand number i; its map is NULL if the kernel has none. */
 static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
     const cg__mm_problem *p = w->plan->matmul;
-    if (w->variant->strategy == IND_STRATEGY_MATMUL_PACKED && i)
+    if (w->variant->strategy == IND_STRATEGY_MATMUL_PACKED && i == 1)
         return (ind__kernel_arg){.kind = IND__ARG_TENSOR_MAP,
                                  .buffer = cg__inst(w, p->packed->load)->source,
                                  .map = &p->packed->map,
                                  .part = 1};
-    if (w->variant->strategy != IND_STRATEGY_MATMUL_TMA) return (ind__kernel_arg){0};
-    return (ind__kernel_arg){.kind = IND__ARG_TENSOR_MAP,
-                             .buffer = cg__inst(w, i ? p->b.load : p->a.load)->source,
-                             .map = p->map[i],
-                             .part = (uint32_t)i};
+    if (w->variant->strategy != IND_STRATEGY_MATMUL_TMA || i > cg__mm_products(p)) return (ind__kernel_arg){0};
+    const uint32_t load = i == 2 ? p->b2.load : i ? p->b.load : p->a.load;
+    return (ind__kernel_arg){
+        .kind = IND__ARG_TENSOR_MAP, .buffer = cg__inst(w, load)->source, .map = p->map[i], .part = (uint32_t)i};
 }
 
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
 
-/* Columns of a strip: with 64, a row of 16-bit results is a whole line of 128 bytes. The slice of a block in a cluster
-   consists of whole strips. */
-static int cg__mm_strip_cols(int tile_n, int warps, int cluster) {
-    const int slice = cluster > 1 ? tile_n / cluster : tile_n;
-    if (cluster > 1 && slice % 32) return slice % 16 ? 8 : 16;
-    return slice % 64 || warps > 8 ? 32 : 64;
+/* Strips that a warp has in shared memory: that of the results, or of the sums of each product. */
+static int cg__mm_num_strips(const cg__mm_problem *p) {
+    return p->dot2 && !p->rounded ? 2 : 1;
 }
 
-static int cg__mm_strip_bytes(int tile_n, int warps, int cluster) {
-    return 8 * (cg__mm_strip_cols(tile_n, warps, cluster) + 8) * 4;
+/* Columns of a strip: with 64, a row of 16-bit results is a whole line of 128 bytes. The slice of a block in a cluster
+   consists of whole strips. */
+static int cg__mm_strip_cols(const cg__mm_problem *p, int tile_n, int warps, int cluster) {
+    const int slice = tile_n / cg__mm_products(p) / (cluster > 1 ? cluster : 1);
+    if (cluster > 1 && slice % 32) return slice % 16 ? 8 : 16;
+    return slice % 64 || warps > 8 || cg__mm_num_strips(p) > 1 ? 32 : 64;
+}
+
+static int cg__mm_strip_bytes(const cg__mm_problem *p, int tile_n, int warps, int cluster) {
+    return cg__mm_num_strips(p) * 8 * (cg__mm_strip_cols(p, tile_n, warps, cluster) + 8) * 4;
 }
 
 static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
     return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * p->tensor_bytes + 16) +
-           c->warps_m * cg__mm_strip_bytes(c->tile_n, c->warps_m, c->cluster) + cg__mm_cluster_bytes(c, p);
+           c->warps_m * cg__mm_strip_bytes(p, c->tile_n, c->warps_m, c->cluster) + cg__mm_cluster_bytes(c, p);
 }
 
 /* ---- writing ---- */
@@ -135,7 +140,7 @@ static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p) {
                stripe, stripe, stripe, stripe);
     ind__textf(&w->code, "const %s tile_m = (%s)(group * %d + in_group - column * high) * %d;\n", type, type, stripe,
                v->of.tile.m);
-    ind__textf(&w->code, "const %s tile_n = (%s)column * %d;\n", type, type, v->of.tile.n);
+    ind__textf(&w->code, "const %s tile_n = (%s)column * %d;\n", type, type, cg__mm_columns(v));
     if (!single) cg__write_outer_vars(w, "batch", skip);
 }
 
@@ -160,11 +165,10 @@ static void cg__mm_write_next_stage(ind__writer *w) {
 /* One copy of a box of an operand: at element `offset` of the stage's tile, at coordinates first and second. */
 static void cg__mm_write_box(ind__writer *w, const cg__mm_problem *p, char name, const char *offset, const char *first,
                              const char *second) {
-    const cg__mm_operand *o = name == 'a' ? &p->a : &p->b;
-    const int x = name == 'a' ? w->variant->of.tile.m : w->variant->of.tile.n;
+    const cg__mm_operand *o = name == 'a' ? &p->a : name == 'b' ? &p->b : &p->b2;
     ind__textf(&w->code, "ind_bulk_copy<%d>(tile_%c + stage * %d%s, map_%c, full + stage, (int)%s, (int)%s",
-               p->map[name == 'b']->rank, name, cg__mm_units(p, x * w->variant->of.tile.k), offset, name, first,
-               second);
+               p->map[name - 'a']->rank, name, cg__mm_units(p, cg__mm_stage_elements(w->variant, name)), offset, name,
+               first, second);
     for (int u = w->plan->domain.rank - 1; u >= 0; u--) {
         ind_expr stride, rest;
         if (!cg__mm_is_batch(p, u) || !ind__affine(cg__index_of(w, o->load), w->plan->domain.var[u], &stride, &rest) ||
@@ -183,7 +187,7 @@ static int cg__mm_few_box_rows(const ind__writer *w, const cg__mm_problem *p) {
 /* The copies of one operand's tile: boxes of 128 bytes along the contiguous dimension. */
 static void cg__mm_write_boxes(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
-    const int x = name == 'a' ? v->of.tile.m : v->of.tile.n, cols = o->k_major ? v->of.tile.k : x;
+    const int x = cg__mm_edge(v, name), cols = o->k_major ? v->of.tile.k : x;
     const int rows = o->k_major ? x : v->of.tile.k, few = name == 'a' ? cg__mm_few_box_rows(w, p) : 0;
     const char *tile = name == 'a' ? "tile_m" : "tile_n";
     if (few) {
@@ -241,6 +245,7 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_expect(w, p);
     cg__mm_write_boxes(w, p, &p->a, 'a');
     cg__mm_write_boxes(w, p, &p->b, 'b');
+    if (p->dot2) cg__mm_write_boxes(w, p, &p->b2, 'c');
     cg__mm_write_next_stage(w);
     for (int i = 0; i < 3; i++) cg__end(w);
     cg__mm_wait_for_cluster(w);
@@ -297,7 +302,8 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
 /* A tile: the steps of k, then the epilogue, strip by strip. */
 static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    const int cols = cg__mm_strip_cols(tile->n, tile->warps_m, tile->cluster);
+    const int columns = cg__mm_columns(w->variant);
+    const int cols = cg__mm_strip_cols(p, tile->n, tile->warps_m, tile->cluster);
     const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
     cg__mm_write_strip_range(w, (store ? 1 : 2) * tile->n / cols);
     if (load) cg__mm_write_fetch(w, p, load, cols);
@@ -308,12 +314,17 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
         return;
     }
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w),
-              cg__mm_end_strip(w, 2 * tile->n / cols));
-    ind__textf(&w->code, "ind_strip_sums<%d>(sum, acc, strip);\n__syncwarp();\n", cols);
+    const int strips = 2 * columns / cols, apart = 8 * (cols + 8);
+    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w), cg__mm_end_strip(w, strips));
+    ind__textf(&w->code, "ind_strip_sums<%d>(sum, acc, strip);\n", cols);
+    if (p->dot2) ind__textf(&w->code, "ind_strip_sums<%d>(sum + %d, acc, strip + %d);\n", cols, apart, strips);
+    ind__textf(&w->code, "__syncwarp();\n");
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16 + strip %% 2 * 8, first_n = tile_n + strip / 2 * %d;\n",
                cg__int(w), cols);
-    cg__mm_write_epilogue(w, p, &(cg__mm_area){.rows = 8, .cols = cols, .threads = 32, .thread = "lane"});
+    const char *second = cg__string(w, "sum + %d, row, col", apart);
+    cg__mm_write_epilogue(
+        w, p,
+        &(cg__mm_area){.rows = 8, .cols = cols, .threads = 32, .thread = "lane", .pitch = cols, .second = second});
     ind__textf(&w->code, "__syncwarp();\n");
     cg__end(w);
 }
@@ -323,19 +334,21 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const char *type = cg__int(w);
     const int k = cg__mm_units(p, tile->k), in_a = tile->stages * tile->m * k, in_b = tile->stages * tile->n * k;
     const int strips = 2 * (in_a + in_b),
-              barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m, tile->cluster);
+              barriers = strips + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, tile->cluster);
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
     if (!cg__mm_is_split(w->variant)) cg__mm_write_steps(w, p);
     ind__textf(&w->code,
                "const unsigned rows = (unsigned)((size_m + %d) / %d), columns = (unsigned)((size_n + %d) / %d);\n",
-               tile->m - 1, tile->m, tile->n - 1, tile->n);
+               tile->m - 1, tile->m, cg__mm_columns(w->variant) - 1, cg__mm_columns(w->variant));
     ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
     ind__textf(&w->code,
                "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
                "tile_a + %d;\n",
                in_a);
+    if (p->dot2)
+        ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(w->variant) * tile->k);
     ind__textf(&w->code,
                "unsigned long long *const full = reinterpret_cast<unsigned long long *>(ind_smem + %d), *const "
                "empty = full + %d;\n",
@@ -344,15 +357,15 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n", tile->stages);
     ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n}\nind_barrier_publish();\n", tile->warps_m);
     cg__end(w);
-    ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n}\n",
-               tile->warps_m * 32);
+    ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n%s}\n",
+               tile->warps_m * 32, p->dot2 ? "    ind_map_prefetch(map_c);\n" : "");
     cg__mm_begin_cluster(w, p, barriers + tile->stages * 16);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
     cg__mm_write_registers(w, false);
     ind__textf(&w->code, "%s *const sum = reinterpret_cast<%s *>(ind_smem + %d) + warp * %d;\n", cg__mm_sum_type(p),
-               cg__mm_sum_type(p), strips, cg__mm_strip_bytes(tile->n, tile->warps_m, tile->cluster) / 4);
+               cg__mm_sum_type(p), strips, cg__mm_strip_bytes(p, tile->n, tile->warps_m, tile->cluster) / 4);
     ind__textf(&w->code, "const int first_row = warp / 4 * 64;\n");
     cg__mm_wait_for_cluster(w);
     cg__mm_begin_tiles(w, p);
@@ -384,11 +397,12 @@ static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
     if (p->tensor_bytes == 1) c->tile_k *= 2; /* rows of 128 bytes */
 }
 
-/* Boxes of 64 columns fill the rows of a tile of b along n. Two sets of sums fit in the registers of a thread. */
+/* Boxes of 64 columns fill the rows of a tile of b along n. A strip has columns of one product. Two sets of sums fit in
+   the registers of a thread. */
 static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
     if (p->promotes && c->tile_n + 32 > c->registers) return false;
-    return p->b.k_major || c->tile_n % 64 == 0;
+    return c->tile_n / cg__mm_products(p) % (p->b.k_major ? 32 : 64) == 0;
 }
 
 /* The slices of a cluster are of whole fragments of 8 columns. Their sums take the memory of some stages. */
