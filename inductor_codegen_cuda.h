@@ -10240,6 +10240,8 @@ typedef struct cg__mm_operand {
 
 /* Packed weights, as b; see packed.c. LOADs: 0: none. */
 typedef struct cg__mm_packed {
+    const char *no;       /* why it is none; NULL: it is */
+    int unpacks;          /* instructions per element of packed weights for other templates; 0: b is none */
     int format;           /* ind__quantised, or IND__NUM_QUANTISED for i8 */
     int group;            /* elements per scale, if scales have a tensor of their own */
     int elements, bytes;  /* of a block */
@@ -10261,12 +10263,11 @@ typedef struct cg__mm_problem {
     ind__tensor_map *map[3]; /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
     bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) */
-    const cg__mm_packed *packed; /* of b; NULL if there is a reason: */
-    const char *no_packed;
-    bool unsplit;    /* blocks cannot share a tile */
-    int max_cluster; /* blocks of a cluster, at most; 1: no clusters */
-    int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
-    bool involved;   /* an operand is found by conditions or divisions, as a convolution's: they take registers */
+    const cg__mm_packed *packed; /* of b */
+    bool unsplit;                /* blocks cannot share a tile */
+    int max_cluster;             /* blocks of a cluster, at most; 1: no clusters */
+    int few_rows;  /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
+    bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
 static int cg__mm_products(const cg__mm_problem *p) {
@@ -10757,16 +10758,11 @@ static double cg__mm_read_cost(const cg__mm_template *x, const cg__mm_problem *p
            replaced * t->product_latency / 3;
 }
 
-/* Instructions per element of b that a thread computes from packed weights, one by one. */
-static double cg__mm_unpack_instructions(const cg__mm_problem *p, const ind_thresholds *t) {
-    if (!p->packed) return 0;
-    return p->packed->format == IND__NUM_QUANTISED ? t->computed_instructions : t->unpack_instructions;
-}
-
-/* Cycles in which the blocks of an SM compute their tiles of packed weights, of 128 instructions per cycle. */
+/* Cycles in which the blocks of an SM compute their tiles of packed weights, of 128 instructions per cycle; their warps
+   wait as long again. (1 x 14336 x 4096: i8 82 us, 51 in rows.c, H100; q8_0 161 and 54, H200.) */
 static double cg__mm_unpack_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target) {
     const double steps = cg__mm_blocks_per_sm(p, c, target) * cg__mm_hinted_steps(p, c);
-    return steps * c->tile_k * c->tile_n * cg__mm_unpack_instructions(p, &target->thresholds) / 128;
+    return steps * c->tile_k * c->tile_n * p->packed->unpacks * 2 / 128;
 }
 
 /* Estimated cycles: the larger of cg__mm_tile_cost and cg__mm_read_cost, plus the exchange of sums. Of configurations
@@ -12809,18 +12805,19 @@ static const cg__mm_config cg__mm_rows_configs[] = {
    (H100). */
 enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10, MM_PACKED_ROWS = 64 };
 
-/* Sets p->few_rows: from the bound of m, or from its hint, if the variant may have a guard. */
+/* Sets p->few_rows: from the bound of m, or from its hint or the variant's range, if the variant may have a guard. */
 static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
-    const int64_t few = p->packed ? MM_PACKED_ROWS : MM_MOST_ROWS;
+    const int64_t few = p->packed->no ? MM_MOST_ROWS : MM_PACKED_ROWS, hint = ind_hint(p->size_m);
+    const int64_t range = p->packed->no ? 0 : d->variant->range.to;
+    const bool guard = d->assume & IND__ASSUME_FEW_ROWS && !d->w.schedule->program->batch_invariant;
     int64_t least, most;
     ind__known_bounds(p->size_m, &least, &most);
-    if (least > few) return;
-    if (most > few) {
-        if (!(d->assume & IND__ASSUME_FEW_ROWS) || d->w.schedule->program->batch_invariant) return;
-        const int64_t hint = ind_hint(p->size_m);
-        most = p->packed && d->variant->range.to ? d->variant->range.to : hint <= few ? hint : 1;
-        if (most < least) most = least; /* else no launch meets the guard */
-    }
+    if (least > few || (most > few && !guard)) return;
+    if (guard && range && most > range)
+        most = range;
+    else if (most > few)
+        most = hint <= few ? hint : 1;
+    if (most < least) most = least; /* else no launch meets the guard */
     p->few_rows = 1;
     while (p->few_rows < most) p->few_rows *= 2;
 }
@@ -12905,7 +12902,7 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
                           (c->warps_n ? c->tile_n / c->warps_n : products);
     const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
-    const double unpack = p->packed ? cg__mm_unpack_instructions(p, t) : t->computed_instructions;
+    const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
     const double multiply = elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate;
     const double slowest = read > wait ? read : wait;
     return (slowest > multiply ? slowest : multiply) + (t->product_start + t->product_latency) * ceil(per_sm / fit);
@@ -12971,6 +12968,14 @@ static int cg__mm_packed_slot(const cg__mm_packed *b) {
 static uint32_t cg__mm_plain_load(const ind__writer *w, uint32_t i) {
     while (cg__inst(w, i)->op == IND_LOOP_CAST) i = cg__inst(w, i)->arg[0];
     return cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0] ? i : 0;
+}
+
+/* The LOAD of i8 whose value i is: conversions to 16-bit floats are exact. 0: it is none. */
+static uint32_t cg__mm_byte_load(const ind__writer *w, uint32_t i) {
+    while (cg__inst(w, i)->op == IND_LOOP_ROUND_BF16 || cg__inst(w, i)->op == IND_LOOP_ROUND_F16)
+        i = cg__inst(w, i)->arg[0];
+    i = cg__mm_plain_load(w, i);
+    return i && cg__memory_dtype(w, i) == IND_I8 ? i : 0;
 }
 
 /* Steps over products with a factor that is the same along k; *factor: 0: none. */
@@ -13056,29 +13061,37 @@ static const char *cg__mm_packed_value(const ind__writer *w, const cg__mm_proble
     return ind_known_multiple(p->size_k, cg__packed_formats[b->format].step) ? NULL : "its depth is no multiple of 256";
 }
 
-/* Sets p->packed, or p->no_packed, the reason why there is none. */
-static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
+/* Finds out if b is packed weights that the target can take; the reason if not. */
+static const char *cg__mm_match_packed(const cg__decider *d, const cg__mm_problem *p, cg__mm_packed *b) {
     const ind__writer *w = &d->w;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    const char *no = NULL;
+    if (p->tensor_bytes != 2 || !p->b.computed || p->k < 0 || p->n < 0) return "its weights are not packed";
+    const uint32_t i = cg__mm_without_factor(w, p, p->b.value, &b->factor);
+    if (cg__inst(w, i)->op == IND_LOOP_PACKED) {
+        b->unpacks = t->unpack_instructions;
+        no = cg__mm_packed_value(w, p, i, b);
+    } else {
+        b->load = cg__mm_byte_load(w, i);
+        if (!b->load) return "its weights are not packed";
+        b->unpacks = t->computed_instructions;
+    }
+    if (no) return no;
+    if (p->dot2) return "it has two products";
+    if (d->w.target->sm < 90) return "tensor maps exist from sm_90 on";
+    if (!(d->assume & IND__ASSUME_MAPS)) return "the variant assumes no tensor maps";
+    return cg__mm_packed_map(w, p, b, &b->map);
+}
+
+static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
     cg__mm_packed *b = (cg__mm_packed *)ind__arena_alloc(d->w.arena, sizeof *b);
     if (!b) {
         cg__fail(&d->w);
         return;
     }
     *b = (cg__mm_packed){.format = IND__NUM_QUANTISED, .group = 1, .elements = 1, .bytes = 1};
-    p->no_packed = "its weights are not packed";
-    if (p->tensor_bytes != 2 || !p->b.computed || p->k < 0 || p->n < 0) return;
-    const uint32_t i = cg__mm_without_factor(w, p, p->b.value, &b->factor);
-    if (cg__inst(w, i)->op == IND_LOOP_PACKED) {
-        p->no_packed = cg__mm_packed_value(w, p, i, b);
-    } else {
-        b->load = cg__mm_plain_load(w, i);
-        if (!b->load || cg__memory_dtype(w, b->load) != IND_I8) return;
-        p->no_packed = NULL;
-    }
-    if (!p->no_packed && d->w.target->sm < 90) p->no_packed = "tensor maps exist from sm_90 on";
-    if (!p->no_packed && !(d->assume & IND__ASSUME_MAPS)) p->no_packed = "the variant assumes no tensor maps";
-    if (!p->no_packed) p->no_packed = cg__mm_packed_map(w, p, b, &b->map);
-    if (!p->no_packed) p->packed = b;
+    b->no = cg__mm_match_packed(d, p, b);
+    p->packed = b;
 }
 
 /* ---- decisions ---- */
@@ -13096,7 +13109,7 @@ static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target
     (void)t;
     int64_t k, batch;
     if (p->dot2) return "it has two products";
-    if (p->no_packed) return p->no_packed;
+    if (p->packed->no) return p->packed->no;
     if (!p->few_rows) return "it may have more than 64 rows";
     if (!ind_expr_is_int(p->size_k, &k)) return "its depth is not constant";
     if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
@@ -16435,21 +16448,29 @@ static bool cg__may_have_few_rows(const ind_kernel *k) {
 /* The last numbers of rows of the variants of a product with packed weights. */
 static const int64_t cg__packed_ranges[] = {1, 4, 16, 64};
 
-/* Adds the variants of a product that assume few rows, if they gain: one for each range with packed weights, which need
-   tensor maps, or one. */
-static ind_status cg__plan_few_rows(cg__variants *x, int all) {
-    const int first = x->num;
+/* Adds the variants of a product with packed weights that assume few rows, one for each range. *packed: it has such
+   weights, and may have few rows. */
+static ind_status cg__plan_packed_rows(cg__variants *x, int assume, bool *packed) {
     ind_status status = IND_OK;
-    bool more = cg__may_have_few_rows(x->kernel);
-    if (!more) return IND_OK;
+    bool more = true;
     for (size_t i = 0; i < IND__CG_COUNT(cg__packed_ranges) && more && !status; i++) {
         x->plan->to = cg__packed_ranges[i];
-        status = cg__next_variant(x, all | IND__ASSUME_FEW_ROWS | IND__ASSUME_MAPS);
-        more = !status && x->variant[x->num].strategy == IND_STRATEGY_MATMUL_PACKED && x->used & IND__ASSUME_FEW_ROWS;
+        status = cg__next_variant(x, assume);
+        more = !status && x->variant[x->num].strategy == IND_STRATEGY_MATMUL_PACKED;
+        *packed |= more;
+        more = more && x->used & IND__ASSUME_FEW_ROWS; /* else it never has more rows */
         x->num += more;
     }
     x->plan->to = 0;
-    if (status || x->num > first) return status;
+    return status;
+}
+
+/* Adds the variants of a product that assume few rows, if they gain. */
+static ind_status cg__plan_few_rows(cg__variants *x, int all) {
+    bool packed = false;
+    if (!cg__may_have_few_rows(x->kernel)) return IND_OK;
+    ind_status status = cg__plan_packed_rows(x, all | IND__ASSUME_FEW_ROWS | IND__ASSUME_MAPS, &packed);
+    if (status || packed) return status;
     status = cg__next_variant(x, all | IND__ASSUME_FEW_ROWS);
     x->num += !status && x->used & IND__ASSUME_FEW_ROWS ? 1 : 0;
     return status;

@@ -209,21 +209,29 @@ static bool cg__may_have_few_rows(const ind_kernel *k) {
 /* The last numbers of rows of the variants of a product with packed weights. */
 static const int64_t cg__packed_ranges[] = {1, 4, 16, 64};
 
-/* Adds the variants of a product that assume few rows, if they gain: one for each range with packed weights, which need
-   tensor maps, or one. */
-static ind_status cg__plan_few_rows(cg__variants *x, int all) {
-    const int first = x->num;
+/* Adds the variants of a product with packed weights that assume few rows, one for each range. *packed: it has such
+   weights, and may have few rows. */
+static ind_status cg__plan_packed_rows(cg__variants *x, int assume, bool *packed) {
     ind_status status = IND_OK;
-    bool more = cg__may_have_few_rows(x->kernel);
-    if (!more) return IND_OK;
+    bool more = true;
     for (size_t i = 0; i < IND__CG_COUNT(cg__packed_ranges) && more && !status; i++) {
         x->plan->to = cg__packed_ranges[i];
-        status = cg__next_variant(x, all | IND__ASSUME_FEW_ROWS | IND__ASSUME_MAPS);
-        more = !status && x->variant[x->num].strategy == IND_STRATEGY_MATMUL_PACKED && x->used & IND__ASSUME_FEW_ROWS;
+        status = cg__next_variant(x, assume);
+        more = !status && x->variant[x->num].strategy == IND_STRATEGY_MATMUL_PACKED;
+        *packed |= more;
+        more = more && x->used & IND__ASSUME_FEW_ROWS; /* else it never has more rows */
         x->num += more;
     }
     x->plan->to = 0;
-    if (status || x->num > first) return status;
+    return status;
+}
+
+/* Adds the variants of a product that assume few rows, if they gain. */
+static ind_status cg__plan_few_rows(cg__variants *x, int all) {
+    bool packed = false;
+    if (!cg__may_have_few_rows(x->kernel)) return IND_OK;
+    ind_status status = cg__plan_packed_rows(x, all | IND__ASSUME_FEW_ROWS | IND__ASSUME_MAPS, &packed);
+    if (status || packed) return status;
     status = cg__next_variant(x, all | IND__ASSUME_FEW_ROWS);
     x->num += !status && x->used & IND__ASSUME_FEW_ROWS ? 1 : 0;
     return status;

@@ -48,6 +48,14 @@ static uint32_t cg__mm_plain_load(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0] ? i : 0;
 }
 
+/* The LOAD of i8 whose value i is: conversions to 16-bit floats are exact. 0: it is none. */
+static uint32_t cg__mm_byte_load(const ind__writer *w, uint32_t i) {
+    while (cg__inst(w, i)->op == IND_LOOP_ROUND_BF16 || cg__inst(w, i)->op == IND_LOOP_ROUND_F16)
+        i = cg__inst(w, i)->arg[0];
+    i = cg__mm_plain_load(w, i);
+    return i && cg__memory_dtype(w, i) == IND_I8 ? i : 0;
+}
+
 /* Steps over products with a factor that is the same along k; *factor: 0: none. */
 static uint32_t cg__mm_without_factor(const ind__writer *w, const cg__mm_problem *p, uint32_t i, uint32_t *factor) {
     *factor = 0;
@@ -131,29 +139,37 @@ static const char *cg__mm_packed_value(const ind__writer *w, const cg__mm_proble
     return ind_known_multiple(p->size_k, cg__packed_formats[b->format].step) ? NULL : "its depth is no multiple of 256";
 }
 
-/* Sets p->packed, or p->no_packed, the reason why there is none. */
-static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
+/* Finds out if b is packed weights that the target can take; the reason if not. */
+static const char *cg__mm_match_packed(const cg__decider *d, const cg__mm_problem *p, cg__mm_packed *b) {
     const ind__writer *w = &d->w;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    const char *no = NULL;
+    if (p->tensor_bytes != 2 || !p->b.computed || p->k < 0 || p->n < 0) return "its weights are not packed";
+    const uint32_t i = cg__mm_without_factor(w, p, p->b.value, &b->factor);
+    if (cg__inst(w, i)->op == IND_LOOP_PACKED) {
+        b->unpacks = t->unpack_instructions;
+        no = cg__mm_packed_value(w, p, i, b);
+    } else {
+        b->load = cg__mm_byte_load(w, i);
+        if (!b->load) return "its weights are not packed";
+        b->unpacks = t->computed_instructions;
+    }
+    if (no) return no;
+    if (p->dot2) return "it has two products";
+    if (d->w.target->sm < 90) return "tensor maps exist from sm_90 on";
+    if (!(d->assume & IND__ASSUME_MAPS)) return "the variant assumes no tensor maps";
+    return cg__mm_packed_map(w, p, b, &b->map);
+}
+
+static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
     cg__mm_packed *b = (cg__mm_packed *)ind__arena_alloc(d->w.arena, sizeof *b);
     if (!b) {
         cg__fail(&d->w);
         return;
     }
     *b = (cg__mm_packed){.format = IND__NUM_QUANTISED, .group = 1, .elements = 1, .bytes = 1};
-    p->no_packed = "its weights are not packed";
-    if (p->tensor_bytes != 2 || !p->b.computed || p->k < 0 || p->n < 0) return;
-    const uint32_t i = cg__mm_without_factor(w, p, p->b.value, &b->factor);
-    if (cg__inst(w, i)->op == IND_LOOP_PACKED) {
-        p->no_packed = cg__mm_packed_value(w, p, i, b);
-    } else {
-        b->load = cg__mm_plain_load(w, i);
-        if (!b->load || cg__memory_dtype(w, b->load) != IND_I8) return;
-        p->no_packed = NULL;
-    }
-    if (!p->no_packed && d->w.target->sm < 90) p->no_packed = "tensor maps exist from sm_90 on";
-    if (!p->no_packed && !(d->assume & IND__ASSUME_MAPS)) p->no_packed = "the variant assumes no tensor maps";
-    if (!p->no_packed) p->no_packed = cg__mm_packed_map(w, p, b, &b->map);
-    if (!p->no_packed) p->packed = b;
+    b->no = cg__mm_match_packed(d, p, b);
+    p->packed = b;
 }
 
 /* ---- decisions ---- */
@@ -171,7 +187,7 @@ static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target
     (void)t;
     int64_t k, batch;
     if (p->dot2) return "it has two products";
-    if (p->no_packed) return p->no_packed;
+    if (p->packed->no) return p->packed->no;
     if (!p->few_rows) return "it may have more than 64 rows";
     if (!ind_expr_is_int(p->size_k, &k)) return "its depth is not constant";
     if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";

@@ -31,6 +31,8 @@ typedef struct cg__mm_operand {
 
 /* Packed weights, as b; see packed.c. LOADs: 0: none. */
 typedef struct cg__mm_packed {
+    const char *no;       /* why it is none; NULL: it is */
+    int unpacks;          /* instructions per element of packed weights for other templates; 0: b is none */
     int format;           /* ind__quantised, or IND__NUM_QUANTISED for i8 */
     int group;            /* elements per scale, if scales have a tensor of their own */
     int elements, bytes;  /* of a block */
@@ -52,12 +54,11 @@ typedef struct cg__mm_problem {
     ind__tensor_map *map[3]; /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
     bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) */
-    const cg__mm_packed *packed; /* of b; NULL if there is a reason: */
-    const char *no_packed;
-    bool unsplit;    /* blocks cannot share a tile */
-    int max_cluster; /* blocks of a cluster, at most; 1: no clusters */
-    int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
-    bool involved;   /* an operand is found by conditions or divisions, as a convolution's: they take registers */
+    const cg__mm_packed *packed; /* of b */
+    bool unsplit;                /* blocks cannot share a tile */
+    int max_cluster;             /* blocks of a cluster, at most; 1: no clusters */
+    int few_rows;  /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
+    bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
 static int cg__mm_products(const cg__mm_problem *p) {

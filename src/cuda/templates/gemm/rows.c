@@ -301,18 +301,19 @@ static const cg__mm_config cg__mm_rows_configs[] = {
    (H100). */
 enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10, MM_PACKED_ROWS = 64 };
 
-/* Sets p->few_rows: from the bound of m, or from its hint, if the variant may have a guard. */
+/* Sets p->few_rows: from the bound of m, or from its hint or the variant's range, if the variant may have a guard. */
 static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
-    const int64_t few = p->packed ? MM_PACKED_ROWS : MM_MOST_ROWS;
+    const int64_t few = p->packed->no ? MM_MOST_ROWS : MM_PACKED_ROWS, hint = ind_hint(p->size_m);
+    const int64_t range = p->packed->no ? 0 : d->variant->range.to;
+    const bool guard = d->assume & IND__ASSUME_FEW_ROWS && !d->w.schedule->program->batch_invariant;
     int64_t least, most;
     ind__known_bounds(p->size_m, &least, &most);
-    if (least > few) return;
-    if (most > few) {
-        if (!(d->assume & IND__ASSUME_FEW_ROWS) || d->w.schedule->program->batch_invariant) return;
-        const int64_t hint = ind_hint(p->size_m);
-        most = p->packed && d->variant->range.to ? d->variant->range.to : hint <= few ? hint : 1;
-        if (most < least) most = least; /* else no launch meets the guard */
-    }
+    if (least > few || (most > few && !guard)) return;
+    if (guard && range && most > range)
+        most = range;
+    else if (most > few)
+        most = hint <= few ? hint : 1;
+    if (most < least) most = least; /* else no launch meets the guard */
     p->few_rows = 1;
     while (p->few_rows < most) p->few_rows *= 2;
 }
@@ -397,7 +398,7 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
                           (c->warps_n ? c->tile_n / c->warps_n : products);
     const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
-    const double unpack = p->packed ? cg__mm_unpack_instructions(p, t) : t->computed_instructions;
+    const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
     const double multiply = elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate;
     const double slowest = read > wait ? read : wait;
     return (slowest > multiply ? slowest : multiply) + (t->product_start + t->product_latency) * ceil(per_sm / fit);
