@@ -53,6 +53,12 @@ static int cg__part_shared(const ind__writer *w) {
     return bytes;
 }
 
+/* True for a product whose packed weights are fast in a launch of their own only, as they need a tensor map. */
+static bool cg__needs_map(const ind__writer *w) {
+    const cg__mm_problem *p = w->plan->matmul;
+    return p && p->packed->unpacks && w->target->sm >= 90;
+}
+
 /* Saves the texts of a part; corresponds to cg__assemble. */
 static ind_status cg__copy_part_texts(ind__writer *w, cg__part *part) {
     ind__text params = {.context = w->context}, code = params, outside = params;
@@ -66,6 +72,7 @@ static ind_status cg__copy_part_texts(ind__writer *w, cg__part *part) {
     part->prelude = w->prelude;
     part->why_not = w->calls.num                 ? "it calls a function of the user"
                     : ind__ok(w->plan->lookback) ? "its blocks wait for one another"
+                    : cg__needs_map(w)           ? "its packed weights need a tensor map"
                                                  : NULL;
     part->params = cg__copy_text(w->arena, &params);
     part->code = cg__copy_text(w->arena, &code);

@@ -299,14 +299,14 @@ GRAPHS = {
 }""",
     "products_of_packed_weights": """graph products_of_packed_weights {
   size M in [1, 4096] hint 4
-  input a : bf16[M, 1024]
-  const q : u8[264, 512]
-  const s : f32[264, 32]
-  const t : bf16[264, 8]
-  const z : u8[264, 8]
-  const i : i8[264, 1024]
-  const c : f32[264, 1]
-  input b : bf16[M, 264]
+  input a : bf16[M, 2048]
+  const q : u8[2048, 1024]
+  const s : f32[2048, 64]
+  const t : bf16[2048, 16]
+  const z : u8[2048, 16]
+  const i : i8[2048, 2048]
+  const c : f32[2048, 1]
+  input b : bf16[M, 2048]
   v = dequantise(q, scale=s, format="int4", dtype=bf16)
   w = dequantise(q, scale=t, zero_point=z, format="int4", dtype=bf16, group_size=128)
   f = cast(i, dtype=f32)
@@ -321,20 +321,17 @@ GRAPHS = {
     "products_of_clusters": """graph products_of_clusters {
   size M in [0, 4096] hint 64
   input a : bf16[M, 4104]
-  input b : bf16[520, 4104]
-  input c : bf16[M, 2051]
-  input d : bf16[136, 2051]
-  input e : bf16[M, 2056]
-  input f : bf16[136, 2056]
-  input g : bf16[M, 520]
-  input h : bf16[M, 16392]
-  input i : bf16[72, 16392]
+  input b : bf16[4096, 4104]
+  input c : f32[M, 4099]
+  input d : f32[520, 4099]
+  input g : bf16[M, 4096]
+  input h : bf16[M, 65544]
+  input i : bf16[136, 65544]
   p = linear(a, b)
   q = linear(c, d)
-  r = linear(e, f)
   s = add(p, g)
   t = linear(h, i)
-  output q, r, s, t
+  output q, s, t
 }""",
     "products_of_8_bits": """graph products_of_8_bits {
   size M in [0, 4096] hint 512

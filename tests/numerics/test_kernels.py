@@ -121,6 +121,8 @@ def check_case(library, data, case):
     with Chain(library, case.text, case.name) as chain:
         assert not chain.refused, "\n".join(chain.refused)
         chain.compile()
+        if any(name.endswith(".prepared") for kernel in chain.kernels for name in kernel.inputs):
+            pytest.skip("reads prepared constants, which a module of their own computes: tests/passes/test_prepare.py")
         for sizes, run in zip(case.runs, data.index[case.name], strict=True):
             inputs = {e["name"]: data.array(e["data"], NUMPY[e["dtype"]], e["shape"]).copy() for e in run["inputs"]}
             status, held = chain.run(inputs, sizes)

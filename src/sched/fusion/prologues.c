@@ -208,7 +208,7 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
         if (made && !sched__reads_same_point(f, it.at, own)) return IND_FUSION_PROLOGUE;
     }
     if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
-    if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
+    if (sched__memory_scarcity(f, a, b) && !sched__is_quantised(f, a)) return IND_FUSION_MEMORY; /* constants stay */
     if (!sched__inlining_is_profitable(f, a, b, own, read->index)) return IND_FUSION_NO_GAIN;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     reason = sched__check_cycle(f, a, b);
