@@ -33,7 +33,7 @@ static IND_INLINE void ind_mma_bf16(float (&c)[4], const unsigned (&a)[4], const
 //@ MMA_HALVES
 // The mma.sync of 16-bit operands.
 template <bool BF16> struct ind_mma_halves {
-    static constexpr bool WORDS = false;
+    enum { WORDS = 0 };
     static IND_INLINE void round(unsigned (&)[4]) {}
     static IND_INLINE void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
         if (BF16) {
@@ -72,7 +72,7 @@ static IND_INLINE void ind_mma_s8(unsigned (&c)[4], const unsigned (&a)[4], cons
 // The mma.sync of 8-bit operands: floats with sums in f32, or i8. The lanes have the bytes that they would have of half as
 // many 16-bit elements.
 template <bool A_E5M2, bool B_E5M2> struct ind_mma_bytes {
-    static constexpr bool WORDS = false;
+    enum { WORDS = 0 };
     static IND_INLINE void round(unsigned (&)[4]) {}
     static IND_INLINE void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
         ind_mma_f8<A_E5M2, B_E5M2>(c, a, b);
@@ -98,7 +98,7 @@ static IND_INLINE void ind_mma_tf32(float (&c)[4], const unsigned (&a)[4], const
 // The mma.sync of f32 operands, which are rounded to tf32. The lanes have the bytes that they would have of twice as many
 // 16-bit elements.
 struct ind_mma_words {
-    static constexpr bool WORDS = true;
+    enum { WORDS = 1 };
     static IND_INLINE void round(unsigned (&r)[4]) {
         _Pragma("unroll")
         for (int i = 0; i < 4; i++) r[i] = ind_round_tf32(r[i]);
