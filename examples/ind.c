@@ -12,8 +12,8 @@
  *     ind ops   [--json] the ops of the text form, and how each fuses
  *     ind size  EXPR... [--var "s0 in [LO, HI]"]... [--at s0=5]...    a calculator for sizes: ind_size.h
  *
- * run, emit and bench take --deterministic: scatters that give the same bits on every run, and --batch-invariant: rows
- * whose bits do not depend on their number (both ind_compile_desc);
+ * run, emit and bench take --deterministic: scatters that give the same bits on every run; --batch-invariant: rows
+ * whose bits do not depend on their number; --allow-tf32: products of f32 on tensor cores (all of ind_compile_desc);
  * --disable NAME, a graph pass or a pattern to be left out; --enable NAME, a pattern that is off by default; and
  * --channels-last, strides of images in memory (ind_realise_policy).
  * Sizes not given are read off the shapes of the --input arrays, else they are at their hints. Inputs and constants not

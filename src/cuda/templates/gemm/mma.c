@@ -137,7 +137,7 @@ static int cg__mm_thread_sums(const cg__mm_config *c) {
     return c->tile_m / c->warps_m * (c->tile_n / c->warps_n) / 32;
 }
 
-/* Converted 8-bit floats take registers, and more of them if a step is deeper. */
+/* Converted 8-bit floats take registers, and more of them if a step is deeper; so does f32. */
 static void cg__mm_mma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)index_bits;
     cg__mm_fit_stages(c, p, depth, 1);
@@ -146,6 +146,7 @@ static void cg__mm_mma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
         c->tile_k = 64;
     }
     if (p->promotes) c->registers += cg__mm_thread_sums(c);
+    if (p->tensor_bytes == 4 && c->tile_k > 16) c->registers += 16;
 }
 
 /* True if the tiles of two right operands are one tile of twice the columns: they consist of whole panels of 64
