@@ -1971,6 +1971,10 @@ typedef struct ind_compile_desc {
        for launches of one module with a symbolic number of rows and the same alignment of pointers. Products have then
        no variant for few rows, and no blocks share a tile or a row: products of few rows take longer. */
     bool batch_invariant;
+    /* Products of f32 operands may round them to tf32, which has 11 significant bits, and run on tensor cores with sums
+       in f32: |error| up to about 2^-10 * sum over k of |a * b|, besides the rounding of the sums. As PyTorch's flag,
+       it is off by default. The host device computes in f32 in any case. */
+    bool allow_tf32;
     /* Kernels have variants with conditions on sizes and on pointer alignment; a launch takes the first variant whose
        conditions hold. The module is compiled with the variant that the hints and aligned pointers select. Any other
        variant is compiled by the first launch that needs it; that launch takes as long as a compile and may fail like
@@ -28738,6 +28742,7 @@ static ind_status ind__compile_schedule(ind__compilation *k) {
     const bool planned = k->device == IND_DEVICE_CUDA || k->desc.emit_only;
     if (planned) ind__target_fusion(&k->target, &k->desc.fusion);
     k->lowered->batch_invariant = k->desc.batch_invariant;
+    k->lowered->allow_tf32 = k->desc.allow_tf32;
     k->desc.fusion.disable_split |= k->desc.batch_invariant;
     ind_status status = ind__split_reductions(k->lowered, &k->desc.fusion);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);

@@ -157,6 +157,8 @@ extern "C" {
     X(wgmma_rate, 2048, "wgmma products: multiply-adds per cycle and SM", "data sheet of the H200")                    \
     X(byte_speed, 2, "rate of tensor cores with 8-bit operands, times that with 16 bits",                              \
       "data sheets of all devices")                                                                                    \
+    X(tf32_percent, 50, "rate of tensor cores with tf32 operands, percent of that with 16 bits",                       \
+      "data sheets of A100, H100 and H200")                                                                            \
     X(product_l2_rate, 60, "bytes per cycle and SM from the L2, all SMs at once", "480 timings of 16 products")        \
     X(product_shared_rate, 128, "bytes per cycle and SM of shared memory", "32 banks of 4 bytes")                      \
     X(product_busy, 85, "percent of the time in which the busiest unit of a product works",                            \
@@ -1986,6 +1988,8 @@ static const char *const cg__prelude_MMA_BF16[] = {
 static const char *const cg__prelude_MMA_HALVES[] = {
     "// The mma.sync of 16-bit operands.\n",
     "template <bool BF16> struct ind_mma_halves {\n",
+    "    enum { WORDS = 0 };\n",
+    "    static IND_INLINE void round(unsigned (&)[4]) {}\n",
     "    static IND_INLINE void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {\n",
     "        if (BF16) {\n",
     "            ind_mma_bf16(c, a, b);\n",
@@ -2025,12 +2029,40 @@ static const char *const cg__prelude_MMA_BYTES[] = {
     "// The mma.sync of 8-bit operands: floats with sums in f32, or i8. The lanes have the bytes that they would have of half as\n",
     "// many 16-bit elements.\n",
     "template <bool A_E5M2, bool B_E5M2> struct ind_mma_bytes {\n",
+    "    enum { WORDS = 0 };\n",
+    "    static IND_INLINE void round(unsigned (&)[4]) {}\n",
     "    static IND_INLINE void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {\n",
     "        ind_mma_f8<A_E5M2, B_E5M2>(c, a, b);\n",
     "    }\n",
     "    static IND_INLINE void multiply(unsigned (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {\n",
     "        ind_mma_s8(c, a, b);\n",
     "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_MMA_WORDS[] = {
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE unsigned ind_round_tf32(unsigned x) {\n",
+    "    unsigned y;\n",
+    "    asm(\"cvt.rna.tf32.f32 %0, %1;\" : \"=r\"(y) : \"f\"(__uint_as_float(x)));\n",
+    "    return y;\n",
+    "}\n",
+    "static IND_INLINE void ind_mma_tf32(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {\n",
+    "    asm volatile(\"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, \"\n",
+    "                 \"{%8, %9}, {%0, %1, %2, %3};\"\n",
+    "                 : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3])\n",
+    "                 : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]));\n",
+    "}\n",
+    "#endif\n",
+    "// The mma.sync of f32 operands, which are rounded to tf32. The lanes have the bytes that they would have of twice as many\n",
+    "// 16-bit elements.\n",
+    "struct ind_mma_words {\n",
+    "    enum { WORDS = 1 };\n",
+    "    static IND_INLINE void round(unsigned (&r)[4]) {\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < 4; i++) r[i] = ind_round_tf32(r[i]);\n",
+    "    }\n",
+    "    static IND_INLINE void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) { ind_mma_tf32(c, a, b); }\n",
     "};\n",
     NULL,
 };
@@ -2045,11 +2077,13 @@ static const char *const cg__prelude_PROMOTE[] = {
 static const char *const cg__prelude_HALF_TILE[] = {
     "// Offset of 8 adjacent 16-bit elements in a shared tile of ROWS rows of COLS elements. The tile consists of panels of 64\n",
     "// columns. The chunks of a panel's row are permuted: one phase of ldmatrix reads 8 rows from 8 different groups of 4\n",
-    "// banks. These layouts are wgmma's 128-byte and 64-byte swizzle.\n",
-    "template <int ROWS, int COLS> static IND_INLINE int ind_tile_at(int row, int chunk) {\n",
+    "// banks. These layouts are wgmma's 128-byte and 64-byte swizzle. ACROSS: 4 adjacent 32-bit elements of a tile [k][x]. A warp\n",
+    "// reads 8 columns of 4 rows, which are in 4 different groups of 8 banks.\n",
+    "template <int ROWS, int COLS, bool ACROSS = false> static IND_INLINE int ind_tile_at(int row, int chunk) {\n",
     "    constexpr int W = COLS > 64 ? 64 : COLS;\n",
     "    const int panel = COLS > 64 ? (chunk >> 3) * (ROWS * 64) : 0, in = COLS > 64 ? chunk & 7 : chunk;\n",
-    "    return panel + row * W + ((in ^ (W >= 64 ? row & 7 : W == 32 ? row >> 1 & 3 : row >> 2 & 1)) << 3);\n",
+    "    const int across = W >= 64 ? (row & 3) << 1 : row & 2, along = W >= 64 ? row & 7 : W == 32 ? row >> 1 & 3 : row >> 2 & 1;\n",
+    "    return panel + row * W + ((in ^ (ACROSS ? across : along)) << 3);\n",
     "}\n",
     NULL,
 };
@@ -2061,7 +2095,7 @@ static const char *const cg__prelude_TILE_COPY[] = {
     "// Starts the copy of a tile. A thread copies one chunk of every THREADS / (COLS / 8)-th row, from from[at[0]],\n",
     "// from[at[1]], ... It copies `bytes` of each chunk and sets the rest to zero. Rows from num_rows on, and rows whose bit in\n",
     "// `in` is 0, are set to zero.\n",
-    "template <int ROWS, int COLS, int THREADS, typename T, typename Index, int N>\n",
+    "template <int ROWS, int COLS, int THREADS, bool ACROSS = false, typename T, typename Index, int N>\n",
     "static IND_INLINE void ind_tile_copy(unsigned short *tile, const T *from, const Index (&at)[N],\n",
     "                                                     long long num_rows, int bytes, unsigned in) {\n",
     "    constexpr int APART = THREADS / (COLS / 8), W = COLS > 64 ? 64 : COLS;\n",
@@ -2069,7 +2103,8 @@ static const char *const cg__prelude_TILE_COPY[] = {
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 0; i < N; i++) {\n",
     "        const int row = i * APART + first;\n",
-    "        const int place = APART % 8 == 0 ? ind_tile_at<ROWS, COLS>(first, chunk) + i * APART * W : ind_tile_at<ROWS, COLS>(row, chunk);\n",
+    "        const int place = APART % 8 == 0 ? ind_tile_at<ROWS, COLS, ACROSS>(first, chunk) + i * APART * W\n",
+    "                                         : ind_tile_at<ROWS, COLS, ACROSS>(row, chunk);\n",
     "        if (ROWS * COLS / 8 % THREADS == 0 || row < ROWS) {\n",
     "            const bool inside = (num_rows >= ROWS || row < num_rows) && (in >> i & 1);\n",
     "            ind_cp_async16(tile + place, from + at[i], inside ? bytes : 0);\n",
@@ -2104,28 +2139,38 @@ static const char *const cg__prelude_CHUNK_COPY[] = {
     NULL,
 };
 static const char *const cg__prelude_MMA_TILE[] = {
-    "// The 16 x 16 fragment of A at (m, k) of a tile [m][k] if K_MAJOR, else [k][m].\n",
-    "template <int ROWS, int COLS, bool K_MAJOR>\n",
+    "// The element at (k, x) of a tile [k][x] of TK / 2 rows of 32-bit elements.\n",
+    "template <int TX, int TK> static IND_INLINE unsigned ind_tile_word(const unsigned short *tile, int k, int x) {\n",
+    "    return reinterpret_cast<const unsigned *>(tile + ind_tile_at<TK / 2, TX * 2, true>(k, x >> 2))[x & 3];\n",
+    "}\n",
+    "// The 16 x 16 fragment of A at (m, k) of a tile [m][k] if K_MAJOR, else [k][m]. WORDS: 16 x 8 elements of 32 bits.\n",
+    "template <bool WORDS, int TM, int TK, bool K_MAJOR>\n",
     "static IND_INLINE void ind_fragment_a(unsigned (&r)[4], const unsigned short *tile, int m, int k) {\n",
     "    const int lane = threadIdx.x & 31;\n",
     "    if (K_MAJOR) {\n",
-    "        ind_ldmatrix_x4(r, tile + ind_tile_at<ROWS, COLS>(m + (lane & 15), (k >> 3) + (lane >> 4)));\n",
+    "        ind_ldmatrix_x4(r, tile + ind_tile_at<TM, TK>(m + (lane & 15), (k >> 3) + (lane >> 4)));\n",
+    "    } else if (WORDS) {\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < 4; i++) r[i] = ind_tile_word<TM, TK>(tile, k / 2 + i / 2 * 4 + (lane & 3), m + i % 2 * 8 + (lane >> 2));\n",
     "    } else {\n",
-    "        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<ROWS, COLS>(k + (lane >> 4 << 3) + (lane & 7), (m >> 3) + (lane >> 3 & 1)));\n",
+    "        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<TK, TM>(k + (lane >> 4 << 3) + (lane & 7), (m >> 3) + (lane >> 3 & 1)));\n",
     "    }\n",
     "}\n",
-    "// Two adjacent 16 x 8 fragments of B at (k, n) of a tile [n][k] if K_MAJOR, else [k][n].\n",
-    "template <int ROWS, int COLS, bool K_MAJOR>\n",
+    "// Two adjacent 16 x 8 fragments of B at (k, n) of a tile [n][k] if K_MAJOR, else [k][n]. WORDS: 8 x 8 elements of 32 bits.\n",
+    "template <bool WORDS, int TN, int TK, bool K_MAJOR>\n",
     "static IND_INLINE void ind_fragment_b(unsigned (&r)[4], const unsigned short *tile, int n, int k) {\n",
     "    const int lane = threadIdx.x & 31;\n",
     "    if (K_MAJOR) {\n",
-    "        ind_ldmatrix_x4(r, tile + ind_tile_at<ROWS, COLS>(n + (lane >> 4 << 3) + (lane & 7), (k >> 3) + (lane >> 3 & 1)));\n",
+    "        ind_ldmatrix_x4(r, tile + ind_tile_at<TN, TK>(n + (lane >> 4 << 3) + (lane & 7), (k >> 3) + (lane >> 3 & 1)));\n",
+    "    } else if (WORDS) {\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < 4; i++) r[i] = ind_tile_word<TN, TK>(tile, k / 2 + i % 2 * 4 + (lane & 3), n + i / 2 * 8 + (lane >> 2));\n",
     "    } else {\n",
-    "        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<ROWS, COLS>(k + (lane & 15), (n >> 3) + (lane >> 4)));\n",
+    "        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<TK, TN>(k + (lane & 15), (n >> 3) + (lane >> 4)));\n",
     "    }\n",
     "}\n",
     "// acc += A[m.., TK] * B[TK, n..] of one pair of tiles, for the warp's 16 MI x 8 NI block at (m, n). The next 16 values of\n",
-    "// k are loaded into registers while the current ones are multiplied.\n",
+    "// k are loaded into registers while the current ones are multiplied. TK and k: pairs of bytes.\n",
     "template <typename MMA, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR, typename T, int MI, int NI>\n",
     "static IND_INLINE void ind_mma_tile(T (&acc)[MI][NI][4], const unsigned short *tile_a,\n",
     "                                                    const unsigned short *tile_b, int m, int n) {\n",
@@ -2134,9 +2179,13 @@ static const char *const cg__prelude_MMA_TILE[] = {
     "    for (int k = 0; k <= TK; k += 16) {\n",
     "        const int load = k / 16 & 1, use = load ^ 1;\n",
     "        _Pragma(\"unroll\")\n",
-    "        for (int i = 0; i < MI && k < TK; i++) ind_fragment_a<A_K_MAJOR ? TM : TK, A_K_MAJOR ? TK : TM, A_K_MAJOR>(a[load][i], tile_a, m + i * 16, k);\n",
+    "        for (int i = 0; i < MI && k < TK; i++) ind_fragment_a<MMA::WORDS, TM, TK, A_K_MAJOR>(a[load][i], tile_a, m + i * 16, k);\n",
     "        _Pragma(\"unroll\")\n",
-    "        for (int j = 0; j < NI / 2 && k < TK; j++) ind_fragment_b<B_K_MAJOR ? TN : TK, B_K_MAJOR ? TK : TN, B_K_MAJOR>(b[load][j], tile_b, n + j * 16, k);\n",
+    "        for (int j = 0; j < NI / 2 && k < TK; j++) ind_fragment_b<MMA::WORDS, TN, TK, B_K_MAJOR>(b[load][j], tile_b, n + j * 16, k);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < MI && k > 0; i++) MMA::round(a[use][i]);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int j = 0; j < NI / 2 && k > 0; j++) MMA::round(b[use][j]);\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int ij = 0; ij < MI * NI && k > 0; ij++) {\n",
     "            const int i = ij / NI, j = ij % NI;\n",
@@ -3537,6 +3586,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(MMA_BF16, 0)                                                                                     \
     X(MMA_HALVES, IND__CG_NEEDS(IND__CG_MMA_F16, IND__CG_MMA_BF16))                                    \
     X(MMA_BYTES, 0)                                                                                    \
+    X(MMA_WORDS, 0)                                                                                    \
     X(PROMOTE, 0)                                                                                      \
     X(HALF_TILE, 0)                                                                                    \
     X(TILE_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC, IND__CG_HALF_TILE))                                   \
@@ -10257,7 +10307,8 @@ typedef struct cg__mm_problem {
     uint32_t dot, dot2;      /* dot2 0: there is one product */
     ind_expr size_m, size_n, size_k, batch;
     ind_dtype sum;           /* type of the result of DOT */
-    int tensor_bytes;        /* of an element that tensor cores multiply: 2 or 1; 0: they do not take the operands */
+    int tensor_bytes;        /* of an element that tensor cores multiply: 4, 2 or 1; 0: they do not take the operands */
+    bool allow_tf32;         /* f32 operands may be rounded to tf32 */
     bool converts;           /* mma.sync of the target converts 8-bit floats to f16, which takes registers */
     bool promotes;           /* the sums of 128 products are added in f32, outside the tensor cores */
     ind__tensor_map *map[3]; /* of a, b and b2; not set if there is a reason: */
@@ -10421,13 +10472,18 @@ static bool cg__mm_is_f8(const cg__mm_operand *o) {
     return o->load && (o->memory == IND_F8E4M3FN || o->memory == IND_F8E5M2);
 }
 
+static bool cg__mm_is_f32(const cg__mm_operand *o) {
+    return o->load && o->memory == IND_F32;
+}
+
 /* Bytes of the elements if tensor cores multiply them as exactly as the graph asks for: two operands of one 16-bit
-   type, of i8, or 8-bit floats whose sums may have fewer bits; as in memory. A LOAD under a mask qualifies: its value
-   is 0 or the value in memory. */
+   type, of i8, 8-bit floats whose sums may have fewer bits, or f32 that may be rounded; as in memory. A LOAD under a
+   mask qualifies: its value is 0 or the value in memory. */
 static int cg__mm_tensor_bytes(const ind__writer *w, const cg__mm_problem *p) {
     const cg__mm_operand *a = &p->a, *b = &p->b;
     if (p->dot2 && p->b2.memory != b->memory) return 0;
     if (cg__mm_is_half(a)) return p->sum == IND_F32 && a->memory == b->memory ? 2 : 0;
+    if (p->allow_tf32 && cg__mm_is_f32(a) && cg__mm_is_f32(b)) return p->sum == IND_F32 ? 4 : 0;
     if (a->load && b->load && a->memory == IND_I8 && b->memory == IND_I8)
         return (p->sum == IND_I32 || p->sum == IND_I8) && w->target->sm >= 80;
     return cg__mm_is_f8(a) && cg__mm_is_f8(b) && p->sum == IND_F32 && w->target->sm >= 89 &&
@@ -10478,7 +10534,8 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
                           .k = d->plan->domain.rrank ? d->plan->domain.rank : -1,
                           .dot = k->matmul.dot,
                           .dot2 = k->matmul.dot2,
-                          .sum = (ind_dtype)dot->dtype};
+                          .sum = (ind_dtype)dot->dtype,
+                          .allow_tf32 = d->w.schedule->program->allow_tf32};
     p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
     if (!p->dot2 && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
@@ -10492,12 +10549,12 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
 
 /* Elements of 16 bytes of an operand in memory. */
 static int cg__mm_chunk(const cg__mm_problem *p) {
-    return p->tensor_bytes == 1 ? 16 : 8;
+    return 16 / p->tensor_bytes;
 }
 
 /* 16-bit units of a tile of so many elements. */
 static int cg__mm_units(const cg__mm_problem *p, int elements) {
-    return p->tensor_bytes == 1 ? elements / 2 : elements;
+    return elements * p->tensor_bytes / 2;
 }
 
 /* May the operand's tiles be copied in chunks of 16 bytes? */
@@ -10627,6 +10684,7 @@ static const char *cg__mm_no_tensor(const cg__mm_problem *p, const ind_target *t
     if (p->tensor_bytes) return NULL;
     if (cg__mm_is_f8(&p->a) && cg__mm_is_f8(&p->b) && t->sm < 89)
         return "tensor cores multiply 8-bit floats from sm_89 on";
+    if (p->allow_tf32 && p->sum == IND_F32) return "tensor cores multiply tf32 if both operands are f32 in memory";
     return "tensor cores would round the operands";
 }
 
@@ -10654,9 +10712,9 @@ static int cg__mm_sum_bytes(const cg__mm_problem *p) {
     return ind_dtype_bytes(p->sum) == 8 ? 8 : 4;
 }
 
-/* By how much tensor cores are faster than with 16-bit elements. */
-static int cg__mm_byte_speed(const cg__mm_problem *p, const ind_thresholds *t) {
-    return p->tensor_bytes == 1 ? t->byte_speed : 1;
+/* Rate of tensor cores, times that with 16-bit elements. */
+static double cg__mm_tensor_speed(const cg__mm_problem *p, const ind_thresholds *t) {
+    return p->tensor_bytes == 1 ? t->byte_speed : p->tensor_bytes == 4 ? t->tf32_percent / 100.0 : 1;
 }
 
 static bool cg__mm_has_prologue(const cg__mm_problem *p) {
@@ -11212,8 +11270,8 @@ static void cg__mm_write_addresses(ind__writer *w, const cg__mm_problem *p, cons
                    x, x);
     } else if (o->x >= 0) {
         ind__textf(&w->code,
-                   "const %s col = first_%c + (int)threadIdx.x %% %d * 8, x = col < size_%c ? col : first_%c;\n",
-                   cg__int(w), x, chunks, x, x);
+                   "const %s col = first_%c + (int)threadIdx.x %% %d * %d, x = col < size_%c ? col : first_%c;\n",
+                   cg__int(w), x, chunks, cg__mm_chunk(p), x, x);
     }
     if (mask) ind__textf(&w->code, "in_%c |= (unsigned)(first_%c + row < size_%c) << i;\n", name, x, x);
     cg__mm_set_text(w, o->x, "x");
@@ -11231,6 +11289,11 @@ static void cg__mm_write_all_addresses(ind__writer *w, const cg__mm_problem *p) 
     if (p->b2.copy && cg__mm_step_of(w, p, &p->b2, &stride)) cg__mm_write_addresses(w, p, &p->b2, 'c', "");
 }
 
+/* Has the tile rows along m or n of 32-bit elements? ldmatrix does not transpose these: lanes read them one by one. */
+static bool cg__mm_is_across(const cg__mm_problem *p, const cg__mm_operand *o) {
+    return p->tensor_bytes == 4 && !o->k_major;
+}
+
 /* One asynchronous copy of an operand's tile. */
 static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
@@ -11245,8 +11308,8 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     const char *from = cg__string(w, "%s + %s", cg__buffer(w, cg__inst(w, o->load)->source), cg__expr_string(w, step));
     const int size = cg__mm_chunk(p), units = cg__mm_units(p, cols);
     const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * %d", cols / size, size);
-    ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(tile_%c + stage * %d,\n", rows, units, v->threads, name,
-               cg__mm_units(p, cg__mm_stage_elements(v, name)));
+    ind__textf(&w->code, "ind_tile_copy<%d, %d, %d%s>(tile_%c + stage * %d,\n", rows, units, v->threads,
+               cg__mm_is_across(p, o) ? ", true" : "", name, cg__mm_units(p, cg__mm_stage_elements(v, name)));
     if (o->k_major) {
         ind__textf(&w->code, "    %s + %s, at_%c, %d, ", from, chunk, name, rows);
         if (whole)
@@ -11305,6 +11368,18 @@ static void cg__mm_write_byte(ind__writer *w, const cg__mm_problem *p, const cg_
         name, tile_x * units, tile_x, units, value);
 }
 
+/* Stores "value" as an element of 32 bits. */
+static void cg__mm_write_word(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const int rows = cg__mm_tile_rows(w->variant, o, name),
+              units = cg__mm_units(p, cg__mm_tile_cols(w->variant, o, name));
+    const char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
+    ind__textf(
+        &w->code,
+        "reinterpret_cast<float *>(tile_%c + stage * %d + ind_tile_at<%d, %d%s>(%c, %c >> 2))[%c & 3] = value;\n", name,
+        cg__mm_units(p, cg__mm_stage_elements(w->variant, name)), rows, units, cg__mm_is_across(p, o) ? ", true" : "",
+        row, col, col);
+}
+
 /* An operand's tile brought in element by element. */
 static void cg__mm_write_units(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
@@ -11312,8 +11387,11 @@ static void cg__mm_write_units(ind__writer *w, const cg__mm_problem *p, const cg
     cg__mm_begin_elements(w, o, name, false);
     cg__mm_write_element(w, p, o, name);
     cg__use(w, IND__CG_HALF_TILE);
-    if (p->tensor_bytes == 1) {
-        cg__mm_write_byte(w, p, o, name);
+    if (p->tensor_bytes != 2) {
+        if (p->tensor_bytes == 1)
+            cg__mm_write_byte(w, p, o, name);
+        else
+            cg__mm_write_word(w, p, o, name);
         cg__end(w);
         return;
     }
@@ -11566,6 +11644,7 @@ static const char *cg__mm_stage_of(ind__writer *w, const cg__mm_problem *p, cons
 
 /* The class of the instruction: its first template arguments tell the types of the operands. */
 static const char *cg__mm_instruction(ind__writer *w, const cg__mm_problem *p) {
+    if (p->tensor_bytes == 4) return "ind_mma_words";
     if (p->tensor_bytes == 2) return cg__string(w, "ind_mma_halves<%s>", p->a.memory == IND_BF16 ? "true" : "false");
     return cg__string(w, "ind_mma_bytes<%s, %s>", p->a.memory == IND_F8E5M2 ? "true" : "false",
                       p->b.memory == IND_F8E5M2 ? "true" : "false");
@@ -11581,7 +11660,9 @@ static void cg__mm_write_mma_tile(ind__writer *w, const cg__mm_problem *p) {
                tile->m, tile->n, cg__mm_units(p, tile->k), p->a.k_major ? "true" : "false",
                p->b.k_major ? "true" : "false", p->promotes ? "part" : "acc", a, b);
     ind__textf(&w->code, "    warp_m, warp_n);\n");
-    cg__use(w, p->tensor_bytes == 1 ? IND__CG_MMA_BYTES : IND__CG_MMA_HALVES);
+    cg__use(w, p->tensor_bytes == 1   ? IND__CG_MMA_BYTES
+               : p->tensor_bytes == 2 ? IND__CG_MMA_HALVES
+                                      : IND__CG_MMA_WORDS);
     cg__use(w, IND__CG_MMA_TILE);
     if (!p->promotes) return;
     cg__unroll(w);
@@ -11667,7 +11748,7 @@ static const char *cg__mm_mma_match(const cg__mm_problem *p, const ind_target *t
 /* Limits the depth of a step and the stages to a known depth. The sums of a single step need not all be in registers at
    once. A prologue takes registers. */
 static void cg__mm_fit_stages(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int idle) {
-    if (p->tensor_bytes == 1) c->tile_k *= 2; /* rows of the same bytes */
+    c->tile_k = c->tile_k * 2 / p->tensor_bytes; /* rows of the same bytes */
     if (depth <= 64 / p->tensor_bytes) c->tile_k = 64 / p->tensor_bytes;
     const int64_t steps = (depth + c->tile_k - 1) / c->tile_k;
     if (c->stages > steps + idle) c->stages = steps < 1 ? idle + 1 : (int)steps + idle;
@@ -11680,7 +11761,7 @@ static int cg__mm_thread_sums(const cg__mm_config *c) {
     return c->tile_m / c->warps_m * (c->tile_n / c->warps_n) / 32;
 }
 
-/* Converted 8-bit floats take registers, and more of them if a step is deeper. */
+/* Converted 8-bit floats take registers, and more of them if a step is deeper; so does f32. */
 static void cg__mm_mma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)index_bits;
     cg__mm_fit_stages(c, p, depth, 1);
@@ -11689,6 +11770,7 @@ static void cg__mm_mma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
         c->tile_k = 64;
     }
     if (p->promotes) c->registers += cg__mm_thread_sums(c);
+    if (p->tensor_bytes == 4 && c->tile_k > 16) c->registers += 16;
 }
 
 /* True if the tiles of two right operands are one tile of twice the columns: they consist of whole panels of 64
@@ -11725,7 +11807,7 @@ static int64_t cg__mm_stage_bytes(const cg__mm_config *c, const cg__mm_problem *
 
 /* Each warp reads its rows of both tiles. */
 static cg__mm_work cg__mm_mma_work(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
-    return (cg__mm_work){.rate = (double)t->mma_rate * (p->converts ? 1 : cg__mm_byte_speed(p, t)),
+    return (cg__mm_work){.rate = (double)t->mma_rate * (p->converts ? 1 : cg__mm_tensor_speed(p, t)),
                          .rows = (double)c->tile_m * c->warps_n + (double)c->tile_n * c->warps_m,
                          .bytes = p->tensor_bytes};
 }
@@ -11859,6 +11941,7 @@ static const cg__mm_config cg__mm_wgmma_configs[] = {
 static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
     if (!t->specific || t->sm != 90) return "wgmma exists on sm_90a only";
     if (!p->tensor_bytes) return cg__mm_no_tensor(p, t);
+    if (p->tensor_bytes == 4) return "wgmma truncates f32 operands to tf32";
     if (p->a.across || p->b.across) return "wgmma takes 8-bit operands that are contiguous along k only";
     const bool copied = p->a.copy && p->b.copy && (!p->dot2 || p->b2.copy);
     return copied ? NULL : "wgmma needs all operands copied in 16-byte vectors";
@@ -11881,7 +11964,7 @@ static bool cg__mm_wgmma_allows(const cg__mm_config *c, const cg__mm_problem *p,
 
 /* Each wgmma reads its 64 rows of a and all of b. */
 static cg__mm_work cg__mm_wgmma_work(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
-    return (cg__mm_work){.rate = (double)t->wgmma_rate * cg__mm_byte_speed(p, t),
+    return (cg__mm_work){.rate = (double)t->wgmma_rate * cg__mm_tensor_speed(p, t),
                          .rows = (double)c->tile_m * c->tile_n / 64 + c->tile_m,
                          .bytes = p->tensor_bytes};
 }
@@ -12457,7 +12540,7 @@ static const cg__mm_config cg__mm_fma_configs[] = {
 static const char *cg__mm_fma_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
     if (p->dot2) return "it has two products";
-    return p->tensor_bytes ? "tensor cores multiply these types exactly" : NULL;
+    return p->tensor_bytes ? "tensor cores multiply these types" : NULL;
 }
 
 /* The addresses of elements in flight take registers with 64-bit indices, and with conditions or divisions. */
@@ -13484,8 +13567,9 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
     else if (tensor)
-        cg__why(d, "%s operands on tensor cores; %s copied in %s%s",
-                p->a.memory == p->b.memory ? ind_dtype_name(p->a.memory) : "8-bit float", copied,
+        cg__why(d, "%s operands%s on tensor cores; %s copied in %s%s",
+                p->a.memory == p->b.memory ? ind_dtype_name(p->a.memory) : "8-bit float",
+                p->tensor_bytes == 4 ? " rounded to tf32" : "", copied,
                 d->variant->strategy == IND_STRATEGY_MATMUL_TMA ? "boxes by tensor maps" : "16-byte vectors",
                 p->promotes ? "; sums of 128 products are added in f32" : "");
     else
@@ -17379,15 +17463,25 @@ static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t 
     return ind_expr_add(cg__duration(c, k->bytes_read, rate), cg__duration(c, k->bytes_written, rate));
 }
 
-/* True if the kernel multiplies operands of 8 bits in memory. */
-static bool cg__multiplies_bytes(const ind_plan *p, const ind_kernel *k) {
-    if (k->kind != IND_KERNEL_MATMUL) return false;
+/* Bytes of an element in memory of the operands that the kernel multiplies; 2 if they are computed or differ. */
+static int cg__multiplied_bytes(const ind_plan *p, const ind_kernel *k) {
+    int bytes[2];
+    if (k->kind != IND_KERNEL_MATMUL) return 2;
     for (int i = 0; i < 2; i++) {
         const ind__inst *x = &k->body->inst[k->body->inst[k->matmul.dot].arg[i]];
         while (x->op == IND_LOOP_CAST) x = &k->body->inst[x->arg[0]];
-        if (x->op != IND_LOOP_LOAD || ind_dtype_bytes(p->schedule->program->buffer[x->source].dtype) != 1) return false;
+        if (x->op != IND_LOOP_LOAD) return 2;
+        bytes[i] = ind_dtype_bytes(p->schedule->program->buffer[x->source].dtype);
     }
-    return true;
+    return bytes[0] == bytes[1] ? bytes[0] : 2;
+}
+
+/* Operations of tensor cores per nanosecond. */
+static int64_t cg__tensor_rate(const ind_plan *p, const ind_kernel *k) {
+    const ind_target *t = &p->target;
+    const int bytes = cg__multiplied_bytes(p, k);
+    if (bytes == 1) return (int64_t)t->tensor_flops_per_ns * t->thresholds.byte_speed;
+    return bytes == 4 ? (int64_t)t->tensor_flops_per_ns * t->thresholds.tf32_percent / 100 : t->tensor_flops_per_ns;
 }
 
 /* Lower bound of a kernel's time, which a good kernel approaches: each byte is moved once, and memory traffic and
@@ -17398,8 +17492,7 @@ static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_e
     const ind__variant *first = kp->part ? kp->part : kp->num_variants ? kp->variant : NULL;
     const bool tensor = first && ind__strategy_has(first->strategy, IND__HAS_TENSOR_CORES);
     *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
-    int64_t rate = tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns;
-    if (tensor && cg__multiplies_bytes(p, kp->kernel)) rate *= t->thresholds.byte_speed;
+    const int64_t rate = tensor ? cg__tensor_rate(p, kp->kernel) : t->f32_flops_per_ns;
     *computing = ind_expr_add(*computing, cg__duration(p->context, kp->kernel->flops, rate));
 }
 

@@ -12,8 +12,8 @@
  *     ind ops   [--json] the ops of the text form, and how each fuses
  *     ind size  EXPR... [--var "s0 in [LO, HI]"]... [--at s0=5]...    a calculator for sizes: ind_size.h
  *
- * run, emit and bench take --deterministic: scatters that give the same bits on every run, and --batch-invariant: rows
- * whose bits do not depend on their number (both ind_compile_desc);
+ * run, emit and bench take --deterministic: scatters that give the same bits on every run; --batch-invariant: rows
+ * whose bits do not depend on their number; --allow-tf32: products of f32 on tensor cores (all of ind_compile_desc);
  * --disable NAME, a graph pass or a pattern to be left out; --enable NAME, a pattern that is off by default; and
  * --channels-last, strides of images in memory (ind_realise_policy).
  * Sizes not given are read off the shapes of the --input arrays, else they are at their hints. Inputs and constants not
@@ -59,7 +59,7 @@ typedef struct options {
     char enabled_patterns[MAX_NAMES], disabled_patterns[MAX_NAMES];
     uint32_t max_changes, max_fusions; /* limits of a bisection; 0: none */
     double tolerance;                  /* of a bisection; negative: by element type */
-    bool json, html, deterministic, batch_invariant, unfused, quiet, channels_last;
+    bool json, html, deterministic, batch_invariant, allow_tf32, unfused, quiet, channels_last;
 } options;
 
 /* One line: of a longer message, as NVRTC's with the source around an error, the first. */
@@ -105,7 +105,8 @@ static int usage(void) {
         "[--random SEED] [--device host|cuda|auto] [--output DIR] [--stage "
         "graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--disable NAME]... [--enable "
         "NAME]... [--arch sm_90a] "
-        "[--repeat N] [--tolerance T] [--json] [--deterministic] [--batch-invariant] [--channels-last]; or ind ops "
+        "[--repeat N] [--tolerance T] [--json] [--deterministic] [--batch-invariant] [--allow-tf32] [--channels-last]; "
+        "or ind ops "
         "[--json]; or ind size "
         "EXPR... (ind size "
         "--help)");
@@ -177,10 +178,10 @@ static int read_option(const char *option, const char *value, options *o) {
     if (!strcmp(option, "--stage")) return o->stage = value, 0;
     if (!strcmp(option, "--arch")) return o->arch = value, 0;
     if (!strcmp(option, "--weights")) return o->weights = value, 0;
-    return fail(
-        "unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
-        "--disable --enable --tolerance --html --repeat --json --deterministic --batch-invariant --channels-last",
-        option);
+    return fail("unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
+                "--disable --enable --tolerance --html --repeat --json --deterministic --batch-invariant --allow-tf32 "
+                "--channels-last",
+                option);
 }
 
 /* The folder for results, made if it is not there; its parent must be. */
@@ -209,6 +210,8 @@ static int read_options(int argc, char **argv, options *o) {
             o->deterministic = true;
         } else if (!strcmp(argv[i], "--batch-invariant")) {
             o->batch_invariant = true;
+        } else if (!strcmp(argv[i], "--allow-tf32")) {
+            o->allow_tf32 = true;
         } else if (!strcmp(argv[i], "--channels-last")) {
             o->channels_last = true;
         } else if (i + 1 == argc) {
@@ -296,6 +299,7 @@ static int emit(ind_context *ctx, ind_graph *g, const options *o) {
     ind_compile_desc desc = {.emit_only = true,
                              .deterministic = o->deterministic,
                              .batch_invariant = o->batch_invariant,
+                             .allow_tf32 = o->allow_tf32,
                              .disabled_passes = o->disabled,
                              .enabled_patterns = o->enabled_patterns,
                              .disabled_patterns = o->disabled_patterns,
@@ -613,6 +617,7 @@ static int open_session(session *s, ind_graph *g) {
     ind_compile_desc desc = {.device = s->o->device,
                              .deterministic = s->o->deterministic,
                              .batch_invariant = s->o->batch_invariant,
+                             .allow_tf32 = s->o->allow_tf32,
                              .disabled_passes = s->o->disabled,
                              .enabled_patterns = s->o->enabled_patterns,
                              .disabled_patterns = s->o->disabled_patterns,

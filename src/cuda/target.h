@@ -62,6 +62,8 @@
     X(wgmma_rate, 2048, "wgmma products: multiply-adds per cycle and SM", "data sheet of the H200")                    \
     X(byte_speed, 2, "rate of tensor cores with 8-bit operands, times that with 16 bits",                              \
       "data sheets of all devices")                                                                                    \
+    X(tf32_percent, 50, "rate of tensor cores with tf32 operands, percent of that with 16 bits",                       \
+      "data sheets of A100, H100 and H200")                                                                            \
     X(product_l2_rate, 60, "bytes per cycle and SM from the L2, all SMs at once", "480 timings of 16 products")        \
     X(product_shared_rate, 128, "bytes per cycle and SM of shared memory", "32 banks of 4 bytes")                      \
     X(product_busy, 85, "percent of the time in which the busiest unit of a product works",                            \

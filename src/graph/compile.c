@@ -190,6 +190,7 @@ static ind_status ind__compile_schedule(ind__compilation *k) {
     const bool planned = k->device == IND_DEVICE_CUDA || k->desc.emit_only;
     if (planned) ind__target_fusion(&k->target, &k->desc.fusion);
     k->lowered->batch_invariant = k->desc.batch_invariant;
+    k->lowered->allow_tf32 = k->desc.allow_tf32;
     k->desc.fusion.disable_split |= k->desc.batch_invariant;
     ind_status status = ind__split_reductions(k->lowered, &k->desc.fusion);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);

@@ -552,7 +552,8 @@ void resolve_reduce(unsigned index, unsigned part, operand *op) {
  * addresses of lanes 8i .. 8i + 7; with .trans, elements (2t, g) and (2t + 1, g) A 16 x 16 a0 = (g, 2t..2t+1)  a1 = (g
  * + 8, 2t..)  a2 = (g, 2t + 8..)  a3 = (g + 8, 2t + 8..) B 16 x 8  b0 = (2t..2t+1, g)  b1 = (2t + 8.., g) C 16 x 8  c0,
  * c1 = (g, 2t..2t+1)  c2, c3 = (g + 8, 2t..) The element with the smaller index is in the lower half of its register.
- * Of 8-bit elements (m16n8k32) a register has four along k: a0 = (g, 4t..4t+3), a2 = (g, 4t + 16..), and so on.
+ * Of 8-bit elements (m16n8k32) a register has four along k: a0 = (g, 4t..4t+3), a2 = (g, 4t + 16..), and so on. Of tf32
+ * (m16n8k8) it has one: a0 = (g, t), a2 = (g, t + 4).
  */
 unsigned half_of(const unsigned *words, int column) {
     return words[column / 2] >> (column % 2 * 16) & 0xffffu;
@@ -599,7 +600,11 @@ float float_of_byte(unsigned x, int kind) {
     return (x & 0x7fu) == 0x7fu ? NAN : float_of_half((x & 0x80u) << 8 | (x & 0x7fu) << 7) * 256.0f;
 }
 
+/* Of tf32 the tensor cores ignore the lowest 13 bits. */
 float element(const unsigned *words, int i, int kind) {
+    if (kind == ind_emulation::ELEMENT_TF32) {
+        return float_of_bits(words[i] & ~0x1fffu);
+    }
     if (kind >= ind_emulation::ELEMENT_E4M3) {
         return float_of_byte(words[i / 4] >> (i % 4 * 8) & 0xffu, kind);
     }
@@ -610,7 +615,10 @@ float element(const unsigned *words, int i, int kind) {
 /* The products and the sum are exact or nearly so (double), rounded once: the device is a little less exact. */
 void resolve_mma(unsigned index) {
     const thread *lanes = &threads[index * WARP];
-    const int kind = lanes[0].op->kind, per = kind >= ind_emulation::ELEMENT_E4M3 ? 4 : 2; /* elements in a register */
+    const int kind = lanes[0].op->kind;
+    const int per = kind == ind_emulation::ELEMENT_TF32   ? 1
+                    : kind >= ind_emulation::ELEMENT_E4M3 ? 4
+                                                          : 2; /* in a register */
     float a[16][32], b[32][8];
     for (int lane = 0; lane < 32; lane++) {
         const operand *op = lanes[lane].op;

@@ -868,6 +868,14 @@ IND_EMULATION_FN void ind_mma_f8(float (&c)[4], const unsigned (&a)[4], const un
 IND_EMULATION_FN void ind_mma_s8(unsigned (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], IND_EMULATION_LINE) {
     ind_emulation::rt->mma(c, a, b, ind_emulation::ELEMENT_S8, ind_emulation::ELEMENT_S8, line);
 }
+IND_EMULATION_FN void ind_mma_tf32(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], IND_EMULATION_LINE) {
+    ind_emulation::rt->mma(c, a, b, ind_emulation::ELEMENT_TF32, ind_emulation::ELEMENT_TF32, line);
+}
+/* cvt.rna.tf32.f32: to the nearest, ties away from zero. */
+IND_EMULATION_FN unsigned ind_round_tf32(unsigned x) {
+    if ((x & 0x7fffffffu) > 0x7f800000u) return 0x7fffffffu;
+    return (x & 0x7f800000u) == 0x7f800000u ? x : (x + 0x1000u) & ~0x1fffu;
+}
 
 /* Until the wait, the destination holds garbage: a thread that reads too early, or issues a copy while others
  * still read the old tile, gets wrong results. */

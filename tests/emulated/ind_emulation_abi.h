@@ -9,7 +9,7 @@
 #ifndef IND_EMULATION_ABI_H
 #define IND_EMULATION_ABI_H
 
-#define IND_EMULATION_ABI 5
+#define IND_EMULATION_ABI 6
 
 namespace ind_emulation {
 
@@ -27,7 +27,7 @@ enum shuffle_kind { SHUFFLE_IDX, SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_XOR };
 enum vote_kind { VOTE_ALL, VOTE_ANY, VOTE_BALLOT };
 enum match_kind { MATCH_ANY, MATCH_ALL };
 enum reduce_kind { REDUCE_ADD, REDUCE_MIN, REDUCE_MAX, REDUCE_UMIN, REDUCE_UMAX, REDUCE_AND, REDUCE_OR, REDUCE_XOR };
-enum element_kind { ELEMENT_F16, ELEMENT_BF16, ELEMENT_E4M3, ELEMENT_E5M2, ELEMENT_S8 };
+enum element_kind { ELEMENT_F16, ELEMENT_BF16, ELEMENT_E4M3, ELEMENT_E5M2, ELEMENT_S8, ELEMENT_TF32 };
 enum barrier_kind { BARRIER_PLAIN, BARRIER_COUNT, BARRIER_AND, BARRIER_OR };
 
 /* What cuTensorMapEncodeTiled writes into a CUtensorMap. Sizes and boxes in elements, strides in bytes; dimension 0 is
@@ -52,7 +52,8 @@ struct runtime {
     unsigned (*lane)(void);
     void (*ldmatrix)(unsigned *result, const unsigned *row, int transposed,
                      int line); /* 4 matrices; row: this lane's 16 bytes */
-    /* m16n8k16 of 16 bits, m16n8k32 of 8; row.col. c: 4 floats, of S8 4 ints; kinds: element_kind of a and of b. */
+    /* m16n8k16 of 16 bits, m16n8k32 of 8, m16n8k8 of TF32; row.col. c: 4 floats, of S8 4 ints; kinds: element_kind of a
+     * and of b. */
     void (*mma)(void *c, const unsigned *a, const unsigned *b, int kind_a, int kind_b, int line);
     void (*cp_async)(void *shared, const void *global, int bytes); /* deferred until waited for */
     void (*cp_async_commit)(void);

@@ -606,6 +606,39 @@ extern "C" __global__ void k(const unsigned char *a, const unsigned char *b, flo
     }
 }
 
+/* The same for m16n8k8 of tf32, and the rounding to it: ties go away from zero. */
+void test_mma_words_layout() {
+    kernel k(R"(
+extern "C" __global__ void k(const unsigned *a, const unsigned *b, float *c, int rounds) {
+    int g = threadIdx.x / 4, t = threadIdx.x % 4;
+    unsigned fa[4] = {a[g * 8 + t], a[(g + 8) * 8 + t], a[g * 8 + t + 4], a[(g + 8) * 8 + t + 4]};
+    unsigned fb[2] = {b[t * 8 + g], b[(t + 4) * 8 + g]};
+    float fc[4] = {1, 2, 3, 4};
+    for (int i = 0; i < 4 && rounds; i++) fa[i] = ind_round_tf32(fa[i]);
+    ind_mma_tf32(fc, fa, fb);
+    for (int i = 0; i < 4; i++) c[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = fc[i];
+})");
+    const float fraction = 0x1p-11f; /* half a unit in the last place of 1 */
+    for (int rounds = 0; rounds < 2; rounds++) {
+        std::vector<float> a(128), b(64);
+        for (unsigned i = 0; i < 128; i++) a[i] = (noise(i) < 0 ? -1.0f : 1.0f) * (1 + (float)(i % 3) / 2 * fraction);
+        for (unsigned i = 0; i < 64; i++) b[i] = (float)((int)(noise(i + 999) * 4));
+        array<float> da(a), db(b), dc(128);
+        CHECK_IS(k.run(1, 32, 0, da.at, db.at, dc.at, rounds), 0);
+        std::vector<float> c = dc.get();
+        for (size_t m = 0; m < 16; m++) {
+            for (size_t n = 0; n < 8; n++) {
+                float sum = (float)(m / 8 * 2 + n % 2 + 1);
+                for (size_t i = 0; i < 8; i++) {
+                    const bool up = rounds && (m * 8 + i) % 3 == 2;
+                    sum += (a[m * 8 + i] < 0 ? -1.0f : 1.0f) * (up ? 1 + 2 * fraction : 1) * b[i * 8 + n];
+                }
+                CHECK(c[m * 8 + n] == sum);
+            }
+        }
+    }
+}
+
 /* One warp: a 32 x 16 tile per block, K in steps of 16, ldmatrix for A, ldmatrix.trans for B, two cp.async stages. */
 const char *const product_source = R"(
 static __device__ __forceinline__ void load(unsigned short *sa, unsigned short *sb, const unsigned short *a,
@@ -1206,6 +1239,7 @@ int main(int count, char **arguments) {
     RUN(early_exit);
     RUN(mma_layout);
     RUN(mma_bytes_layout);
+    RUN(mma_words_layout);
     RUN(matrix_product);
     RUN(conversions);
     RUN(divergence);

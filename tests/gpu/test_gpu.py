@@ -358,6 +358,28 @@ GRAPHS = {
   h = scaled_mm(g, v, s, t, out_dtype=f16)
   output y, z, p, q, u, h
 }""",
+    "products_tf32": """graph products_tf32 {
+  size M in [0, 4096] hint 512
+  input x : f32[M, 272]
+  input w : f32[200, 272]
+  input u : f32[272, M]
+  input v : f32[272, 200]
+  input c : f32[200]
+  input a : f32[3, M, 131]
+  input b : f32[3, 131, 37]
+  input i : f32[M, 4096]
+  input j : f32[64, 4096]
+  t = transpose(u, 0, 1)
+  r = transpose(w, 0, 1)
+  h = linear(x, w, c)
+  p = gelu(h)
+  q = matmul(x, v)
+  s = matmul(t, v)
+  y = matmul(t, r)
+  z = matmul(a, b)
+  k = linear(i, j)
+  output p, q, s, y, z, k
+}""",
     "products_without_maps": """graph products_without_maps {
   size M in [3, 100000] hint 512
   input a : bf16[2, 2, 2, 2, M, 72]
@@ -638,12 +660,13 @@ GRAPHS = {
   output y
 }""",
 }
-SIZES = {"product_pairs": ["M=70"], "product_pairs_of_a_row": ["M=1"], "pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_packed_weights": ["M=3"], "products_of_clusters": ["M=70"], "products_of_8_bits": ["M=70"],
+SIZES = {"product_pairs": ["M=70"], "product_pairs_of_a_row": ["M=1"], "pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_packed_weights": ["M=3"], "products_of_clusters": ["M=70"], "products_of_8_bits": ["M=70"], "products_tf32": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "scans_odd": [], "finish": ["B=61"], "finish_few": ["B=19"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "rows_listed": ["B=333", "M=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],
          "odd_looped": ["B=5", "S=33001"], "products_large": ["M=300"], "gather_many": ["B=333"], "scans_short": ["B=61"], "scans_walked": ["B=37", "C=1300"],
          "tiles_odd": ["B=301"], "runs": ["B=333"], "rows_of_few_elements": ["B=61"], "rows_of_any_warps": ["B=110"]}
+FLAGS = {"products_tf32": ["--allow-tf32"]}
 # Programs whose graphs have functions of the user or the flag `deterministic`: warp, block, column; sorted and looked at.
 PROGRAMS = {"test_scans": ["recur", "recur_exclusive_block", "recur_column", "sum_starts", "sum_reverse", "product_block"], "test_ordered": ["bits"],
             "test_data_sizes": ["bits"], "test_splits": ["bits"]}
@@ -664,7 +687,7 @@ def folder(tmp_path_factory):
 
 
 def run(name, folder, device, output, prefix=()):
-    command = [*prefix, make("build/ind"), "run", folder / f"{name}.ind", "--device", device, "--output", output, "--random", "5"]
+    command = [*prefix, make("build/ind"), "run", folder / f"{name}.ind", "--device", device, "--output", output, "--random", "5", *FLAGS.get(name, [])]
     for size in SIZES[name]:
         command += ["--size", size]
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300)
@@ -675,7 +698,7 @@ def test_agrees_with_the_host_device(name, folder, tmp_path):
     for device in ("host", "cuda"):
         done = run(name, folder, device, tmp_path / device)
         assert done.returncode == 0, done.stderr
-    bf16 = "bf16" in GRAPHS[name]
+    exponent = -7 if "bf16" in GRAPHS[name] else -10 if "--allow-tf32" in FLAGS.get(name, []) else -18
     files = sorted((tmp_path / "host").glob("*.npy"))
     assert files
     for file in files:
@@ -683,7 +706,7 @@ def test_agrees_with_the_host_device(name, folder, tmp_path):
         if host.dtype == np.uint16:  # bf16 travels as its bits
             host, cuda = ((a.astype(np.uint32) << 16).view(np.float32) for a in (host, cuda))
         if host.dtype.kind == "f":
-            assert np.abs(host - cuda).max() <= (2**-7 if bf16 else 2**-18) * max(1, np.abs(host).max())
+            assert np.abs(host - cuda).max() <= 2.0**exponent * max(1, np.abs(host).max())
         else:
             assert (host == cuda).all()
 
@@ -698,7 +721,7 @@ def test_compute_sanitizer(name, tool, folder, tmp_path):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 
-@pytest.mark.parametrize("program", ["tune", "launches", "indices", "variants", "finish", "streams", "batch_invariant"])
+@pytest.mark.parametrize("program", ["tune", "launches", "indices", "variants", "finish", "streams", "batch_invariant", "tf32"])
 def test_unit_program(program):
     """Other numbers of threads than the formulas choose, measured, and from a pack; launches that begin before the one before is
     done; variants of kernels that launches are the first to need. The emulation runs the same programs."""

@@ -74,14 +74,14 @@ def sample(arch):
     return chosen + numerics(one_of_each_kind())[part :: len(ARCHES)] + graphs(7000 + 100 * part, 15)
 
 
-def compiled(texts, arch, folder, program=PROGRAM, timeout=500):
+def compiled(texts, arch, folder, program=PROGRAM, timeout=500, flags=()):
     """(name, registers, bytes of local memory, bytes allowed) of every kernel; the cubins in folder/cubins."""
     file, cubins = folder / "graphs.txt", folder / "cubins"
     file.write_text("---\n".join(texts), encoding="utf-8")
     cubins.mkdir()
     # LeakSanitizer's tracer now and then crashes beside NVRTC's threads; the library's own leaks are seen by tests/unit.
     env = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
-    done = subprocess.run([ROOT / program, file, arch, cubins], env=env, capture_output=True, text=True, timeout=timeout)
+    done = subprocess.run([ROOT / program, file, arch, cubins, *flags], env=env, capture_output=True, text=True, timeout=timeout)
     assert done.returncode == 0, done.stderr[-6000:]
     graphs = re.split(r"^graph .*\n", done.stdout, flags=re.M)
     assert len(graphs) - 1 == len(texts) and not graphs[0]
@@ -98,8 +98,8 @@ def check_with_cuobjdump(folder, kernels):
         assert (int(found[1]), int(found[2]) + int(found[3])) == (registers, local), f"{name}: {text}"
 
 
-def check(texts, arch, folder, program=PROGRAM, timeout=500):
-    kernels = compiled(texts, arch, folder, program, timeout)
+def check(texts, arch, folder, program=PROGRAM, timeout=500, flags=()):
+    kernels = compiled(texts, arch, folder, program, timeout, flags)
     assert len(kernels) >= len(texts) // 2
     bad = [kernel for kernel in kernels if kernel[1] < 1 or kernel[2] > kernel[3]]
     assert not bad, bad
@@ -219,6 +219,21 @@ EIGHT_BIT = [
 @pytest.mark.parametrize("arch", ["sm_80", "sm_89", "sm_90a", "sm_100"])
 def test_eight_bit(pool, tmp_path, arch):
     check(EIGHT_BIT, arch, tmp_path)
+
+
+# Tiles of every size, in each layout of the operands.
+TF32 = [
+    f"graph product {{\n  size M in [0, 100000] hint {m}\n  input x : f32{first}\n  input w : f32{second}\n  input c : f32[{n}]\n"
+    f"  a = {left}\n  b = {right}\n  p = addmm(c, a, b)\n  y = gelu(p)\n  output y\n}}\n"
+    for m, n, k in ((4096, 4096, 4096), (25344, 128, 2048), (4096, 896, 2048), (16, 4096, 4096), (64, 4096, 14336), (300, 520, 96), (2048, 96, 32))
+    for first, left in ((f"[M, {k}]", f"view(x, size=[M, {k}])"), (f"[{k}, M]", "transpose(x, 0, 1)"))
+    for second, right in ((f"[{n}, {k}]", "transpose(w, 0, 1)"), (f"[{k}, {n}]", f"view(w, size=[{k}, {n}])"))
+]
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_89", "sm_90a", "sm_100"])
+def test_tf32(pool, tmp_path, arch):
+    check(TF32, arch, tmp_path, flags=["tf32"])
 
 
 @pytest.mark.parametrize("arch", ARCHES)

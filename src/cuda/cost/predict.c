@@ -16,15 +16,25 @@ static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t 
     return ind_expr_add(cg__duration(c, k->bytes_read, rate), cg__duration(c, k->bytes_written, rate));
 }
 
-/* True if the kernel multiplies operands of 8 bits in memory. */
-static bool cg__multiplies_bytes(const ind_plan *p, const ind_kernel *k) {
-    if (k->kind != IND_KERNEL_MATMUL) return false;
+/* Bytes of an element in memory of the operands that the kernel multiplies; 2 if they are computed or differ. */
+static int cg__multiplied_bytes(const ind_plan *p, const ind_kernel *k) {
+    int bytes[2];
+    if (k->kind != IND_KERNEL_MATMUL) return 2;
     for (int i = 0; i < 2; i++) {
         const ind__inst *x = &k->body->inst[k->body->inst[k->matmul.dot].arg[i]];
         while (x->op == IND_LOOP_CAST) x = &k->body->inst[x->arg[0]];
-        if (x->op != IND_LOOP_LOAD || ind_dtype_bytes(p->schedule->program->buffer[x->source].dtype) != 1) return false;
+        if (x->op != IND_LOOP_LOAD) return 2;
+        bytes[i] = ind_dtype_bytes(p->schedule->program->buffer[x->source].dtype);
     }
-    return true;
+    return bytes[0] == bytes[1] ? bytes[0] : 2;
+}
+
+/* Operations of tensor cores per nanosecond. */
+static int64_t cg__tensor_rate(const ind_plan *p, const ind_kernel *k) {
+    const ind_target *t = &p->target;
+    const int bytes = cg__multiplied_bytes(p, k);
+    if (bytes == 1) return (int64_t)t->tensor_flops_per_ns * t->thresholds.byte_speed;
+    return bytes == 4 ? (int64_t)t->tensor_flops_per_ns * t->thresholds.tf32_percent / 100 : t->tensor_flops_per_ns;
 }
 
 /* Lower bound of a kernel's time, which a good kernel approaches: each byte is moved once, and memory traffic and
@@ -35,8 +45,7 @@ static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_e
     const ind__variant *first = kp->part ? kp->part : kp->num_variants ? kp->variant : NULL;
     const bool tensor = first && ind__strategy_has(first->strategy, IND__HAS_TENSOR_CORES);
     *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
-    int64_t rate = tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns;
-    if (tensor && cg__multiplies_bytes(p, kp->kernel)) rate *= t->thresholds.byte_speed;
+    const int64_t rate = tensor ? cg__tensor_rate(p, kp->kernel) : t->f32_flops_per_ns;
     *computing = ind_expr_add(*computing, cg__duration(p->context, kp->kernel->flops, rate));
 }
 

@@ -33,6 +33,8 @@ static IND_INLINE void ind_mma_bf16(float (&c)[4], const unsigned (&a)[4], const
 //@ MMA_HALVES
 // The mma.sync of 16-bit operands.
 template <bool BF16> struct ind_mma_halves {
+    enum { WORDS = 0 };
+    static IND_INLINE void round(unsigned (&)[4]) {}
     static IND_INLINE void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
         if (BF16) {
             ind_mma_bf16(c, a, b);
@@ -70,12 +72,38 @@ static IND_INLINE void ind_mma_s8(unsigned (&c)[4], const unsigned (&a)[4], cons
 // The mma.sync of 8-bit operands: floats with sums in f32, or i8. The lanes have the bytes that they would have of half as
 // many 16-bit elements.
 template <bool A_E5M2, bool B_E5M2> struct ind_mma_bytes {
+    enum { WORDS = 0 };
+    static IND_INLINE void round(unsigned (&)[4]) {}
     static IND_INLINE void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
         ind_mma_f8<A_E5M2, B_E5M2>(c, a, b);
     }
     static IND_INLINE void multiply(unsigned (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
         ind_mma_s8(c, a, b);
     }
+};
+//@ MMA_WORDS
+#ifndef IND_EMULATION
+static IND_INLINE unsigned ind_round_tf32(unsigned x) {
+    unsigned y;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(y) : "f"(__uint_as_float(x)));
+    return y;
+}
+static IND_INLINE void ind_mma_tf32(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+                 "{%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+#endif
+// The mma.sync of f32 operands, which are rounded to tf32. The lanes have the bytes that they would have of twice as many
+// 16-bit elements.
+struct ind_mma_words {
+    enum { WORDS = 1 };
+    static IND_INLINE void round(unsigned (&r)[4]) {
+        _Pragma("unroll")
+        for (int i = 0; i < 4; i++) r[i] = ind_round_tf32(r[i]);
+    }
+    static IND_INLINE void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) { ind_mma_tf32(c, a, b); }
 };
 //@ PROMOTE
 // Adds sums that tensor cores have rounded.
@@ -86,11 +114,13 @@ template <int N> static IND_INLINE void ind_promote(float (&acc)[N][4], const fl
 //@ HALF_TILE
 // Offset of 8 adjacent 16-bit elements in a shared tile of ROWS rows of COLS elements. The tile consists of panels of 64
 // columns. The chunks of a panel's row are permuted: one phase of ldmatrix reads 8 rows from 8 different groups of 4
-// banks. These layouts are wgmma's 128-byte and 64-byte swizzle.
-template <int ROWS, int COLS> static IND_INLINE int ind_tile_at(int row, int chunk) {
+// banks. These layouts are wgmma's 128-byte and 64-byte swizzle. ACROSS: 4 adjacent 32-bit elements of a tile [k][x]. A warp
+// reads 8 columns of 4 rows, which are in 4 different groups of 8 banks.
+template <int ROWS, int COLS, bool ACROSS = false> static IND_INLINE int ind_tile_at(int row, int chunk) {
     constexpr int W = COLS > 64 ? 64 : COLS;
     const int panel = COLS > 64 ? (chunk >> 3) * (ROWS * 64) : 0, in = COLS > 64 ? chunk & 7 : chunk;
-    return panel + row * W + ((in ^ (W >= 64 ? row & 7 : W == 32 ? row >> 1 & 3 : row >> 2 & 1)) << 3);
+    const int across = W >= 64 ? (row & 3) << 1 : row & 2, along = W >= 64 ? row & 7 : W == 32 ? row >> 1 & 3 : row >> 2 & 1;
+    return panel + row * W + ((in ^ (ACROSS ? across : along)) << 3);
 }
 //@ TILE_COPY
 // Bytes to copy of N adjacent elements, 16 bytes, if `left` of them are before the edge.
@@ -100,7 +130,7 @@ template <int N> static IND_INLINE int ind_chunk_bytes(long long left) {
 // Starts the copy of a tile. A thread copies one chunk of every THREADS / (COLS / 8)-th row, from from[at[0]],
 // from[at[1]], ... It copies `bytes` of each chunk and sets the rest to zero. Rows from num_rows on, and rows whose bit in
 // `in` is 0, are set to zero.
-template <int ROWS, int COLS, int THREADS, typename T, typename Index, int N>
+template <int ROWS, int COLS, int THREADS, bool ACROSS = false, typename T, typename Index, int N>
 static IND_INLINE void ind_tile_copy(unsigned short *tile, const T *from, const Index (&at)[N],
                                                      long long num_rows, int bytes, unsigned in) {
     constexpr int APART = THREADS / (COLS / 8), W = COLS > 64 ? 64 : COLS;
@@ -108,7 +138,8 @@ static IND_INLINE void ind_tile_copy(unsigned short *tile, const T *from, const 
     _Pragma("unroll")
     for (int i = 0; i < N; i++) {
         const int row = i * APART + first;
-        const int place = APART % 8 == 0 ? ind_tile_at<ROWS, COLS>(first, chunk) + i * APART * W : ind_tile_at<ROWS, COLS>(row, chunk);
+        const int place = APART % 8 == 0 ? ind_tile_at<ROWS, COLS, ACROSS>(first, chunk) + i * APART * W
+                                         : ind_tile_at<ROWS, COLS, ACROSS>(row, chunk);
         if (ROWS * COLS / 8 % THREADS == 0 || row < ROWS) {
             const bool inside = (num_rows >= ROWS || row < num_rows) && (in >> i & 1);
             ind_cp_async16(tile + place, from + at[i], inside ? bytes : 0);
@@ -139,28 +170,38 @@ template <typename T> static IND_INLINE void ind_chunk_copy(T *to, const T *from
     }
 }
 //@ MMA_TILE
-// The 16 x 16 fragment of A at (m, k) of a tile [m][k] if K_MAJOR, else [k][m].
-template <int ROWS, int COLS, bool K_MAJOR>
+// The element at (k, x) of a tile [k][x] of TK / 2 rows of 32-bit elements.
+template <int TX, int TK> static IND_INLINE unsigned ind_tile_word(const unsigned short *tile, int k, int x) {
+    return reinterpret_cast<const unsigned *>(tile + ind_tile_at<TK / 2, TX * 2, true>(k, x >> 2))[x & 3];
+}
+// The 16 x 16 fragment of A at (m, k) of a tile [m][k] if K_MAJOR, else [k][m]. WORDS: 16 x 8 elements of 32 bits.
+template <bool WORDS, int TM, int TK, bool K_MAJOR>
 static IND_INLINE void ind_fragment_a(unsigned (&r)[4], const unsigned short *tile, int m, int k) {
     const int lane = threadIdx.x & 31;
     if (K_MAJOR) {
-        ind_ldmatrix_x4(r, tile + ind_tile_at<ROWS, COLS>(m + (lane & 15), (k >> 3) + (lane >> 4)));
+        ind_ldmatrix_x4(r, tile + ind_tile_at<TM, TK>(m + (lane & 15), (k >> 3) + (lane >> 4)));
+    } else if (WORDS) {
+        _Pragma("unroll")
+        for (int i = 0; i < 4; i++) r[i] = ind_tile_word<TM, TK>(tile, k / 2 + i / 2 * 4 + (lane & 3), m + i % 2 * 8 + (lane >> 2));
     } else {
-        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<ROWS, COLS>(k + (lane >> 4 << 3) + (lane & 7), (m >> 3) + (lane >> 3 & 1)));
+        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<TK, TM>(k + (lane >> 4 << 3) + (lane & 7), (m >> 3) + (lane >> 3 & 1)));
     }
 }
-// Two adjacent 16 x 8 fragments of B at (k, n) of a tile [n][k] if K_MAJOR, else [k][n].
-template <int ROWS, int COLS, bool K_MAJOR>
+// Two adjacent 16 x 8 fragments of B at (k, n) of a tile [n][k] if K_MAJOR, else [k][n]. WORDS: 8 x 8 elements of 32 bits.
+template <bool WORDS, int TN, int TK, bool K_MAJOR>
 static IND_INLINE void ind_fragment_b(unsigned (&r)[4], const unsigned short *tile, int n, int k) {
     const int lane = threadIdx.x & 31;
     if (K_MAJOR) {
-        ind_ldmatrix_x4(r, tile + ind_tile_at<ROWS, COLS>(n + (lane >> 4 << 3) + (lane & 7), (k >> 3) + (lane >> 3 & 1)));
+        ind_ldmatrix_x4(r, tile + ind_tile_at<TN, TK>(n + (lane >> 4 << 3) + (lane & 7), (k >> 3) + (lane >> 3 & 1)));
+    } else if (WORDS) {
+        _Pragma("unroll")
+        for (int i = 0; i < 4; i++) r[i] = ind_tile_word<TN, TK>(tile, k / 2 + i % 2 * 4 + (lane & 3), n + i / 2 * 8 + (lane >> 2));
     } else {
-        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<ROWS, COLS>(k + (lane & 15), (n >> 3) + (lane >> 4)));
+        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<TK, TN>(k + (lane & 15), (n >> 3) + (lane >> 4)));
     }
 }
 // acc += A[m.., TK] * B[TK, n..] of one pair of tiles, for the warp's 16 MI x 8 NI block at (m, n). The next 16 values of
-// k are loaded into registers while the current ones are multiplied.
+// k are loaded into registers while the current ones are multiplied. TK and k: pairs of bytes.
 template <typename MMA, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR, typename T, int MI, int NI>
 static IND_INLINE void ind_mma_tile(T (&acc)[MI][NI][4], const unsigned short *tile_a,
                                                     const unsigned short *tile_b, int m, int n) {
@@ -169,9 +210,13 @@ static IND_INLINE void ind_mma_tile(T (&acc)[MI][NI][4], const unsigned short *t
     for (int k = 0; k <= TK; k += 16) {
         const int load = k / 16 & 1, use = load ^ 1;
         _Pragma("unroll")
-        for (int i = 0; i < MI && k < TK; i++) ind_fragment_a<A_K_MAJOR ? TM : TK, A_K_MAJOR ? TK : TM, A_K_MAJOR>(a[load][i], tile_a, m + i * 16, k);
+        for (int i = 0; i < MI && k < TK; i++) ind_fragment_a<MMA::WORDS, TM, TK, A_K_MAJOR>(a[load][i], tile_a, m + i * 16, k);
         _Pragma("unroll")
-        for (int j = 0; j < NI / 2 && k < TK; j++) ind_fragment_b<B_K_MAJOR ? TN : TK, B_K_MAJOR ? TK : TN, B_K_MAJOR>(b[load][j], tile_b, n + j * 16, k);
+        for (int j = 0; j < NI / 2 && k < TK; j++) ind_fragment_b<MMA::WORDS, TN, TK, B_K_MAJOR>(b[load][j], tile_b, n + j * 16, k);
+        _Pragma("unroll")
+        for (int i = 0; i < MI && k > 0; i++) MMA::round(a[use][i]);
+        _Pragma("unroll")
+        for (int j = 0; j < NI / 2 && k > 0; j++) MMA::round(b[use][j]);
         _Pragma("unroll")
         for (int ij = 0; ij < MI * NI && k > 0; ij++) {
             const int i = ij / NI, j = ij % NI;

@@ -73,6 +73,7 @@
     X(MMA_BF16, 0)                                                                                     \
     X(MMA_HALVES, IND__CG_NEEDS(IND__CG_MMA_F16, IND__CG_MMA_BF16))                                    \
     X(MMA_BYTES, 0)                                                                                    \
+    X(MMA_WORDS, 0)                                                                                    \
     X(PROMOTE, 0)                                                                                      \
     X(HALF_TILE, 0)                                                                                    \
     X(TILE_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC, IND__CG_HALF_TILE))                                   \

@@ -171,8 +171,9 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
     else if (tensor)
-        cg__why(d, "%s operands on tensor cores; %s copied in %s%s",
-                p->a.memory == p->b.memory ? ind_dtype_name(p->a.memory) : "8-bit float", copied,
+        cg__why(d, "%s operands%s on tensor cores; %s copied in %s%s",
+                p->a.memory == p->b.memory ? ind_dtype_name(p->a.memory) : "8-bit float",
+                p->tensor_bytes == 4 ? " rounded to tf32" : "", copied,
                 d->variant->strategy == IND_STRATEGY_MATMUL_TMA ? "boxes by tensor maps" : "16-byte vectors",
                 p->promotes ? "; sums of 128 products are added in f32" : "");
     else

@@ -114,7 +114,7 @@ static const cg__mm_config cg__mm_fma_configs[] = {
 static const char *cg__mm_fma_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
     if (p->dot2) return "it has two products";
-    return p->tensor_bytes ? "tensor cores multiply these types exactly" : NULL;
+    return p->tensor_bytes ? "tensor cores multiply these types" : NULL;
 }
 
 /* The addresses of elements in flight take registers with 64-bit indices, and with conditions or divisions. */

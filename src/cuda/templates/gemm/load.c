@@ -95,8 +95,8 @@ static void cg__mm_write_addresses(ind__writer *w, const cg__mm_problem *p, cons
                    x, x);
     } else if (o->x >= 0) {
         ind__textf(&w->code,
-                   "const %s col = first_%c + (int)threadIdx.x %% %d * 8, x = col < size_%c ? col : first_%c;\n",
-                   cg__int(w), x, chunks, x, x);
+                   "const %s col = first_%c + (int)threadIdx.x %% %d * %d, x = col < size_%c ? col : first_%c;\n",
+                   cg__int(w), x, chunks, cg__mm_chunk(p), x, x);
     }
     if (mask) ind__textf(&w->code, "in_%c |= (unsigned)(first_%c + row < size_%c) << i;\n", name, x, x);
     cg__mm_set_text(w, o->x, "x");
@@ -114,6 +114,11 @@ static void cg__mm_write_all_addresses(ind__writer *w, const cg__mm_problem *p) 
     if (p->b2.copy && cg__mm_step_of(w, p, &p->b2, &stride)) cg__mm_write_addresses(w, p, &p->b2, 'c', "");
 }
 
+/* Has the tile rows along m or n of 32-bit elements? ldmatrix does not transpose these: lanes read them one by one. */
+static bool cg__mm_is_across(const cg__mm_problem *p, const cg__mm_operand *o) {
+    return p->tensor_bytes == 4 && !o->k_major;
+}
+
 /* One asynchronous copy of an operand's tile. */
 static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
@@ -128,8 +133,8 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     const char *from = cg__string(w, "%s + %s", cg__buffer(w, cg__inst(w, o->load)->source), cg__expr_string(w, step));
     const int size = cg__mm_chunk(p), units = cg__mm_units(p, cols);
     const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * %d", cols / size, size);
-    ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(tile_%c + stage * %d,\n", rows, units, v->threads, name,
-               cg__mm_units(p, cg__mm_stage_elements(v, name)));
+    ind__textf(&w->code, "ind_tile_copy<%d, %d, %d%s>(tile_%c + stage * %d,\n", rows, units, v->threads,
+               cg__mm_is_across(p, o) ? ", true" : "", name, cg__mm_units(p, cg__mm_stage_elements(v, name)));
     if (o->k_major) {
         ind__textf(&w->code, "    %s + %s, at_%c, %d, ", from, chunk, name, rows);
         if (whole)
@@ -188,6 +193,18 @@ static void cg__mm_write_byte(ind__writer *w, const cg__mm_problem *p, const cg_
         name, tile_x * units, tile_x, units, value);
 }
 
+/* Stores "value" as an element of 32 bits. */
+static void cg__mm_write_word(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const int rows = cg__mm_tile_rows(w->variant, o, name),
+              units = cg__mm_units(p, cg__mm_tile_cols(w->variant, o, name));
+    const char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
+    ind__textf(
+        &w->code,
+        "reinterpret_cast<float *>(tile_%c + stage * %d + ind_tile_at<%d, %d%s>(%c, %c >> 2))[%c & 3] = value;\n", name,
+        cg__mm_units(p, cg__mm_stage_elements(w->variant, name)), rows, units, cg__mm_is_across(p, o) ? ", true" : "",
+        row, col, col);
+}
+
 /* An operand's tile brought in element by element. */
 static void cg__mm_write_units(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
@@ -195,8 +212,11 @@ static void cg__mm_write_units(ind__writer *w, const cg__mm_problem *p, const cg
     cg__mm_begin_elements(w, o, name, false);
     cg__mm_write_element(w, p, o, name);
     cg__use(w, IND__CG_HALF_TILE);
-    if (p->tensor_bytes == 1) {
-        cg__mm_write_byte(w, p, o, name);
+    if (p->tensor_bytes != 2) {
+        if (p->tensor_bytes == 1)
+            cg__mm_write_byte(w, p, o, name);
+        else
+            cg__mm_write_word(w, p, o, name);
         cg__end(w);
         return;
     }

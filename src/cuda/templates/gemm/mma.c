@@ -20,6 +20,7 @@ static const char *cg__mm_stage_of(ind__writer *w, const cg__mm_problem *p, cons
 
 /* The class of the instruction: its first template arguments tell the types of the operands. */
 static const char *cg__mm_instruction(ind__writer *w, const cg__mm_problem *p) {
+    if (p->tensor_bytes == 4) return "ind_mma_words";
     if (p->tensor_bytes == 2) return cg__string(w, "ind_mma_halves<%s>", p->a.memory == IND_BF16 ? "true" : "false");
     return cg__string(w, "ind_mma_bytes<%s, %s>", p->a.memory == IND_F8E5M2 ? "true" : "false",
                       p->b.memory == IND_F8E5M2 ? "true" : "false");
@@ -35,7 +36,9 @@ static void cg__mm_write_mma_tile(ind__writer *w, const cg__mm_problem *p) {
                tile->m, tile->n, cg__mm_units(p, tile->k), p->a.k_major ? "true" : "false",
                p->b.k_major ? "true" : "false", p->promotes ? "part" : "acc", a, b);
     ind__textf(&w->code, "    warp_m, warp_n);\n");
-    cg__use(w, p->tensor_bytes == 1 ? IND__CG_MMA_BYTES : IND__CG_MMA_HALVES);
+    cg__use(w, p->tensor_bytes == 1   ? IND__CG_MMA_BYTES
+               : p->tensor_bytes == 2 ? IND__CG_MMA_HALVES
+                                      : IND__CG_MMA_WORDS);
     cg__use(w, IND__CG_MMA_TILE);
     if (!p->promotes) return;
     cg__unroll(w);
@@ -121,7 +124,7 @@ static const char *cg__mm_mma_match(const cg__mm_problem *p, const ind_target *t
 /* Limits the depth of a step and the stages to a known depth. The sums of a single step need not all be in registers at
    once. A prologue takes registers. */
 static void cg__mm_fit_stages(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int idle) {
-    if (p->tensor_bytes == 1) c->tile_k *= 2; /* rows of the same bytes */
+    c->tile_k = c->tile_k * 2 / p->tensor_bytes; /* rows of the same bytes */
     if (depth <= 64 / p->tensor_bytes) c->tile_k = 64 / p->tensor_bytes;
     const int64_t steps = (depth + c->tile_k - 1) / c->tile_k;
     if (c->stages > steps + idle) c->stages = steps < 1 ? idle + 1 : (int)steps + idle;
@@ -134,7 +137,7 @@ static int cg__mm_thread_sums(const cg__mm_config *c) {
     return c->tile_m / c->warps_m * (c->tile_n / c->warps_n) / 32;
 }
 
-/* Converted 8-bit floats take registers, and more of them if a step is deeper. */
+/* Converted 8-bit floats take registers, and more of them if a step is deeper; so does f32. */
 static void cg__mm_mma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)index_bits;
     cg__mm_fit_stages(c, p, depth, 1);
@@ -143,6 +146,7 @@ static void cg__mm_mma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
         c->tile_k = 64;
     }
     if (p->promotes) c->registers += cg__mm_thread_sums(c);
+    if (p->tensor_bytes == 4 && c->tile_k > 16) c->registers += 16;
 }
 
 /* True if the tiles of two right operands are one tile of twice the columns: they consist of whole panels of 64
@@ -179,7 +183,7 @@ static int64_t cg__mm_stage_bytes(const cg__mm_config *c, const cg__mm_problem *
 
 /* Each warp reads its rows of both tiles. */
 static cg__mm_work cg__mm_mma_work(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
-    return (cg__mm_work){.rate = (double)t->mma_rate * (p->converts ? 1 : cg__mm_byte_speed(p, t)),
+    return (cg__mm_work){.rate = (double)t->mma_rate * (p->converts ? 1 : cg__mm_tensor_speed(p, t)),
                          .rows = (double)c->tile_m * c->warps_n + (double)c->tile_n * c->warps_m,
                          .bytes = p->tensor_bytes};
 }

@@ -48,7 +48,8 @@ typedef struct cg__mm_problem {
     uint32_t dot, dot2;      /* dot2 0: there is one product */
     ind_expr size_m, size_n, size_k, batch;
     ind_dtype sum;           /* type of the result of DOT */
-    int tensor_bytes;        /* of an element that tensor cores multiply: 2 or 1; 0: they do not take the operands */
+    int tensor_bytes;        /* of an element that tensor cores multiply: 4, 2 or 1; 0: they do not take the operands */
+    bool allow_tf32;         /* f32 operands may be rounded to tf32 */
     bool converts;           /* mma.sync of the target converts 8-bit floats to f16, which takes registers */
     bool promotes;           /* the sums of 128 products are added in f32, outside the tensor cores */
     ind__tensor_map *map[3]; /* of a, b and b2; not set if there is a reason: */
@@ -212,13 +213,18 @@ static bool cg__mm_is_f8(const cg__mm_operand *o) {
     return o->load && (o->memory == IND_F8E4M3FN || o->memory == IND_F8E5M2);
 }
 
+static bool cg__mm_is_f32(const cg__mm_operand *o) {
+    return o->load && o->memory == IND_F32;
+}
+
 /* Bytes of the elements if tensor cores multiply them as exactly as the graph asks for: two operands of one 16-bit
-   type, of i8, or 8-bit floats whose sums may have fewer bits; as in memory. A LOAD under a mask qualifies: its value
-   is 0 or the value in memory. */
+   type, of i8, 8-bit floats whose sums may have fewer bits, or f32 that may be rounded; as in memory. A LOAD under a
+   mask qualifies: its value is 0 or the value in memory. */
 static int cg__mm_tensor_bytes(const ind__writer *w, const cg__mm_problem *p) {
     const cg__mm_operand *a = &p->a, *b = &p->b;
     if (p->dot2 && p->b2.memory != b->memory) return 0;
     if (cg__mm_is_half(a)) return p->sum == IND_F32 && a->memory == b->memory ? 2 : 0;
+    if (p->allow_tf32 && cg__mm_is_f32(a) && cg__mm_is_f32(b)) return p->sum == IND_F32 ? 4 : 0;
     if (a->load && b->load && a->memory == IND_I8 && b->memory == IND_I8)
         return (p->sum == IND_I32 || p->sum == IND_I8) && w->target->sm >= 80;
     return cg__mm_is_f8(a) && cg__mm_is_f8(b) && p->sum == IND_F32 && w->target->sm >= 89 &&
@@ -269,7 +275,8 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
                           .k = d->plan->domain.rrank ? d->plan->domain.rank : -1,
                           .dot = k->matmul.dot,
                           .dot2 = k->matmul.dot2,
-                          .sum = (ind_dtype)dot->dtype};
+                          .sum = (ind_dtype)dot->dtype,
+                          .allow_tf32 = d->w.schedule->program->allow_tf32};
     p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
     if (!p->dot2 && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
@@ -283,12 +290,12 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
 
 /* Elements of 16 bytes of an operand in memory. */
 static int cg__mm_chunk(const cg__mm_problem *p) {
-    return p->tensor_bytes == 1 ? 16 : 8;
+    return 16 / p->tensor_bytes;
 }
 
 /* 16-bit units of a tile of so many elements. */
 static int cg__mm_units(const cg__mm_problem *p, int elements) {
-    return p->tensor_bytes == 1 ? elements / 2 : elements;
+    return elements * p->tensor_bytes / 2;
 }
 
 /* May the operand's tiles be copied in chunks of 16 bytes? */

@@ -72,6 +72,7 @@ static const char *cg__mm_no_tensor(const cg__mm_problem *p, const ind_target *t
     if (p->tensor_bytes) return NULL;
     if (cg__mm_is_f8(&p->a) && cg__mm_is_f8(&p->b) && t->sm < 89)
         return "tensor cores multiply 8-bit floats from sm_89 on";
+    if (p->allow_tf32 && p->sum == IND_F32) return "tensor cores multiply tf32 if both operands are f32 in memory";
     return "tensor cores would round the operands";
 }
 
@@ -99,9 +100,9 @@ static int cg__mm_sum_bytes(const cg__mm_problem *p) {
     return ind_dtype_bytes(p->sum) == 8 ? 8 : 4;
 }
 
-/* By how much tensor cores are faster than with 16-bit elements. */
-static int cg__mm_byte_speed(const cg__mm_problem *p, const ind_thresholds *t) {
-    return p->tensor_bytes == 1 ? t->byte_speed : 1;
+/* Rate of tensor cores, times that with 16-bit elements. */
+static double cg__mm_tensor_speed(const cg__mm_problem *p, const ind_thresholds *t) {
+    return p->tensor_bytes == 1 ? t->byte_speed : p->tensor_bytes == 4 ? t->tf32_percent / 100.0 : 1;
 }
 
 static bool cg__mm_has_prologue(const cg__mm_problem *p) {

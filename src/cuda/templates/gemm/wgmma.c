@@ -106,6 +106,7 @@ static const cg__mm_config cg__mm_wgmma_configs[] = {
 static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
     if (!t->specific || t->sm != 90) return "wgmma exists on sm_90a only";
     if (!p->tensor_bytes) return cg__mm_no_tensor(p, t);
+    if (p->tensor_bytes == 4) return "wgmma truncates f32 operands to tf32";
     if (p->a.across || p->b.across) return "wgmma takes 8-bit operands that are contiguous along k only";
     const bool copied = p->a.copy && p->b.copy && (!p->dot2 || p->b2.copy);
     return copied ? NULL : "wgmma needs all operands copied in 16-byte vectors";
@@ -128,7 +129,7 @@ static bool cg__mm_wgmma_allows(const cg__mm_config *c, const cg__mm_problem *p,
 
 /* Each wgmma reads its 64 rows of a and all of b. */
 static cg__mm_work cg__mm_wgmma_work(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
-    return (cg__mm_work){.rate = (double)t->wgmma_rate * cg__mm_byte_speed(p, t),
+    return (cg__mm_work){.rate = (double)t->wgmma_rate * cg__mm_tensor_speed(p, t),
                          .rows = (double)c->tile_m * c->tile_n / 64 + c->tile_m,
                          .bytes = p->tensor_bytes};
 }
