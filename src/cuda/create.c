@@ -62,13 +62,15 @@ bool ind__is_tuned(const ind__variant *v) {
     return v->tuned.threads || v->tuned.alternative || v->tuned.together || v->tuned.tile.m;
 }
 
+/* Products with other numbers of blocks per tile may have one source: an argument says how many. */
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
     const ind__variant *first = &p->kernel[kernel].variant[variant];
     int used;
     p->tuning = tuning, p->from = first->range.from, p->to = first->range.to;
     ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, first->assume, &used);
     p->tuning = (ind__tuning){0}, p->from = p->to = 0;
-    if (!status && (!cg__same_conditions(first, out) || ind__same_source(first, out))) *out = *first;
+    const bool same = !status && !out->tuned.tile.m && ind__same_source(first, out);
+    if (!status && (!cg__same_conditions(first, out) || same)) *out = *first;
     return status;
 }
 
