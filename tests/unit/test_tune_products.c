@@ -90,6 +90,14 @@ enum { NUM = sizeof products / sizeof *products, DEEP = 0, SIMT = 3 };
 static float values[2][MOST]; /* -1, 0 and 1: what a and b hold */
 static unsigned char a[MOST * 4], b[MOST * 4], y[ROWS * 136 * 4];
 
+static void fill(void) {
+    uint64_t state = 1;
+    for (int i = 0; i < 2 * MOST; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        values[i % 2][i / 2] = (float)((int)(state >> 40) % 3 - 1);
+    }
+}
+
 static void store(unsigned char *to, const float *from, int num, ind_dtype dtype) {
     for (int i = 0; i < num; i++) {
         uint32_t bits;
@@ -290,49 +298,116 @@ static void keep(ind_module *m, const ind__variant *v, ind__tuning found) {
     CHECK(!rt__tune_record(m, v, found, &result), "%s", ind_error(m->context));
 }
 
-static void test_results(ind_context *c, const product *p) {
+/* A module that is compiled after the configuration was found has it, and computes the product. */
+static void check_result(ind_context *c, ind_module *first, const product *p, ind__tuning found) {
     const ind_compile_desc cuda = {.device = IND_DEVICE_CUDA};
-    ind_module *first = compile(c, p, cuda);
+    const int likely = ind__plan_likely(first->desc.plan->kernel);
+    keep(first, &first->desc.plan->kernel->variant[likely], found);
+    ind_module *m = compile(c, p, cuda);
+    const ind__variant *v = m ? &m->desc.plan->kernel->variant[likely] : NULL;
+    CHECK(v && !memcmp(&v->tuned, &found, sizeof found) && same_tile(v, &found.tile), "%s", v ? v->why : p->text);
+    const char *plan = m ? ind_module_text(m, IND_STAGE_PLAN) : NULL;
+    CHECK(plan && strstr(plan, "; tuned: tile "), "%s", plan ? plan : "no plan");
+    CHECK(runs(c, m, p), "%s: %s, %d splits, cluster %d", p->text, v ? v->why : "", found.tile.splits,
+          found.tile.cluster);
+    ind_module_destroy(m);
+}
+
+/* Each candidate, and the first one that can have a cluster of two blocks with one. */
+static void test_results(ind_context *c, const product *p) {
+    ind_module *first = compile(c, p, (ind_compile_desc){.device = IND_DEVICE_CUDA});
     if (!first) return;
-    const ind_kernel_plan *kernel = first->desc.plan->kernel;
-    const int likely = ind__plan_likely(kernel);
+    const int likely = ind__plan_likely(first->desc.plan->kernel);
     ind__tuning t[IND__MAX_TUNED];
-    const int num = ind__plan_candidates(&kernel->variant[likely], t);
+    ind__variant out;
+    const int num = ind__plan_candidates(&first->desc.plan->kernel->variant[likely], t);
+    bool clusters = false;
     CHECK(num > 1, "%d candidates", num);
     CHECK(runs(c, first, p), "%s", p->text);
     for (int i = 0; i < num; i++) {
-        keep(first, &kernel->variant[likely], t[i]);
-        ind_module *m = compile(c, p, cuda);
-        const ind__variant *v = m ? &m->desc.plan->kernel->variant[likely] : NULL;
-        CHECK(v && !memcmp(&v->tuned, &t[i], sizeof t[i]) && same_tile(v, &t[i].tile), "candidate %d", i);
-        const char *plan = m ? ind_module_text(m, IND_STAGE_PLAN) : NULL;
-        CHECK(plan && strstr(plan, "; tuned: tile "), "%s", plan ? plan : "no plan");
-        CHECK(runs(c, m, p), "%s: %s, %d splits, cluster %d", p->text, v ? v->why : "", t[i].tile.splits,
-              t[i].tile.cluster);
-        ind_module_destroy(m);
+        check_result(c, first, p, t[i]);
+        t[i].tile.splits = t[i].tile.cluster = 2;
+        if (clusters || !is_taken(first, 0, likely, t[i].tile, &out)) continue;
+        clusters = true;
+        check_result(c, first, p, t[i]);
     }
     ind_module_destroy(first);
 }
 
-/* Measures the product's kernel. Pointers: a, b (c) and y. */
-static int tune(ind_context *c, ind_module *m, const product *p, ind_tuned *tuned) {
-    ind_instance *n = NULL;
-    void *pointer[4] = {NULL, NULL, NULL, NULL};
-    const int num_pointers = 2 + p->variables;
+/* An instance and what its launch needs. Pointers: a, b, for two products b again, y. */
+typedef struct bound {
+    ind_instance *n;
+    void *pointer[4];
+    int num;
     char sizes[24];
+    ind_launch_desc desc;
+} bound;
+
+static void bind(ind_context *c, ind_module *m, const product *p, bound *to) {
+    *to = (bound){.num = 2 + p->variables};
+    store(a, values[0], p->rows[0] * p->k, p->a);
+    store(b, values[1], p->n * p->k, p->b);
+    for (int i = 0; i < to->num; i++) {
+        const bool output = i + 1 == to->num;
+        CHECK(!ind_module_alloc(m, output ? sizeof y : sizeof a, &to->pointer[i]), "%s", ind_error(c));
+        CHECK(output || !ind_module_upload(m, to->pointer[i], i ? b : a, sizeof a), "%s", ind_error(c));
+    }
+    snprintf(to->sizes, sizeof to->sizes, "M=%d", p->rows[0]);
+    to->desc = (ind_launch_desc){.pointers = to->pointer, .sizes = to->sizes};
+    CHECK(!ind_instance_create(m, NULL, &to->n), "%s", ind_error(c));
+}
+
+static void unbind(ind_module *m, bound *of) {
+    ind_instance_destroy(of->n);
+    for (int i = 0; i < of->num; i++) ind_module_free(m, of->pointer[i]);
+}
+
+/* Measures the product's kernel. The candidate that was launched last has computed the product, as does a launch. */
+static int tune(ind_context *c, ind_module *m, const product *p, ind_tuned *tuned) {
+    bound to;
     int num = -1;
-    for (int i = 0; i < num_pointers; i++)
-        CHECK(!ind_module_alloc(m, i + 1 < num_pointers ? sizeof a : sizeof y, &pointer[i]) &&
-                  (i + 1 == num_pointers || !ind_module_upload(m, pointer[i], i ? b : a, sizeof a)),
-              "%s", ind_error(c));
-    snprintf(sizes, sizeof sizes, "M=%d", p->rows[0]);
-    const ind_launch_desc desc = {.pointers = pointer, .sizes = sizes};
-    CHECK(!ind_instance_create(m, NULL, &n) && !ind_tune(n, &desc, 3, tuned, 1, &num), "%s", ind_error(c));
-    CHECK(!ind_launch(n, &desc) && !ind_module_download(m, y, pointer[num_pointers - 1], sizeof y), "%s", ind_error(c));
-    CHECK(is_exact(p, p->rows[0]), "a launch after ind_tune: %s", p->text);
-    ind_instance_destroy(n);
-    for (int i = 0; i < num_pointers; i++) ind_module_free(m, pointer[i]);
+    bind(c, m, p, &to);
+    for (int i = 0; i < 2; i++) {
+        ind_status status = i ? ind_launch(to.n, &to.desc) : ind_tune(to.n, &to.desc, 3, tuned, 1, &num);
+        if (!status) status = ind_module_download(m, y, to.pointer[to.num - 1], sizeof y);
+        CHECK(!status, "%s", ind_error(c));
+        CHECK(is_exact(p, p->rows[0]), "%s%s", i ? "a launch after ind_tune: " : "", p->text);
+        memset(y, 0xff, sizeof y);
+        CHECK(!ind_module_upload(m, to.pointer[to.num - 1], y, sizeof y), "%s", ind_error(c));
+    }
+    unbind(m, &to);
     return num;
+}
+
+/* Some allocations of ind_tune fail: it says so, and the next call measures. */
+static void test_failing_tune(const product *p) {
+    check_heap heap = {0};
+    ind_context *c;
+    ind_context_desc desc = {.allocator = {check_alloc, check_free, &heap}, .num_threads = 1};
+    bound to;
+    if (ind_context_create(&desc, &c)) return;
+    ind_module *m = compile(c, p, (ind_compile_desc){.device = IND_DEVICE_CUDA});
+    if (m) bind(c, m, p, &to);
+    long calls = heap.calls;
+    CHECK(m && !ind_tune(to.n, &to.desc, 1, NULL, 0, NULL), "%s", ind_error(c)); /* compiles the candidates */
+    for (int i = 0; i < 10 && m; i++) {
+        ind_tuned tuned;
+        int num = 0;
+        if (i == 0) calls = heap.calls;
+        heap.fail_at = i ? heap.calls + calls * i / 10 : 0;
+        const ind_status status = ind_tune(to.n, &to.desc, 1, &tuned, 1, &num);
+        if (i == 0) calls = heap.calls - calls;
+        CHECK(status == (i ? IND_OUT_OF_MEMORY : IND_OK), "allocation %ld of %ld: %s", calls * i / 10, calls,
+              ind_status_text(status));
+        CHECK(i || (num == 1 && tuned.num_tried > 0), "%d measured", num);
+    }
+    heap.fail_at = 0;
+    if (m) {
+        CHECK(!ind_tune(to.n, &to.desc, 1, NULL, 0, NULL), "%s", ind_error(c));
+        unbind(m, &to);
+    }
+    ind_context_destroy(c);
+    CHECK(!heap.live, "%ld blocks leak", heap.live);
 }
 
 /* Measured; then a result is taken by a later module, and in another context by way of the pack. */
@@ -342,8 +417,6 @@ static void test_tune(const product *p, const char *path) {
     const ind_compile_desc cuda = {.device = IND_DEVICE_CUDA};
     if (ind_context_create(NULL, &c)) return;
     ind_module *m = compile(c, p, cuda);
-    store(a, values[0], p->rows[0] * p->k, p->a);
-    store(b, values[1], p->n * p->k, p->b);
     const int num = m ? tune(c, m, p, &tuned) : 0;
     CHECK(num == 1 && tuned.us > 0 && tuned.us <= tuned.first_us && tuned.num_tried <= IND__MAX_TUNED, "%d measured",
           num);
@@ -375,8 +448,7 @@ int main(void) {
     setenv("IND_EMULATION_SMS", "8", 1);
     setenv("IND_EMULATION_CLUSTERS", "8", 1);
     snprintf(path, sizeof path, "build/test_tune_products_%d.indpack", rt__process_id());
-    for (int o = 0; o < 2; o++)
-        for (int i = 0; i < MOST; i++) values[o][i] = (float)((i * 7 + i / 11 * 5 + o) % 9 % 3 - 1);
+    fill();
     test_plans("sm_80", false, &all);
     test_plans("sm_90a", false, &all);
     test_plans("sm_100", false, &all);
@@ -391,6 +463,7 @@ int main(void) {
     ind_context_destroy(c);
     for (int i = 0; i < NUM && gpu; i++)
         if (i == DEEP || i == SIMT || i == NUM - 1) test_tune(&products[i], path);
+    if (gpu) test_failing_tune(&products[DEEP]);
     remove(path);
     return check_summary();
 }
