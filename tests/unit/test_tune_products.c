@@ -185,7 +185,7 @@ static bool is_taken(ind_module *m, uint32_t kernel, int variant, ind__tile_choi
 }
 
 typedef struct seen {
-    int candidates, splits, clusters;
+    int candidates, splits, clusters, other_strategies;
 } seen;
 
 static void check_candidate(ind_module *m, uint32_t kernel, int variant, const ind__tile_choice *tile) {
@@ -234,12 +234,9 @@ static void check_candidates(ind_module *m, uint32_t kernel, int variant, bool i
         all->candidates++;
         all->splits += t[i].tile.splits > 1;
         all->clusters += t[i].tile.cluster > 1;
+        all->other_strategies += t[i].tile.strategy != (int)v->strategy;
     }
     if (num) check_impossible(m, kernel, variant, &t[0].tile);
-    if (!num || !invariant) return;
-    ind__variant out;
-    t[0].tile.splits = 2;
-    CHECK(!is_taken(m, kernel, variant, t[0].tile, &out), "blocks share a tile: %s", out.why);
 }
 
 static void test_plans(const char *target, bool invariant, seen *all) {
@@ -256,6 +253,37 @@ static void test_plans(const char *target, bool invariant, seen *all) {
         (void)ind_facts_enter(c, before);
         ind_module_destroy(m);
     }
+    ind_context_destroy(c);
+}
+
+/* In a batch_invariant module no blocks share a tile, and all variants sum in the order of one template: of the
+   candidates of a module that is not, only these are taken. */
+static void test_batch_invariant(void) {
+    ind_context *c;
+    int num_taken = 0, num_ignored = 0;
+    if (ind_context_create(NULL, &c)) return;
+    for (int i = 0; i < NUM; i++) {
+        ind_compile_desc d = {.emit_only = true};
+        CHECK(!ind_target_named(c, "sm_90a", &d.target), "%s", ind_error(c));
+        ind_module *any = compile(c, &products[i], d);
+        d.batch_invariant = true;
+        ind_module *m = compile(c, &products[i], d);
+        if (!any || !m) continue;
+        const int variant = ind__plan_likely(m->desc.plan->kernel), other = ind__plan_likely(any->desc.plan->kernel);
+        const ind__variant *v = &m->desc.plan->kernel->variant[variant];
+        ind__tuning t[IND__MAX_TUNED];
+        ind__variant out;
+        const int num = ind__plan_candidates(&any->desc.plan->kernel->variant[other], t);
+        ind_facts *before = ind_facts_enter(c, m->facts);
+        for (int k = 0; k < num; k++) {
+            const bool taken = is_taken(m, 0, variant, t[k].tile, &out);
+            const bool keeps = t[k].tile.splits == 1 && t[k].tile.strategy == (int)v->strategy;
+            CHECK(!taken || (keeps && !ind__ok(ind__tile_of(&out)->splits)), "%s", out.why);
+            num_taken += taken, num_ignored += !taken;
+        }
+        (void)ind_facts_enter(c, before);
+    }
+    CHECK(num_taken > 5 && num_ignored > 5, "%d taken, %d ignored", num_taken, num_ignored);
     ind_context_destroy(c);
 }
 
@@ -455,7 +483,10 @@ int main(void) {
     CHECK(all.candidates > 100 && all.splits > 10 && all.clusters > 10, "%d candidates, %d with splits, %d clusters",
           all.candidates, all.splits, all.clusters);
     test_plans("sm_90a", true, &invariant);
-    CHECK(invariant.candidates > 10, "%d candidates", invariant.candidates);
+    CHECK(invariant.candidates > 10 && !invariant.other_strategies, "%d candidates, %d of other templates",
+          invariant.candidates, invariant.other_strategies);
+    CHECK(all.other_strategies > 10, "%d candidates of other templates", all.other_strategies);
+    test_batch_invariant();
     test_failing_allocations();
     if (ind_context_create(NULL, &c)) return 1;
     const bool gpu = !ind_device_open(c, IND_DEVICE_CUDA);

@@ -161,12 +161,13 @@ static bool cg__mm_has_values(const cg__mm_choices *all, const ind__tile_choice 
 }
 
 /* Writes the choices after the first one, and the first one with one share of a tile more and less. Returns their
-   number. */
-static int cg__mm_others(const cg__mm_problem *p, const cg__mm_choices *all, const ind_target *t,
-                         ind__tile_choice others[MM_MEASURED + 2]) {
+   number. `only`: those of this template, unless it is NULL. */
+static int cg__mm_others(const cg__mm_problem *p, const cg__mm_choices *all, const cg__mm_template *only,
+                         const ind_target *t, ind__tile_choice others[MM_MEASURED + 2]) {
     const cg__mm_template *x = all->item[0].from;
     int num = 0;
-    for (int i = 1; i < all->num; i++) others[num++] = all->item[i].values;
+    for (int i = 1; i < all->num; i++)
+        if (!only || all->item[i].from == only) others[num++] = all->item[i].values;
     for (int sign = -1; sign <= 1; sign += 2) {
         cg__mm_config c = all->item[0].config;
         c.splits += sign * cg__mm_cluster(&c);

@@ -131,13 +131,19 @@ static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choi
     if (x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_use_packed_map(d);
 }
 
+/* The template that tuning keeps, or NULL. Variants of a batch_invariant module, whose guards may depend on the number
+   of rows, sum in one order: that of the template. */
+static const cg__mm_template *cg__mm_kept_template(const cg__decider *d, const cg__mm_choices *all) {
+    return d->w.schedule->program->batch_invariant ? all->item[0].from : NULL;
+}
+
 /* Lists the configurations that tuning measures. A part of a launch is not tuned, nor a product whose sizes depend on
    data. */
 static void cg__mm_set_others(cg__decider *d, const cg__mm_problem *p, const cg__mm_choices *all) {
     ind__tile_choice others[MM_MEASURED + 2];
     ind__tile_plan *tile = &d->variant->of.tile;
     if (d->plan->part || ind__body_unbacked(d->w.schedule->program, d->w.body)) return;
-    const int num = cg__mm_others(p, all, d->w.target, others);
+    const int num = cg__mm_others(p, all, cg__mm_kept_template(d, all), d->w.target, others);
     tile->others = (const ind__tile_choice *)ind__arena_copy(d->w.arena, others, (size_t)num * sizeof *others);
     tile->num_others = tile->others ? num : 0;
     if (!tile->others) cg__fail(&d->w);
@@ -154,8 +160,10 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
         return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
                          d->w.kernel->name);
     if (all.item[0].config.cluster > d->max_cluster) cg__mm_choose_fallback(p, v->index_bits, d->w.target, &all);
+    const cg__mm_template *kept = cg__mm_kept_template(d, &all);
     const bool take = tuned->m && tuned->cluster <= d->max_cluster && !d->plan->part &&
-                      cg__mm_find_values(p, v->index_bits, d->w.target, tuned, &choice);
+                      cg__mm_find_values(p, v->index_bits, d->w.target, tuned, &choice) &&
+                      (!kept || choice.from == kept);
     if (!take) choice = all.item[0];
     cg__mm_set_tile(d, p, &choice);
     cg__mm_set_others(d, p, &all);
