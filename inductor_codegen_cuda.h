@@ -475,9 +475,8 @@ typedef struct ind__kernel_arg {
     const char *meaning; /* SIZE in a COMBO: printed before the value; NULL: the value says enough */
     bool computed;       /* SIZE: depends on data: not an argument, but a constant that the kernel computes at entry */
     bool wide;           /* in the argument table of a COMBO, where each argument takes 8 bytes */
-    uint32_t
-        part; /* ERROR in a COMBO: index of the kernel, counted from the launch's first kernel. TENSOR_MAP: operand */
-    int64_t offset; /* COUNTERS, PARTIALS: in bytes, after those of the other kernels of a COMBO */
+    uint32_t part;       /* ERROR in a COMBO: index of the kernel, counted from the launch's first kernel. TENSOR_MAP: operand */
+    int64_t offset;      /* COUNTERS, PARTIALS: in bytes, after those of the other kernels of a COMBO */
 } ind__kernel_arg;
 
 /* Likely but unproven facts that a variant may assume, as a set. The facts that it uses become its guards. */
@@ -13349,6 +13348,7 @@ typedef struct cg__mm_choice {
 } cg__mm_choice;
 
 enum { MM_MEASURED = 8 }; /* choices that tuning measures */
+_Static_assert(MM_MEASURED + 2 <= IND__MAX_TUNED, "cg__mm_others lists more choices than there is space for");
 
 /* The cheapest choices: distinct, in the order of their costs. */
 typedef struct cg__mm_choices {

@@ -277,15 +277,15 @@ typedef struct ind_tuned {
    choice that spills. Those fallbacks change the registers per thread, the blocks per SM, or the parts of a staged row
    in registers. Of a matrix product: the configurations (template, tile, stages, blocks that share a tile) with the
    least estimated costs. There are few candidates. Each is measured on cold caches, and only while the best is more
-   than 2 % above the minimum time for the kernel's bytes and operations. A candidate that is more than 2 % faster than
-   the first choice is stored in the context, and by ind_pack_save in the pack. Modules compiled later in this context,
-   or with that pack, use it at all sizes. It may sum in another order; that order is the same in every run, and in a
-   batch_invariant module for any number of rows. This module is not changed. Kernels that share a launch, products
-   whose sizes depend on data, scans and sorts are not tuned. Every launch runs many times, so the contents of outputs
-   and mutated inputs are undefined afterwards. At most max_tuned entries of tuned are filled (NULL with 0); *num_tuned
-   (may be NULL) is the number of kernels measured. Errors: as ind_launch; IND_NOT_SUPPORTED (the host device),
-   IND_INVALID_ARGUMENT (repeats below 1 or above 1000). Compiles of the context and queries of the module wait for it.
- */
+   than 2 % above the minimum time for the kernel's bytes and operations.
+   A candidate that is more than 2 % faster than the first choice is stored in the context, and by ind_pack_save in
+   the pack. Modules compiled later in this context, or with that pack, use it at all sizes. It may sum in another
+   order; that order is the same in every run, and in a batch_invariant module for any number of rows. This module is
+   not changed. Kernels that share a launch, products whose sizes depend on data, scans and sorts are not tuned.
+   Every launch runs many times, so the contents of outputs and mutated inputs are undefined afterwards. At most
+   max_tuned entries of tuned are filled (NULL with 0); *num_tuned (may be NULL) is the number of kernels measured.
+   Errors: as ind_launch; IND_NOT_SUPPORTED (the host device), IND_INVALID_ARGUMENT (repeats below 1 or above 1000).
+   Compiles of the context and queries of the module wait for it. */
 IND_API ind_status ind_tune(ind_instance *instance, const ind_launch_desc *desc, int repeats, ind_tuned *tuned,
                             int max_tuned, int *num_tuned);
 

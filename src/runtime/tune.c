@@ -108,8 +108,7 @@ static void *rt__tune_map(const ind_instance *n, const ind__kernel_arg *arg, ind
 /* Returns the value of an argument, or NULL if out of memory. */
 static void *rt__tune_argument(ind_instance *n, uint32_t step, const ind__variant *v, const ind__kernel_arg *arg,
                                rt__tuned_arguments *a, bool *fits) {
-    const rt__exec_arg plain = {
-        .kind = arg->kind, .buffer = arg->buffer, .slot = 0, .wide = false, .part = arg->part, .offset = 0};
+    const rt__exec_arg plain = {.kind = arg->kind, .buffer = arg->buffer, .part = arg->part};
     if (arg->kind == IND__ARG_TENSOR_MAP) return rt__tune_map(n, arg, &a->memory, fits);
     uint64_t *cell = (uint64_t *)ind__arena_alloc(&a->memory, sizeof *cell);
     if (!cell) return NULL;

@@ -19,6 +19,7 @@ typedef struct cg__mm_choice {
 } cg__mm_choice;
 
 enum { MM_MEASURED = 8 }; /* choices that tuning measures */
+_Static_assert(MM_MEASURED + 2 <= IND__MAX_TUNED, "cg__mm_others lists more choices than there is space for");
 
 /* The cheapest choices: distinct, in the order of their costs. */
 typedef struct cg__mm_choices {
