@@ -13678,7 +13678,7 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     if (!take) choice = all.item[0];
     cg__mm_set_tile(d, p, &choice);
     cg__mm_set_others(d, p, &all);
-    if (cg__mm_has_few_rows(all.item[0].from->strategy)) cg__mm_guard_rows(d, p);
+    if (cg__mm_has_few_rows(all.item[0].from->strategy) || cg__mm_has_few_rows(v->strategy)) cg__mm_guard_rows(d, p);
     cg__mm_explain_all(d, p, reason);
     if (!take) return IND_OK;
     v->tuned.tile = *tuned;
