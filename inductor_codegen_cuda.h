@@ -491,12 +491,23 @@ typedef enum ind__assume {
     IND__ASSUME_MAPS = 8       /* the driver encodes tensor maps of the operands */
 } ind__assume;
 
+/* A configuration of a product, by its values. */
+typedef struct ind__tile_choice {
+    int strategy;         /* ind_strategy of the template */
+    int m, n, k;          /* tile; m 0: no choice */
+    int warps_m, warps_n; /* FMA: warps_m is the side of a thread's tile */
+    int stages, blocks_per_sm;
+    int splits;  /* blocks that share a tile at the hinted sizes; 1: none do */
+    int cluster; /* of these, blocks of a cluster; 0: no clusters */
+} ind__tile_choice;
+
 /* Measured choices that replace those of the formulas; 0: no choice. */
 typedef struct ind__tuning {
     int threads;     /* per block */
     int alternative; /* position in the list of fallbacks: other registers, blocks per SM, or values kept in registers
                       */
     int together;    /* vectors (POINTWISE) or rows (ROW_WARP) per thread whose loads are in flight together */
+    ind__tile_choice tile; /* MATMUL_*: ignored if the templates do not have it or it does not fit */
 } ind__tuning;
 
 /* Row lengths in elements, both inclusive; `to` 0: any length, or about the hint. */
@@ -548,6 +559,8 @@ typedef struct ind__tile_plan {
     ind_expr splits;      /* blocks that share the steps of k of a tile; invalid: none do */
     int cluster;          /* above 1: `splits` is 1, or whole clusters of so many blocks, which exchange sums through
                              distributed shared memory; clusters of a tile, if there are several, through memory */
+    const ind__tile_choice *others; /* configurations that tuning measures, in the plan's arena .. */
+    int num_others;                 /* .. at most IND__MAX_TUNED */
 } ind__tile_plan;
 
 /* Memory of a launch besides buffers. */
@@ -10648,6 +10661,7 @@ typedef struct cg__mm_template {
     bool reads_pointers; /* in a launch of several kernels: reads pointers at each use, to save registers */
     /* prologues, main loop, and the sums to shared memory */
     void (*main_loop)(ind__writer *w, const cg__mm_problem *p);
+    bool alone;      /* a block shares its tile with no other */
     bool persistent; /* at most one block per SM, which loops over tiles */
     /* in place of the common position, main loop and epilogue; NULL: those */
     void (*body)(ind__writer *w, const cg__mm_problem *p);
@@ -12999,6 +13013,7 @@ static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS
                                             .threads = cg__mm_rows_threads,
                                             .tile_bytes = cg__mm_rows_bytes,
                                             .cost = cg__mm_rows_cost,
+                                            .alone = true,
                                             .alignment = 16,
                                             .main_loop = cg__mm_rows_main_loop};
 
@@ -13390,8 +13405,191 @@ static const cg__mm_template cg__mm_packed_rows = {.strategy = IND_STRATEGY_MATM
                                                    .threads = cg__mm_packed_threads,
                                                    .tile_bytes = cg__mm_packed_bytes,
                                                    .cost = cg__mm_packed_cost,
+                                                   .alone = true,
                                                    .alignment = 128,
                                                    .main_loop = cg__mm_packed_main_loop};
+
+/* ============================================================================= src/cuda/templates/gemm/candidates.c */
+/* The configurations of a product that fit, and the cheapest of them. */
+
+/* The templates, in the order in which they are asked. */
+static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_packed_rows, &cg__mm_rows, &cg__mm_tma,
+                                                          &cg__mm_wgmma,       &cg__mm_mma,  &cg__mm_fma};
+#define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
+
+static const cg__mm_template *cg__mm_template_of(ind_strategy s) {
+    for (size_t i = 0; i < MM_NUM_TEMPLATES; i++)
+        if (cg__mm_templates[i]->strategy == s) return cg__mm_templates[i];
+    return NULL;
+}
+
+typedef struct cg__mm_choice {
+    const cg__mm_template *from;
+    cg__mm_config config;
+    double cost;
+    ind__tile_choice values;
+} cg__mm_choice;
+
+enum { MM_MEASURED = 8 }; /* choices that tuning measures */
+_Static_assert(MM_MEASURED + 2 <= IND__MAX_TUNED, "cg__mm_others lists more choices than there is space for");
+
+/* The cheapest choices: distinct, in the order of their costs. */
+typedef struct cg__mm_choices {
+    cg__mm_choice item[MM_MEASURED + 1];
+    int num;
+} cg__mm_choices;
+
+static bool cg__mm_same_values(const ind__tile_choice *a, const ind__tile_choice *b) {
+    return !memcmp(a, b, sizeof *a);
+}
+
+static cg__mm_choice cg__mm_choice_of(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                      const ind_target *t) {
+    return (cg__mm_choice){.from = x,
+                           .config = *c,
+                           .cost = (x->cost ? x->cost : cg__mm_cost)(x, p, c, t),
+                           .values = {.strategy = (int)x->strategy,
+                                      .m = c->tile_m,
+                                      .n = c->tile_n,
+                                      .k = c->tile_k,
+                                      .warps_m = c->warps_m,
+                                      .warps_n = c->warps_n,
+                                      .stages = c->stages,
+                                      .blocks_per_sm = cg__mm_occupancy(x, p, c, t),
+                                      .splits = c->splits,
+                                      .cluster = c->cluster}};
+}
+
+/* Adds the configuration if it is among the cheapest. Of equal costs, the first one stays first. */
+static void cg__mm_try_config(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                              const ind_target *t, cg__mm_choices *all) {
+    const cg__mm_choice choice = cg__mm_choice_of(x, p, c, t);
+    int at = 0;
+    while (at < all->num && !cg__mm_same_values(&all->item[at].values, &choice.values)) at++;
+    if (at > MM_MEASURED) at = MM_MEASURED; /* replaces the most expensive one */
+    if (at < all->num && all->item[at].cost <= choice.cost) return;
+    if (at == all->num) all->num++;
+    for (; at && choice.cost < all->item[at - 1].cost; at--) all->item[at] = all->item[at - 1];
+    all->item[at] = choice;
+}
+
+/* True if the template has the configuration for the product, which it is fitted to. */
+static bool cg__mm_fits(const cg__mm_template *x, const cg__mm_problem *p, cg__mm_config *c, int index_bits,
+                        const ind_target *t) {
+    int64_t least, depth;
+    ind__known_bounds(p->size_k, &least, &depth);
+    x->fit(c, p, depth, index_bits);
+    return x->allows(c, p, index_bits) && cg__mm_shared(x, p, c) <= t->shared_per_block;
+}
+
+/* True if blocks can share tiles of the configuration, in clusters of c->cluster, to which it is fitted. */
+static bool cg__mm_fits_shared(const cg__mm_template *x, const cg__mm_problem *p, cg__mm_config *c,
+                               const ind_target *t) {
+    if (x->alone || p->unsplit) return false;
+    if (c->cluster && !(x->fit_cluster ? x->fit_cluster(c, p, t) : cg__mm_fit_cluster(c, x, p))) return false;
+    return cg__mm_shared(x, p, c) + MM_EXCHANGE_SHARED <= t->shared_per_block;
+}
+
+/* Tries the configuration with clusters of each size, and without. */
+static void cg__mm_try_splits(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *config,
+                              const ind_target *t, int cluster, cg__mm_choices *all) {
+    cg__mm_config c = *config;
+    c.cluster = cluster;
+    if (!cg__mm_fits_shared(x, p, &c, t)) return;
+    const int most = cg__mm_occupancy(x, p, &c, t);
+    for (int waves = 1; waves <= most; waves++) {
+        c.splits = cg__mm_splits_of(p, &c, waves, t);
+        if (c.splits > 1) cg__mm_try_config(x, p, &c, t, all);
+    }
+}
+
+static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *p, int index_bits, const ind_target *t,
+                                cg__mm_choices *all) {
+    for (size_t i = 0; i < x->num_configs; i++) {
+        cg__mm_config c = x->configs[i];
+        if (!cg__mm_fits(x, p, &c, index_bits, t)) continue;
+        cg__mm_try_config(x, p, &c, t, all);
+        for (int cluster = 2; cluster <= p->max_cluster && cluster <= MM_MAX_CLUSTER; cluster *= 2)
+            cg__mm_try_splits(x, p, &c, t, cluster, all);
+        cg__mm_try_splits(x, p, &c, t, 0, all);
+    }
+}
+
+/* Finds the cheapest configurations of the templates that take the product; *reason: why the last one that does not
+   take it does not. */
+static void cg__mm_choose(const cg__mm_problem *p, int index_bits, const ind_target *t, cg__mm_choices *all,
+                          const char **reason) {
+    all->num = 0;
+    *reason = NULL;
+    for (size_t i = 0; i < MM_NUM_TEMPLATES; i++) {
+        const char *no = cg__mm_templates[i]->match(p, t);
+        if (no && !all->num) *reason = no;
+        if (!no) cg__mm_try_template(cg__mm_templates[i], p, index_bits, t, all);
+    }
+}
+
+/* The same without clusters, for the fallback of a variant that has them: of the same template, whose guards are the
+   same. */
+static void cg__mm_choose_fallback(cg__mm_problem *p, int index_bits, const ind_target *t, cg__mm_choices *all) {
+    const cg__mm_template *x = all->item[0].from;
+    all->num = 0;
+    p->max_cluster = 1;
+    cg__mm_try_template(x, p, index_bits, t, all);
+}
+
+/* ---- configurations for tuning ---- */
+
+/* True if as many blocks as the configuration says can share a tile. A persistent block has one share at most. */
+static bool cg__mm_allows_splits(const cg__mm_template *x, const cg__mm_problem *p, cg__mm_config *c,
+                                 const ind_target *t) {
+    const int cluster = cg__mm_cluster(c), most_waves = x->persistent ? 1 : 1 << 16;
+    if (c->splits == 1) return !c->cluster;
+    if (c->cluster && (c->cluster < 2 || c->cluster > p->max_cluster || c->cluster > MM_MAX_CLUSTER)) return false;
+    if (c->splits < 2 || cluster & (cluster - 1) || c->splits % cluster || !cg__mm_fits_shared(x, p, c, t))
+        return false;
+    return c->splits <= cg__mm_splits_of(p, c, most_waves, t);
+}
+
+/* Finds the configuration with these values. False: no template that takes the product has it, or it does not fit. */
+static bool cg__mm_find_values(const cg__mm_problem *p, int index_bits, const ind_target *t,
+                               const ind__tile_choice *values, cg__mm_choice *found) {
+    const cg__mm_template *x = cg__mm_template_of((ind_strategy)values->strategy);
+    if (!x || x->match(p, t)) return false;
+    for (size_t i = 0; i < x->num_configs; i++) {
+        cg__mm_config c = x->configs[i];
+        if (!cg__mm_fits(x, p, &c, index_bits, t)) continue;
+        c.splits = values->splits;
+        c.cluster = values->cluster;
+        if (!cg__mm_allows_splits(x, p, &c, t)) continue;
+        *found = cg__mm_choice_of(x, p, &c, t);
+        if (cg__mm_same_values(&found->values, values)) return true;
+    }
+    return false;
+}
+
+static bool cg__mm_has_values(const cg__mm_choices *all, const ind__tile_choice *values) {
+    for (int i = 0; i < all->num; i++)
+        if (cg__mm_same_values(&all->item[i].values, values)) return true;
+    return false;
+}
+
+/* Writes the choices after the first one, and the first one with one share of a tile more and less. Returns their
+   number. `only`: those of this template, unless it is NULL. */
+static int cg__mm_others(const cg__mm_problem *p, const cg__mm_choices *all, const cg__mm_template *only,
+                         const ind_target *t, ind__tile_choice others[MM_MEASURED + 2]) {
+    const cg__mm_template *x = all->item[0].from;
+    int num = 0;
+    for (int i = 1; i < all->num; i++)
+        if (!only || all->item[i].from == only) others[num++] = all->item[i].values;
+    for (int sign = -1; sign <= 1; sign += 2) {
+        cg__mm_config c = all->item[0].config;
+        c.splits += sign * cg__mm_cluster(&c);
+        if (!cg__mm_allows_splits(x, p, &c, t)) continue;
+        const cg__mm_choice choice = cg__mm_choice_of(x, p, &c, t);
+        if (!cg__mm_has_values(all, &choice.values)) others[num++] = choice.values;
+    }
+    return num;
+}
 
 /* ================================================================================= src/cuda/templates/gemm/choose.c */
 /* ---- the choice of a vector width ---- */
@@ -13451,93 +13649,6 @@ static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
 
 /* ---- the plan ---- */
 
-/* The templates, in the order in which they are asked. */
-static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_packed_rows, &cg__mm_rows, &cg__mm_tma,
-                                                          &cg__mm_wgmma,       &cg__mm_mma,  &cg__mm_fma};
-#define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
-
-static const cg__mm_template *cg__mm_template_of(ind_strategy s) {
-    for (size_t i = 0; i < MM_NUM_TEMPLATES; i++)
-        if (cg__mm_templates[i]->strategy == s) return cg__mm_templates[i];
-    return NULL;
-}
-
-typedef struct cg__mm_choice {
-    const cg__mm_template *from;
-    cg__mm_config config;
-    double cost;
-} cg__mm_choice;
-
-/* Takes the configuration if it is cheaper than the choice. */
-static void cg__mm_try_config(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
-                              const ind_target *t, cg__mm_choice *best) {
-    const double cost = (x->cost ? x->cost : cg__mm_cost)(x, p, c, t);
-    if (!best->from || cost < best->cost) *best = (cg__mm_choice){x, *c, cost};
-}
-
-/* The same for the configuration with clusters, of each size. */
-static void cg__mm_try_clusters(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *config,
-                                const ind_target *t, cg__mm_choice *best) {
-    for (int cluster = 2; cluster <= p->max_cluster && cluster <= MM_MAX_CLUSTER; cluster *= 2) {
-        cg__mm_config c = *config;
-        c.cluster = cluster;
-        if (!(x->fit_cluster ? x->fit_cluster(&c, p, t) : cg__mm_fit_cluster(&c, x, p)) ||
-            cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED > t->shared_per_block)
-            continue;
-        const int most = cg__mm_occupancy(x, p, &c, t);
-        for (int waves = 1; waves <= most; waves++) {
-            c.splits = cg__mm_splits_of(p, &c, waves, t);
-            if (c.splits > 1) cg__mm_try_config(x, p, &c, t, best);
-        }
-    }
-}
-
-/* Takes the template's cheapest configuration if it is cheaper than the choice. */
-static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *p, int64_t depth, int index_bits,
-                                const ind_target *t, cg__mm_choice *best) {
-    for (size_t i = 0; i < x->num_configs; i++) {
-        cg__mm_config c = x->configs[i];
-        x->fit(&c, p, depth, index_bits);
-        if (!x->allows(&c, p, index_bits) || cg__mm_shared(x, p, &c) > t->shared_per_block) continue;
-        cg__mm_try_config(x, p, &c, t, best);
-        if (!x->body || x->persistent) cg__mm_try_clusters(x, p, &c, t, best);
-        const bool splits =
-            (!x->body || x->persistent) && cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED <= t->shared_per_block;
-        const int most = splits ? cg__mm_occupancy(x, p, &c, t) : 0;
-        for (int waves = 1; waves <= most; waves++) {
-            c.splits = cg__mm_splits_of(p, &c, waves, t);
-            if (c.splits > 1) cg__mm_try_config(x, p, &c, t, best);
-        }
-    }
-}
-
-/* Returns the cheapest configuration of the templates that take the product; *reason: why the last one that does not
-   take it does not. */
-static cg__mm_choice cg__mm_choose(const cg__mm_problem *p, int index_bits, const ind_target *t, const char **reason) {
-    int64_t lo, hi;
-    ind__known_bounds(p->size_k, &lo, &hi);
-    cg__mm_choice best = {0};
-    *reason = NULL;
-    for (size_t i = 0; i < MM_NUM_TEMPLATES; i++) {
-        const char *no = cg__mm_templates[i]->match(p, t);
-        if (no && !best.from) *reason = no;
-        if (!no) cg__mm_try_template(cg__mm_templates[i], p, hi, index_bits, t, &best);
-    }
-    return best;
-}
-
-/* The same without clusters, for the fallback of a variant that has them: of the same template, whose guards are the
-   same. */
-static cg__mm_choice cg__mm_choose_fallback(cg__mm_problem *p, const cg__mm_choice *choice, int index_bits,
-                                            const ind_target *t) {
-    int64_t lo, hi;
-    cg__mm_choice best = {0};
-    ind__known_bounds(p->size_k, &lo, &hi);
-    p->max_cluster = 1;
-    cg__mm_try_template(choice->from, p, hi, index_bits, t, &best);
-    return best;
-}
-
 /* Persistent blocks: one per SM, or per share of a tile if there are fewer; in whole clusters. A tile that is shared
    has at most one share per block: no more shares than cg__mm_splits_of gives the hinted sizes. */
 static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
@@ -13581,17 +13692,18 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
     if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
 }
 
-static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__variant *v) {
-    const char *reason;
-    cg__mm_choice best = cg__mm_choose(p, v->index_bits, d->w.target, &reason);
-    if (best.config.cluster > d->max_cluster) best = cg__mm_choose_fallback(p, &best, v->index_bits, d->w.target);
-    const cg__mm_template *x = best.from;
-    const cg__mm_config *c = &best.config;
-    if (!x)
-        return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
-                         d->w.kernel->name);
-    v->strategy = x->strategy;
+/* True if the strategy is of products of few rows, which may have a guard. */
+static bool cg__mm_has_few_rows(ind_strategy s) {
+    return s == IND_STRATEGY_MATMUL_ROWS || s == IND_STRATEGY_MATMUL_PACKED;
+}
+
+/* Sets the tile, its shares, and the grid. */
+static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choice *choice) {
+    const cg__mm_template *x = choice->from;
+    const cg__mm_config *c = &choice->config;
+    ind__variant *v = d->variant;
     const bool fma = x->strategy == IND_STRATEGY_MATMUL_SIMT;
+    v->strategy = x->strategy;
     v->threads = x->threads(c);
     v->of.tile = (ind__tile_plan){.m = c->tile_m,
                                   .n = c->tile_n,
@@ -13600,7 +13712,7 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
                                   .warps_m = fma ? 0 : c->warps_m,
                                   .warps_n = fma ? 0 : c->warps_n,
                                   .stages = c->stages};
-    v->of.tile.cost_ns = best.cost * 100 / d->w.target->thresholds.product_clock;
+    v->of.tile.cost_ns = choice->cost * 100 / d->w.target->thresholds.product_clock;
     v->per_thread = fma ? c->warps_m : 1;
     v->rows = 1;
     v->blocks_per_sm = cg__mm_occupancy(x, p, c, d->w.target);
@@ -13611,9 +13723,50 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     cg__mm_blocks(p, v, &stripe, blocks);
     cg__set_axes(d, blocks);
     if (x->persistent) cg__mm_set_persistent(d, p);
-    if (x->strategy == IND_STRATEGY_MATMUL_ROWS || x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_guard_rows(d, p);
     if (x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_use_packed_map(d);
+}
+
+/* The template that tuning keeps, or NULL. Variants of a batch_invariant module, whose guards may depend on the number
+   of rows, sum in one order: that of the template. */
+static const cg__mm_template *cg__mm_kept_template(const cg__decider *d, const cg__mm_choices *all) {
+    return d->w.schedule->program->batch_invariant ? all->item[0].from : NULL;
+}
+
+/* Lists the configurations that tuning measures. A part of a launch is not tuned, nor a product whose sizes depend on
+   data. */
+static void cg__mm_set_others(cg__decider *d, const cg__mm_problem *p, const cg__mm_choices *all) {
+    ind__tile_choice others[MM_MEASURED + 2];
+    ind__tile_plan *tile = &d->variant->of.tile;
+    if (d->plan->part || ind__body_unbacked(d->w.schedule->program, d->w.body)) return;
+    const int num = cg__mm_others(p, all, cg__mm_kept_template(d, all), d->w.target, others);
+    tile->others = (const ind__tile_choice *)ind__arena_copy(d->w.arena, others, (size_t)num * sizeof *others);
+    tile->num_others = tile->others ? num : 0;
+    if (!tile->others) cg__fail(&d->w);
+}
+
+/* A tuned configuration has the guard of the formulas' choice: it replaces that variant. */
+static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__variant *v) {
+    const ind__tile_choice *tuned = &d->tuning.tile;
+    const char *reason;
+    cg__mm_choices all;
+    cg__mm_choice choice;
+    cg__mm_choose(p, v->index_bits, d->w.target, &all, &reason);
+    if (!all.num)
+        return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
+                         d->w.kernel->name);
+    if (all.item[0].config.cluster > d->max_cluster) cg__mm_choose_fallback(p, v->index_bits, d->w.target, &all);
+    const cg__mm_template *kept = cg__mm_kept_template(d, &all);
+    const bool take = tuned->m && tuned->cluster <= d->max_cluster && !d->plan->part &&
+                      cg__mm_find_values(p, v->index_bits, d->w.target, tuned, &choice) &&
+                      (!kept || choice.from == kept);
+    if (!take) choice = all.item[0];
+    cg__mm_set_tile(d, p, &choice);
+    cg__mm_set_others(d, p, &all);
+    if (cg__mm_has_few_rows(all.item[0].from->strategy) || cg__mm_has_few_rows(v->strategy)) cg__mm_guard_rows(d, p);
     cg__mm_explain_all(d, p, reason);
+    if (!take) return IND_OK;
+    v->tuned.tile = *tuned;
+    cg__why(d, "%s; tuned: tile %d x %d x %d", v->why, tuned->m, tuned->n, tuned->k);
     return IND_OK;
 }
 
@@ -17762,6 +17915,12 @@ static ind_status cg__plan_all(ind_plan *p) {
     return status;
 }
 
+/* Candidates of a product: the configurations that its plan lists. */
+static int cg__product_candidates(const ind__tile_plan *tile, ind__tuning tuning[IND__MAX_TUNED]) {
+    for (int i = 0; i < tile->num_others; i++) tuning[i] = (ind__tuning){.tile = tile->others[i]};
+    return tile->num_others;
+}
+
 /* Candidates: half and twice as many threads, and once more; beyond these a block has too little to do, or an SM too
    few blocks. Then all remaining fallbacks, which a build without enough spills does not reach, and other numbers of
    vectors or rows in flight. */
@@ -17773,6 +17932,8 @@ int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNE
                          : points && v->vector ? v->per_thread / v->vector
                                                : 1;
     int num = 0;
+    if (ind__strategy_row_of(v->strategy)->family == IND__FAMILY_MATMUL)
+        return cg__product_candidates(ind__tile_of(v), tuning);
     for (int i = 0; threads && !v->misaligned && ind__row_of(v)->batch < 2 && i < 4; i++)
         if (candidate[i] >= 32 && candidate[i] <= 1024) tuning[num++] = (ind__tuning){.threads = candidate[i]};
     for (const ind__variant *fallback = v->fallback; fallback && num < IND__MAX_TUNED; fallback = fallback->fallback)
@@ -17790,16 +17951,18 @@ static bool cg__same_conditions(const ind__variant *a, const ind__variant *b) {
 }
 
 bool ind__is_tuned(const ind__variant *v) {
-    return v->tuned.threads || v->tuned.alternative || v->tuned.together;
+    return v->tuned.threads || v->tuned.alternative || v->tuned.together || v->tuned.tile.m;
 }
 
+/* Products with other numbers of blocks per tile may have one source: an argument says how many. */
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
     const ind__variant *first = &p->kernel[kernel].variant[variant];
     int used;
     p->tuning = tuning, p->from = first->range.from, p->to = first->range.to;
     ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, first->assume, &used);
     p->tuning = (ind__tuning){0}, p->from = p->to = 0;
-    if (!status && (!cg__same_conditions(first, out) || ind__same_source(first, out))) *out = *first;
+    const bool same = !status && !out->tuned.tile.m && ind__same_source(first, out);
+    if (!status && (!cg__same_conditions(first, out) || same)) *out = *first;
     return status;
 }
 

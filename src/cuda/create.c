@@ -23,6 +23,12 @@ static ind_status cg__plan_all(ind_plan *p) {
     return status;
 }
 
+/* Candidates of a product: the configurations that its plan lists. */
+static int cg__product_candidates(const ind__tile_plan *tile, ind__tuning tuning[IND__MAX_TUNED]) {
+    for (int i = 0; i < tile->num_others; i++) tuning[i] = (ind__tuning){.tile = tile->others[i]};
+    return tile->num_others;
+}
+
 /* Candidates: half and twice as many threads, and once more; beyond these a block has too little to do, or an SM too
    few blocks. Then all remaining fallbacks, which a build without enough spills does not reach, and other numbers of
    vectors or rows in flight. */
@@ -34,6 +40,8 @@ int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNE
                          : points && v->vector ? v->per_thread / v->vector
                                                : 1;
     int num = 0;
+    if (ind__strategy_row_of(v->strategy)->family == IND__FAMILY_MATMUL)
+        return cg__product_candidates(ind__tile_of(v), tuning);
     for (int i = 0; threads && !v->misaligned && ind__row_of(v)->batch < 2 && i < 4; i++)
         if (candidate[i] >= 32 && candidate[i] <= 1024) tuning[num++] = (ind__tuning){.threads = candidate[i]};
     for (const ind__variant *fallback = v->fallback; fallback && num < IND__MAX_TUNED; fallback = fallback->fallback)
@@ -51,16 +59,18 @@ static bool cg__same_conditions(const ind__variant *a, const ind__variant *b) {
 }
 
 bool ind__is_tuned(const ind__variant *v) {
-    return v->tuned.threads || v->tuned.alternative || v->tuned.together;
+    return v->tuned.threads || v->tuned.alternative || v->tuned.together || v->tuned.tile.m;
 }
 
+/* Products with other numbers of blocks per tile may have one source: an argument says how many. */
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
     const ind__variant *first = &p->kernel[kernel].variant[variant];
     int used;
     p->tuning = tuning, p->from = first->range.from, p->to = first->range.to;
     ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, first->assume, &used);
     p->tuning = (ind__tuning){0}, p->from = p->to = 0;
-    if (!status && (!cg__same_conditions(first, out) || ind__same_source(first, out))) *out = *first;
+    const bool same = !status && !out->tuned.tile.m && ind__same_source(first, out);
+    if (!status && (!cg__same_conditions(first, out) || same)) *out = *first;
     return status;
 }
 

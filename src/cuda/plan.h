@@ -49,12 +49,23 @@ typedef enum ind__assume {
     IND__ASSUME_MAPS = 8       /* the driver encodes tensor maps of the operands */
 } ind__assume;
 
+/* A configuration of a product, by its values. */
+typedef struct ind__tile_choice {
+    int strategy;         /* ind_strategy of the template */
+    int m, n, k;          /* tile; m 0: no choice */
+    int warps_m, warps_n; /* FMA: warps_m is the side of a thread's tile */
+    int stages, blocks_per_sm;
+    int splits;  /* blocks that share a tile at the hinted sizes; 1: none do */
+    int cluster; /* of these, blocks of a cluster; 0: no clusters */
+} ind__tile_choice;
+
 /* Measured choices that replace those of the formulas; 0: no choice. */
 typedef struct ind__tuning {
     int threads;     /* per block */
     int alternative; /* position in the list of fallbacks: other registers, blocks per SM, or values kept in registers
                       */
     int together;    /* vectors (POINTWISE) or rows (ROW_WARP) per thread whose loads are in flight together */
+    ind__tile_choice tile; /* MATMUL_*: ignored if the templates do not have it or it does not fit */
 } ind__tuning;
 
 /* Row lengths in elements, both inclusive; `to` 0: any length, or about the hint. */
@@ -106,6 +117,8 @@ typedef struct ind__tile_plan {
     ind_expr splits;      /* blocks that share the steps of k of a tile; invalid: none do */
     int cluster;          /* above 1: `splits` is 1, or whole clusters of so many blocks, which exchange sums through
                              distributed shared memory; clusters of a tile, if there are several, through memory */
+    const ind__tile_choice *others; /* configurations that tuning measures, in the plan's arena .. */
+    int num_others;                 /* .. at most IND__MAX_TUNED */
 } ind__tile_plan;
 
 /* Memory of a launch besides buffers. */

@@ -178,6 +178,7 @@ extern "C" {
 //@ cuda/templates/gemm/fma.c
 //@ cuda/templates/gemm/rows.c
 //@ cuda/templates/gemm/packed.c
+//@ cuda/templates/gemm/candidates.c
 //@ cuda/templates/gemm/choose.c
 //@ cuda/templates/gemm/epilogue.c
 //@ cuda/templates/gemm/fragments.c

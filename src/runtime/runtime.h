@@ -275,12 +275,13 @@ typedef struct ind_tuned {
 /* Measures, at these sizes and with these bindings, alternatives to the plan's first choice for every distinct kernel.
    Candidates: other block sizes, more or fewer vectors or rows in flight per thread, and the fallbacks for a first
    choice that spills. Those fallbacks change the registers per thread, the blocks per SM, or the parts of a staged row
-   in registers. There are few candidates. Each is measured on cold caches, and only while the best is more than 2 %
-   above the minimum time for the kernel's bytes and operations.
+   in registers. Of a matrix product: the configurations (template, tile, stages, blocks that share a tile) with the
+   least estimated costs. There are few candidates. Each is measured on cold caches, and only while the best is more
+   than 2 % above the minimum time for the kernel's bytes and operations.
    A candidate that is more than 2 % faster than the first choice is stored in the context, and by ind_pack_save in
    the pack. Modules compiled later in this context, or with that pack, use it at all sizes. It may sum in another
-   order; that order is the same in every run. This module is not changed. Kernels that share a launch, matrix
-   products, scans and sorts are not tuned.
+   order; that order is the same in every run, and in a batch_invariant module for any number of rows. This module is
+   not changed. Kernels that share a launch, products whose sizes depend on data, scans and sorts are not tuned.
    Every launch runs many times, so the contents of outputs and mutated inputs are undefined afterwards. At most
    max_tuned entries of tuned are filled (NULL with 0); *num_tuned (may be NULL) is the number of kernels measured.
    Errors: as ind_launch; IND_NOT_SUPPORTED (the host device), IND_INVALID_ARGUMENT (repeats below 1 or above 1000).

@@ -181,10 +181,12 @@ typedef struct ind__kernel_entry ind__kernel_entry;
 /* Tuning result of a kernel, in the layout of a pack. The key is the key of the source of the plan's first choice. */
 typedef struct rt__tuned {
     uint64_t key[2];
-    uint64_t checksum;                      /* of this struct with checksum 0 */
-    int32_t threads, alternative, together; /* as in ind__tuning */
+    uint64_t checksum; /* of this struct with checksum 0 */
+    ind__tuning choice;
     float first_us, us, least_us;
 } rt__tuned;
+
+_Static_assert(sizeof(rt__tuned) == 88, "rt__tuned has padding");
 
 /* The last kernel of this library in a graph being captured. Capture numbers are unique in a process. */
 typedef struct rt__recorded {

@@ -61,13 +61,14 @@ static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__ke
 }
 
 /* Sets the function's shared memory. For persistent clusters, also sets the grid to the clusters that the device can
-   run at once. */
-static ind_status rt__tune_ready(ind_module *m, ind__variant *v, void *function) {
-    rt__exec_variant x = {.plan = v, .most_shared = rt__most_shared(v)};
-    ind_status status = ind__cluster_of(v) > 1 ? rt__cuda_set_resident(m, &x, function)
-                                               : rt__cuda_set_shared(m, v, x.most_shared, function);
-    if (!rt__has_persistent_clusters(v)) return status;
-    v->of.row.stage.resident = x.resident;
+   run at once. *fits: the device can run a cluster. */
+static ind_status rt__tune_ready(ind_module *m, ind__variant *v, void *function, bool *fits) {
+    int resident = 1;
+    ind_status status = ind__cluster_of(v) > 1 ? rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &resident)
+                                               : rt__cuda_set_shared(m, v, rt__most_shared(v), function);
+    *fits = !status && resident > 0;
+    if (!*fits || !rt__has_persistent_clusters(v)) return status;
+    v->of.row.stage.resident = resident;
     v->grid[0] = ind__staged_grid(v);
     return status;
 }
@@ -79,28 +80,125 @@ static bool rt__spills_more(const rt__runtime *r, void *function, void *first) {
            r->driver.cuFuncGetAttribute(&first_local, IND__CUDA_FUNCTION_LOCAL_BYTES, first) || local > first_local;
 }
 
+/* Arguments of a product's candidate, whose sizes, tensor maps and counters differ from those of the first choice. */
+typedef struct rt__tuned_arguments {
+    ind__arena memory;
+    void **param;
+    void *counters, *block; /* counters, then partial results */
+    size_t counter_bytes;
+} rt__tuned_arguments;
+
+/* Encodes the tensor map of an argument. Returns NULL if out of memory. *fits: the driver takes it. */
+static void *rt__tune_map(const ind_instance *n, const ind__kernel_arg *arg, ind__arena *memory, bool *fits) {
+    const ind__tensor_map *plan = arg->map;
+    const uint64_t bytes = (uint64_t)ind_dtype_bytes(plan->dtype);
+    rt__map_key key = {.address =
+                           n->bindings.address[arg->buffer] + (uint64_t)rt__profile_value(n, plan->offset) * bytes};
+    for (int d = 0; d < plan->rank; d++) {
+        key.size[d] = (uint64_t)rt__profile_value(n, plan->size[d]);
+        key.stride[d] = (uint64_t)rt__profile_value(n, plan->stride[d]) * bytes;
+    }
+    unsigned char *map = (unsigned char *)ind__arena_alloc(memory, IND__RT_MAP_BYTES + 64);
+    if (!map) return NULL;
+    map += 64 - ((uintptr_t)map & 63);
+    *fits = n->module->executable->runtime->driver.cuTensorMapEncodeTiled && rt__encode_map(n, plan, &key, map);
+    return map;
+}
+
+/* Returns the value of an argument, or NULL if out of memory. */
+static void *rt__tune_argument(ind_instance *n, uint32_t step, const ind__variant *v, const ind__kernel_arg *arg,
+                               rt__tuned_arguments *a, bool *fits) {
+    const rt__exec_arg plain = {.kind = arg->kind, .buffer = arg->buffer, .part = arg->part};
+    if (arg->kind == IND__ARG_TENSOR_MAP) return rt__tune_map(n, arg, &a->memory, fits);
+    uint64_t *cell = (uint64_t *)ind__arena_alloc(&a->memory, sizeof *cell);
+    if (!cell) return NULL;
+    if (arg->kind == IND__ARG_COUNTERS) {
+        *cell = (uintptr_t)a->counters + (uint64_t)arg->offset;
+    } else if (arg->kind == IND__ARG_PARTIALS) {
+        *cell = (uintptr_t)a->counters + a->counter_bytes + (uint64_t)arg->offset;
+    } else if (arg->kind == IND__ARG_SIZE) {
+        const int64_t value = rt__profile_value(n, arg->size);
+        const int32_t narrow = (int32_t)value;
+        if (v->index_bits == 64 || arg->reciprocal || arg->wide)
+            memcpy(cell, &value, sizeof value);
+        else
+            memcpy(cell, &narrow, sizeof narrow);
+    } else {
+        rt__fill_cell(n, &plain, step, cell);
+    }
+    return cell;
+}
+
+/* Allocates the counters, which are 0 before and after each launch, and the partial results. */
+static ind_status rt__tune_counters(rt__tuner *t, const ind__variant *v, rt__tuned_arguments *a) {
+    ind_module *m = t->instance->module;
+    if (!v->memory.num_counters) return IND_OK;
+    a->counter_bytes = (v->memory.num_counters * sizeof(uint32_t) + 255) & ~(size_t)255;
+    ind_status status =
+        rt__device_alloc(m, a->counter_bytes + (size_t)v->memory.partial_bytes, &a->counters, &a->block);
+    if (status) return status;
+    return IND__CUDA_CALL(m->context, m->executable->runtime, cuMemsetD8Async,
+                          ((rt__cuda_ptr)(uintptr_t)a->counters, 0, a->counter_bytes, t->stream));
+}
+
+/* Fills the arguments. *fits becomes false if the driver does not take a tensor map. */
+static ind_status rt__tune_arguments(rt__tuner *t, uint32_t step, const ind__variant *v, rt__tuned_arguments *a,
+                                     bool *fits) {
+    a->memory.context = t->instance->module->context;
+    a->param = (void **)ind__arena_alloc(&a->memory, v->num_args * sizeof *a->param);
+    if (!a->param) return IND_OUT_OF_MEMORY;
+    ind_status status = rt__tune_counters(t, v, a);
+    for (uint32_t i = 0; i < v->num_args && *fits && !status; i++) {
+        a->param[i] = rt__tune_argument(t->instance, step, v, &v->arg[i], a, fits);
+        if (!a->param[i]) status = IND_OUT_OF_MEMORY;
+    }
+    return status;
+}
+
+static void rt__tune_free(ind_module *m, rt__tuned_arguments *a) {
+    rt__device_free(m, a->block);
+    ind__arena_free(&a->memory);
+}
+
+/* Measures the variant with the function and the arguments of `l`. */
+static ind_status rt__tune_launch(rt__tuner *t, const ind__variant *v, rt__tuned_launch *l, double *us) {
+    ind_instance *n = t->instance;
+    ind_status status = IND_OK;
+    l->grid[4] =
+        ind__ok(ind__row_of(v)->fitted) ? (unsigned)rt__profile_value(n, ind__row_of(v)->fitted) : (unsigned)v->threads;
+    l->grid[3] = (unsigned)rt__profile_value(n, v->memory.shared);
+    for (int d = 0; d < 3 && !status; d++) {
+        const int64_t blocks = rt__profile_value(n, v->grid[d]);
+        status = rt__check_grid(n->module->context, v->source.entry, d, blocks);
+        l->grid[d] = (unsigned)blocks;
+    }
+    return status ? status : rt__tune_time(t, l, us);
+}
+
 /* Measures the step's kernel with this tuning, as variant *v. *us is unchanged if the tuning is not possible. */
 static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tuning, const rt__tuned_launch *first,
                                      ind__variant *v, ind__kernel_entry **entry, double *us) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
     const int k = n->launch.chosen[step];
+    bool fits = true;
     ind_status status = ind__plan_tuned(m->desc.plan, step, k, tuning, v);
-    if (status || !ind__is_tuned(v) || !rt__same_arguments(&m->desc.plan->kernel[step].variant[k], v)) return status;
+    if (status || !ind__is_tuned(v)) return status;
+    const bool product = v->tuned.tile.m > 0;
+    if (!product && !rt__same_arguments(&m->desc.plan->kernel[step].variant[k], v)) return IND_OK;
     status = rt__tune_compile(m, v, entry);
-    if (!status) status = rt__tune_ready(m, v, (*entry)->function);
-    if (status || rt__spills_more(m->executable->runtime, (*entry)->function, first->function)) return status;
+    if (!status) status = rt__tune_ready(m, v, (*entry)->function, &fits);
+    if (status || !fits || rt__spills_more(m->executable->runtime, (*entry)->function, first->function)) return status;
     rt__tuned_launch l = *first;
+    rt__tuned_arguments own = {0};
     l.function = (*entry)->function;
-    l.grid[4] =
-        ind__ok(ind__row_of(v)->fitted) ? (unsigned)rt__profile_value(n, ind__row_of(v)->fitted) : (unsigned)v->threads;
-    l.grid[3] = (unsigned)rt__profile_value(n, v->memory.shared);
-    for (int d = 0; d < 3 && !status; d++) {
-        const int64_t blocks = rt__profile_value(n, v->grid[d]);
-        status = rt__check_grid(m->context, v->source.entry, d, blocks);
-        l.grid[d] = (unsigned)blocks;
+    if (product) {
+        status = rt__tune_arguments(t, step, v, &own, &fits);
+        l.params = own.param;
     }
-    return status ? status : rt__tune_time(t, &l, us);
+    if (!status && fits) status = rt__tune_launch(t, v, &l, us);
+    if (product) rt__tune_free(m, &own);
+    return status;
 }
 
 /* Tries the candidates of the step's kernel until it is close to its minimum time, and returns the fastest. */
@@ -135,9 +233,7 @@ static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, 
 
 static ind_status rt__tune_record(ind_module *m, const ind__variant *v, ind__tuning found, const ind_tuned *result) {
     char arch[16];
-    rt__tuned t = {.threads = found.threads,
-                   .alternative = found.alternative,
-                   .together = found.together,
+    rt__tuned t = {.choice = found,
                    .first_us = (float)result->first_us,
                    .us = (float)result->us,
                    .least_us = (float)result->least_us};

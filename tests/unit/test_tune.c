@@ -171,7 +171,7 @@ static void test_damaged(int text, const char *path, const char *damaged) {
     CHECK(!ind__read_file(c, path, &data, &bytes), "%s", ind_error(c));
     for (int cut = 0; cut < 2; cut++) {
         ind_context *other;
-        data[bytes - sizeof(rt__tuned) + offsetof(rt__tuned, threads)] ^= 1;
+        data[bytes - sizeof(rt__tuned) + offsetof(rt__tuned, choice)] ^= 1;
         CHECK(!ind__write_file(c, damaged, data, bytes - (cut ? sizeof(rt__tuned) / 2 : 0)), "%s", ind_error(c));
         if (ind_context_create(&(ind_context_desc){.pack.path = damaged}, &other)) continue;
         ind_module *m = compile(other, texts[text], IND_DEVICE_CUDA);

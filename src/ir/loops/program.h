@@ -181,8 +181,8 @@ typedef struct ind__reduction_desc {
     const ind_expr *rrange;
     int rrank;
     ind_loop_fn fn, second_fn;
-    int flags; /* IND__INST_* of the REDUCE */
     void *user;
+    int flags; /* IND__INST_* of the REDUCE */
 } ind__reduction_desc;
 ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind__box **results);
 /* Scatter: for every point of `size`, fn stores into the buffer through ind__emit_scatter(o, d->version, ..) at

@@ -52,8 +52,7 @@ static ind_status rt__apply_tuned(ind_module *m) {
             ind__variant *v = &p->kernel[i].variant[k], tuned;
             const rt__tuned *t = rt__tuned_for(r, v, arch);
             if (!t || p->kernel[i].num_parts != 1) continue;
-            ind_status status =
-                ind__plan_tuned(p, i, k, (ind__tuning){t->threads, t->alternative, t->together}, &tuned);
+            ind_status status = ind__plan_tuned(p, i, k, t->choice, &tuned);
             if (status) return status;
             if (ind__is_tuned(&tuned)) *v = tuned;
         }

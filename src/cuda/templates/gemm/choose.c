@@ -55,93 +55,6 @@ static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
 
 /* ---- the plan ---- */
 
-/* The templates, in the order in which they are asked. */
-static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_packed_rows, &cg__mm_rows, &cg__mm_tma,
-                                                          &cg__mm_wgmma,       &cg__mm_mma,  &cg__mm_fma};
-#define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
-
-static const cg__mm_template *cg__mm_template_of(ind_strategy s) {
-    for (size_t i = 0; i < MM_NUM_TEMPLATES; i++)
-        if (cg__mm_templates[i]->strategy == s) return cg__mm_templates[i];
-    return NULL;
-}
-
-typedef struct cg__mm_choice {
-    const cg__mm_template *from;
-    cg__mm_config config;
-    double cost;
-} cg__mm_choice;
-
-/* Takes the configuration if it is cheaper than the choice. */
-static void cg__mm_try_config(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
-                              const ind_target *t, cg__mm_choice *best) {
-    const double cost = (x->cost ? x->cost : cg__mm_cost)(x, p, c, t);
-    if (!best->from || cost < best->cost) *best = (cg__mm_choice){x, *c, cost};
-}
-
-/* The same for the configuration with clusters, of each size. */
-static void cg__mm_try_clusters(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *config,
-                                const ind_target *t, cg__mm_choice *best) {
-    for (int cluster = 2; cluster <= p->max_cluster && cluster <= MM_MAX_CLUSTER; cluster *= 2) {
-        cg__mm_config c = *config;
-        c.cluster = cluster;
-        if (!(x->fit_cluster ? x->fit_cluster(&c, p, t) : cg__mm_fit_cluster(&c, x, p)) ||
-            cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED > t->shared_per_block)
-            continue;
-        const int most = cg__mm_occupancy(x, p, &c, t);
-        for (int waves = 1; waves <= most; waves++) {
-            c.splits = cg__mm_splits_of(p, &c, waves, t);
-            if (c.splits > 1) cg__mm_try_config(x, p, &c, t, best);
-        }
-    }
-}
-
-/* Takes the template's cheapest configuration if it is cheaper than the choice. */
-static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *p, int64_t depth, int index_bits,
-                                const ind_target *t, cg__mm_choice *best) {
-    for (size_t i = 0; i < x->num_configs; i++) {
-        cg__mm_config c = x->configs[i];
-        x->fit(&c, p, depth, index_bits);
-        if (!x->allows(&c, p, index_bits) || cg__mm_shared(x, p, &c) > t->shared_per_block) continue;
-        cg__mm_try_config(x, p, &c, t, best);
-        if (!x->body || x->persistent) cg__mm_try_clusters(x, p, &c, t, best);
-        const bool splits =
-            (!x->body || x->persistent) && cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED <= t->shared_per_block;
-        const int most = splits ? cg__mm_occupancy(x, p, &c, t) : 0;
-        for (int waves = 1; waves <= most; waves++) {
-            c.splits = cg__mm_splits_of(p, &c, waves, t);
-            if (c.splits > 1) cg__mm_try_config(x, p, &c, t, best);
-        }
-    }
-}
-
-/* Returns the cheapest configuration of the templates that take the product; *reason: why the last one that does not
-   take it does not. */
-static cg__mm_choice cg__mm_choose(const cg__mm_problem *p, int index_bits, const ind_target *t, const char **reason) {
-    int64_t lo, hi;
-    ind__known_bounds(p->size_k, &lo, &hi);
-    cg__mm_choice best = {0};
-    *reason = NULL;
-    for (size_t i = 0; i < MM_NUM_TEMPLATES; i++) {
-        const char *no = cg__mm_templates[i]->match(p, t);
-        if (no && !best.from) *reason = no;
-        if (!no) cg__mm_try_template(cg__mm_templates[i], p, hi, index_bits, t, &best);
-    }
-    return best;
-}
-
-/* The same without clusters, for the fallback of a variant that has them: of the same template, whose guards are the
-   same. */
-static cg__mm_choice cg__mm_choose_fallback(cg__mm_problem *p, const cg__mm_choice *choice, int index_bits,
-                                            const ind_target *t) {
-    int64_t lo, hi;
-    cg__mm_choice best = {0};
-    ind__known_bounds(p->size_k, &lo, &hi);
-    p->max_cluster = 1;
-    cg__mm_try_template(choice->from, p, hi, index_bits, t, &best);
-    return best;
-}
-
 /* Persistent blocks: one per SM, or per share of a tile if there are fewer; in whole clusters. A tile that is shared
    has at most one share per block: no more shares than cg__mm_splits_of gives the hinted sizes. */
 static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
@@ -185,17 +98,18 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
     if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
 }
 
-static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__variant *v) {
-    const char *reason;
-    cg__mm_choice best = cg__mm_choose(p, v->index_bits, d->w.target, &reason);
-    if (best.config.cluster > d->max_cluster) best = cg__mm_choose_fallback(p, &best, v->index_bits, d->w.target);
-    const cg__mm_template *x = best.from;
-    const cg__mm_config *c = &best.config;
-    if (!x)
-        return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
-                         d->w.kernel->name);
-    v->strategy = x->strategy;
+/* True if the strategy is of products of few rows, which may have a guard. */
+static bool cg__mm_has_few_rows(ind_strategy s) {
+    return s == IND_STRATEGY_MATMUL_ROWS || s == IND_STRATEGY_MATMUL_PACKED;
+}
+
+/* Sets the tile, its shares, and the grid. */
+static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choice *choice) {
+    const cg__mm_template *x = choice->from;
+    const cg__mm_config *c = &choice->config;
+    ind__variant *v = d->variant;
     const bool fma = x->strategy == IND_STRATEGY_MATMUL_SIMT;
+    v->strategy = x->strategy;
     v->threads = x->threads(c);
     v->of.tile = (ind__tile_plan){.m = c->tile_m,
                                   .n = c->tile_n,
@@ -204,7 +118,7 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
                                   .warps_m = fma ? 0 : c->warps_m,
                                   .warps_n = fma ? 0 : c->warps_n,
                                   .stages = c->stages};
-    v->of.tile.cost_ns = best.cost * 100 / d->w.target->thresholds.product_clock;
+    v->of.tile.cost_ns = choice->cost * 100 / d->w.target->thresholds.product_clock;
     v->per_thread = fma ? c->warps_m : 1;
     v->rows = 1;
     v->blocks_per_sm = cg__mm_occupancy(x, p, c, d->w.target);
@@ -215,9 +129,50 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     cg__mm_blocks(p, v, &stripe, blocks);
     cg__set_axes(d, blocks);
     if (x->persistent) cg__mm_set_persistent(d, p);
-    if (x->strategy == IND_STRATEGY_MATMUL_ROWS || x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_guard_rows(d, p);
     if (x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_use_packed_map(d);
+}
+
+/* The template that tuning keeps, or NULL. Variants of a batch_invariant module, whose guards may depend on the number
+   of rows, sum in one order: that of the template. */
+static const cg__mm_template *cg__mm_kept_template(const cg__decider *d, const cg__mm_choices *all) {
+    return d->w.schedule->program->batch_invariant ? all->item[0].from : NULL;
+}
+
+/* Lists the configurations that tuning measures. A part of a launch is not tuned, nor a product whose sizes depend on
+   data. */
+static void cg__mm_set_others(cg__decider *d, const cg__mm_problem *p, const cg__mm_choices *all) {
+    ind__tile_choice others[MM_MEASURED + 2];
+    ind__tile_plan *tile = &d->variant->of.tile;
+    if (d->plan->part || ind__body_unbacked(d->w.schedule->program, d->w.body)) return;
+    const int num = cg__mm_others(p, all, cg__mm_kept_template(d, all), d->w.target, others);
+    tile->others = (const ind__tile_choice *)ind__arena_copy(d->w.arena, others, (size_t)num * sizeof *others);
+    tile->num_others = tile->others ? num : 0;
+    if (!tile->others) cg__fail(&d->w);
+}
+
+/* A tuned configuration has the guard of the formulas' choice: it replaces that variant. */
+static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__variant *v) {
+    const ind__tile_choice *tuned = &d->tuning.tile;
+    const char *reason;
+    cg__mm_choices all;
+    cg__mm_choice choice;
+    cg__mm_choose(p, v->index_bits, d->w.target, &all, &reason);
+    if (!all.num)
+        return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
+                         d->w.kernel->name);
+    if (all.item[0].config.cluster > d->max_cluster) cg__mm_choose_fallback(p, v->index_bits, d->w.target, &all);
+    const cg__mm_template *kept = cg__mm_kept_template(d, &all);
+    const bool take = tuned->m && tuned->cluster <= d->max_cluster && !d->plan->part &&
+                      cg__mm_find_values(p, v->index_bits, d->w.target, tuned, &choice) &&
+                      (!kept || choice.from == kept);
+    if (!take) choice = all.item[0];
+    cg__mm_set_tile(d, p, &choice);
+    cg__mm_set_others(d, p, &all);
+    if (cg__mm_has_few_rows(all.item[0].from->strategy) || cg__mm_has_few_rows(v->strategy)) cg__mm_guard_rows(d, p);
     cg__mm_explain_all(d, p, reason);
+    if (!take) return IND_OK;
+    v->tuned.tile = *tuned;
+    cg__why(d, "%s; tuned: tile %d x %d x %d", v->why, tuned->m, tuned->n, tuned->k);
     return IND_OK;
 }
 

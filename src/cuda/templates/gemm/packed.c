@@ -385,5 +385,6 @@ static const cg__mm_template cg__mm_packed_rows = {.strategy = IND_STRATEGY_MATM
                                                    .threads = cg__mm_packed_threads,
                                                    .tile_bytes = cg__mm_packed_bytes,
                                                    .cost = cg__mm_packed_cost,
+                                                   .alone = true,
                                                    .alignment = 128,
                                                    .main_loop = cg__mm_packed_main_loop};

@@ -412,5 +412,6 @@ static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS
                                             .threads = cg__mm_rows_threads,
                                             .tile_bytes = cg__mm_rows_bytes,
                                             .cost = cg__mm_rows_cost,
+                                            .alone = true,
                                             .alignment = 16,
                                             .main_loop = cg__mm_rows_main_loop};

@@ -1,0 +1,180 @@
+/* The configurations of a product that fit, and the cheapest of them. */
+
+/* The templates, in the order in which they are asked. */
+static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_packed_rows, &cg__mm_rows, &cg__mm_tma,
+                                                          &cg__mm_wgmma,       &cg__mm_mma,  &cg__mm_fma};
+#define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
+
+static const cg__mm_template *cg__mm_template_of(ind_strategy s) {
+    for (size_t i = 0; i < MM_NUM_TEMPLATES; i++)
+        if (cg__mm_templates[i]->strategy == s) return cg__mm_templates[i];
+    return NULL;
+}
+
+typedef struct cg__mm_choice {
+    const cg__mm_template *from;
+    cg__mm_config config;
+    double cost;
+    ind__tile_choice values;
+} cg__mm_choice;
+
+enum { MM_MEASURED = 8 }; /* choices that tuning measures */
+_Static_assert(MM_MEASURED + 2 <= IND__MAX_TUNED, "cg__mm_others lists more choices than there is space for");
+
+/* The cheapest choices: distinct, in the order of their costs. */
+typedef struct cg__mm_choices {
+    cg__mm_choice item[MM_MEASURED + 1];
+    int num;
+} cg__mm_choices;
+
+static bool cg__mm_same_values(const ind__tile_choice *a, const ind__tile_choice *b) {
+    return !memcmp(a, b, sizeof *a);
+}
+
+static cg__mm_choice cg__mm_choice_of(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                      const ind_target *t) {
+    return (cg__mm_choice){.from = x,
+                           .config = *c,
+                           .cost = (x->cost ? x->cost : cg__mm_cost)(x, p, c, t),
+                           .values = {.strategy = (int)x->strategy,
+                                      .m = c->tile_m,
+                                      .n = c->tile_n,
+                                      .k = c->tile_k,
+                                      .warps_m = c->warps_m,
+                                      .warps_n = c->warps_n,
+                                      .stages = c->stages,
+                                      .blocks_per_sm = cg__mm_occupancy(x, p, c, t),
+                                      .splits = c->splits,
+                                      .cluster = c->cluster}};
+}
+
+/* Adds the configuration if it is among the cheapest. Of equal costs, the first one stays first. */
+static void cg__mm_try_config(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                              const ind_target *t, cg__mm_choices *all) {
+    const cg__mm_choice choice = cg__mm_choice_of(x, p, c, t);
+    int at = 0;
+    while (at < all->num && !cg__mm_same_values(&all->item[at].values, &choice.values)) at++;
+    if (at > MM_MEASURED) at = MM_MEASURED; /* replaces the most expensive one */
+    if (at < all->num && all->item[at].cost <= choice.cost) return;
+    if (at == all->num) all->num++;
+    for (; at && choice.cost < all->item[at - 1].cost; at--) all->item[at] = all->item[at - 1];
+    all->item[at] = choice;
+}
+
+/* True if the template has the configuration for the product, which it is fitted to. */
+static bool cg__mm_fits(const cg__mm_template *x, const cg__mm_problem *p, cg__mm_config *c, int index_bits,
+                        const ind_target *t) {
+    int64_t least, depth;
+    ind__known_bounds(p->size_k, &least, &depth);
+    x->fit(c, p, depth, index_bits);
+    return x->allows(c, p, index_bits) && cg__mm_shared(x, p, c) <= t->shared_per_block;
+}
+
+/* True if blocks can share tiles of the configuration, in clusters of c->cluster, to which it is fitted. */
+static bool cg__mm_fits_shared(const cg__mm_template *x, const cg__mm_problem *p, cg__mm_config *c,
+                               const ind_target *t) {
+    if (x->alone || p->unsplit) return false;
+    if (c->cluster && !(x->fit_cluster ? x->fit_cluster(c, p, t) : cg__mm_fit_cluster(c, x, p))) return false;
+    return cg__mm_shared(x, p, c) + MM_EXCHANGE_SHARED <= t->shared_per_block;
+}
+
+/* Tries the configuration with clusters of each size, and without. */
+static void cg__mm_try_splits(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *config,
+                              const ind_target *t, int cluster, cg__mm_choices *all) {
+    cg__mm_config c = *config;
+    c.cluster = cluster;
+    if (!cg__mm_fits_shared(x, p, &c, t)) return;
+    const int most = cg__mm_occupancy(x, p, &c, t);
+    for (int waves = 1; waves <= most; waves++) {
+        c.splits = cg__mm_splits_of(p, &c, waves, t);
+        if (c.splits > 1) cg__mm_try_config(x, p, &c, t, all);
+    }
+}
+
+static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *p, int index_bits, const ind_target *t,
+                                cg__mm_choices *all) {
+    for (size_t i = 0; i < x->num_configs; i++) {
+        cg__mm_config c = x->configs[i];
+        if (!cg__mm_fits(x, p, &c, index_bits, t)) continue;
+        cg__mm_try_config(x, p, &c, t, all);
+        for (int cluster = 2; cluster <= p->max_cluster && cluster <= MM_MAX_CLUSTER; cluster *= 2)
+            cg__mm_try_splits(x, p, &c, t, cluster, all);
+        cg__mm_try_splits(x, p, &c, t, 0, all);
+    }
+}
+
+/* Finds the cheapest configurations of the templates that take the product; *reason: why the last one that does not
+   take it does not. */
+static void cg__mm_choose(const cg__mm_problem *p, int index_bits, const ind_target *t, cg__mm_choices *all,
+                          const char **reason) {
+    all->num = 0;
+    *reason = NULL;
+    for (size_t i = 0; i < MM_NUM_TEMPLATES; i++) {
+        const char *no = cg__mm_templates[i]->match(p, t);
+        if (no && !all->num) *reason = no;
+        if (!no) cg__mm_try_template(cg__mm_templates[i], p, index_bits, t, all);
+    }
+}
+
+/* The same without clusters, for the fallback of a variant that has them: of the same template, whose guards are the
+   same. */
+static void cg__mm_choose_fallback(cg__mm_problem *p, int index_bits, const ind_target *t, cg__mm_choices *all) {
+    const cg__mm_template *x = all->item[0].from;
+    all->num = 0;
+    p->max_cluster = 1;
+    cg__mm_try_template(x, p, index_bits, t, all);
+}
+
+/* ---- configurations for tuning ---- */
+
+/* True if as many blocks as the configuration says can share a tile. A persistent block has one share at most. */
+static bool cg__mm_allows_splits(const cg__mm_template *x, const cg__mm_problem *p, cg__mm_config *c,
+                                 const ind_target *t) {
+    const int cluster = cg__mm_cluster(c), most_waves = x->persistent ? 1 : 1 << 16;
+    if (c->splits == 1) return !c->cluster;
+    if (c->cluster && (c->cluster < 2 || c->cluster > p->max_cluster || c->cluster > MM_MAX_CLUSTER)) return false;
+    if (c->splits < 2 || cluster & (cluster - 1) || c->splits % cluster || !cg__mm_fits_shared(x, p, c, t))
+        return false;
+    return c->splits <= cg__mm_splits_of(p, c, most_waves, t);
+}
+
+/* Finds the configuration with these values. False: no template that takes the product has it, or it does not fit. */
+static bool cg__mm_find_values(const cg__mm_problem *p, int index_bits, const ind_target *t,
+                               const ind__tile_choice *values, cg__mm_choice *found) {
+    const cg__mm_template *x = cg__mm_template_of((ind_strategy)values->strategy);
+    if (!x || x->match(p, t)) return false;
+    for (size_t i = 0; i < x->num_configs; i++) {
+        cg__mm_config c = x->configs[i];
+        if (!cg__mm_fits(x, p, &c, index_bits, t)) continue;
+        c.splits = values->splits;
+        c.cluster = values->cluster;
+        if (!cg__mm_allows_splits(x, p, &c, t)) continue;
+        *found = cg__mm_choice_of(x, p, &c, t);
+        if (cg__mm_same_values(&found->values, values)) return true;
+    }
+    return false;
+}
+
+static bool cg__mm_has_values(const cg__mm_choices *all, const ind__tile_choice *values) {
+    for (int i = 0; i < all->num; i++)
+        if (cg__mm_same_values(&all->item[i].values, values)) return true;
+    return false;
+}
+
+/* Writes the choices after the first one, and the first one with one share of a tile more and less. Returns their
+   number. `only`: those of this template, unless it is NULL. */
+static int cg__mm_others(const cg__mm_problem *p, const cg__mm_choices *all, const cg__mm_template *only,
+                         const ind_target *t, ind__tile_choice others[MM_MEASURED + 2]) {
+    const cg__mm_template *x = all->item[0].from;
+    int num = 0;
+    for (int i = 1; i < all->num; i++)
+        if (!only || all->item[i].from == only) others[num++] = all->item[i].values;
+    for (int sign = -1; sign <= 1; sign += 2) {
+        cg__mm_config c = all->item[0].config;
+        c.splits += sign * cg__mm_cluster(&c);
+        if (!cg__mm_allows_splits(x, p, &c, t)) continue;
+        const cg__mm_choice choice = cg__mm_choice_of(x, p, &c, t);
+        if (!cg__mm_has_values(all, &choice.values)) others[num++] = choice.values;
+    }
+    return num;
+}
