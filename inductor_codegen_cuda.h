@@ -10898,9 +10898,10 @@ static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *s
 
 /* ---- decisions */
 
-#define MM_LEAST_STEPS     4  /* steps of k that a block has at least */
-#define MM_MAX_CLUSTER     8  /* blocks of a cluster along k, at most: the portable size */
-#define MM_EXCHANGE_SHARED 16 /* bytes of static shared memory of ind_last_block */
+#define MM_LEAST_STEPS     4   /* steps of k that a block has at least */
+#define MM_CLUSTER_SMS     132 /* SMs of the GPU whose clusters were timed; with fewer, a launch starts fewer blocks */
+#define MM_MAX_CLUSTER     8   /* blocks of a cluster along k, at most: the portable size */
+#define MM_EXCHANGE_SHARED 16  /* bytes of static shared memory of ind_last_block */
 
 /* Blocks of a cluster, 1 without clusters. */
 static int cg__mm_cluster(const cg__mm_config *c) {
@@ -10953,8 +10954,8 @@ static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c,
     const double memory = c->splits == c->cluster
                               ? 0
                               : cg__mm_memory_cost(rows * row / c->cluster, (double)c->splits / c->cluster, per_sm, t);
-    const double large = c->cluster > 2 ? t->product_large_cluster : 0;
-    return t->product_cluster + large + sent / t->product_cluster_rate + memory;
+    const double start = t->product_cluster + (c->cluster > 2 ? t->product_large_cluster : 0);
+    return start * target->num_sms / MM_CLUSTER_SMS + sent / t->product_cluster_rate + memory;
 }
 
 /* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have, in whole clusters, or
@@ -16816,7 +16817,7 @@ static int cg__part_shared(const ind__writer *w) {
     return bytes;
 }
 
-/* True for a product whose packed weights are fast in a launch of their own only, as they need a tensor map. */
+/* True for a product with packed weights, which need a tensor map: it has a separate launch. */
 static bool cg__needs_map(const ind__writer *w) {
     const cg__mm_problem *p = w->plan->matmul;
     return p && p->packed->unpacks && w->target->sm >= 90;

@@ -241,7 +241,7 @@ def scaled_product(m, n, k, scales="tensor", fast=False):
         return torch._scaled_mm(a, b.t(), scale_a=s, scale_b=t, out_dtype=torch.bfloat16, use_fast_accum=fast)
 
     def inputs():
-        positive = lambda *shape: torch.rand(*shape, device="cuda") + 0.5
+        positive = lambda *shape: torch.rand(shape, device="cuda") + 0.5
         numbers = {"s": positive(m, 1), "t": positive(1, n)} if scales == "rows" else {"s": positive(), "t": positive()}
         return {"a": randn(m, k, dtype=f8), "b": randn(n, k, dtype=f8), **numbers}
 

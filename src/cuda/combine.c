@@ -53,7 +53,7 @@ static int cg__part_shared(const ind__writer *w) {
     return bytes;
 }
 
-/* True for a product whose packed weights are fast in a launch of their own only, as they need a tensor map. */
+/* True for a product with packed weights, which need a tensor map: it has a separate launch. */
 static bool cg__needs_map(const ind__writer *w) {
     const cg__mm_problem *p = w->plan->matmul;
     return p && p->packed->unpacks && w->target->sm >= 90;
