@@ -382,7 +382,7 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVR
     X(MATMUL_PACKED, "matmul, packed weights", MATMUL, TILE, "templates/gemm/packed.c", cg__emit_matmul,               \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     X(MATMUL_TMA, "matmul, bulk-copied wgmma tiles", MATMUL, TILE, "templates/gemm/tma.c", cg__emit_matmul,            \
-      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                                                        \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                                     \
     /* several kernels in one launch; each part has its own strategy */                                                \
     X(COMBO, "several kernels in one launch", LAUNCH, NONE, "combine.c", NULL, 0)                                      \
     /* two kernels: the last block of the first runs the second */                                                     \
@@ -477,7 +477,7 @@ typedef struct ind__kernel_arg {
     const char *meaning; /* SIZE in a COMBO: printed before the value; NULL: the value says enough */
     bool computed;       /* SIZE: depends on data: not an argument, but a constant that the kernel computes at entry */
     bool wide;           /* in the argument table of a COMBO, where each argument takes 8 bytes */
-    uint32_t part;       /* ERROR in a COMBO: index of the kernel, counted from the launch's first kernel. TENSOR_MAP: operand */
+    uint32_t part;       /* ERROR in a COMBO: number of the kernel in the launch. TENSOR_MAP: number of the operand */
     int64_t offset;      /* COUNTERS, PARTIALS: in bytes, after those of the other kernels of a COMBO */
 } ind__kernel_arg;
 
@@ -3616,7 +3616,8 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
-    X(PACKED, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_BF16, IND__CG_BULK_COPY, IND__CG_MMA_F16, IND__CG_MMA_BF16)) \
+    X(PACKED, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_BF16, IND__CG_BULK_COPY, IND__CG_MMA_F16,  \
+                            IND__CG_MMA_BF16))                                                           \
     X(PACKED_I8, 0)                                                                                    \
     X(PACKED_Q8_0, 0)                                                                                  \
     X(PACKED_Q4, 0)                                                                                    \

@@ -23,7 +23,7 @@
        IND_API        linkage of every public function (default: extern)
 
    Contents (search for the anchor)
-       >>config >>status >>context >>dtype >>expr >>ops >>body >>layout >>loops >>text >>eval >>internal
+       >>config >>status >>context >>dtype >>expr >>ops >>body >>layout >>loops >>text >>eval >>internal >>packed
        implementation: >>threads >>memory >>string >>intern >>simplify >>facts >>assume >>import >>index >>expr-text
        >>program >>simplify >>record >>replay >>boxes >>realise >>verify >>print
        >>evaluate

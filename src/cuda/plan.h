@@ -35,7 +35,7 @@ typedef struct ind__kernel_arg {
     const char *meaning; /* SIZE in a COMBO: printed before the value; NULL: the value says enough */
     bool computed;       /* SIZE: depends on data: not an argument, but a constant that the kernel computes at entry */
     bool wide;           /* in the argument table of a COMBO, where each argument takes 8 bytes */
-    uint32_t part;       /* ERROR in a COMBO: index of the kernel, counted from the launch's first kernel. TENSOR_MAP: operand */
+    uint32_t part;       /* ERROR in a COMBO: number of the kernel in the launch. TENSOR_MAP: number of the operand */
     int64_t offset;      /* COUNTERS, PARTIALS: in bytes, after those of the other kernels of a COMBO */
 } ind__kernel_arg;
 
