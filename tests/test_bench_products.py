@@ -114,7 +114,7 @@ def test_graphs_of_cases_are_valid(cases, tmp_path):
 
 def test_formats_are_those_of_the_op(weights):
     """Names and blocks as in the op's table; the f16 numbers of a block as in the NumPy program of the formats."""
-    rows = re.findall(r'X\(\w+, "(\w+)", (\d+), (\d+), (true|false)\)', (ROOT / "src/graph/ops/data/quantised.c").read_text())
+    rows = re.findall(r'X\(\w+, "(\w+)", (\d+), (\d+), (true|false)\)', (ROOT / "src/ir/loops/packed.h").read_text())
     found = {f.name: f for f in weights.DEQUANTISE}
     assert [name for name, *_ in rows] == [name for name in found if " " not in name]
     for name, elements, size, scaled in rows:

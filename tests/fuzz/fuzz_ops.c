@@ -660,6 +660,15 @@ static void set_spectrum(value *v) {
     snprintf(v->dim[v->rank - 1], DIM, "2");
 }
 
+/* Two matrices of 8-bit floats, then scales of one number. */
+static void set_scaled(const trial *t, value *v) {
+    const uint32_t k = t->s.num_operands;
+    v->rank = k < 2 ? 2 : 0;
+    v->dtype = k >= 2 ? IND_F32 : chance(50) ? IND_F8E4M3FN : IND_F8E5M2;
+    for (int d = 0; d < v->rank; d++) choose("1|3|16|17|33|40", v->dim[d], DIM);
+    if (k == 1) memcpy(v->dim[0], t->g->v[t->s.operand[0]].dim[1], sizeof v->dim[0]);
+}
+
 static bool draw_operand(trial *t, char kind) {
     const value *first = t->s.num_operands ? &t->g->v[t->s.operand[0]] : NULL;
     bool pointwise = ind__op_has(t->op, 'P') && (first || !(ind__op_has(t->op, 'T') || t->s.in_place));
@@ -669,13 +678,16 @@ static bool draw_operand(trial *t, char kind) {
         add(t, number);
         return true;
     }
-    int old = chance(kind == 's' || (t->s.in_place && !first) ? 90 : 55) ? draw_old(t, kind) : -1;
+    const bool scaled = t->op == IND_OP_SCALED_MM && t->s.num_operands < 4;
+    int old = !scaled && chance(kind == 's' || (t->s.in_place && !first) ? 90 : 55) ? draw_old(t, kind) : -1;
     if (old >= 0) return add_operand(t, old), true;
     value *v = fresh(t->g);
     if (!v) return false;
     set_kind(t, v, kind);
     v->is_const = chance(20) && !(t->s.in_place && !first);
-    if (kind == 's')
+    if (scaled)
+        set_scaled(t, v);
+    else if (kind == 's')
         v->rank = 0;
     else if (wants_same_shape(t, kind))
         v->rank = first->rank, memcpy(v->dim, first->dim, sizeof v->dim);
