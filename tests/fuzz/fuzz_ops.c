@@ -2180,7 +2180,7 @@ static graph *make_graph(const options *o, uint64_t seed, ind_graph_op wanted) {
     int most = 1 + (int)rnd((uint32_t)o->most_ops), before = (int)rnd((uint32_t)most), failed = 0;
     for (int i = 0; i < 3 * most && failed >= 0 && g->num_statements < most; i++) {
         ind_graph_op op = i == before ? wanted : (ind_graph_op)rnd(IND_NUM_OPS);
-        if (!is_refused(op)) failed = grow(g, empty->schema, op, i == before ? 200 * OFTEN : OFTEN);
+        if (!is_refused(op)) failed = grow(g, empty->schema, op, i == before ? 1000 * OFTEN : OFTEN);
     }
     if (failed < 0) counts.disagreements++;
     if (failed >= 0 && g->num_statements) return draw_outputs(g), draw_mutations(g), draw_donations(g), g;
