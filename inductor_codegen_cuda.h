@@ -178,6 +178,8 @@ extern "C" {
       "70 timings of 7 products, H100: 0.8 us less than through memory")                                               \
     X(product_large_cluster, 5000, "cycles that clusters of more than two blocks take longer",                         \
       "16 x 4096 x 14336, the same tiles and splits: 50.4 us with 4 blocks, 44.8 us with 2, H100")                     \
+    X(product_cluster_sms, 132, "SMs for which these cycles hold; they are in proportion to the SMs",                  \
+      "the timed GPU; the proportion is estimated, not measured")                                                      \
     X(product_cluster_rate, 16, "bytes per cycle that an SM sends to others of its cluster",                           \
       "estimated, not measured: 3.3 TB/s of all SMs (arXiv 2402.13499)")                                               \
     X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
@@ -631,6 +633,7 @@ typedef struct ind_kernel_plan {
     uint32_t first;        /* the kernel whose launch runs this one: itself, except for the parts of a COMBO */
     uint32_t num_parts;    /* kernels in this one's launch; 0: it runs in another launch */
     ind__variant *part;    /* in a COMBO: this kernel's plan in the launch's first variant; no source */
+    const char *alone;     /* why it cannot be a part of a launch; NULL: it can */
     ind_expr time_ns;      /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
 
@@ -2654,8 +2657,8 @@ static const char *const cg__prelude_PACKED[] = {
     "// the 4 elements that lane t of 4 multiplies in step j of 16 of a block, as bytes: below 128, BIAS more than the weight\n",
     "// over its scale, or, if WIDE, in two's complement. They are elements at(j, t) .. at(j, t) + 3. A is the alignment of the\n",
     "// block. Of a format with OFFSET, lowest() * low() is added to each element of a group; low() is twice in 16 bits. If\n",
-    "// SCALED, the bytes are multiplied by factor(), exactly, and scale() is that of the block. If ZERO, zero() is added to\n",
-    "// the bytes.\n",
+    "// SCALED, the bytes are multiplied by factor(), exactly, and all groups of a block have one scale(). If ZERO, zero() is\n",
+    "// added to the bytes.\n",
     "struct ind_packed_format {\n",
     "    static constexpr int BIAS = 0, STEP = 256;\n",
     "    static constexpr bool WIDE = false, OFFSET = false, SCALED = false, ZERO = false, BESIDE = false;\n",
@@ -10832,7 +10835,7 @@ static double cg__mm_read_cost(const cg__mm_template *x, const cg__mm_problem *p
 }
 
 /* Cycles in which the blocks of an SM compute their tiles of packed weights, of 128 instructions per cycle; their warps
-   wait as long again. (1 x 14336 x 4096: i8 82 us, 51 in rows.c, H100; q8_0 161 and 54, H200.) */
+   wait as long again. (14336 x 4096: 1 row of i8 takes 82 us, in rows.c 51, H100; 16 rows of q8_0 161 us, H200.) */
 static double cg__mm_unpack_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target) {
     const double steps = cg__mm_blocks_per_sm(p, c, target) * cg__mm_hinted_steps(p, c);
     return steps * c->tile_k * c->tile_n * p->packed->unpacks * 2 / 128;
@@ -10899,10 +10902,9 @@ static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *s
 
 /* ---- decisions */
 
-#define MM_LEAST_STEPS     4   /* steps of k that a block has at least */
-#define MM_CLUSTER_SMS     132 /* SMs of the GPU whose clusters were timed; with fewer, a launch starts fewer blocks */
-#define MM_MAX_CLUSTER     8   /* blocks of a cluster along k, at most: the portable size */
-#define MM_EXCHANGE_SHARED 16  /* bytes of static shared memory of ind_last_block */
+#define MM_LEAST_STEPS     4  /* steps of k that a block has at least */
+#define MM_MAX_CLUSTER     8  /* blocks of a cluster along k, at most: the portable size */
+#define MM_EXCHANGE_SHARED 16 /* bytes of static shared memory of ind_last_block */
 
 /* Blocks of a cluster, 1 without clusters. */
 static int cg__mm_cluster(const cg__mm_config *c) {
@@ -10956,7 +10958,7 @@ static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c,
                               ? 0
                               : cg__mm_memory_cost(rows * row / c->cluster, (double)c->splits / c->cluster, per_sm, t);
     const double start = t->product_cluster + (c->cluster > 2 ? t->product_large_cluster : 0);
-    return start * target->num_sms / MM_CLUSTER_SMS + sent / t->product_cluster_rate + memory;
+    return start * target->num_sms / t->product_cluster_sms + sent / t->product_cluster_rate + memory;
 }
 
 /* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have, in whole clusters, or
@@ -11103,8 +11105,8 @@ static void cg__mm_write_exchange(ind__writer *w, const cg__mm_problem *p) {
 }
 
 /* In persistent blocks: "split" and "tile" of the number `share`. In clusters, consecutive shares are of a tile; if no
-   tile is shared, each is a tile. "rank": the block's number in the cluster; "cluster": that of the cluster among those
-   of the tile. */
+   tile is shared, each is a tile. "rank": the block's number in the cluster. "cluster": the cluster's number in the
+   tile. */
 static void cg__mm_write_share(ind__writer *w) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     if (tile->cluster < 2) {
@@ -12106,7 +12108,7 @@ static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
 
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
 
-/* Strips that a warp has in shared memory: that of the results, or of the sums of each product. */
+/* Strips of a warp in shared memory: one for results, or one for the sums of each product. */
 static int cg__mm_num_strips(const cg__mm_problem *p) {
     return p->dot2 && !p->rounded ? 2 : 1;
 }
@@ -13250,6 +13252,7 @@ static int64_t cg__mm_packed_bytes(const cg__mm_config *c, const cg__mm_problem 
 static void cg__mm_packed_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth;
     (void)index_bits;
+    c->tile_k = cg__mm_packed_step(p->packed);
     const int most = cg__packed_formats[p->packed->format].lowest ? 32 : 64; /* 64 rows would spill */
     c->tile_m = p->few_rows < most ? p->few_rows : most;
     c->registers = c->tile_m > 32   ? 255
@@ -13377,22 +13380,20 @@ static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *t = &w->variant->of.tile;
     const int64_t step = cg__mm_packed_step(p->packed);
     const int64_t depth = cg__mm_packed_depth(p, t->m, t->warps_m, t->warps_n, t->stages, MM_PACKED_SHARED);
-    ind__textf(&w->code, "constexpr int all = %lld;\n",
-               (long long)((ind_hint(p->size_k) + step - 1) / step)); /* constant: cg__mm_packed_match */
     ind__textf(&w->code, "unsigned short *const row_a = reinterpret_cast<unsigned short *>(ind_smem + %lld);\n",
                (long long)cg__mm_packed_ring(p, t->warps_m * t->warps_n, t->stages));
     ind__textf(&w->code, "ind_packed_product<%s, %s, %d, %d, %d, %d> product;\n", cg__mm_packed_type(w, p->packed),
                p->a.memory == IND_BF16 ? "true" : "false", t->m, t->warps_n, t->warps_m, t->stages);
-    ind__textf(&w->code, "product.start(map_b, ind_smem, (int)first_n, all);\n");
+    ind__textf(&w->code, "product.start(map_b, ind_smem, (int)first_n, (int)steps);\n");
     cg__mm_write_beside(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int begin = 0; begin < all; begin += %lld)", (long long)(depth / step));
+    cg__begin(w, "for (int begin = 0; begin < steps; begin += %lld)", (long long)(depth / step));
     ind__textf(&w->code, "if (begin) __syncthreads();\n");
     cg__mm_write_packed_rows(w, p, depth);
     ind__textf(&w->code, "__syncthreads();\n");
-    ind__textf(&w->code, "const int end = begin + %lld < all ? begin + %lld : all;\n", (long long)(depth / step),
-               (long long)(depth / step));
-    ind__textf(&w->code, "product.run(map_b, begin, end, all, row_a, %lld);\n", (long long)(depth + 16));
+    ind__textf(&w->code, "const int end = begin + %lld < steps ? begin + %lld : (int)steps;\n",
+               (long long)(depth / step), (long long)(depth / step));
+    ind__textf(&w->code, "product.run(map_b, begin, end, (int)steps, row_a, %lld);\n", (long long)(depth + 16));
     cg__end(w);
     cg__mm_write_packed_sums(w, p);
     cg__use(w, IND__CG_PACKED);
@@ -13462,7 +13463,7 @@ static cg__mm_choice cg__mm_choice_of(const cg__mm_template *x, const cg__mm_pro
                                       .cluster = c->cluster}};
 }
 
-/* Adds the configuration if it is among the cheapest. Of equal costs, the first one stays first. */
+/* Adds the configuration if it is among the cheapest. Of equal costs, the one tried first comes first. */
 static void cg__mm_try_config(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                               const ind_target *t, cg__mm_choices *all) {
     const cg__mm_choice choice = cg__mm_choice_of(x, p, c, t);
@@ -13728,8 +13729,8 @@ static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choi
     if (x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_use_packed_map(d);
 }
 
-/* The template that tuning keeps, or NULL. Variants of a batch_invariant module, whose guards may depend on the number
-   of rows, sum in one order: that of the template. */
+/* The template that tuning keeps, or NULL. A batch_invariant module keeps it, as the guards of variants may depend on
+   the number of rows, and another template may sum in another order. */
 static const cg__mm_template *cg__mm_kept_template(const cg__decider *d, const cg__mm_choices *all) {
     return d->w.schedule->program->batch_invariant ? all->item[0].from : NULL;
 }
@@ -17260,6 +17261,7 @@ static ind_status cg__plan_parts(ind_plan *p, cg__parts *x, uint32_t first) {
         if (x->done[i]) continue;
         cg__choose_parts(x, i);
         if (!x->done[i]) { /* fits no launch as a part: planned alone */
+            p->kernel[first + i].alone = x->fast[i].why_not;
             x->chosen[0] = &x->fast[i];
             x->done[i] = 1, x->num_chosen = 1;
         }
@@ -18605,10 +18607,8 @@ static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
         ind__textf(t, "part of the launch of kernel %u; %s: %s\n", k->first, ind__strategy_text(k->part->strategy),
                    k->part->why);
     else if (wanted != kernel)
-        ind__textf(
-            t,
-            "not in the launch of kernel %u: their threads, shared memory and arguments do not fit into one launch\n",
-            wanted);
+        ind__textf(t, "not in the launch of kernel %u: %s\n", wanted,
+                   k->alone ? k->alone : "their threads, shared memory and arguments do not fit into one launch");
 }
 
 void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,

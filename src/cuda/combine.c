@@ -495,6 +495,7 @@ static ind_status cg__plan_parts(ind_plan *p, cg__parts *x, uint32_t first) {
         if (x->done[i]) continue;
         cg__choose_parts(x, i);
         if (!x->done[i]) { /* fits no launch as a part: planned alone */
+            p->kernel[first + i].alone = x->fast[i].why_not;
             x->chosen[0] = &x->fast[i];
             x->done[i] = 1, x->num_chosen = 1;
         }

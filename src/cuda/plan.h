@@ -189,6 +189,7 @@ typedef struct ind_kernel_plan {
     uint32_t first;        /* the kernel whose launch runs this one: itself, except for the parts of a COMBO */
     uint32_t num_parts;    /* kernels in this one's launch; 0: it runs in another launch */
     ind__variant *part;    /* in a COMBO: this kernel's plan in the launch's first variant; no source */
+    const char *alone;     /* why it cannot be a part of a launch; NULL: it can */
     ind_expr time_ns;      /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
 

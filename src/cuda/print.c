@@ -139,10 +139,8 @@ static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
         ind__textf(t, "part of the launch of kernel %u; %s: %s\n", k->first, ind__strategy_text(k->part->strategy),
                    k->part->why);
     else if (wanted != kernel)
-        ind__textf(
-            t,
-            "not in the launch of kernel %u: their threads, shared memory and arguments do not fit into one launch\n",
-            wanted);
+        ind__textf(t, "not in the launch of kernel %u: %s\n", wanted,
+                   k->alone ? k->alone : "their threads, shared memory and arguments do not fit into one launch");
 }
 
 void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,

@@ -83,6 +83,8 @@
       "70 timings of 7 products, H100: 0.8 us less than through memory")                                               \
     X(product_large_cluster, 5000, "cycles that clusters of more than two blocks take longer",                         \
       "16 x 4096 x 14336, the same tiles and splits: 50.4 us with 4 blocks, 44.8 us with 2, H100")                     \
+    X(product_cluster_sms, 132, "SMs for which these cycles hold; they are in proportion to the SMs",                  \
+      "the timed GPU; the proportion is estimated, not measured")                                                      \
     X(product_cluster_rate, 16, "bytes per cycle that an SM sends to others of its cluster",                           \
       "estimated, not measured: 3.3 TB/s of all SMs (arXiv 2402.13499)")                                               \
     X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \

@@ -33,7 +33,7 @@ def library(libraries):
 
 def whole(random, shape, dtype, most=3):
     v = random.integers(-most, most + 1, shape)
-    return to_bf16(v.astype(np.float32)) if dtype == "bf16" else v.astype({"f16": np.float16, "f32": np.float32, "f64": np.float64, "i32": np.int32}[dtype])
+    return to_bf16(v.astype(np.float32)) if dtype == "bf16" else v.astype({"f16": np.float16, "f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64}[dtype])
 
 
 def numbers(a):
@@ -58,7 +58,7 @@ def check(library, text, strategy, rows, shapes, want, dtype="bf16", out="f32", 
         random = np.random.default_rng(m)
         arrays = {name: whole(random, shape(m), dtype, most) for name, shape in shapes.items()}
         expected = want(*(numbers(a) for a in arrays.values()))
-        arrays["y"] = np.empty(expected.shape, {"f32": np.float32, "f64": np.float64, "i32": np.int32, "bf16": np.uint16}[out])
+        arrays["y"] = np.empty(expected.shape, {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "bf16": np.uint16}[out])
         for _ in range(2):
             arrays["y"][...] = 1
             assert library.run(module, arrays, {"M": m} if "size M" in text else {}) == 0, library.error()
@@ -146,7 +146,7 @@ def test_cluster_of_few_rows(libraries):
     check(library, text, BULK, [20], {"x": lambda m: (m, 2056), "w": lambda m: (264, 2056)}, lambda x, w: x @ w.T, out="bf16")
 
 
-@pytest.mark.parametrize("dtype, sms, n, k, cluster, memory", [("f64", 16, 37, 1030, 2, True), ("f64", 24, 37, 1030, 2, True)])
+@pytest.mark.parametrize("dtype, sms, n, k, cluster, memory", [("f64", 16, 37, 1030, 2, True), ("i64", 24, 37, 1030, 2, True)])
 def test_fma_clusters(libraries, dtype, sms, n, k, cluster, memory):
     text = f"{SIZE}input x : {dtype}[M, {k}]; input w : {dtype}[{k}, {n}]; y = matmul(x, w); output y"
     library = libraries(sms, 8)

@@ -90,8 +90,8 @@ static IND_INLINE unsigned ind_spread_bits(unsigned x) {
 // the 4 elements that lane t of 4 multiplies in step j of 16 of a block, as bytes: below 128, BIAS more than the weight
 // over its scale, or, if WIDE, in two's complement. They are elements at(j, t) .. at(j, t) + 3. A is the alignment of the
 // block. Of a format with OFFSET, lowest() * low() is added to each element of a group; low() is twice in 16 bits. If
-// SCALED, the bytes are multiplied by factor(), exactly, and scale() is that of the block. If ZERO, zero() is added to
-// the bytes.
+// SCALED, the bytes are multiplied by factor(), exactly, and all groups of a block have one scale(). If ZERO, zero() is
+// added to the bytes.
 struct ind_packed_format {
     static constexpr int BIAS = 0, STEP = 256;
     static constexpr bool WIDE = false, OFFSET = false, SCALED = false, ZERO = false, BESIDE = false;

@@ -144,10 +144,9 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
 static bool sched__is_quantised(const sched__fuser *f, uint32_t a) {
     bool bytes = false;
     for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
-        const ind__buffer *b = &f->program->buffer[it.at->buffer];
         if (it.at->write) continue;
-        if (b->kind != IND__BUFFER_CONST) return false;
-        bytes |= b->dtype != IND_BOOL && ind_dtype_bytes(b->dtype) == 1;
+        if (f->program->buffer[it.at->buffer].kind != IND__BUFFER_CONST) return false;
+        bytes |= sched__is_byte_constant(f, it.at->buffer);
     }
     return bytes;
 }
@@ -208,7 +207,8 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
         if (made && !sched__reads_same_point(f, it.at, own)) return IND_FUSION_PROLOGUE;
     }
     if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
-    if (sched__memory_scarcity(f, a, b) && !sched__is_quantised(f, a)) return IND_FUSION_MEMORY; /* constants stay */
+    if (sched__memory_scarcity(f, a, b) && !sched__is_quantised(f, a))
+        return IND_FUSION_MEMORY; /* constants take no memory of the arena */
     if (!sched__inlining_is_profitable(f, a, b, own, read->index)) return IND_FUSION_NO_GAIN;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     reason = sched__check_cycle(f, a, b);

@@ -132,8 +132,8 @@ static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choi
     if (x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_use_packed_map(d);
 }
 
-/* The template that tuning keeps, or NULL. Variants of a batch_invariant module, whose guards may depend on the number
-   of rows, sum in one order: that of the template. */
+/* The template that tuning keeps, or NULL. A batch_invariant module keeps it, as the guards of variants may depend on
+   the number of rows, and another template may sum in another order. */
 static const cg__mm_template *cg__mm_kept_template(const cg__decider *d, const cg__mm_choices *all) {
     return d->w.schedule->program->batch_invariant ? all->item[0].from : NULL;
 }

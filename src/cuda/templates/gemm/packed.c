@@ -228,6 +228,7 @@ static int64_t cg__mm_packed_bytes(const cg__mm_config *c, const cg__mm_problem 
 static void cg__mm_packed_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth;
     (void)index_bits;
+    c->tile_k = cg__mm_packed_step(p->packed);
     const int most = cg__packed_formats[p->packed->format].lowest ? 32 : 64; /* 64 rows would spill */
     c->tile_m = p->few_rows < most ? p->few_rows : most;
     c->registers = c->tile_m > 32   ? 255
@@ -355,22 +356,20 @@ static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *t = &w->variant->of.tile;
     const int64_t step = cg__mm_packed_step(p->packed);
     const int64_t depth = cg__mm_packed_depth(p, t->m, t->warps_m, t->warps_n, t->stages, MM_PACKED_SHARED);
-    ind__textf(&w->code, "constexpr int all = %lld;\n",
-               (long long)((ind_hint(p->size_k) + step - 1) / step)); /* constant: cg__mm_packed_match */
     ind__textf(&w->code, "unsigned short *const row_a = reinterpret_cast<unsigned short *>(ind_smem + %lld);\n",
                (long long)cg__mm_packed_ring(p, t->warps_m * t->warps_n, t->stages));
     ind__textf(&w->code, "ind_packed_product<%s, %s, %d, %d, %d, %d> product;\n", cg__mm_packed_type(w, p->packed),
                p->a.memory == IND_BF16 ? "true" : "false", t->m, t->warps_n, t->warps_m, t->stages);
-    ind__textf(&w->code, "product.start(map_b, ind_smem, (int)first_n, all);\n");
+    ind__textf(&w->code, "product.start(map_b, ind_smem, (int)first_n, (int)steps);\n");
     cg__mm_write_beside(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int begin = 0; begin < all; begin += %lld)", (long long)(depth / step));
+    cg__begin(w, "for (int begin = 0; begin < steps; begin += %lld)", (long long)(depth / step));
     ind__textf(&w->code, "if (begin) __syncthreads();\n");
     cg__mm_write_packed_rows(w, p, depth);
     ind__textf(&w->code, "__syncthreads();\n");
-    ind__textf(&w->code, "const int end = begin + %lld < all ? begin + %lld : all;\n", (long long)(depth / step),
-               (long long)(depth / step));
-    ind__textf(&w->code, "product.run(map_b, begin, end, all, row_a, %lld);\n", (long long)(depth + 16));
+    ind__textf(&w->code, "const int end = begin + %lld < steps ? begin + %lld : (int)steps;\n",
+               (long long)(depth / step), (long long)(depth / step));
+    ind__textf(&w->code, "product.run(map_b, begin, end, (int)steps, row_a, %lld);\n", (long long)(depth + 16));
     cg__end(w);
     cg__mm_write_packed_sums(w, p);
     cg__use(w, IND__CG_PACKED);

@@ -8,10 +8,9 @@
 
 /* ---- decisions */
 
-#define MM_LEAST_STEPS     4   /* steps of k that a block has at least */
-#define MM_CLUSTER_SMS     132 /* SMs of the GPU whose clusters were timed; with fewer, a launch starts fewer blocks */
-#define MM_MAX_CLUSTER     8   /* blocks of a cluster along k, at most: the portable size */
-#define MM_EXCHANGE_SHARED 16  /* bytes of static shared memory of ind_last_block */
+#define MM_LEAST_STEPS     4  /* steps of k that a block has at least */
+#define MM_MAX_CLUSTER     8  /* blocks of a cluster along k, at most: the portable size */
+#define MM_EXCHANGE_SHARED 16 /* bytes of static shared memory of ind_last_block */
 
 /* Blocks of a cluster, 1 without clusters. */
 static int cg__mm_cluster(const cg__mm_config *c) {
@@ -65,7 +64,7 @@ static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c,
                               ? 0
                               : cg__mm_memory_cost(rows * row / c->cluster, (double)c->splits / c->cluster, per_sm, t);
     const double start = t->product_cluster + (c->cluster > 2 ? t->product_large_cluster : 0);
-    return start * target->num_sms / MM_CLUSTER_SMS + sent / t->product_cluster_rate + memory;
+    return start * target->num_sms / t->product_cluster_sms + sent / t->product_cluster_rate + memory;
 }
 
 /* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have, in whole clusters, or
@@ -212,8 +211,8 @@ static void cg__mm_write_exchange(ind__writer *w, const cg__mm_problem *p) {
 }
 
 /* In persistent blocks: "split" and "tile" of the number `share`. In clusters, consecutive shares are of a tile; if no
-   tile is shared, each is a tile. "rank": the block's number in the cluster; "cluster": that of the cluster among those
-   of the tile. */
+   tile is shared, each is a tile. "rank": the block's number in the cluster. "cluster": the cluster's number in the
+   tile. */
 static void cg__mm_write_share(ind__writer *w) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     if (tile->cluster < 2) {

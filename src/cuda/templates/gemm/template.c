@@ -206,7 +206,7 @@ static double cg__mm_read_cost(const cg__mm_template *x, const cg__mm_problem *p
 }
 
 /* Cycles in which the blocks of an SM compute their tiles of packed weights, of 128 instructions per cycle; their warps
-   wait as long again. (1 x 14336 x 4096: i8 82 us, 51 in rows.c, H100; q8_0 161 and 54, H200.) */
+   wait as long again. (14336 x 4096: 1 row of i8 takes 82 us, in rows.c 51, H100; 16 rows of q8_0 161 us, H200.) */
 static double cg__mm_unpack_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target) {
     const double steps = cg__mm_blocks_per_sm(p, c, target) * cg__mm_hinted_steps(p, c);
     return steps * c->tile_k * c->tile_n * p->packed->unpacks * 2 / 128;

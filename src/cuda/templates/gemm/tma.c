@@ -98,7 +98,7 @@ static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
 
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
 
-/* Strips that a warp has in shared memory: that of the results, or of the sums of each product. */
+/* Strips of a warp in shared memory: one for results, or one for the sums of each product. */
 static int cg__mm_num_strips(const cg__mm_problem *p) {
     return p->dot2 && !p->rounded ? 2 : 1;
 }
