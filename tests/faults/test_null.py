@@ -37,6 +37,7 @@ GOOD = {
     "ind_symbol *": '&(ind_symbol){.kind = IND_SYMBOL_SIZE, .name = "Q", .lo = 1, .hi = 9, .multiple_of = 1, .hint = 2}',
     "ind_attention_desc *": "&(ind_attention_desc){0}",
     "ind_dequantise_desc *": '&(ind_dequantise_desc){.format = "q8_0"}',
+    "ind_scaled_mm_desc *": "&(ind_scaled_mm_desc){.out_dtype = IND_F32}",
     "ind_loop_desc *": '&(ind_loop_desc){.name = "mine", .like = s.x, .fn = good_fn}',
     "ind_scan_desc *": "&(ind_scan_desc){.x = s.tensors, .num = 2, .dim = 0, .combine = good_combine}",
     "ind_pool_desc *": "&(ind_pool_desc){.kernel_size = {1, 1, 1}}",
