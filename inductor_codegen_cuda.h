@@ -11887,39 +11887,95 @@ static const char *cg__mm_wgmma_type(const cg__mm_operand *o) {
     }
 }
 
-/* The instruction of one wgmma; its operands include the n / 2 sums of a thread. */
-static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p, int n) {
-    const char *sum = p->sum == IND_F32 ? "f32" : "s32";
-    if (p->tensor_bytes == 1)
-        ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %%%d, 0;\\n\"\n", n / 2 + 2);
-    else
-        ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, 1, 0;\\n\"\n");
-    ind__textf(t, "             \"wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {\"\n", n, 32 / p->tensor_bytes, sum,
-               cg__mm_wgmma_type(&p->a), cg__mm_wgmma_type(&p->b));
+/* True if the sums of a thread are PTX registers; see cg__mm_write_sum_registers. */
+static bool cg__mm_has_sum_registers(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_MATMUL_TMA && !w->plan->matmul->promotes;
+}
+
+/* The n / 2 sums of a thread in PTX: operands ("%") or registers. */
+static void cg__mm_write_sum_names(ind__text *t, int n, const char *name) {
     for (int i = 0; i < n / 2; i += 8) {
         ind__textf(t, "             \"");
-        for (int j = i; j < i + 8 && j < n / 2; j++) ind__textf(t, "%%%d%s", j, j + 1 < n / 2 ? ", " : "");
+        for (int j = i; j < i + 8 && j < n / 2; j++) ind__textf(t, "%s%d%s", name, j, j + 1 < n / 2 ? ", " : "");
         ind__textf(t, "\"\n");
     }
-    ind__textf(t, "             \"}, %%%d, %%%d, p%s", n / 2, n / 2 + 1, p->sum == IND_F32 ? ", 1, 1" : "");
-    if (p->tensor_bytes == 2) ind__textf(t, ", %d, %d", !p->a.k_major, !p->b.k_major);
-    ind__textf(t, ";\\n}\"\n             : ");
+}
+
+/* The same as operands of an asm statement; access: '+' or '='. */
+static void cg__mm_write_sum_operands(ind__text *t, const cg__mm_problem *p, int n, char access) {
+    ind__textf(t, "             : ");
     for (int i = 0; i < n / 2; i++) {
-        ind__textf(t, "\"+%c\"(c[%d][%d])%s", p->sum == IND_F32 ? 'f' : 'r', i / 4, i % 4,
+        ind__textf(t, "\"%c%c\"(c[%d][%d])%s", access, p->sum == IND_F32 ? 'f' : 'r', i / 4, i % 4,
                    i + 1 == n / 2 ? "\n"
                    : i % 8 == 7   ? ",\n               "
                                   : ", ");
     }
+}
+
+/* The instruction of one wgmma. */
+static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p, int n, bool registers) {
+    const int first = registers ? 0 : n / 2; /* the operand that is a's descriptor */
+    if (p->tensor_bytes == 1)
+        ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %%%d, 0;\\n\"\n", first + 2);
+    else
+        ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, 1, 0;\\n\"\n");
+    ind__textf(t, "             \"wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {\"\n", n, 32 / p->tensor_bytes,
+               p->sum == IND_F32 ? "f32" : "s32", cg__mm_wgmma_type(&p->a), cg__mm_wgmma_type(&p->b));
+    cg__mm_write_sum_names(t, n, registers ? "ind_acc" : "%");
+    ind__textf(t, "             \"}, %%%d, %%%d, p%s", first, first + 1, p->sum == IND_F32 ? ", 1, 1" : "");
+    if (p->tensor_bytes == 2) ind__textf(t, ", %d, %d", !p->a.k_major, !p->b.k_major);
+    ind__textf(t, ";\\n}\"\n");
+    if (registers)
+        ind__textf(t, "             :\n");
+    else
+        cg__mm_write_sum_operands(t, p, n, '+');
     ind__textf(t, "             : \"l\"(a), \"l\"(b)%s);\n",
                p->tensor_bytes == 1 ? ", \"r\"((int)(!FRESH || k > 0))" : "");
+}
+
+/* An asm statement with one mov.b32 per sum: clears the registers, or reads them to operands. */
+static void cg__mm_write_sum_moves(ind__text *t, int n, bool read) {
+    ind__textf(t, "        asm volatile(");
+    for (int i = 0; i < n / 2; i++) {
+        ind__textf(t, "%s", i % 4 ? " " : i ? "                     \"" : "\"");
+        if (read)
+            ind__textf(t, "mov.b32 %%%d, ind_acc%d;", i, i);
+        else
+            ind__textf(t, "mov.b32 ind_acc%d, 0;", i);
+        ind__textf(t, "%s", i % 4 < 3 ? "" : i + 1 < n / 2 ? "\\n\"\n" : "\\n\"");
+    }
+}
+
+/* The struct ind_wgmma_sums. */
+static void cg__mm_write_sum_registers(ind__text *t, const cg__mm_problem *p, int n) {
+    ind__textf(t,
+               "// The sums of a thread: registers that PTX declares. A kernel has one object. asm statements with all "
+               "sums as\n// operands would take NVRTC longer.\n"
+               "template <typename T, int NI> struct ind_wgmma_sums {\n"
+               "    IND_INLINE ind_wgmma_sums() {\n");
+    ind__textf(t, "        asm volatile(\".reg .b32 ind_acc<%d>;\");\n    }\n    IND_INLINE void clear() {\n", n / 2);
+    cg__mm_write_sum_moves(t, n, false);
+    ind__textf(t, ");\n    }\n"
+                  "    // Waits until at most N wgmma groups are in flight.\n"
+                  "    template <int N> IND_INLINE void wait() {\n"
+                  "        asm volatile(\"wgmma.wait_group.sync.aligned %%0;\" :: \"n\"(N) : \"memory\");\n    }\n"
+                  "    // Requires wait<0>.\n"
+                  "    IND_INLINE void read(T (&c)[NI][4]) {\n");
+    cg__mm_write_sum_moves(t, n, true);
+    ind__textf(t, "\n");
+    cg__mm_write_sum_operands(t, p, n, '=');
+    ind__textf(t, "        );\n    }\n};\n");
 }
 
 /* The device function ind_wgmma_tile. Its instruction lists n / 2 registers. */
 static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
     const cg__mm_problem *p = w->plan->matmul;
+    const bool registers = cg__mm_has_sum_registers(w);
     int n = w->variant->of.tile.n;
     const char *place = "ind_wgmma_operand<%c_K_MAJOR ? T%c : TK, %c_K_MAJOR ? TK : T%c, %c_K_MAJOR>(tile_%c, %s, k)%s";
-    ind__textf(t, "#ifndef IND_EMULATION\n// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles: "
+    ind__textf(t, "#ifndef IND_EMULATION\n");
+    if (registers) cg__mm_write_sum_registers(t, p, n);
+    ind__textf(t, "// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles: "
                   "asynchronous, one warpgroup.\n");
     if (p->tensor_bytes == 1)
         ind__textf(t, "// TK: pairs of 8-bit elements. FRESH: c = A * B.\n"
@@ -11927,9 +11983,13 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
                       "bool B_K_MAJOR = true>\n");
     else
         ind__textf(t, "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR>\n");
-    ind__textf(t, "static __device__ __forceinline__ void ind_wgmma_%s(%s (&c)[%d][4], const unsigned short *tile_a,\n",
-               p->tensor_bytes == 1 ? "bytes" : "tile", cg__mm_sum_type(p), n / 8);
-    ind__textf(t, "                                                      const unsigned short *tile_b, int m) {\n");
+    ind__textf(t, "static IND_INLINE void ind_wgmma_%s(", p->tensor_bytes == 1 ? "bytes" : "tile");
+    if (registers)
+        ind__textf(t, "ind_wgmma_sums<%s, %d> &", cg__mm_sum_type(p), n / 8);
+    else
+        ind__textf(t, "%s (&c)[%d][4]", cg__mm_sum_type(p), n / 8);
+    ind__textf(t, ", const unsigned short *tile_a,\n");
+    ind__textf(t, "                                       const unsigned short *tile_b, int m) {\n");
     t->indent++;
     ind__textf(t, "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n_Pragma(\"unroll\")\nfor (int k = 0; k "
                   "< TK; k += 16) {\n");
@@ -11938,7 +11998,7 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
     ind__textf(t, place, 'A', 'M', 'A', 'M', 'A', 'a', "m", ";\n");
     ind__textf(t, "const unsigned long long b = ");
     ind__textf(t, place, 'B', 'N', 'B', 'N', 'B', 'b', "0", ";\n");
-    cg__mm_write_wgmma_instruction(t, p, n);
+    cg__mm_write_wgmma_instruction(t, p, n, registers);
     t->indent--;
     ind__textf(t, "}\nasm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n");
     t->indent--;
@@ -12298,15 +12358,16 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
         cg__mm_write_promoted_steps(w, p);
         return;
     }
-    ind__textf(&w->code, "%s acc[%d][4] = {};\nint last = 0;\n#pragma unroll 1\n", cg__mm_sum_type(p), tile->n / 8);
+    ind__textf(&w->code, "sums.clear();\nint last = 0;\n#pragma unroll 1\n");
     cg__begin(w, "for (int step = 0; step < steps; step++)");
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
-    cg__mm_write_tma_tile(w, p, "acc", false);
-    ind__textf(&w->code, "ind_wgmma_wait<1>(acc);\nif (step && lane == 0) ind_barrier_arrive(empty + last);\n");
+    cg__mm_write_tma_tile(w, p, "sums", false);
+    ind__textf(&w->code, "sums.wait<1>();\nif (step && lane == 0) ind_barrier_arrive(empty + last);\n");
     ind__textf(&w->code, "last = stage;\n");
     cg__mm_write_next_stage(w);
     cg__end(w);
-    ind__textf(&w->code, "ind_wgmma_wait<0>(acc);\nif (lane == 0) ind_barrier_arrive(empty + last);\n");
+    ind__textf(&w->code, "sums.wait<0>();\nif (lane == 0) ind_barrier_arrive(empty + last);\n");
+    ind__textf(&w->code, "%s acc[%d][4];\nsums.read(acc);\n", cg__mm_sum_type(p), tile->n / 8);
 }
 
 /* A tile: the steps of k, then the epilogue, strip by strip. */
@@ -12345,6 +12406,8 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const int k = cg__mm_units(p, tile->k), in_a = tile->stages * tile->m * k, in_b = tile->stages * tile->n * k;
     const int strips = 2 * (in_a + in_b),
               barriers = strips + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, tile->cluster);
+    if (cg__mm_has_sum_registers(w))
+        ind__textf(&w->code, "ind_wgmma_sums<%s, %d> sums;\n", cg__mm_sum_type(p), tile->n / 8);
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
@@ -14047,12 +14110,25 @@ static void cg__mm_write_pair(ind__writer *w, const cg__mm_problem *p, uint32_t 
     cg__forget_vectors(w);
 }
 
-/* The results of a strip of 16 rows: from registers to shared memory. Sums beyond the edges have the indices of others,
-   without a branch: the pairs are then computed together. Their results are not stored. */
-static void cg__mm_write_pairs(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
+enum { MM_PIECE_CALLS = 8 }; /* expensive operations of a piece, per lane */
+
+/* Columns of a piece of a strip: all, unless each result takes expensive operations. A lane computes the results of a
+   piece together, so that their operations overlap. The pieces of a strip share their code: NVRTC compiles gelu on 8
+   results per lane in 0.8 of its time on 32 (128 x 256 tiles, sm_90a). */
+static int cg__mm_piece_cols(const ind__writer *w, int cols) {
+    int calls = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) calls += w->needed[i] && cg__expensive(cg__inst(w, i));
+    while (cols > 8 && cols % 16 == 0 && calls * cols / 2 > MM_PIECE_CALLS) cols /= 2;
+    return cols;
+}
+
+/* The results of 16 rows of a piece of `cols` columns: from registers to shared memory. Sums beyond the edges have the
+   indices of others, without a branch: the pairs are then computed together. Their results are not stored. */
+static void cg__mm_write_pairs(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols, int piece_cols) {
+    const char *piece = piece_cols < cols ? cg__string(w, "piece * %d + ", piece_cols) : "";
     cg__unroll(w);
-    cg__begin(w, "for (int u = 0; u < %d; u++)", cols / 4);
-    ind__textf(&w->code, "const int row = u %% 2 * 8 + lane / 4, col = u / 2 * 8 + lane %% 4 * 2;\n");
+    cg__begin(w, "for (int u = 0; u < %d; u++)", piece_cols / 4);
+    ind__textf(&w->code, "const int row = u %% 2 * 8 + lane / 4, col = %su / 2 * 8 + lane %% 4 * 2;\n", piece);
     ind__textf(&w->code, "const %s i%d = first_m + row < size_m ? first_m + row : 0;\n", cg__int(w), p->m);
     ind__textf(&w->code, "const %s i%d = first_n + col < size_n ? first_n + col : 0;\n", cg__int(w), p->n);
     ind__textf(&w->code, "const %s dot[2] = {part[u / 2][u %% 2 * 2], part[u / 2][u %% 2 * 2 + 1]};\n",
@@ -14065,19 +14141,32 @@ static void cg__mm_write_pairs(ind__writer *w, const cg__mm_problem *p, uint32_t
     cg__end(w);
 }
 
+/* The same for the whole strip, of `strips` strips of each product: piece by piece. */
+static void cg__mm_write_pieces(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols, int strips) {
+    const int piece = cg__mm_piece_cols(w, cols), pieces = cols / piece;
+    const char *at = pieces > 1 ? cg__string(w, "strip * %d + piece", pieces) : "strip";
+    if (pieces > 1) {
+        ind__textf(&w->code, "#pragma unroll 1\n");
+        cg__begin(w, "for (int piece = 0; piece < %d; piece++)", pieces);
+    }
+    ind__textf(&w->code, "%s part[%d][4];\nind_strip_part(part, acc, %s);\n", cg__mm_sum_type(p), piece / 8, at);
+    if (p->dot2)
+        ind__textf(&w->code, "float part2[%d][4];\nind_strip_part(part2, acc, %s + %d);\n", piece / 8, at,
+                   strips * pieces);
+    cg__mm_write_pairs(w, p, store, cols, piece);
+    if (pieces > 1) cg__end(w);
+}
+
 /* Writes the epilogue of all strips of a warp, whose shared memory is `sum`. */
 static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
     ind__textf(&w->code,
                "unsigned short *const rounded = reinterpret_cast<unsigned short *>(sum);\n#pragma unroll 1\n");
     const int strips = cg__mm_columns(w->variant) / cols;
     cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w), cg__mm_end_strip(w, strips));
-    ind__textf(&w->code, "%s part[%d][4];\nind_strip_part(part, acc, strip);\n", cg__mm_sum_type(p), cols / 8);
-    if (p->dot2)
-        ind__textf(&w->code, "float part2[%d][4];\nind_strip_part(part2, acc, strip + %d);\n", cols / 8, strips);
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16, first_n = tile_n + strip * %d;\n", cg__int(w), cols);
     cg__mm_set_plain_names(w);
     if (cg__mm_rounded_load(w, p)) cg__mm_write_held(w, cols);
-    cg__mm_write_pairs(w, p, store, cols);
+    cg__mm_write_pieces(w, p, store, cols, strips);
     ind__textf(&w->code, "__syncwarp();\n");
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", cg__mm_strip_vectors(cols));

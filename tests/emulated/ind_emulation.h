@@ -1107,6 +1107,29 @@ IND_EMULATION_FN void ind_wgmma_bytes(T (&c)[NI][4], const unsigned short *tile_
 }
 template <int N, class T, int NI> IND_EMULATION_FN void ind_wgmma_wait(T (&)[NI][4]) {
 }
+
+/* The sums of a thread as an object; its values are undefined before clear(). */
+template <class T, int NI> struct ind_wgmma_sums {
+    T c[NI][4];
+    void clear() {
+        for (int i = 0; i < NI * 4; i++) c[i >> 2][i & 3] = 0;
+    }
+    template <int N> void wait() {
+    }
+    void read(T (&to)[NI][4]) {
+        for (int i = 0; i < NI * 4; i++) to[i >> 2][i & 3] = c[i >> 2][i & 3];
+    }
+};
+template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR, class T, int NI>
+IND_EMULATION_FN void ind_wgmma_tile(ind_wgmma_sums<T, NI> &sums, const unsigned short *tile_a,
+                                     const unsigned short *tile_b, int m, IND_EMULATION_LINE) {
+    ind_wgmma_tile<BF16, TM, TN, TK, A_K_MAJOR, B_K_MAJOR>(sums.c, tile_a, tile_b, m, line);
+}
+template <bool A_E5M2, bool B_E5M2, bool FRESH, int TM, int TN, int TK, class T, int NI>
+IND_EMULATION_FN void ind_wgmma_bytes(ind_wgmma_sums<T, NI> &sums, const unsigned short *tile_a,
+                                      const unsigned short *tile_b, int m, IND_EMULATION_LINE) {
+    ind_wgmma_bytes<A_E5M2, B_E5M2, FRESH, TM, TN, TK>(sums.c, tile_a, tile_b, m, line);
+}
 IND_EMULATION_FN void ind_wgmma_publish() {
 }
 

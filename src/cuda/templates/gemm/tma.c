@@ -288,15 +288,16 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
         cg__mm_write_promoted_steps(w, p);
         return;
     }
-    ind__textf(&w->code, "%s acc[%d][4] = {};\nint last = 0;\n#pragma unroll 1\n", cg__mm_sum_type(p), tile->n / 8);
+    ind__textf(&w->code, "sums.clear();\nint last = 0;\n#pragma unroll 1\n");
     cg__begin(w, "for (int step = 0; step < steps; step++)");
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
-    cg__mm_write_tma_tile(w, p, "acc", false);
-    ind__textf(&w->code, "ind_wgmma_wait<1>(acc);\nif (step && lane == 0) ind_barrier_arrive(empty + last);\n");
+    cg__mm_write_tma_tile(w, p, "sums", false);
+    ind__textf(&w->code, "sums.wait<1>();\nif (step && lane == 0) ind_barrier_arrive(empty + last);\n");
     ind__textf(&w->code, "last = stage;\n");
     cg__mm_write_next_stage(w);
     cg__end(w);
-    ind__textf(&w->code, "ind_wgmma_wait<0>(acc);\nif (lane == 0) ind_barrier_arrive(empty + last);\n");
+    ind__textf(&w->code, "sums.wait<0>();\nif (lane == 0) ind_barrier_arrive(empty + last);\n");
+    ind__textf(&w->code, "%s acc[%d][4];\nsums.read(acc);\n", cg__mm_sum_type(p), tile->n / 8);
 }
 
 /* A tile: the steps of k, then the epilogue, strip by strip. */
@@ -335,6 +336,8 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const int k = cg__mm_units(p, tile->k), in_a = tile->stages * tile->m * k, in_b = tile->stages * tile->n * k;
     const int strips = 2 * (in_a + in_b),
               barriers = strips + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, tile->cluster);
+    if (cg__mm_has_sum_registers(w))
+        ind__textf(&w->code, "ind_wgmma_sums<%s, %d> sums;\n", cg__mm_sum_type(p), tile->n / 8);
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");

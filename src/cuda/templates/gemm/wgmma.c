@@ -34,39 +34,95 @@ static const char *cg__mm_wgmma_type(const cg__mm_operand *o) {
     }
 }
 
-/* The instruction of one wgmma; its operands include the n / 2 sums of a thread. */
-static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p, int n) {
-    const char *sum = p->sum == IND_F32 ? "f32" : "s32";
-    if (p->tensor_bytes == 1)
-        ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %%%d, 0;\\n\"\n", n / 2 + 2);
-    else
-        ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, 1, 0;\\n\"\n");
-    ind__textf(t, "             \"wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {\"\n", n, 32 / p->tensor_bytes, sum,
-               cg__mm_wgmma_type(&p->a), cg__mm_wgmma_type(&p->b));
+/* True if the sums of a thread are PTX registers; see cg__mm_write_sum_registers. */
+static bool cg__mm_has_sum_registers(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_MATMUL_TMA && !w->plan->matmul->promotes;
+}
+
+/* The n / 2 sums of a thread in PTX: operands ("%") or registers. */
+static void cg__mm_write_sum_names(ind__text *t, int n, const char *name) {
     for (int i = 0; i < n / 2; i += 8) {
         ind__textf(t, "             \"");
-        for (int j = i; j < i + 8 && j < n / 2; j++) ind__textf(t, "%%%d%s", j, j + 1 < n / 2 ? ", " : "");
+        for (int j = i; j < i + 8 && j < n / 2; j++) ind__textf(t, "%s%d%s", name, j, j + 1 < n / 2 ? ", " : "");
         ind__textf(t, "\"\n");
     }
-    ind__textf(t, "             \"}, %%%d, %%%d, p%s", n / 2, n / 2 + 1, p->sum == IND_F32 ? ", 1, 1" : "");
-    if (p->tensor_bytes == 2) ind__textf(t, ", %d, %d", !p->a.k_major, !p->b.k_major);
-    ind__textf(t, ";\\n}\"\n             : ");
+}
+
+/* The same as operands of an asm statement; access: '+' or '='. */
+static void cg__mm_write_sum_operands(ind__text *t, const cg__mm_problem *p, int n, char access) {
+    ind__textf(t, "             : ");
     for (int i = 0; i < n / 2; i++) {
-        ind__textf(t, "\"+%c\"(c[%d][%d])%s", p->sum == IND_F32 ? 'f' : 'r', i / 4, i % 4,
+        ind__textf(t, "\"%c%c\"(c[%d][%d])%s", access, p->sum == IND_F32 ? 'f' : 'r', i / 4, i % 4,
                    i + 1 == n / 2 ? "\n"
                    : i % 8 == 7   ? ",\n               "
                                   : ", ");
     }
+}
+
+/* The instruction of one wgmma. */
+static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p, int n, bool registers) {
+    const int first = registers ? 0 : n / 2; /* the operand that is a's descriptor */
+    if (p->tensor_bytes == 1)
+        ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %%%d, 0;\\n\"\n", first + 2);
+    else
+        ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, 1, 0;\\n\"\n");
+    ind__textf(t, "             \"wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {\"\n", n, 32 / p->tensor_bytes,
+               p->sum == IND_F32 ? "f32" : "s32", cg__mm_wgmma_type(&p->a), cg__mm_wgmma_type(&p->b));
+    cg__mm_write_sum_names(t, n, registers ? "ind_acc" : "%");
+    ind__textf(t, "             \"}, %%%d, %%%d, p%s", first, first + 1, p->sum == IND_F32 ? ", 1, 1" : "");
+    if (p->tensor_bytes == 2) ind__textf(t, ", %d, %d", !p->a.k_major, !p->b.k_major);
+    ind__textf(t, ";\\n}\"\n");
+    if (registers)
+        ind__textf(t, "             :\n");
+    else
+        cg__mm_write_sum_operands(t, p, n, '+');
     ind__textf(t, "             : \"l\"(a), \"l\"(b)%s);\n",
                p->tensor_bytes == 1 ? ", \"r\"((int)(!FRESH || k > 0))" : "");
+}
+
+/* An asm statement with one mov.b32 per sum: clears the registers, or reads them to operands. */
+static void cg__mm_write_sum_moves(ind__text *t, int n, bool read) {
+    ind__textf(t, "        asm volatile(");
+    for (int i = 0; i < n / 2; i++) {
+        ind__textf(t, "%s", i % 4 ? " " : i ? "                     \"" : "\"");
+        if (read)
+            ind__textf(t, "mov.b32 %%%d, ind_acc%d;", i, i);
+        else
+            ind__textf(t, "mov.b32 ind_acc%d, 0;", i);
+        ind__textf(t, "%s", i % 4 < 3 ? "" : i + 1 < n / 2 ? "\\n\"\n" : "\\n\"");
+    }
+}
+
+/* The struct ind_wgmma_sums. */
+static void cg__mm_write_sum_registers(ind__text *t, const cg__mm_problem *p, int n) {
+    ind__textf(t,
+               "// The sums of a thread: registers that PTX declares. A kernel has one object. asm statements with all "
+               "sums as\n// operands would take NVRTC longer.\n"
+               "template <typename T, int NI> struct ind_wgmma_sums {\n"
+               "    IND_INLINE ind_wgmma_sums() {\n");
+    ind__textf(t, "        asm volatile(\".reg .b32 ind_acc<%d>;\");\n    }\n    IND_INLINE void clear() {\n", n / 2);
+    cg__mm_write_sum_moves(t, n, false);
+    ind__textf(t, ");\n    }\n"
+                  "    // Waits until at most N wgmma groups are in flight.\n"
+                  "    template <int N> IND_INLINE void wait() {\n"
+                  "        asm volatile(\"wgmma.wait_group.sync.aligned %%0;\" :: \"n\"(N) : \"memory\");\n    }\n"
+                  "    // Requires wait<0>.\n"
+                  "    IND_INLINE void read(T (&c)[NI][4]) {\n");
+    cg__mm_write_sum_moves(t, n, true);
+    ind__textf(t, "\n");
+    cg__mm_write_sum_operands(t, p, n, '=');
+    ind__textf(t, "        );\n    }\n};\n");
 }
 
 /* The device function ind_wgmma_tile. Its instruction lists n / 2 registers. */
 static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
     const cg__mm_problem *p = w->plan->matmul;
+    const bool registers = cg__mm_has_sum_registers(w);
     int n = w->variant->of.tile.n;
     const char *place = "ind_wgmma_operand<%c_K_MAJOR ? T%c : TK, %c_K_MAJOR ? TK : T%c, %c_K_MAJOR>(tile_%c, %s, k)%s";
-    ind__textf(t, "#ifndef IND_EMULATION\n// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles: "
+    ind__textf(t, "#ifndef IND_EMULATION\n");
+    if (registers) cg__mm_write_sum_registers(t, p, n);
+    ind__textf(t, "// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles: "
                   "asynchronous, one warpgroup.\n");
     if (p->tensor_bytes == 1)
         ind__textf(t, "// TK: pairs of 8-bit elements. FRESH: c = A * B.\n"
@@ -74,9 +130,13 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
                       "bool B_K_MAJOR = true>\n");
     else
         ind__textf(t, "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR>\n");
-    ind__textf(t, "static __device__ __forceinline__ void ind_wgmma_%s(%s (&c)[%d][4], const unsigned short *tile_a,\n",
-               p->tensor_bytes == 1 ? "bytes" : "tile", cg__mm_sum_type(p), n / 8);
-    ind__textf(t, "                                                      const unsigned short *tile_b, int m) {\n");
+    ind__textf(t, "static IND_INLINE void ind_wgmma_%s(", p->tensor_bytes == 1 ? "bytes" : "tile");
+    if (registers)
+        ind__textf(t, "ind_wgmma_sums<%s, %d> &", cg__mm_sum_type(p), n / 8);
+    else
+        ind__textf(t, "%s (&c)[%d][4]", cg__mm_sum_type(p), n / 8);
+    ind__textf(t, ", const unsigned short *tile_a,\n");
+    ind__textf(t, "                                       const unsigned short *tile_b, int m) {\n");
     t->indent++;
     ind__textf(t, "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n_Pragma(\"unroll\")\nfor (int k = 0; k "
                   "< TK; k += 16) {\n");
@@ -85,7 +145,7 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
     ind__textf(t, place, 'A', 'M', 'A', 'M', 'A', 'a', "m", ";\n");
     ind__textf(t, "const unsigned long long b = ");
     ind__textf(t, place, 'B', 'N', 'B', 'N', 'B', 'b', "0", ";\n");
-    cg__mm_write_wgmma_instruction(t, p, n);
+    cg__mm_write_wgmma_instruction(t, p, n, registers);
     t->indent--;
     ind__textf(t, "}\nasm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n");
     t->indent--;
