@@ -11690,7 +11690,7 @@ static void cg__mm_write_mma_tile(ind__writer *w, const cg__mm_problem *p) {
 
 static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
-    cg__unroll(w);
+    ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (int step = 0; step < %d; step++)", v->of.tile.stages - 1);
     ind__textf(&w->code, "if (step < steps) load(step, step);\nind_cp_async_commit();\n");
     cg__end(w);
@@ -11858,7 +11858,7 @@ static const cg__mm_template cg__mm_mma = {.strategy = IND_STRATEGY_MATMUL_MMA,
 static void cg__mm_write_wgmma_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     int a = v->of.tile.m * v->of.tile.k, b = v->of.tile.n * v->of.tile.k;
-    cg__unroll(w);
+    ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (int step = 0; step < %d; step++)", v->of.tile.stages - 2);
     ind__textf(&w->code, "if (step < steps) load(step, step);\nind_cp_async_commit();\n");
     cg__end(w);

@@ -5,7 +5,7 @@
 static void cg__mm_write_wgmma_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     int a = v->of.tile.m * v->of.tile.k, b = v->of.tile.n * v->of.tile.k;
-    cg__unroll(w);
+    ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (int step = 0; step < %d; step++)", v->of.tile.stages - 2);
     ind__textf(&w->code, "if (step < steps) load(step, step);\nind_cp_async_commit();\n");
     cg__end(w);
