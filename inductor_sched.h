@@ -2332,10 +2332,15 @@ static bool sched__are_halves(const sched__fuser *f, uint32_t l, const ind__acce
            sched__product_of(f->program->loop[l].body)->dtype == IND_F32;
 }
 
-/* True for constants of 8 bits, of which quantised weights are computed. */
-static bool sched__is_byte_constant(const sched__fuser *f, uint32_t buffer) {
-    const ind__buffer *b = &f->program->buffer[buffer];
-    return b->kind == IND__BUFFER_CONST && b->dtype != IND_BOOL && ind_dtype_bytes(b->dtype) == 1;
+/* True for inputs and constants that no loop writes. */
+static bool sched__is_given(const sched__fuser *f, uint32_t buffer) {
+    return f->program->buffer[buffer].kind != IND__BUFFER_COMPUTED && sched__writer(f, buffer) == IND__SCHED_NONE;
+}
+
+/* True for such tensors of 8 bits, of which quantised weights are computed. */
+static bool sched__is_given_bytes(const sched__fuser *f, uint32_t buffer) {
+    const ind_dtype dtype = f->program->buffer[buffer].dtype;
+    return sched__is_given(f, buffer) && dtype != IND_BOOL && ind_dtype_bytes(dtype) == 1;
 }
 
 /* True if a quantised weight is computed for the access: a kernel of one product multiplies it as it is packed. */
@@ -2343,7 +2348,7 @@ static bool sched__reads_quantised(sched__fuser *f, const ind__access *at) {
     const uint32_t writer = sched__writer(f, at->buffer);
     if (writer == IND__SCHED_NONE) return false;
     for (sched__access_iter it = sched__first_access(f, f->group_of[writer]); it.at; sched__next_access(f, &it)) {
-        if (sched__is_byte_constant(f, it.at->buffer)) return true;
+        if (sched__is_given_bytes(f, it.at->buffer)) return true;
     }
     return false;
 }
@@ -2902,13 +2907,13 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
         n->inner += sched__element_ops(&f->policy, f->program->loop[l].body);
 }
 
-/* True if the group computes its result from constants alone, bytes among them: a quantised weight. */
+/* True if the group computes its result from inputs and constants alone, bytes among them: a quantised weight. */
 static bool sched__is_quantised(const sched__fuser *f, uint32_t a) {
     bool bytes = false;
     for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
         if (it.at->write) continue;
-        if (f->program->buffer[it.at->buffer].kind != IND__BUFFER_CONST) return false;
-        bytes |= sched__is_byte_constant(f, it.at->buffer);
+        if (!sched__is_given(f, it.at->buffer)) return false;
+        bytes |= sched__is_given_bytes(f, it.at->buffer);
     }
     return bytes;
 }

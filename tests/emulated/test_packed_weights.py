@@ -106,6 +106,30 @@ def test_rows_in_parts(library):
     check(library, graph("q4_0", 16, n, k, q, extra), {"q": q}, dequantise("q4_0", q, extra, 32), [16], k, n, "bf16")
 
 
+def test_weights_as_inputs(library):
+    """Weights may be inputs of the graph instead of constants."""
+    n, k = 136, 1024
+    q, extra = weights("int4", n, k)
+    text = graph("int4", 2, n, k, q, extra).replace("const", "input")
+    assert text.count("input") == 3
+    check(library, text, {"q": q, **extra}, dequantise("int4", q, extra, 32), [2], k, n, "bf16")
+
+
+def test_written_weights(library):
+    """Bytes that the graph writes are dequantised by a kernel of their own."""
+    n, k = 136, 1024
+    q, extra = weights("q4_k", n, k)
+    text = graph("q4_k", 2, n, k, q, extra).replace("const q", "input q").replace(
+        "  w = ", f"  input r : u8[{n}, {q.shape[1]}]\n  copy_(q, r)\n  w = ")
+    module = library.compile(text, "packed")
+    plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+    assert STRATEGY not in plan, plan
+    x, y = operand(np.random.default_rng(2), (2, k), "bf16"), np.empty((2, n), np.uint16)
+    assert library.run(module, {"q": np.zeros_like(q), "r": q, "x": x, "y": y}, {"M": 2}) == 0, library.error()
+    assert close(y, numbers(x), numbers(to_bf16(dequantise("q4_k", q, extra, 32))).astype(np.float64))
+    library.c.ind_module_destroy(module)
+
+
 def test_misaligned_bytes(library):
     n, k = 136, 1024
     q, extra = weights("q4_k", n, k)

@@ -140,13 +140,13 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
         n->inner += sched__element_ops(&f->policy, f->program->loop[l].body);
 }
 
-/* True if the group computes its result from constants alone, bytes among them: a quantised weight. */
+/* True if the group computes its result from inputs and constants alone, bytes among them: a quantised weight. */
 static bool sched__is_quantised(const sched__fuser *f, uint32_t a) {
     bool bytes = false;
     for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
         if (it.at->write) continue;
-        if (f->program->buffer[it.at->buffer].kind != IND__BUFFER_CONST) return false;
-        bytes |= sched__is_byte_constant(f, it.at->buffer);
+        if (!sched__is_given(f, it.at->buffer)) return false;
+        bytes |= sched__is_given_bytes(f, it.at->buffer);
     }
     return bytes;
 }
