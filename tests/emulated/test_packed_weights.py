@@ -120,12 +120,12 @@ def test_written_weights(library):
     n, k = 136, 1024
     q, extra = weights("q4_k", n, k)
     text = graph("q4_k", 2, n, k, q, extra).replace("const q", "input q").replace(
-        "  w = ", f"  input r : u8[{n}, {q.shape[1]}]\n  copy_(q, r)\n  w = ")
+        "  w = ", f"  input r : u8[{n}, {q.shape[1]}]\n  s = bitwise_not(r)\n  copy_(q, s)\n  w = ")
     module = library.compile(text, "packed")
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
     assert STRATEGY not in plan, plan
     x, y = operand(np.random.default_rng(2), (2, k), "bf16"), np.empty((2, n), np.uint16)
-    assert library.run(module, {"q": np.zeros_like(q), "r": q, "x": x, "y": y}, {"M": 2}) == 0, library.error()
+    assert library.run(module, {"q": np.zeros_like(q), "r": ~q, "x": x, "y": y}, {"M": 2}) == 0, library.error()
     assert close(y, numbers(x), numbers(to_bf16(dequantise("q4_k", q, extra, 32))).astype(np.float64))
     library.c.ind_module_destroy(module)
 
