@@ -116,7 +116,7 @@ def test_weights_as_inputs(library):
 
 
 def test_written_weights(library):
-    """Bytes that the graph writes are dequantised by a kernel of their own."""
+    """Bytes that the graph writes are dequantised by a separate kernel."""
     n, k = 136, 1024
     q, extra = weights("q4_k", n, k)
     text = graph("q4_k", 2, n, k, q, extra).replace("const q", "input q").replace(
