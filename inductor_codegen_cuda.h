@@ -172,6 +172,8 @@ extern "C" {
     X(packed_instructions, 30, "instructions per 8 packed weights of a product of up to 8 rows",                       \
       "SASS of 8 formats, 19 to 38")                                                                                   \
     X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")    \
+    X(scale_instructions, 4, "instructions per scale of a thread and 128 products",                                    \
+      "address, bound, load, product; estimated, not measured")                                                        \
     X(product_exchange, 4500, "cycles of an exchange of sums between blocks, besides moving them",                     \
       "60 timings of 13 products, H100")                                                                               \
     X(product_cluster, 3600, "cycles of an exchange of sums in a cluster, besides sending them",                       \
@@ -2090,6 +2092,16 @@ static const char *const cg__prelude_PROMOTE[] = {
     "}\n",
     NULL,
 };
+static const char *const cg__prelude_PROMOTE_SCALED[] = {
+    "// Adds sums of a block of k, times the scales of their rows and columns. A thread has two rows, and two columns of each 8:\n",
+    "// `col` has one scale for all of them, for each 8, or for each of the thread's columns.\n",
+    "template <int NI, int N>\n",
+    "static IND_INLINE void ind_promote_scaled(float (&acc)[NI][4], const float (&part)[NI][4], const float (&row)[2], const float (&col)[N]) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < NI * 4; i++) acc[i / 4][i % 4] += part[i / 4][i % 4] * (row[i % 4 / 2] * col[(i / 4 * 2 + i % 2) * N / (2 * NI)]);\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_HALF_TILE[] = {
     "// Offset of 8 adjacent 16-bit elements in a shared tile of ROWS rows of COLS elements. The tile consists of panels of 64\n",
     "// columns. The chunks of a panel's row are permuted: one phase of ldmatrix reads 8 rows from 8 different groups of 4\n",
@@ -3604,6 +3616,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(MMA_BYTES, 0)                                                                                    \
     X(MMA_WORDS, 0)                                                                                    \
     X(PROMOTE, 0)                                                                                      \
+    X(PROMOTE_SCALED, 0)                                                                               \
     X(HALF_TILE, 0)                                                                                    \
     X(TILE_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC, IND__CG_HALF_TILE))                                   \
     X(CHUNK_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                     \
@@ -10291,6 +10304,8 @@ static ind_status cg__emit_sort(ind__writer *w) {
    columns of each tile are of b, the others of b2. So the tile of a is brought in once. In device code the operand b2
    is named c, and its sums are dot2. */
 
+enum { MM_SCALED = 128 }; /* elements of k that are summed before they are scaled: steps divide it */
+
 /* How an operand's elements are found. x is its other dimension: m for a, n for b. */
 typedef struct cg__mm_operand {
     uint32_t value;   /* the instruction that DOT multiplies */
@@ -10303,6 +10318,7 @@ typedef struct cg__mm_operand {
     bool computed;    /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
     int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
+    uint32_t scale;   /* the factor of MM_SCALED elements of k, by which their sums are multiplied; 0: none */
 } cg__mm_operand;
 
 /* Packed weights, as b; see packed.c. LOADs: 0: none. */
@@ -10328,6 +10344,7 @@ typedef struct cg__mm_problem {
     bool allow_tf32;         /* f32 operands may be rounded to tf32 */
     bool converts;           /* mma.sync of the target converts 8-bit floats to f16, which takes registers */
     bool promotes;           /* the sums of 128 products are added in f32, outside the tensor cores */
+    bool wide_scales;        /* MM_SCALED columns have one scale of b */
     ind__tensor_map *map[3]; /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
     bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) */
@@ -10341,6 +10358,9 @@ typedef struct cg__mm_problem {
 static int cg__mm_products(const cg__mm_problem *p) {
     return p->dot2 ? 2 : 1;
 }
+
+static void cg__mm_find_scales(ind__writer *w, cg__mm_problem *p);
+static bool cg__mm_is_scaled(const cg__mm_problem *p);
 
 /* The right operand of a product. */
 static const cg__mm_operand *cg__mm_right(const cg__mm_problem *p, int product) {
@@ -10485,8 +10505,12 @@ static bool cg__mm_is_involved(const ind__writer *w, const cg__mm_operand *o) {
     return false;
 }
 
+static bool cg__is_f8(ind_dtype t) {
+    return t == IND_F8E4M3FN || t == IND_F8E5M2;
+}
+
 static bool cg__mm_is_f8(const cg__mm_operand *o) {
-    return o->load && (o->memory == IND_F8E4M3FN || o->memory == IND_F8E5M2);
+    return o->load && cg__is_f8(o->memory);
 }
 
 static bool cg__mm_is_f32(const cg__mm_operand *o) {
@@ -10512,7 +10536,7 @@ static void cg__mm_set_tensor(const ind__writer *w, cg__mm_problem *p) {
     p->tensor_bytes = cg__mm_tensor_bytes(w, p);
     if (p->tensor_bytes != 1) return;
     p->converts = p->sum == IND_F32 && w->target->sm >= 90 && w->target->sm < 120;
-    p->promotes = p->sum == IND_F32 && !(cg__inst(w, p->dot)->flags & IND__INST_FAST_SUMS);
+    p->promotes = p->sum == IND_F32 && (cg__mm_is_scaled(p) || !(cg__inst(w, p->dot)->flags & IND__INST_FAST_SUMS));
     p->a.across = !p->a.k_major;
     p->b.across = !p->b.k_major;
     p->a.k_major = p->b.k_major = true;
@@ -10533,6 +10557,24 @@ static void cg__mm_find_sizes(const cg__decider *d, cg__mm_problem *p) {
     p->batch = ind_int(d->w.context, 1);
     for (int v = 0; v < d->plan->domain.rank; v++)
         if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, d->plan->domain.extent[v]);
+}
+
+/* Sets what depends on the operands' values. */
+static void cg__mm_find_operands(ind__writer *w, cg__mm_problem *p) {
+    cg__mm_find_operand(w, p, &p->a, p->m);
+    cg__mm_find_operand(w, p, &p->b, p->n);
+    cg__mm_find_second(w, p);
+    cg__mm_set_tensor(w, p);
+}
+
+/* The same. Scales are separate if tensor cores multiply what is left; else they are factors of computed operands. */
+static void cg__mm_find_scaled_operands(ind__writer *w, cg__mm_problem *p) {
+    const cg__mm_problem unknown = *p;
+    cg__mm_find_scales(w, p);
+    cg__mm_find_operands(w, p);
+    if (!cg__mm_is_scaled(p) || p->tensor_bytes == 1) return;
+    *p = unknown;
+    cg__mm_find_operands(w, p);
 }
 
 /* Reads the problem off the kernel. If only m is contiguous in the results, the transposed product is computed, so
@@ -10556,10 +10598,7 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
     if (!p->dot2 && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
-    cg__mm_find_operand(&d->w, p, &p->a, p->m);
-    cg__mm_find_operand(&d->w, p, &p->b, p->n);
-    cg__mm_find_second(&d->w, p);
-    cg__mm_set_tensor(&d->w, p);
+    cg__mm_find_scaled_operands(&d->w, p);
     p->involved = cg__mm_is_involved(&d->w, &p->a) || cg__mm_is_involved(&d->w, &p->b);
     cg__mm_find_sizes(d, p);
 }
@@ -10689,6 +10728,7 @@ typedef struct cg__mm_area {
 } cg__mm_area;
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
+static double cg__mm_scale_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_thresholds *t);
 static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target);
 static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p);
 static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p);
@@ -10805,7 +10845,7 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double per_sm = cg__mm_blocks_per_sm(p, c, target), steps = cg__mm_hinted_steps(p, c);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
-    double step = cg__mm_depth_cost(x, c, p, t) * c->tile_k;
+    double step = cg__mm_depth_cost(x, c, p, t) * c->tile_k + cg__mm_scale_cost(p, c, t);
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
            (t->product_start + latency) * ceil(per_sm / fit);
@@ -11424,13 +11464,13 @@ static void cg__mm_write_units(ind__writer *w, const cg__mm_problem *p, const cg
 /* ================================================================================= src/cuda/templates/gemm/chunks.c */
 /* ---- writing: 8 neighbours of a computed operand ---- */
 
-/* Returns e at 8*g + l in place of the variable; *lane is l. If 8 divides d, (8*g + l) // d does not depend on l. */
-static ind_expr cg__mm_in_chunk(const ind__writer *w, ind_expr e, int along, ind_expr *lane) {
-    return ind__by_vectors(e, w->plan->domain.var[along], 8, lane);
+/* Returns e at n*g + l in place of the variable; *lane is l. If n divides d, (n*g + l) // d does not depend on l. */
+static ind_expr cg__mm_in_chunk(const ind__writer *w, ind_expr e, int along, int n, ind_expr *lane) {
+    return ind__by_vectors(e, w->plan->domain.var[along], n, lane);
 }
 
-/* True if instruction i has one value for 8 neighbours from a multiple of 8 on. `same` has this for those before it. */
-static bool cg__mm_is_same_in_chunk(const ind__writer *w, uint32_t i, int along, const uint8_t *same) {
+/* True if instruction i has one value for n neighbours from a multiple of n on. `same` has this for those before it. */
+static bool cg__mm_is_same_in_chunk(const ind__writer *w, uint32_t i, int along, int n, const uint8_t *same) {
     const ind__inst *inst = cg__inst(w, i);
     if (!(w->plan->varies[i] >> along & 1)) return true;
     if (inst->op == IND_LOOP_INDIRECT || inst->op == IND_LOOP_STORE || w->plan->stage[i]) return false;
@@ -11439,7 +11479,7 @@ static bool cg__mm_is_same_in_chunk(const ind__writer *w, uint32_t i, int along,
     for (uint32_t k = 0; k < inst->num_index; k++) {
         ind_expr lane, e = w->plan->domain.index[inst->index + k];
         if (ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return false;
-        e = cg__mm_in_chunk(w, e, along, &lane);
+        e = cg__mm_in_chunk(w, e, along, n, &lane);
         if (!ind__ok(e) || ind__expr_depends(e, lane)) return false;
     }
     return true;
@@ -11456,7 +11496,7 @@ static void cg__mm_emit_chunk(ind__writer *w, int along) {
     memset(same, 0, w->body->num_inst);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->needed[i] || w->plan->stage[i]) continue;
-        same[i] = cg__mm_is_same_in_chunk(w, i, along, same);
+        same[i] = cg__mm_is_same_in_chunk(w, i, along, 8, same);
         if (!same[i] || w->known[i] || w->value[i]) continue;
         cg__instruction(w, i);
         w->known[i] = (uint8_t)w->scope;
@@ -11483,7 +11523,7 @@ static bool cg__mm_find_run(const ind__writer *w, const cg__mm_problem *p, const
     if (i > o->value || along < 0 || !cg__mm_is_early_load(w, i) || ind_dtype_bytes(cg__memory_dtype(w, i)) != 1)
         return false;
     if (!ind_known_multiple(cg__mm_along_size(p, o), 8)) return false;
-    ind_expr lane, e = cg__mm_in_chunk(w, cg__index_of(w, i), along, &lane);
+    ind_expr lane, e = cg__mm_in_chunk(w, cg__index_of(w, i), along, 8, &lane);
     if (!ind__ok(e) || !ind__expr_depends(e, lane)) return false;
     for (int n = 1; n < 8; n *= 2) {
         ind_expr base = ind_expr_sub(e, ind_expr_floordiv(lane, ind_int(w->context, n)));
@@ -11518,6 +11558,137 @@ static void cg__mm_write_runs(ind__writer *w, const cg__mm_problem *p, const cg_
         w->memory[i] = cg__string(w, "x%u.at[%s]", i, cg__mm_run_element(w, &run));
         cg__use(w, IND__CG_LOAD_RUN);
     }
+}
+
+/* ================================================================================= src/cuda/templates/gemm/scales.c */
+/* Scales of 8-bit operands: factors that are the same in each block of MM_SCALED elements of k. The tensor cores sum
+   the products of a block. The sum is multiplied by the scales of its row and column, and added in f32. */
+
+/* ---- the problem ---- */
+
+/* True if the value is the same for `size` neighbours along variable v, from each multiple of `size` on. */
+static bool cg__mm_is_same_in_blocks(ind__writer *w, uint32_t value, int v, int size) {
+    uint8_t *same = (uint8_t *)ind__arena_alloc(&w->scratch, value + 1);
+    if (!same) {
+        cg__fail(w);
+        return false;
+    }
+    memset(same, 0, value + 1);
+    for (uint32_t i = 1; i <= value; i++) same[i] = v < 0 || cg__mm_is_same_in_chunk(w, i, v, size, same);
+    return same[value];
+}
+
+/* Splits an operand that is an 8-bit float from memory times a scale. */
+static void cg__mm_find_scale(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o) {
+    const ind__inst *product = cg__inst(w, o->value);
+    if (product->op != IND_LOOP_MUL) return;
+    for (int side = 0; side < 2; side++) {
+        uint32_t from = product->arg[side];
+        while (cg__inst(w, from)->op == IND_LOOP_CAST) from = cg__inst(w, from)->arg[0];
+        if (cg__inst(w, from)->op != IND_LOOP_LOAD || !cg__is_f8(cg__memory_dtype(w, from))) continue;
+        if (!cg__mm_is_same_in_blocks(w, product->arg[!side], p->k, MM_SCALED)) continue;
+        o->scale = product->arg[!side];
+        o->value = product->arg[side];
+        return;
+    }
+}
+
+static void cg__mm_find_scales(ind__writer *w, cg__mm_problem *p) {
+    if (!(cg__inst(w, p->dot)->flags & IND__INST_TENSOR_SUMS) || p->dot2 || p->k < 0) return;
+    cg__mm_find_scale(w, p, &p->a);
+    cg__mm_find_scale(w, p, &p->b);
+    p->wide_scales = p->b.scale && cg__mm_is_same_in_blocks(w, p->b.scale, p->n, MM_SCALED);
+}
+
+static bool cg__mm_is_scaled(const cg__mm_problem *p) {
+    return p->a.scale || p->b.scale;
+}
+
+/* ---- decisions ---- */
+
+/* Scales of b in a thread, whose warp has `cols` columns of a tile of `tile_n`: 1 if they are the same for the tile, or
+   one for each 8 columns, or one for each of the thread's columns. */
+static int cg__mm_column_scales(const cg__mm_problem *p, int tile_n, int cols) {
+    if (!p->b.scale || (p->wide_scales && MM_SCALED % tile_n == 0)) return 1;
+    return p->wide_scales ? cols / 8 : cols / 4;
+}
+
+/* Registers of a thread for its scales, and to find them. */
+static int cg__mm_scale_registers(const cg__mm_problem *p, const cg__mm_config *c) {
+    if (!cg__mm_is_scaled(p)) return 0;
+    return c->tile_m / c->warps_m / 8 + cg__mm_column_scales(p, c->tile_n, c->tile_n / c->warps_n) + 8;
+}
+
+/* Cycles of an SM for the scales of one step of a block: each thread loads its own, and multiplies its sums. */
+static double cg__mm_scale_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_thresholds *t) {
+    if (!cg__mm_is_scaled(p)) return 0;
+    const int rows = c->tile_m / c->warps_m, cols = c->tile_n / c->warps_n;
+    const double scales = rows / 8.0 + cg__mm_column_scales(p, c->tile_n, cols);
+    return c->warps_m * c->warps_n * (scales * t->scale_instructions + rows * cols / 32.0) * 32 / t->fma_rate;
+}
+
+/* ---- writing ---- */
+
+/* "scale_a" or "scale_b": the scale at r0 and a row or column. */
+static void cg__mm_write_scale(ind__writer *w, const cg__mm_operand *o, char name) {
+    const char *type = cg__int(w);
+    if (!o->scale) return;
+    cg__mm_set_plain_names(w);
+    ind__textf(&w->code, "const auto scale_%c = [&](%s r0%s) {\n", name, type,
+               o->x < 0 ? "" : cg__string(w, ", %s i%d", type, o->x));
+    w->code.indent++;
+    w->scope++;
+    cg__need_none(w);
+    cg__need(w, o->scale);
+    cg__close_needed(w);
+    cg__emit(w, IND__CG_ALL_VARS, 0);
+    ind__textf(&w->code, "return ");
+    cg__value(w, o->scale);
+    ind__textf(&w->code, ";\n");
+    cg__mm_end_lambda(w);
+}
+
+static void cg__mm_write_scales(ind__writer *w, const cg__mm_problem *p) {
+    cg__mm_write_scale(w, &p->a, 'a');
+    cg__mm_write_scale(w, &p->b, 'b');
+}
+
+/* A loop over a thread's `num` scales of an operand, which sets `to` for the row or column x, the text `at`. One
+   outside the operand has the scale of the last one. `whole`: there is none. */
+static void cg__mm_write_scale_loop(ind__writer *w, const cg__mm_operand *o, char name, int num, const char *to,
+                                    const char *at, bool whole) {
+    const char *size = name == 'a' ? "size_m" : "size_n";
+    cg__unroll(w);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", num);
+    if (o->scale && o->x >= 0) ind__textf(&w->code, "const %s x = %s;\n", cg__int(w), at);
+    ind__textf(&w->code, "%s = ", to);
+    if (!o->scale)
+        ind__textf(&w->code, "1.0f;\n");
+    else if (o->x < 0)
+        ind__textf(&w->code, "scale_%c(first_k);\n", name);
+    else
+        ind__textf(&w->code, "scale_%c(first_k, %s);\n", name,
+                   whole ? "x" : cg__string(w, "x < %s ? x : %s - 1", size, size));
+    cg__end(w);
+}
+
+/* "row_scale" and "col_scale": the scales of a thread in a step. Its warp has `rows` rows and `cols` columns, from
+   first_row and first_col on. */
+static void cg__mm_write_step_scales(ind__writer *w, const cg__mm_problem *p, int rows, int cols, const char *first_row,
+                                     const char *first_col) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int num = cg__mm_column_scales(p, tile->n, cols);
+    const char *row = cg__string(w, "%s + (int)threadIdx.x %% 32 / 4 + i * 8", first_row);
+    const char *col = num == 1 ? first_col
+                      : p->wide_scales
+                          ? cg__string(w, "%s + i * 8", first_col)
+                          : cg__string(w, "%s + i / 2 * 8 + (int)threadIdx.x %% 4 * 2 + i %% 2", first_col);
+    cg__mm_write_first_k(w, cg__string(w, "(%s)step", cg__int(w)));
+    ind__textf(&w->code, "float row_scale[%d][2], col_scale[%d];\n", rows / 16, num);
+    cg__mm_write_scale_loop(w, &p->a, 'a', rows / 8, "row_scale[i / 2][i % 2]", row,
+                            ind_known_multiple(p->size_m, tile->m));
+    cg__mm_write_scale_loop(w, &p->b, 'b', num, "col_scale[i]", col, ind_known_multiple(p->size_n, tile->n));
+    cg__use(w, IND__CG_PROMOTE_SCALED);
 }
 
 /* =============================================================================== src/cuda/templates/gemm/prologue.c */
@@ -11673,6 +11844,7 @@ static void cg__mm_write_mma_tile(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const char *a = cg__mm_stage_of(w, p, &p->a, tile->m), *b = cg__mm_stage_of(w, p, &p->b, tile->n);
     const int mi = tile->m / tile->warps_m / 16, ni = tile->n / tile->warps_n / 8;
+    if (cg__mm_is_scaled(p)) cg__mm_write_step_scales(w, p, 16 * mi, 8 * ni, "first_m + warp_m", "first_n + warp_n");
     if (p->promotes) ind__textf(&w->code, "float part[%d][%d][4] = {};\n", mi, ni);
     ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, %s, %s>(%s, tile_a%s, tile_b%s,\n", cg__mm_instruction(w, p),
                tile->m, tile->n, cg__mm_units(p, tile->k), p->a.k_major ? "true" : "false",
@@ -11684,7 +11856,12 @@ static void cg__mm_write_mma_tile(ind__writer *w, const cg__mm_problem *p) {
     cg__use(w, IND__CG_MMA_TILE);
     if (!p->promotes) return;
     cg__unroll(w);
-    ind__textf(&w->code, "for (int i = 0; i < %d; i++) ind_promote(acc[i], part[i]);\n", mi);
+    ind__textf(&w->code, "for (int i = 0; i < %d; i++) ", mi);
+    if (cg__mm_is_scaled(p)) {
+        ind__textf(&w->code, "ind_promote_scaled(acc[i], part[i], row_scale[i], col_scale);\n");
+        return;
+    }
+    ind__textf(&w->code, "ind_promote(acc[i], part[i]);\n");
     cg__use(w, IND__CG_PROMOTE);
 }
 
@@ -11787,7 +11964,7 @@ static void cg__mm_mma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
         c->registers += 48;
         c->tile_k = 64;
     }
-    if (p->promotes) c->registers += cg__mm_thread_sums(c);
+    if (p->promotes) c->registers += cg__mm_thread_sums(c) + cg__mm_scale_registers(p, c);
     if (p->tensor_bytes == 4 && c->tile_k > 16) c->registers += 16;
 }
 
@@ -11834,6 +12011,7 @@ static void cg__mm_mma_main_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int warp_m = tile->m / tile->warps_m;
     cg__mm_begin_tensor_tiles(w, p, warp_m);
+    cg__mm_write_scales(w, p);
     cg__mm_write_mma_loop(w, p);
     cg__mm_end_tensor_tiles(w, p);
 }
@@ -12340,15 +12518,19 @@ static void cg__mm_write_tma_tile(ind__writer *w, const cg__mm_problem *p, const
    adds them, another one multiplies. */
 static void cg__mm_write_promoted_steps(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
+    const bool scaled = cg__mm_is_scaled(p);
+    cg__mm_write_scales(w, p);
     ind__textf(&w->code, "float acc[%d][4] = {}, part[%d][4] = {};\n#pragma unroll 1\n", tile->n / 8, tile->n / 8);
     cg__begin(w, "for (int step = 0; step < steps; step++)");
+    if (scaled) cg__mm_write_step_scales(w, p, 16, tile->n, "tile_m + warp * 16", "tile_n");
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
     cg__mm_write_tma_tile(w, p, "part", true);
     ind__textf(&w->code, "ind_wgmma_wait<0>(part);\nif (lane == 0) ind_barrier_arrive(empty + stage);\n");
-    ind__textf(&w->code, "ind_promote(acc, part);\n");
+    ind__textf(&w->code,
+               scaled ? "ind_promote_scaled(acc, part, row_scale[0], col_scale);\n" : "ind_promote(acc, part);\n");
     cg__mm_write_next_stage(w);
     cg__end(w);
-    cg__use(w, IND__CG_PROMOTE);
+    if (!scaled) cg__use(w, IND__CG_PROMOTE);
 }
 
 /* The steps of k. A stage is given back one step later, when its products are complete. */
@@ -12474,7 +12656,7 @@ static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
    the registers of a thread. */
 static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
-    if (p->promotes && c->tile_n + 32 > c->registers) return false;
+    if (p->promotes && c->tile_n + 32 + cg__mm_scale_registers(p, c) > c->registers) return false;
     return c->tile_n / cg__mm_products(p) % (p->b.k_major ? 32 : 64) == 0;
 }
 
@@ -13748,7 +13930,9 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
                 p->a.memory == p->b.memory ? ind_dtype_name(p->a.memory) : "8-bit float",
                 p->tensor_bytes == 4 ? " rounded to tf32" : "", copied,
                 d->variant->strategy == IND_STRATEGY_MATMUL_TMA ? "boxes by tensor maps" : "16-byte vectors",
-                p->promotes ? "; sums of 128 products are added in f32" : "");
+                cg__mm_is_scaled(p) ? "; sums of 128 products are scaled and added in f32"
+                : p->promotes       ? "; sums of 128 products are added in f32"
+                                    : "");
     else
         cg__why(d, "%s; accumulates in %s", reason, ind_dtype_name(p->sum));
 }

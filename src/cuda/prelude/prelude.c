@@ -75,6 +75,7 @@
     X(MMA_BYTES, 0)                                                                                    \
     X(MMA_WORDS, 0)                                                                                    \
     X(PROMOTE, 0)                                                                                      \
+    X(PROMOTE_SCALED, 0)                                                                               \
     X(HALF_TILE, 0)                                                                                    \
     X(TILE_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC, IND__CG_HALF_TILE))                                   \
     X(CHUNK_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                     \
