@@ -12519,7 +12519,6 @@ static void cg__mm_write_tma_tile(ind__writer *w, const cg__mm_problem *p, const
 static void cg__mm_write_promoted_steps(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const bool scaled = cg__mm_is_scaled(p);
-    cg__mm_write_scales(w, p);
     ind__textf(&w->code, "float acc[%d][4] = {}, part[%d][4] = {};\n#pragma unroll 1\n", tile->n / 8, tile->n / 8);
     cg__begin(w, "for (int step = 0; step < steps; step++)");
     if (scaled) cg__mm_write_step_scales(w, p, 16, tile->n, "tile_m + warp * 16", "tile_n");
@@ -12557,6 +12556,7 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int columns = cg__mm_columns(w->variant);
     const int cols = cg__mm_strip_cols(p, tile->n, tile->warps_m, tile->cluster);
+    cg__mm_write_scales(w, p);
     const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
     cg__mm_write_strip_range(w, (store ? 1 : 2) * tile->n / cols);
     if (load) cg__mm_write_fetch(w, p, load, cols);

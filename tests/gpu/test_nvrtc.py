@@ -216,6 +216,21 @@ EIGHT_BIT = [
 ]
 
 
+# Scales of blocks: of 128 x 128 elements, of rows and columns; rows along k, and elements copied one by one.
+BLOCK_SCALES = [
+    f"graph product {{\n  size M in [0, 100000] hint {m}\n  input x : {a}[M, {k}]\n  input w : {b}[{size}]\n  input s : f32[M, CeilDiv({k}, 128)]\n"
+    f"  input t : f32[CeilDiv({k}, 128), {columns}]\n  {view}\n  y = scaled_mm(x, v, s, t, out_dtype={out})\n  output y\n}}\n"
+    for m, n, k in ((4096, 4096, 4096), (4096, 640, 2048), (4096, 320, 2048), (16, 4096, 4096), (64, 4096, 14336), (300, 520, 96), (4096, 96, 2048))
+    for a, b, columns, out in (("f8e4m3fn", "f8e4m3fn", f"CeilDiv({n}, 128)", "bf16"), ("f8e4m3fn", "f8e5m2", n, "f32"))
+    for size, view in ((f"{n}, {k}", "v = transpose(w, 0, 1)"), (f"{k}, {n}", f"v = view(w, size=[{k}, {n}])"))
+]
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_89", "sm_90a", "sm_100", "sm_120"])
+def test_block_scales(pool, tmp_path, arch):
+    check(BLOCK_SCALES, arch, tmp_path)
+
+
 @pytest.mark.parametrize("arch", ["sm_80", "sm_89", "sm_90a", "sm_100"])
 def test_eight_bit(pool, tmp_path, arch):
     check(EIGHT_BIT, arch, tmp_path)
