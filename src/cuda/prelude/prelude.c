@@ -94,6 +94,7 @@
     X(PACKED, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_BF16, IND__CG_BULK_COPY, IND__CG_MMA_F16,  \
                             IND__CG_MMA_BF16))                                                           \
     X(PACKED_I8, 0)                                                                                    \
+    X(PACKED_F8, IND__CG_NEEDS(IND__CG_F8E4M3FN))                                                      \
     X(PACKED_Q8_0, 0)                                                                                  \
     X(PACKED_Q4, 0)                                                                                    \
     X(PACKED_Q45_K, 0)                                                                                 \

@@ -36,7 +36,7 @@ typedef struct cg__mm_operand {
 typedef struct cg__mm_packed {
     const char *no;       /* why it is none; NULL: it is */
     int unpacks;          /* instructions per element of packed weights for other templates; 0: b is none */
-    int format;           /* ind__quantised, or IND__NUM_QUANTISED for i8 */
+    int format;           /* ind__quantised, or MM_PACKED_.. */
     int group;            /* elements per scale, if scales have a tensor of their own */
     int elements, bytes;  /* of a block */
     uint32_t load;        /* of the first byte of a block */
