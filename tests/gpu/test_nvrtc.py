@@ -241,11 +241,11 @@ FLOAT_WEIGHTS = [
     f"graph product {{\n  size M in [1, {rows}] hint {rows}\n  input x : {dtype}[M, 4096]\n  const q : {q}[4096, 4096]\n  const s : f32[4096, {groups}]\n"
     f"  f = cast(q, dtype=f32)\n  d = view(f, size=[4096, {groups}, {4096 // groups}])\n  e = view(s, size=[4096, {groups}, 1])\n"
     f"  g = {'mul(d, e)' if scaled else 'relu(d)'}\n  h = view(g, size=[4096, 4096])\n  w = cast({'h' if scaled else 'f'}, dtype={dtype})\n  y = linear(x, w)\n  output y\n}}\n"
-    for rows in (1, 2, 16, 32, 64) for dtype in ("bf16", "f16") for q in ("f8e4m3fn", "f8e5m2") for groups, scaled in ((1, False), (1, True), (32, True))
+    for rows in (1, 16, 64) for dtype in ("bf16", "f16") for q in ("f8e4m3fn", "f8e5m2") for groups, scaled in ((1, False), (1, True), (32, True))
 ]
 
 
-@pytest.mark.parametrize("arch", ["sm_90a", "sm_100", "sm_120"])
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_100"])
 def test_float_weights(pool, tmp_path, arch):
     check(FLOAT_WEIGHTS, arch, tmp_path)
 
