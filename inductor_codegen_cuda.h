@@ -10389,6 +10389,7 @@ typedef struct cg__mm_operand {
     bool computed;    /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
     int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
+    bool wide_scale;  /* MM_SCALED neighbours along x have one scale */
     uint32_t scale;   /* the factor of MM_SCALED elements of k, by which their sums are multiplied; 0: none */
 } cg__mm_operand;
 
@@ -10415,7 +10416,6 @@ typedef struct cg__mm_problem {
     bool allow_tf32;         /* f32 operands may be rounded to tf32 */
     bool converts;           /* mma.sync of the target converts 8-bit floats to f16, which takes registers */
     bool promotes;           /* the sums of 128 products are added in f32, outside the tensor cores */
-    bool wide_scales;        /* MM_SCALED columns have one scale of b */
     ind__tensor_map *map[3]; /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
     bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) */
@@ -11668,7 +11668,7 @@ static void cg__mm_find_scales(ind__writer *w, cg__mm_problem *p) {
     if (!(cg__inst(w, p->dot)->flags & IND__INST_TENSOR_SUMS) || p->dot2 || p->k < 0) return;
     cg__mm_find_scale(w, p, &p->a);
     cg__mm_find_scale(w, p, &p->b);
-    p->wide_scales = p->b.scale && cg__mm_is_same_in_blocks(w, p->b.scale, p->n, MM_SCALED);
+    p->b.wide_scale = p->b.scale && cg__mm_is_same_in_blocks(w, p->b.scale, p->n, MM_SCALED);
 }
 
 static bool cg__mm_is_scaled(const cg__mm_problem *p) {
@@ -11680,8 +11680,8 @@ static bool cg__mm_is_scaled(const cg__mm_problem *p) {
 /* Scales of b in a thread, whose warp has `cols` columns of a tile of `tile_n`: 1 if they are the same for the tile, or
    one for each 8 columns, or one for each of the thread's columns. */
 static int cg__mm_column_scales(const cg__mm_problem *p, int tile_n, int cols) {
-    if (!p->b.scale || (p->wide_scales && MM_SCALED % tile_n == 0)) return 1;
-    return p->wide_scales ? cols / 8 : cols / 4;
+    if (!p->b.scale || (p->b.wide_scale && MM_SCALED % tile_n == 0)) return 1;
+    return p->b.wide_scale ? cols / 8 : cols / 4;
 }
 
 /* Registers of a thread for its scales, and to find them. */
@@ -11751,7 +11751,7 @@ static void cg__mm_write_step_scales(ind__writer *w, const cg__mm_problem *p, in
     const int num = cg__mm_column_scales(p, tile->n, cols);
     const char *row = cg__string(w, "%s + (int)threadIdx.x %% 32 / 4 + i * 8", first_row);
     const char *col = num == 1 ? first_col
-                      : p->wide_scales
+                      : p->b.wide_scale
                           ? cg__string(w, "%s + i * 8", first_col)
                           : cg__string(w, "%s + i / 2 * 8 + (int)threadIdx.x %% 4 * 2 + i %% 2", first_col);
     cg__mm_write_first_k(w, cg__string(w, "(%s)step", cg__int(w)));

@@ -29,6 +29,7 @@ typedef struct cg__mm_operand {
     bool computed;    /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
     int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
+    bool wide_scale;  /* MM_SCALED neighbours along x have one scale */
     uint32_t scale;   /* the factor of MM_SCALED elements of k, by which their sums are multiplied; 0: none */
 } cg__mm_operand;
 
@@ -55,7 +56,6 @@ typedef struct cg__mm_problem {
     bool allow_tf32;         /* f32 operands may be rounded to tf32 */
     bool converts;           /* mma.sync of the target converts 8-bit floats to f16, which takes registers */
     bool promotes;           /* the sums of 128 products are added in f32, outside the tensor cores */
-    bool wide_scales;        /* MM_SCALED columns have one scale of b */
     ind__tensor_map *map[3]; /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
     bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) */

@@ -34,7 +34,7 @@ static void cg__mm_find_scales(ind__writer *w, cg__mm_problem *p) {
     if (!(cg__inst(w, p->dot)->flags & IND__INST_TENSOR_SUMS) || p->dot2 || p->k < 0) return;
     cg__mm_find_scale(w, p, &p->a);
     cg__mm_find_scale(w, p, &p->b);
-    p->wide_scales = p->b.scale && cg__mm_is_same_in_blocks(w, p->b.scale, p->n, MM_SCALED);
+    p->b.wide_scale = p->b.scale && cg__mm_is_same_in_blocks(w, p->b.scale, p->n, MM_SCALED);
 }
 
 static bool cg__mm_is_scaled(const cg__mm_problem *p) {
@@ -46,8 +46,8 @@ static bool cg__mm_is_scaled(const cg__mm_problem *p) {
 /* Scales of b in a thread, whose warp has `cols` columns of a tile of `tile_n`: 1 if they are the same for the tile, or
    one for each 8 columns, or one for each of the thread's columns. */
 static int cg__mm_column_scales(const cg__mm_problem *p, int tile_n, int cols) {
-    if (!p->b.scale || (p->wide_scales && MM_SCALED % tile_n == 0)) return 1;
-    return p->wide_scales ? cols / 8 : cols / 4;
+    if (!p->b.scale || (p->b.wide_scale && MM_SCALED % tile_n == 0)) return 1;
+    return p->b.wide_scale ? cols / 8 : cols / 4;
 }
 
 /* Registers of a thread for its scales, and to find them. */
@@ -117,7 +117,7 @@ static void cg__mm_write_step_scales(ind__writer *w, const cg__mm_problem *p, in
     const int num = cg__mm_column_scales(p, tile->n, cols);
     const char *row = cg__string(w, "%s + (int)threadIdx.x %% 32 / 4 + i * 8", first_row);
     const char *col = num == 1 ? first_col
-                      : p->wide_scales
+                      : p->b.wide_scale
                           ? cg__string(w, "%s + i * 8", first_col)
                           : cg__string(w, "%s + i / 2 * 8 + (int)threadIdx.x %% 4 * 2 + i %% 2", first_col);
     cg__mm_write_first_k(w, cg__string(w, "(%s)step", cg__int(w)));
