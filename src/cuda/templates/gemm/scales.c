@@ -91,7 +91,7 @@ static void cg__mm_write_scales(ind__writer *w, const cg__mm_problem *p) {
 }
 
 /* A loop over a thread's `num` scales of an operand, which sets `to` for the row or column x, the text `at`. One
-   outside the operand has the scale of the last one. `whole`: there is none. */
+   outside the operand has the scale of the last one. `whole`: there is none, or it has the scale of the tile. */
 static void cg__mm_write_scale_loop(ind__writer *w, const cg__mm_operand *o, char name, int num, const char *to,
                                     const char *at, bool whole) {
     const char *size = name == 'a' ? "size_m" : "size_n";
@@ -124,6 +124,7 @@ static void cg__mm_write_step_scales(ind__writer *w, const cg__mm_problem *p, in
     ind__textf(&w->code, "float row_scale[%d][2], col_scale[%d];\n", rows / 16, num);
     cg__mm_write_scale_loop(w, &p->a, 'a', rows / 8, "row_scale[i / 2][i % 2]", row,
                             ind_known_multiple(p->size_m, tile->m));
-    cg__mm_write_scale_loop(w, &p->b, 'b', num, "col_scale[i]", col, ind_known_multiple(p->size_n, tile->n));
+    cg__mm_write_scale_loop(w, &p->b, 'b', num, "col_scale[i]", col,
+                            num == 1 || ind_known_multiple(p->size_n, tile->n));
     cg__use(w, IND__CG_PROMOTE_SCALED);
 }
