@@ -1580,10 +1580,18 @@ IND_API ind_tensor ind_linear(ind_tensor x, ind_tensor weight, ind_tensor bias);
       "MQ")                                                                                                            \
     X(INT_MM, "int_mm", "self mat2", "", 1, "M")
 
-/* (a @ b) * scale_a * scale_b + bias, as torch._scaled_mm, for a [m, k] and b [k, n] of 8-bit floats. The scales are
-   f32: one number, or scale_a [m, 1] and scale_b [1, n]. The result is rounded once, as by a cast. Products are summed
-   in f32. On tensor cores the sum of each 128 of them may have fewer bits (sm_90: about 14), the sum of these sums
-   has 24. desc may be NULL. Error: IND_NOT_SUPPORTED for scales of blocks along k. */
+/* (a @ b) * scale_a * scale_b + bias, as torch._scaled_mm, for a [m, k] and b [k, n] of 8-bit floats. The result is
+   rounded once, as by a cast. Products are summed in f32. On tensor cores the sum of each 128 of them may have fewer
+   bits (sm_90: about 14), the sum of these sums has 24. desc may be NULL.
+   A scale is f32, and has one of these sizes:
+     scale_a                             scale_b                             one number for
+     one element                         one element                         the operand
+     [m, 1]                              [1, n]                              a row of a, a column of b
+     [m, CeilDiv(k, 128)]                [CeilDiv(k, 128), n]                128 elements of such a row or column
+     [CeilDiv(m, 128), CeilDiv(k, 128)]  [CeilDiv(k, 128), CeilDiv(n, 128)]  128 x 128 elements of the operand
+   With scales of the last two forms, the sum over each block of 128 along k is multiplied by the block's scales in f32,
+   then added, whatever use_fast_accum is. Each operand's scale has a form of its own. Sizes that fit two forms mean the
+   same in both. Error: IND_SHAPE_MISMATCH for other sizes. */
 typedef struct ind_scaled_mm_desc {
     ind_tensor bias;     /* [n], f32, f16 or bf16; IND_NO_TENSOR: none */
     ind_dtype out_dtype; /* a float type; IND_DTYPE_NONE: that of a */
@@ -5579,7 +5587,8 @@ struct graph__lower_ctx {
         bool has_m, has_n, transposed; /* transposed: b is [n, k] */
         ind_expr size[IND_MAX_RANK];
         int rank, batch;
-        int flags; /* IND__INST_* of the REDUCE */
+        int flags;              /* IND__INST_* of the REDUCE */
+        ind_loop_fn element[2]; /* an element of a and of b; NULL: as in memory, cast */
     } product;
     struct { /* points to select from: their sizes, the selected ones, and their running count */
         ind_expr size[IND_MAX_RANK];
@@ -17633,8 +17642,8 @@ static ind_status graph__lower_product(graph__lower_ctx *l, ind_dtype dtype, ind
                              .rank = l->product.rank,
                              .rrange = k,
                              .rrank = 1,
-                             .fn = graph__product_a,
-                             .second_fn = graph__product_b,
+                             .fn = l->product.element[0] ? l->product.element[0] : graph__product_a,
+                             .second_fn = l->product.element[1] ? l->product.element[1] : graph__product_b,
                              .flags = l->product.flags,
                              .user = l};
     return ind__box_reduction(l->w->program, &d, out);
@@ -17722,6 +17731,8 @@ static ind_status graph__lower_addmm(graph__lower_ctx *l, ind__box **results) {
     X(BILINEAR, ind__expand_bilinear)
 
 /* =============================================================================== src/graph/ops/products/eight_bit.c */
+enum { IND__SCALED_BLOCK = 128 }; /* elements along a dimension of a block of scaled_mm */
+
 /* ---- 8-bit products: shape rules */
 
 /* Checks ranks, types and the shared dimension of both operands. */
@@ -17751,22 +17762,42 @@ static bool ind__is_one_element(const ind__tensor_info *t) {
     return true;
 }
 
-/* Checks scale k, of operand k - 2: one number, or one for each row of a or column of b. */
+/* What one number of a scale belongs to. */
+typedef enum ind__scale_form {
+    IND__SCALE_NONE,     /* no form that is supported */
+    IND__SCALE_ALL,      /* the operand */
+    IND__SCALE_ROWS,     /* a row of a, or a column of b */
+    IND__SCALE_SEGMENTS, /* IND__SCALED_BLOCK elements of a row of a, or of a column of b */
+    IND__SCALE_BLOCKS    /* IND__SCALED_BLOCK such rows or columns */
+} ind__scale_form;
+
+static bool ind__counts_blocks(ind_expr size, ind_expr of) {
+    return ind_known_eq(size, ind_expr_ceildiv(of, ind_int(of.context, IND__SCALED_BLOCK)));
+}
+
+/* The form of scale s of x, whose dimension `along` is not summed. Where two forms have the same sizes, they mean the
+   same: all of a dimension is in one block, or has size 1. */
+static ind__scale_form ind__scale_form_of(const ind__tensor_info *s, const ind__tensor_info *x, int along) {
+    if (ind__is_one_element(s)) return IND__SCALE_ALL;
+    if (s->rank != 2) return IND__SCALE_NONE;
+    const bool each = ind_known_eq(s->size[along], x->size[along]);
+    if (each && ind__is_int(s->size[1 - along], 1)) return IND__SCALE_ROWS;
+    if (!ind__counts_blocks(s->size[1 - along], x->size[1 - along])) return IND__SCALE_NONE;
+    if (each) return IND__SCALE_SEGMENTS;
+    return ind__counts_blocks(s->size[along], x->size[along]) ? IND__SCALE_BLOCKS : IND__SCALE_NONE;
+}
+
+/* Checks scale k, of operand k - 2. */
 static ind_status ind__check_product_scale(ind__infer *in, uint32_t k) {
-    const ind__tensor_info *s = ind__operand(in, k), *x = ind__operand(in, k - 2);
-    const int along = (int)k - 2; /* the dimension that is not summed */
+    const ind__tensor_info *s = ind__operand(in, k);
     if (s->dtype != IND_F32)
         return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; f32 is needed", ind__describe_name(in, k),
                            ind__describe_type(in, k));
-    if (ind__is_one_element(s)) return IND_OK;
-    if (s->rank != 2 || !ind_known_eq(s->size[along], x->size[along]))
-        return ind__reject(in, s->rank == 2 ? IND_NOT_SUPPORTED : IND_SHAPE_MISMATCH,
-                           "%s is %s; one number, or %s is supported", ind__describe_name(in, k),
-                           ind__describe_type(in, k),
-                           along ? "[1, n] for the n columns of mat2" : "[m, 1] for the m rows of self");
-    if (ind__is_int(s->size[1 - along], 1)) return IND_OK;
-    return ind__reject(in, IND_NOT_SUPPORTED, "%s is %s; scales of blocks along the summed dimension are not supported",
-                       ind__describe_name(in, k), ind__describe_type(in, k));
+    if (ind__scale_form_of(s, ind__operand(in, k - 2), (int)k - 2)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; one number, %s is supported", ind__describe_name(in, k),
+                       ind__describe_type(in, k),
+                       k == 2 ? "[m, 1], [m, CeilDiv(k, 128)] or [CeilDiv(m, 128), CeilDiv(k, 128)] for self [m, k]"
+                              : "[1, n], [CeilDiv(k, 128), n] or [CeilDiv(k, 128), CeilDiv(n, 128)] for mat2 [k, n]");
 }
 
 static ind_status ind__check_product_bias(ind__infer *in) {
@@ -17822,17 +17853,54 @@ static ind_status graph__lower_int_mm(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_byte_product(l, IND_I32, 0, results);
 }
 
-/* 8-bit results are rounded even if only this kernel reads them. */
+static ind__scale_form graph__scale_form(const graph__lower_ctx *l, uint32_t k) {
+    return ind__scale_form_of(graph__lower_operand_info(l, k), graph__lower_operand_info(l, k - 2), (int)k - 2);
+}
+
+/* True if scale k has a number per block along the summed dimension. */
+static bool graph__has_block_scale(const graph__lower_ctx *l, uint32_t k) {
+    return graph__scale_form(l, k) >= IND__SCALE_SEGMENTS;
+}
+
+/* x, an element of operand k - 2 of the product, times the number of its block. index: m, n, k. */
+static ind_value graph__times_block_scale(ind_ops *o, ind_value x, uint32_t k, const ind_expr *index,
+                                          const graph__lower_ctx *l) {
+    const int along = (int)k - 2;
+    const ind_expr block = ind_int(l->context, IND__SCALED_BLOCK);
+    ind_expr at[2];
+    at[along] = index[along];
+    if (graph__scale_form(l, k) == IND__SCALE_BLOCKS) at[along] = ind_expr_floordiv(at[along], block);
+    at[1 - along] = ind_expr_floordiv(index[2], block);
+    return ind_op_mul(o, x, ind__box_load(o, graph__lower_operand_box(l, k), at, 2));
+}
+
+static ind_value graph__block_scaled_a(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    return graph__times_block_scale(o, graph__product_a(o, index, rank, user), 2, index, user);
+}
+
+static ind_value graph__block_scaled_b(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    return graph__times_block_scale(o, graph__product_b(o, index, rank, user), 3, index, user);
+}
+
+/* Scales of blocks are in the sum. 8-bit results are rounded even if only this kernel reads them. */
 static ind_value graph__scaled_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = ind__box_load(o, l->part[0], index, rank);
-    for (uint32_t k = 2; k < 4; k++) x = ind_op_mul(o, x, graph__lower_operand(o, l, k, index, rank));
+    for (uint32_t k = 2; k < 4; k++)
+        if (!graph__has_block_scale(l, k)) x = ind_op_mul(o, x, graph__lower_operand(o, l, k, index, rank));
     if (graph__lower_has_operand(l, 4)) x = ind_op_add(o, x, graph__lower_operand(o, l, 4, index, rank));
     return ind__only_stored(l->result->dtype) ? ind_op_cast(o, x, l->result->dtype) : x;
 }
 
-/* The product is f32 if it is stored without the scales. */
+/* The product is f32 if it is stored without the scales. Sums of blocks with scales leave the tensor cores. */
 static ind_status graph__lower_scaled_mm(graph__lower_ctx *l, ind__box **results) {
-    const int flags = IND__INST_TENSOR_SUMS | (l->node->attr[1].i ? IND__INST_FAST_SUMS : 0);
+    const ind_loop_fn scaled[2] = {graph__block_scaled_a, graph__block_scaled_b};
+    int flags = IND__INST_TENSOR_SUMS | (l->node->attr[1].i ? IND__INST_FAST_SUMS : 0);
+    for (uint32_t k = 2; k < 4; k++) {
+        if (!graph__has_block_scale(l, k)) continue;
+        if (!graph__stored_operand(l, k)) return ind__failed(l->context);
+        l->product.element[k - 2] = scaled[k - 2];
+        flags = IND__INST_TENSOR_SUMS;
+    }
     const ind_status status = graph__lower_byte_product(l, IND_F32, flags, l->part);
     if (status) return status;
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__scaled_element, results);

@@ -172,6 +172,8 @@ extern "C" {
     X(packed_instructions, 30, "instructions per 8 packed weights of a product of up to 8 rows",                       \
       "SASS of 8 formats, 19 to 38")                                                                                   \
     X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")    \
+    X(scale_instructions, 4, "instructions per scale of a thread and 128 products",                                    \
+      "address, bound, load, product; estimated, not measured")                                                        \
     X(product_exchange, 4500, "cycles of an exchange of sums between blocks, besides moving them",                     \
       "60 timings of 13 products, H100")                                                                               \
     X(product_cluster, 3600, "cycles of an exchange of sums in a cluster, besides sending them",                       \
@@ -2090,6 +2092,16 @@ static const char *const cg__prelude_PROMOTE[] = {
     "}\n",
     NULL,
 };
+static const char *const cg__prelude_PROMOTE_SCALED[] = {
+    "// Adds sums of a block of k, times the scales of their rows and columns. A thread has two rows, and two columns of each 8:\n",
+    "// `col` has one scale for all of them, for each 8, or for each of the thread's columns.\n",
+    "template <int NI, int N>\n",
+    "static IND_INLINE void ind_promote_scaled(float (&acc)[NI][4], const float (&part)[NI][4], const float (&row)[2], const float (&col)[N]) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < NI * 4; i++) acc[i / 4][i % 4] += part[i / 4][i % 4] * (row[i % 4 / 2] * col[(i / 4 * 2 + i % 2) * N / (2 * NI)]);\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_HALF_TILE[] = {
     "// Offset of 8 adjacent 16-bit elements in a shared tile of ROWS rows of COLS elements. The tile consists of panels of 64\n",
     "// columns. The chunks of a panel's row are permuted: one phase of ldmatrix reads 8 rows from 8 different groups of 4\n",
@@ -2658,10 +2670,10 @@ static const char *const cg__prelude_PACKED[] = {
     "// over its scale, or, if WIDE, in two's complement. They are elements at(j, t) .. at(j, t) + 3. A is the alignment of the\n",
     "// block. Of a format with OFFSET, lowest() * low() is added to each element of a group; low() is twice in 16 bits. If\n",
     "// SCALED, the bytes are multiplied by factor(), exactly, and all groups of a block have one scale(). If ZERO, zero() is\n",
-    "// added to the bytes.\n",
+    "// added to the bytes. If FLOAT, expand() turns 4 bytes into two pairs of 16-bit numbers.\n",
     "struct ind_packed_format {\n",
     "    static constexpr int BIAS = 0, STEP = 256;\n",
-    "    static constexpr bool WIDE = false, OFFSET = false, SCALED = false, ZERO = false, BESIDE = false;\n",
+    "    static constexpr bool WIDE = false, OFFSET = false, SCALED = false, ZERO = false, BESIDE = false, FLOAT = false;\n",
     "    struct side {};\n",
     "    static IND_INLINE side load(const unsigned char *, const unsigned char *, int) {\n",
     "        return side();\n",
@@ -2681,6 +2693,8 @@ static const char *const cg__prelude_PACKED[] = {
     "    template <bool BF16> IND_INLINE unsigned zero(int) const {\n",
     "        return 0;\n",
     "    }\n",
+    "    template <bool BF16> static IND_INLINE void expand(unsigned, unsigned &, unsigned &) {\n",
+    "    }\n",
     "    static IND_INLINE int at(int j, int t) {\n",
     "        return 16 * j + 4 * t;\n",
     "    }\n",
@@ -2688,6 +2702,10 @@ static const char *const cg__prelude_PACKED[] = {
     "// Two pairs of 16-bit numbers from 4 bytes, minus BIAS; RAW: as ind_magic has them.\n",
     "template <typename F, bool BF16, bool RAW> static IND_INLINE void ind_expand(unsigned x, unsigned &p0, unsigned &p1) {\n",
     "    const unsigned magic = ind_magic<BF16>(0) >> 8;\n",
+    "    if (F::FLOAT) {\n",
+    "        F::template expand<BF16>(x, p0, p1);\n",
+    "        return;\n",
+    "    }\n",
     "    if (F::WIDE && BF16) {\n",
     "        // 7 bits of fraction: 128 + the low 7 bits, minus 128 or 256 by the sign.\n",
     "        const unsigned q0 = __byte_perm(x, 0, 0x4140), q1 = __byte_perm(x, 0, 0x4342), one = 0x43004300u;\n",
@@ -2717,7 +2735,7 @@ static const char *const cg__prelude_PACKED[] = {
     "    static constexpr int ALIGNMENT = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : BYTES % 4 == 0 ? 4 : 2;\n",
     "    static constexpr int CHUNKS = (BYTES + 31 - ALIGNMENT) / 16, SLOT = (CHUNKS | 1) * 16, STAGE = SLOT * 16;\n",
     "    // The bias is a product with tensor cores while these have time.\n",
-    "    static constexpr bool FOLD = BF16 && !F::WIDE && !F::OFFSET && !F::SCALED && !F::ZERO && TILES == 1;\n",
+    "    static constexpr bool FOLD = BF16 && !F::FLOAT && !F::WIDE && !F::OFFSET && !F::SCALED && !F::ZERO && TILES == 1;\n",
     "    static constexpr bool RAW = FOLD || (F::SCALED && F::BIAS == 0 && BF16);\n",
     "    unsigned char *ring;\n",
     "    unsigned long long *full;\n",
@@ -2867,6 +2885,70 @@ static const char *const cg__prelude_PACKED_I8[] = {
     "    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = 256;\n",
     "    static constexpr bool WIDE = true;\n",
     "    template <int A> IND_INLINE void read(const unsigned char *, side, int) {\n",
+    "    }\n",
+    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
+    "        return ind_word<4>(block + j / 2 * 32 + 8 * t + j % 2 * 4);\n",
+    "    }\n",
+    "    static IND_INLINE int at(int j, int t) {\n",
+    "        return j / 2 * 32 + 8 * t + j % 2 * 4;\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED_F8[] = {
+    "#ifndef IND_EMULATION\n",
+    "// Two e4m3, and two f16.\n",
+    "static IND_INLINE unsigned ind_e4m3x2_to_f16x2(unsigned x) {\n",
+    "    unsigned r;\n",
+    "    asm(\"cvt.rn.f16x2.e4m3x2 %0, %1;\" : \"=r\"(r) : \"h\"((unsigned short)x));\n",
+    "    return r;\n",
+    "}\n",
+    "static IND_INLINE unsigned ind_f16x2_to_bf16x2(unsigned x) {\n",
+    "    unsigned r;\n",
+    "    asm(\"{\\n.reg .b16 a, b;\\n.reg .f32 c, d;\\nmov.b32 {a, b}, %1;\\ncvt.f32.f16 c, a;\\ncvt.f32.f16 d, b;\\n\"\n",
+    "        \"cvt.rn.bf16x2.f32 %0, d, c;\\n}\" : \"=r\"(r) : \"r\"(x));\n",
+    "    return r;\n",
+    "}\n",
+    "#else\n",
+    "static IND_INLINE unsigned ind_e4m3x2_to_f16x2(unsigned x) {\n",
+    "    const float low = ind_f8e4m3fn_to_f32((unsigned char)x), high = ind_f8e4m3fn_to_f32((unsigned char)(x >> 8));\n",
+    "    return ind_f32_to_f16(low) | (unsigned)ind_f32_to_f16(high) << 16;\n",
+    "}\n",
+    "static IND_INLINE unsigned ind_f16x2_to_bf16x2(unsigned x) {\n",
+    "    const float low = ind_f16_to_f32((unsigned short)x), high = ind_f16_to_f32((unsigned short)(x >> 16));\n",
+    "    return ind_f32_to_bf16(low) | (unsigned)ind_f32_to_bf16(high) << 16;\n",
+    "}\n",
+    "#endif\n",
+    "// 8-bit floats, each of which f16 and bf16 have. e5m2 is the upper half of an f16. SIZE elements have a scale in another\n",
+    "// tensor. SCALE: 4 f32, 2 f16, 1 bf16, 0 none.\n",
+    "template <bool E5M2, int SCALE, int SIZE> struct ind_packed_f8 : ind_packed_format {\n",
+    "    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = SIZE, GROUPS = ELEMENTS / SIZE;\n",
+    "    static constexpr bool FLOAT = true, BESIDE = SCALE > 0;\n",
+    "    struct side {\n",
+    "        float scale[GROUPS];\n",
+    "    } with;\n",
+    "    static IND_INLINE side load(const unsigned char *scales, const unsigned char *, int step) {\n",
+    "        side s = {};\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < GROUPS && SCALE; i++) {\n",
+    "            const int at = step * GROUPS + i;\n",
+    "            const unsigned short half = SCALE == 4 ? 0 : reinterpret_cast<const unsigned short *>(scales)[at];\n",
+    "            s.scale[i] = SCALE == 4 ? reinterpret_cast<const float *>(scales)[at] : SCALE == 2 ? ind_f16_to_f32(half) : ind_bf16_to_f32(half);\n",
+    "        }\n",
+    "        return s;\n",
+    "    }\n",
+    "    template <int A> IND_INLINE void read(const unsigned char *, const side &x, int) {\n",
+    "        with = x;\n",
+    "    }\n",
+    "    IND_INLINE float scale(int group) const {\n",
+    "        return SCALE ? with.scale[group] : 1.0f;\n",
+    "    }\n",
+    "    template <bool BF16> static IND_INLINE void expand(unsigned x, unsigned &p0, unsigned &p1) {\n",
+    "        p0 = E5M2 ? __byte_perm(x, 0, 0x1404) : ind_e4m3x2_to_f16x2(x);\n",
+    "        p1 = E5M2 ? __byte_perm(x, 0, 0x3424) : ind_e4m3x2_to_f16x2(x >> 16);\n",
+    "        if (!BF16) return;\n",
+    "        p0 = ind_f16x2_to_bf16x2(p0);\n",
+    "        p1 = ind_f16x2_to_bf16x2(p1);\n",
     "    }\n",
     "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
     "        return ind_word<4>(block + j / 2 * 32 + 8 * t + j % 2 * 4);\n",
@@ -3604,6 +3686,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(MMA_BYTES, 0)                                                                                    \
     X(MMA_WORDS, 0)                                                                                    \
     X(PROMOTE, 0)                                                                                      \
+    X(PROMOTE_SCALED, 0)                                                                               \
     X(HALF_TILE, 0)                                                                                    \
     X(TILE_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC, IND__CG_HALF_TILE))                                   \
     X(CHUNK_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                     \
@@ -3622,6 +3705,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(PACKED, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_BF16, IND__CG_BULK_COPY, IND__CG_MMA_F16,  \
                             IND__CG_MMA_BF16))                                                           \
     X(PACKED_I8, 0)                                                                                    \
+    X(PACKED_F8, IND__CG_NEEDS(IND__CG_F8E4M3FN))                                                      \
     X(PACKED_Q8_0, 0)                                                                                  \
     X(PACKED_Q4, 0)                                                                                    \
     X(PACKED_Q45_K, 0)                                                                                 \
@@ -10291,6 +10375,8 @@ static ind_status cg__emit_sort(ind__writer *w) {
    columns of each tile are of b, the others of b2. So the tile of a is brought in once. In device code the operand b2
    is named c, and its sums are dot2. */
 
+enum { MM_SCALED = 128 }; /* elements of k that are summed before they are scaled: steps divide it */
+
 /* How an operand's elements are found. x is its other dimension: m for a, n for b. */
 typedef struct cg__mm_operand {
     uint32_t value;   /* the instruction that DOT multiplies */
@@ -10303,13 +10389,15 @@ typedef struct cg__mm_operand {
     bool computed;    /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
     int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
+    bool wide_scale;  /* MM_SCALED neighbours along x have one scale */
+    uint32_t scale;   /* the factor of MM_SCALED elements of k, by which their sums are multiplied; 0: none */
 } cg__mm_operand;
 
 /* Packed weights, as b; see packed.c. LOADs: 0: none. */
 typedef struct cg__mm_packed {
     const char *no;       /* why it is none; NULL: it is */
     int unpacks;          /* instructions per element of packed weights for other templates; 0: b is none */
-    int format;           /* ind__quantised, or IND__NUM_QUANTISED for i8 */
+    int format;           /* ind__quantised, or MM_PACKED_.. */
     int group;            /* elements per scale, if scales have a tensor of their own */
     int elements, bytes;  /* of a block */
     uint32_t load;        /* of the first byte of a block */
@@ -10341,6 +10429,9 @@ typedef struct cg__mm_problem {
 static int cg__mm_products(const cg__mm_problem *p) {
     return p->dot2 ? 2 : 1;
 }
+
+static void cg__mm_find_scales(ind__writer *w, cg__mm_problem *p);
+static bool cg__mm_is_scaled(const cg__mm_problem *p);
 
 /* The right operand of a product. */
 static const cg__mm_operand *cg__mm_right(const cg__mm_problem *p, int product) {
@@ -10485,8 +10576,12 @@ static bool cg__mm_is_involved(const ind__writer *w, const cg__mm_operand *o) {
     return false;
 }
 
+static bool cg__is_f8(ind_dtype t) {
+    return t == IND_F8E4M3FN || t == IND_F8E5M2;
+}
+
 static bool cg__mm_is_f8(const cg__mm_operand *o) {
-    return o->load && (o->memory == IND_F8E4M3FN || o->memory == IND_F8E5M2);
+    return o->load && cg__is_f8(o->memory);
 }
 
 static bool cg__mm_is_f32(const cg__mm_operand *o) {
@@ -10512,7 +10607,7 @@ static void cg__mm_set_tensor(const ind__writer *w, cg__mm_problem *p) {
     p->tensor_bytes = cg__mm_tensor_bytes(w, p);
     if (p->tensor_bytes != 1) return;
     p->converts = p->sum == IND_F32 && w->target->sm >= 90 && w->target->sm < 120;
-    p->promotes = p->sum == IND_F32 && !(cg__inst(w, p->dot)->flags & IND__INST_FAST_SUMS);
+    p->promotes = p->sum == IND_F32 && (cg__mm_is_scaled(p) || !(cg__inst(w, p->dot)->flags & IND__INST_FAST_SUMS));
     p->a.across = !p->a.k_major;
     p->b.across = !p->b.k_major;
     p->a.k_major = p->b.k_major = true;
@@ -10533,6 +10628,24 @@ static void cg__mm_find_sizes(const cg__decider *d, cg__mm_problem *p) {
     p->batch = ind_int(d->w.context, 1);
     for (int v = 0; v < d->plan->domain.rank; v++)
         if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, d->plan->domain.extent[v]);
+}
+
+/* Sets what depends on the operands' values. */
+static void cg__mm_find_operands(ind__writer *w, cg__mm_problem *p) {
+    cg__mm_find_operand(w, p, &p->a, p->m);
+    cg__mm_find_operand(w, p, &p->b, p->n);
+    cg__mm_find_second(w, p);
+    cg__mm_set_tensor(w, p);
+}
+
+/* The same. Scales are separate if tensor cores multiply what is left; else they are factors of computed operands. */
+static void cg__mm_find_scaled_operands(ind__writer *w, cg__mm_problem *p) {
+    const cg__mm_problem unknown = *p;
+    cg__mm_find_scales(w, p);
+    cg__mm_find_operands(w, p);
+    if (!cg__mm_is_scaled(p) || p->tensor_bytes == 1) return;
+    *p = unknown;
+    cg__mm_find_operands(w, p);
 }
 
 /* Reads the problem off the kernel. If only m is contiguous in the results, the transposed product is computed, so
@@ -10556,10 +10669,7 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
     if (!p->dot2 && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
-    cg__mm_find_operand(&d->w, p, &p->a, p->m);
-    cg__mm_find_operand(&d->w, p, &p->b, p->n);
-    cg__mm_find_second(&d->w, p);
-    cg__mm_set_tensor(&d->w, p);
+    cg__mm_find_scaled_operands(&d->w, p);
     p->involved = cg__mm_is_involved(&d->w, &p->a) || cg__mm_is_involved(&d->w, &p->b);
     cg__mm_find_sizes(d, p);
 }
@@ -10689,6 +10799,7 @@ typedef struct cg__mm_area {
 } cg__mm_area;
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
+static double cg__mm_scale_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_thresholds *t);
 static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target);
 static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p);
 static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p);
@@ -10805,7 +10916,7 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double per_sm = cg__mm_blocks_per_sm(p, c, target), steps = cg__mm_hinted_steps(p, c);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
-    double step = cg__mm_depth_cost(x, c, p, t) * c->tile_k;
+    double step = cg__mm_depth_cost(x, c, p, t) * c->tile_k + cg__mm_scale_cost(p, c, t);
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
            (t->product_start + latency) * ceil(per_sm / fit);
@@ -11424,13 +11535,13 @@ static void cg__mm_write_units(ind__writer *w, const cg__mm_problem *p, const cg
 /* ================================================================================= src/cuda/templates/gemm/chunks.c */
 /* ---- writing: 8 neighbours of a computed operand ---- */
 
-/* Returns e at 8*g + l in place of the variable; *lane is l. If 8 divides d, (8*g + l) // d does not depend on l. */
-static ind_expr cg__mm_in_chunk(const ind__writer *w, ind_expr e, int along, ind_expr *lane) {
-    return ind__by_vectors(e, w->plan->domain.var[along], 8, lane);
+/* Returns e at n*g + l in place of the variable; *lane is l. If n divides d, (n*g + l) // d does not depend on l. */
+static ind_expr cg__mm_in_chunk(const ind__writer *w, ind_expr e, int along, int n, ind_expr *lane) {
+    return ind__by_vectors(e, w->plan->domain.var[along], n, lane);
 }
 
-/* True if instruction i has one value for 8 neighbours from a multiple of 8 on. `same` has this for those before it. */
-static bool cg__mm_is_same_in_chunk(const ind__writer *w, uint32_t i, int along, const uint8_t *same) {
+/* True if instruction i has one value for n neighbours from a multiple of n on. `same` has this for those before it. */
+static bool cg__mm_is_same_in_chunk(const ind__writer *w, uint32_t i, int along, int n, const uint8_t *same) {
     const ind__inst *inst = cg__inst(w, i);
     if (!(w->plan->varies[i] >> along & 1)) return true;
     if (inst->op == IND_LOOP_INDIRECT || inst->op == IND_LOOP_STORE || w->plan->stage[i]) return false;
@@ -11439,7 +11550,7 @@ static bool cg__mm_is_same_in_chunk(const ind__writer *w, uint32_t i, int along,
     for (uint32_t k = 0; k < inst->num_index; k++) {
         ind_expr lane, e = w->plan->domain.index[inst->index + k];
         if (ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return false;
-        e = cg__mm_in_chunk(w, e, along, &lane);
+        e = cg__mm_in_chunk(w, e, along, n, &lane);
         if (!ind__ok(e) || ind__expr_depends(e, lane)) return false;
     }
     return true;
@@ -11456,7 +11567,7 @@ static void cg__mm_emit_chunk(ind__writer *w, int along) {
     memset(same, 0, w->body->num_inst);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->needed[i] || w->plan->stage[i]) continue;
-        same[i] = cg__mm_is_same_in_chunk(w, i, along, same);
+        same[i] = cg__mm_is_same_in_chunk(w, i, along, 8, same);
         if (!same[i] || w->known[i] || w->value[i]) continue;
         cg__instruction(w, i);
         w->known[i] = (uint8_t)w->scope;
@@ -11483,7 +11594,7 @@ static bool cg__mm_find_run(const ind__writer *w, const cg__mm_problem *p, const
     if (i > o->value || along < 0 || !cg__mm_is_early_load(w, i) || ind_dtype_bytes(cg__memory_dtype(w, i)) != 1)
         return false;
     if (!ind_known_multiple(cg__mm_along_size(p, o), 8)) return false;
-    ind_expr lane, e = cg__mm_in_chunk(w, cg__index_of(w, i), along, &lane);
+    ind_expr lane, e = cg__mm_in_chunk(w, cg__index_of(w, i), along, 8, &lane);
     if (!ind__ok(e) || !ind__expr_depends(e, lane)) return false;
     for (int n = 1; n < 8; n *= 2) {
         ind_expr base = ind_expr_sub(e, ind_expr_floordiv(lane, ind_int(w->context, n)));
@@ -11518,6 +11629,138 @@ static void cg__mm_write_runs(ind__writer *w, const cg__mm_problem *p, const cg_
         w->memory[i] = cg__string(w, "x%u.at[%s]", i, cg__mm_run_element(w, &run));
         cg__use(w, IND__CG_LOAD_RUN);
     }
+}
+
+/* ================================================================================= src/cuda/templates/gemm/scales.c */
+/* Scales of 8-bit operands: factors that are the same in each block of MM_SCALED elements of k. The tensor cores sum
+   the products of a block. The sum is multiplied by the scales of its row and column, and added in f32. */
+
+/* ---- the problem ---- */
+
+/* True if the value is the same for `size` neighbours along variable v, from each multiple of `size` on. */
+static bool cg__mm_is_same_in_blocks(ind__writer *w, uint32_t value, int v, int size) {
+    uint8_t *same = (uint8_t *)ind__arena_alloc(&w->scratch, value + 1);
+    if (!same) {
+        cg__fail(w);
+        return false;
+    }
+    memset(same, 0, value + 1);
+    for (uint32_t i = 1; i <= value; i++) same[i] = v < 0 || cg__mm_is_same_in_chunk(w, i, v, size, same);
+    return same[value];
+}
+
+/* Splits an operand that is an 8-bit float from memory times a scale. */
+static void cg__mm_find_scale(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o) {
+    const ind__inst *product = cg__inst(w, o->value);
+    if (product->op != IND_LOOP_MUL) return;
+    for (int side = 0; side < 2; side++) {
+        uint32_t from = product->arg[side];
+        while (cg__inst(w, from)->op == IND_LOOP_CAST) from = cg__inst(w, from)->arg[0];
+        if (cg__inst(w, from)->op != IND_LOOP_LOAD || !cg__is_f8(cg__memory_dtype(w, from))) continue;
+        if (!cg__mm_is_same_in_blocks(w, product->arg[!side], p->k, MM_SCALED)) continue;
+        o->scale = product->arg[!side];
+        o->value = product->arg[side];
+        return;
+    }
+}
+
+static void cg__mm_find_scales(ind__writer *w, cg__mm_problem *p) {
+    if (!(cg__inst(w, p->dot)->flags & IND__INST_TENSOR_SUMS) || p->dot2 || p->k < 0) return;
+    cg__mm_find_scale(w, p, &p->a);
+    cg__mm_find_scale(w, p, &p->b);
+    p->b.wide_scale = p->b.scale && cg__mm_is_same_in_blocks(w, p->b.scale, p->n, MM_SCALED);
+}
+
+static bool cg__mm_is_scaled(const cg__mm_problem *p) {
+    return p->a.scale || p->b.scale;
+}
+
+/* ---- decisions ---- */
+
+/* Scales of b in a thread, whose warp has `cols` columns of a tile of `tile_n`: 1 if they are the same for the tile, or
+   one for each 8 columns, or one for each of the thread's columns. */
+static int cg__mm_column_scales(const cg__mm_problem *p, int tile_n, int cols) {
+    if (!p->b.scale || (p->b.wide_scale && MM_SCALED % tile_n == 0)) return 1;
+    return p->b.wide_scale ? cols / 8 : cols / 4;
+}
+
+/* Registers of a thread for its scales, and to find them. */
+static int cg__mm_scale_registers(const cg__mm_problem *p, const cg__mm_config *c) {
+    if (!cg__mm_is_scaled(p)) return 0;
+    return c->tile_m / c->warps_m / 8 + cg__mm_column_scales(p, c->tile_n, c->tile_n / c->warps_n) + 8;
+}
+
+/* Cycles of an SM for the scales of one step of a block: each thread loads its own, and multiplies its sums. */
+static double cg__mm_scale_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_thresholds *t) {
+    if (!cg__mm_is_scaled(p)) return 0;
+    const int rows = c->tile_m / c->warps_m, cols = c->tile_n / c->warps_n;
+    const double scales = rows / 8.0 + cg__mm_column_scales(p, c->tile_n, cols);
+    return c->warps_m * c->warps_n * (scales * t->scale_instructions + rows * cols / 32.0) * 32 / t->fma_rate;
+}
+
+/* ---- writing ---- */
+
+/* "scale_a" or "scale_b": the scale at r0 and a row or column. */
+static void cg__mm_write_scale(ind__writer *w, const cg__mm_operand *o, char name) {
+    const char *type = cg__int(w);
+    if (!o->scale) return;
+    cg__mm_set_plain_names(w);
+    ind__textf(&w->code, "const auto scale_%c = [&](%s r0%s) {\n", name, type,
+               o->x < 0 ? "" : cg__string(w, ", %s i%d", type, o->x));
+    w->code.indent++;
+    w->scope++;
+    cg__need_none(w);
+    cg__need(w, o->scale);
+    cg__close_needed(w);
+    cg__emit(w, IND__CG_ALL_VARS, 0);
+    ind__textf(&w->code, "return ");
+    cg__value(w, o->scale);
+    ind__textf(&w->code, ";\n");
+    cg__mm_end_lambda(w);
+}
+
+static void cg__mm_write_scales(ind__writer *w, const cg__mm_problem *p) {
+    cg__mm_write_scale(w, &p->a, 'a');
+    cg__mm_write_scale(w, &p->b, 'b');
+}
+
+/* A loop over a thread's `num` scales of an operand, which sets `to` for the row or column x, the text `at`. One
+   outside the operand has the scale of the last one. `whole`: there is none, or it has the scale of the tile. */
+static void cg__mm_write_scale_loop(ind__writer *w, const cg__mm_operand *o, char name, int num, const char *to,
+                                    const char *at, bool whole) {
+    const char *size = name == 'a' ? "size_m" : "size_n";
+    cg__unroll(w);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", num);
+    if (o->scale && o->x >= 0) ind__textf(&w->code, "const %s x = %s;\n", cg__int(w), at);
+    ind__textf(&w->code, "%s = ", to);
+    if (!o->scale)
+        ind__textf(&w->code, "1.0f;\n");
+    else if (o->x < 0)
+        ind__textf(&w->code, "scale_%c(first_k);\n", name);
+    else
+        ind__textf(&w->code, "scale_%c(first_k, %s);\n", name,
+                   whole ? "x" : cg__string(w, "x < %s ? x : %s - 1", size, size));
+    cg__end(w);
+}
+
+/* "row_scale" and "col_scale": the scales of a thread in a step. Its warp has `rows` rows and `cols` columns, from
+   first_row and first_col on. */
+static void cg__mm_write_step_scales(ind__writer *w, const cg__mm_problem *p, int rows, int cols, const char *first_row,
+                                     const char *first_col) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int num = cg__mm_column_scales(p, tile->n, cols);
+    const char *row = cg__string(w, "%s + (int)threadIdx.x %% 32 / 4 + i * 8", first_row);
+    const char *col = num == 1 ? first_col
+                      : p->b.wide_scale
+                          ? cg__string(w, "%s + i * 8", first_col)
+                          : cg__string(w, "%s + i / 2 * 8 + (int)threadIdx.x %% 4 * 2 + i %% 2", first_col);
+    cg__mm_write_first_k(w, cg__string(w, "(%s)step", cg__int(w)));
+    ind__textf(&w->code, "float row_scale[%d][2], col_scale[%d];\n", rows / 16, num);
+    cg__mm_write_scale_loop(w, &p->a, 'a', rows / 8, "row_scale[i / 2][i % 2]", row,
+                            ind_known_multiple(p->size_m, tile->m));
+    cg__mm_write_scale_loop(w, &p->b, 'b', num, "col_scale[i]", col,
+                            num == 1 || ind_known_multiple(p->size_n, tile->n));
+    cg__use(w, IND__CG_PROMOTE_SCALED);
 }
 
 /* =============================================================================== src/cuda/templates/gemm/prologue.c */
@@ -11673,6 +11916,7 @@ static void cg__mm_write_mma_tile(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const char *a = cg__mm_stage_of(w, p, &p->a, tile->m), *b = cg__mm_stage_of(w, p, &p->b, tile->n);
     const int mi = tile->m / tile->warps_m / 16, ni = tile->n / tile->warps_n / 8;
+    if (cg__mm_is_scaled(p)) cg__mm_write_step_scales(w, p, 16 * mi, 8 * ni, "first_m + warp_m", "first_n + warp_n");
     if (p->promotes) ind__textf(&w->code, "float part[%d][%d][4] = {};\n", mi, ni);
     ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, %s, %s>(%s, tile_a%s, tile_b%s,\n", cg__mm_instruction(w, p),
                tile->m, tile->n, cg__mm_units(p, tile->k), p->a.k_major ? "true" : "false",
@@ -11684,7 +11928,12 @@ static void cg__mm_write_mma_tile(ind__writer *w, const cg__mm_problem *p) {
     cg__use(w, IND__CG_MMA_TILE);
     if (!p->promotes) return;
     cg__unroll(w);
-    ind__textf(&w->code, "for (int i = 0; i < %d; i++) ind_promote(acc[i], part[i]);\n", mi);
+    ind__textf(&w->code, "for (int i = 0; i < %d; i++) ", mi);
+    if (cg__mm_is_scaled(p)) {
+        ind__textf(&w->code, "ind_promote_scaled(acc[i], part[i], row_scale[i], col_scale);\n");
+        return;
+    }
+    ind__textf(&w->code, "ind_promote(acc[i], part[i]);\n");
     cg__use(w, IND__CG_PROMOTE);
 }
 
@@ -11787,7 +12036,7 @@ static void cg__mm_mma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
         c->registers += 48;
         c->tile_k = 64;
     }
-    if (p->promotes) c->registers += cg__mm_thread_sums(c);
+    if (p->promotes) c->registers += cg__mm_thread_sums(c) + cg__mm_scale_registers(p, c);
     if (p->tensor_bytes == 4 && c->tile_k > 16) c->registers += 16;
 }
 
@@ -11834,6 +12083,7 @@ static void cg__mm_mma_main_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int warp_m = tile->m / tile->warps_m;
     cg__mm_begin_tensor_tiles(w, p, warp_m);
+    cg__mm_write_scales(w, p);
     cg__mm_write_mma_loop(w, p);
     cg__mm_end_tensor_tiles(w, p);
 }
@@ -12340,15 +12590,18 @@ static void cg__mm_write_tma_tile(ind__writer *w, const cg__mm_problem *p, const
    adds them, another one multiplies. */
 static void cg__mm_write_promoted_steps(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
+    const bool scaled = cg__mm_is_scaled(p);
     ind__textf(&w->code, "float acc[%d][4] = {}, part[%d][4] = {};\n#pragma unroll 1\n", tile->n / 8, tile->n / 8);
     cg__begin(w, "for (int step = 0; step < steps; step++)");
+    if (scaled) cg__mm_write_step_scales(w, p, 16, tile->n, "tile_m + warp * 16", "tile_n");
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
     cg__mm_write_tma_tile(w, p, "part", true);
     ind__textf(&w->code, "ind_wgmma_wait<0>(part);\nif (lane == 0) ind_barrier_arrive(empty + stage);\n");
-    ind__textf(&w->code, "ind_promote(acc, part);\n");
+    ind__textf(&w->code,
+               scaled ? "ind_promote_scaled(acc, part, row_scale[0], col_scale);\n" : "ind_promote(acc, part);\n");
     cg__mm_write_next_stage(w);
     cg__end(w);
-    cg__use(w, IND__CG_PROMOTE);
+    if (!scaled) cg__use(w, IND__CG_PROMOTE);
 }
 
 /* The steps of k. A stage is given back one step later, when its products are complete. */
@@ -12375,6 +12628,7 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int columns = cg__mm_columns(w->variant);
     const int cols = cg__mm_strip_cols(p, tile->n, tile->warps_m, tile->cluster);
+    cg__mm_write_scales(w, p);
     const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
     cg__mm_write_strip_range(w, (store ? 1 : 2) * tile->n / cols);
     if (load) cg__mm_write_fetch(w, p, load, cols);
@@ -12474,7 +12728,7 @@ static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
    the registers of a thread. */
 static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
-    if (p->promotes && c->tile_n + 32 > c->registers) return false;
+    if (p->promotes && c->tile_n + 32 + cg__mm_scale_registers(p, c) > c->registers) return false;
     return c->tile_n / cg__mm_products(p) % (p->b.k_major ? 32 : 64) == 0;
 }
 
@@ -13085,12 +13339,15 @@ static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS
                                             .main_loop = cg__mm_rows_main_loop};
 
 /* ================================================================================= src/cuda/templates/gemm/packed.c */
-/* Products of up to 64 rows with packed weights: b is a PACKED value, or i8, with rows along k, perhaps times a factor
-   of the column. Bulk copies bring the bytes of 16 rows of b and a step of k to a ring of each warp. Tensor cores
-   multiply what the warp dequantises in registers. The weights are not rounded to the operand's type: an integer times
-   its group's scale, which is multiplied in f32. */
+/* Products of up to 64 rows with packed weights: b is a PACKED value, i8, or an 8-bit float, perhaps times a scale of
+   its group, with rows along k, perhaps times a factor of the column. Bulk copies bring the bytes of 16 rows of b and a
+   step of k to a ring of each warp. Tensor cores multiply what the warp dequantises in registers. The weights are not
+   rounded to the operand's type: an integer times its group's scale, which is multiplied in f32. */
 
 /* ---- the problem ---- */
+
+/* Formats of elements of 8 bits that are not PACKED values. */
+enum { MM_PACKED_I8 = IND__NUM_QUANTISED, MM_PACKED_F8E4M3FN, MM_PACKED_F8E5M2, MM_NUM_PACKED };
 
 /* The type of a format in the prelude, the function that declares it, the elements of a step, registers of a thread for
    up to 8 rows, and whether elements have a lowest value (OFFSET); see packed.cuh. Registers: NVRTC 13.0, sm_90a. */
@@ -13098,7 +13355,7 @@ static const struct {
     const char *type;
     int function, step, registers;
     bool lowest;
-} cg__packed_formats[IND__NUM_QUANTISED + 1] = {
+} cg__packed_formats[MM_NUM_PACKED] = {
     [IND__QUANTISED_Q8_0] = {"ind_packed_q8_0", IND__CG_PACKED_Q8_0, 256, 72, false},
     [IND__QUANTISED_Q4_0] = {"ind_packed_q4<false, false>", IND__CG_PACKED_Q4, 256, 72, false},
     [IND__QUANTISED_Q4_1] = {"ind_packed_q4<true, false>", IND__CG_PACKED_Q4, 256, 72, true},
@@ -13114,7 +13371,9 @@ static const struct {
     [IND__QUANTISED_INT4] = {"ind_packed_int4", IND__CG_PACKED_INT4, 256, 72, false},
     [IND__QUANTISED_MXFP4] = {"ind_packed_mxfp4", IND__CG_PACKED_E2M1, 256, 80, false},
     [IND__QUANTISED_NVFP4] = {"ind_packed_nvfp4", IND__CG_PACKED_NVFP4, 256, 96, false},
-    [IND__NUM_QUANTISED] = {"ind_packed_i8", IND__CG_PACKED_I8, 256, 72, false},
+    [MM_PACKED_I8] = {"ind_packed_i8", IND__CG_PACKED_I8, 256, 72, false},
+    [MM_PACKED_F8E4M3FN] = {"ind_packed_f8<false", IND__CG_PACKED_F8, 256, 80, false},
+    [MM_PACKED_F8E5M2] = {"ind_packed_f8<true", IND__CG_PACKED_F8, 256, 80, false},
 };
 
 /* Elements of k in a step. */
@@ -13135,12 +13394,17 @@ static uint32_t cg__mm_plain_load(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0] ? i : 0;
 }
 
-/* The LOAD of i8 whose value i is: conversions to 16-bit floats are exact. 0: it is none. */
+/* The format of elements of a type; 0: it is none of 8 bits. */
+static int cg__mm_byte_format(ind_dtype t) {
+    return t == IND_I8 ? MM_PACKED_I8 : t == IND_F8E4M3FN ? MM_PACKED_F8E4M3FN : t == IND_F8E5M2 ? MM_PACKED_F8E5M2 : 0;
+}
+
+/* The LOAD of i8 or 8-bit floats whose value i is: conversions to 16-bit floats are exact. 0: it is none. */
 static uint32_t cg__mm_byte_load(const ind__writer *w, uint32_t i) {
     while (cg__inst(w, i)->op == IND_LOOP_ROUND_BF16 || cg__inst(w, i)->op == IND_LOOP_ROUND_F16)
         i = cg__inst(w, i)->arg[0];
     i = cg__mm_plain_load(w, i);
-    return i && cg__memory_dtype(w, i) == IND_I8 ? i : 0;
+    return i && cg__mm_byte_format(cg__memory_dtype(w, i)) ? i : 0;
 }
 
 /* Steps over products with a factor that is the same along k; *factor: 0: none. */
@@ -13155,21 +13419,30 @@ static uint32_t cg__mm_without_factor(const ind__writer *w, const cg__mm_problem
     return i;
 }
 
-/* The index of a LOAD as row(n) + k / elements * each: its stride along n and its value at 0. False: it has another
-   form. */
-static bool cg__mm_packed_index(const ind__writer *w, const cg__mm_problem *p, uint32_t load, int elements, int each,
-                                ind_expr *stride, ind_expr *offset) {
-    const ind__loops *x = &w->plan->domain;
-    const ind_expr k = x->var[p->k];
-    ind_expr e = cg__index_of(w, load), of_k = ind_expr_mul(k, ind_int(w->context, elements)), step;
+/* The index of a LOAD as row(..) + k / elements * each: *row is its value at k = 0. False: it has another form. */
+static bool cg__mm_packed_row(const ind__writer *w, const cg__mm_problem *p, uint32_t load, int elements, int each,
+                              ind_expr *row) {
+    const ind_expr k = w->plan->domain.var[p->k], of_k = ind_expr_mul(k, ind_int(w->context, elements));
+    ind_expr e = cg__index_of(w, load), step;
     if (ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return false;
     e = ind__substitute(e, &k, &of_k, 1);
-    if (!ind__affine(e, k, &step, &e) || !ind_known_eq(step, ind_int(w->context, each))) return false;
-    if (!ind__affine(e, x->var[p->n], stride, &e)) return false;
+    return ind__affine(e, k, &step, row) && ind_known_eq(step, ind_int(w->context, each));
+}
+
+/* True if e depends on no variable but n, if that is allowed. */
+static bool cg__mm_depends_on_n(const ind__writer *w, const cg__mm_problem *p, ind_expr e, bool allowed) {
+    const ind__loops *x = &w->plan->domain;
     for (int v = 0; v < x->rank + x->rrank; v++)
-        if (ind__expr_depends(e, x->var[v])) return false;
-    *offset = e;
+        if (ind__expr_depends(e, x->var[v]) && !(allowed && v == p->n)) return false;
     return true;
+}
+
+/* The same index as row(n) + .., whose row is linear: its stride along n and its value at 0. */
+static bool cg__mm_packed_index(const ind__writer *w, const cg__mm_problem *p, uint32_t load, int elements, int each,
+                                ind_expr *stride, ind_expr *offset) {
+    ind_expr row;
+    if (!cg__mm_packed_row(w, p, load, elements, each, &row)) return false;
+    return ind__affine(row, w->plan->domain.var[p->n], stride, offset) && cg__mm_depends_on_n(w, p, *offset, false);
 }
 
 /* The map of the bytes, as 16-bit words: along k, then the rows. */
@@ -13226,9 +13499,47 @@ static const char *cg__mm_packed_value(const ind__writer *w, const cg__mm_proble
     return ind_known_multiple(p->size_k, cg__packed_formats[b->format].step) ? NULL : "its depth is no multiple of 256";
 }
 
+/* Elements of k with one scale, which is a LOAD: the largest group; 0: the LOAD is no such scale. */
+static int cg__mm_scale_group(ind__writer *w, const cg__mm_problem *p, uint32_t scale) {
+    ind_expr row;
+    const ind_dtype t = cg__memory_dtype(w, scale);
+    if (t != IND_F32 && t != IND_F16 && t != IND_BF16) return 0;
+    for (int group = 256; group >= 16; group /= 2)
+        if (cg__mm_packed_row(w, p, scale, group, 1, &row) && cg__mm_depends_on_n(w, p, row, true) &&
+            cg__mm_is_same_in_blocks(w, scale, p->k, group))
+            return group;
+    return 0;
+}
+
+/* Steps over the product of an 8-bit float with a scale of its group, and sets b->scale. */
+static uint32_t cg__mm_without_group_scale(ind__writer *w, const cg__mm_problem *p, uint32_t i, cg__mm_packed *b) {
+    const ind__inst *product = cg__inst(w, i);
+    if (product->op != IND_LOOP_MUL) return i;
+    for (int side = 0; side < 2; side++) {
+        const uint32_t load = cg__mm_byte_load(w, product->arg[side]),
+                       scale = cg__mm_plain_load(w, product->arg[!side]);
+        if (!load || !cg__is_f8(cg__memory_dtype(w, load)) || !scale) continue;
+        const int group = cg__mm_scale_group(w, p, scale);
+        if (!group) continue;
+        b->group = group;
+        b->scale = scale;
+        return product->arg[side];
+    }
+    return i;
+}
+
+/* Finds the LOADs of i8 or an 8-bit float. */
+static const char *cg__mm_packed_element(ind__writer *w, const cg__mm_problem *p, uint32_t i, cg__mm_packed *b) {
+    b->load = cg__mm_byte_load(w, cg__mm_without_group_scale(w, p, i, b));
+    if (!b->load) return "its weights are not packed";
+    b->format = cg__mm_byte_format(cg__memory_dtype(w, b->load));
+    if (!b->scale) b->group = cg__packed_formats[b->format].step;
+    return b->scale && !ind_known_multiple(p->size_k, cg__mm_packed_step(b)) ? "its depth is no multiple of 256" : NULL;
+}
+
 /* Finds out if b is packed weights that the target can take; the reason if not. */
-static const char *cg__mm_match_packed(const cg__decider *d, const cg__mm_problem *p, cg__mm_packed *b) {
-    const ind__writer *w = &d->w;
+static const char *cg__mm_match_packed(cg__decider *d, const cg__mm_problem *p, cg__mm_packed *b) {
+    ind__writer *w = &d->w;
     const ind_thresholds *t = &d->w.target->thresholds;
     const char *no = NULL;
     if (p->tensor_bytes != 2 || !p->b.computed || p->k < 0 || p->n < 0) return "its weights are not packed";
@@ -13237,9 +13548,8 @@ static const char *cg__mm_match_packed(const cg__decider *d, const cg__mm_proble
         b->unpacks = t->unpack_instructions;
         no = cg__mm_packed_value(w, p, i, b);
     } else {
-        b->load = cg__mm_byte_load(w, i);
-        if (!b->load) return "its weights are not packed";
-        b->unpacks = t->computed_instructions;
+        no = cg__mm_packed_element(w, p, i, b);
+        if (b->load) b->unpacks = t->computed_instructions;
     }
     if (no) return no;
     if (p->dot2) return "it has two products";
@@ -13254,7 +13564,7 @@ static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
         cg__fail(&d->w);
         return;
     }
-    *b = (cg__mm_packed){.format = IND__NUM_QUANTISED, .group = 1, .elements = 1, .bytes = 1};
+    *b = (cg__mm_packed){.format = MM_PACKED_I8, .group = 1, .elements = 1, .bytes = 1};
     b->no = cg__mm_match_packed(d, p, b);
     p->packed = b;
 }
@@ -13359,13 +13669,13 @@ static void cg__mm_use_packed_map(cg__decider *d) {
 /* The type of the format in the prelude. */
 static const char *cg__mm_packed_type(ind__writer *w, const cg__mm_packed *b) {
     const char *type = cg__packed_formats[b->format].type;
+    const bool floats = b->format == MM_PACKED_F8E4M3FN || b->format == MM_PACKED_F8E5M2;
+    const ind_dtype dtype = b->scale ? cg__memory_dtype(w, b->scale) : IND_DTYPE_NONE;
+    const int scale = dtype == IND_F32 ? 4 : dtype == IND_F16 ? 2 : dtype == IND_BF16 ? 1 : 0;
+    if (floats) return cg__string(w, "%s, %d, %d>", type, scale, b->group);
     if (b->format != IND__QUANTISED_INT4) return type;
-    const ind_dtype scale = cg__memory_dtype(w, b->scale);
-    return cg__string(w, "%s<%d, %d, %s>", type,
-                      scale == IND_F32   ? 4
-                      : scale == IND_F16 ? 2
-                                         : 1,
-                      b->group, b->zero ? cg__types[cg__memory_dtype(w, b->zero)].memory : "int");
+    return cg__string(w, "%s<%d, %d, %s>", type, scale, b->group,
+                      b->zero ? cg__types[cg__memory_dtype(w, b->zero)].memory : "int");
 }
 
 /* One tensor of scales or zero points: its row as bytes. */
@@ -13748,7 +14058,9 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
                 p->a.memory == p->b.memory ? ind_dtype_name(p->a.memory) : "8-bit float",
                 p->tensor_bytes == 4 ? " rounded to tf32" : "", copied,
                 d->variant->strategy == IND_STRATEGY_MATMUL_TMA ? "boxes by tensor maps" : "16-byte vectors",
-                p->promotes ? "; sums of 128 products are added in f32" : "");
+                cg__mm_is_scaled(p) ? "; sums of 128 products are scaled and added in f32"
+                : p->promotes       ? "; sums of 128 products are added in f32"
+                                    : "");
     else
         cg__why(d, "%s; accumulates in %s", reason, ind_dtype_name(p->sum));
 }

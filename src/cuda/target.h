@@ -77,6 +77,8 @@
     X(packed_instructions, 30, "instructions per 8 packed weights of a product of up to 8 rows",                       \
       "SASS of 8 formats, 19 to 38")                                                                                   \
     X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")    \
+    X(scale_instructions, 4, "instructions per scale of a thread and 128 products",                                    \
+      "address, bound, load, product; estimated, not measured")                                                        \
     X(product_exchange, 4500, "cycles of an exchange of sums between blocks, besides moving them",                     \
       "60 timings of 13 products, H100")                                                                               \
     X(product_cluster, 3600, "cycles of an exchange of sums in a cluster, besides sending them",                       \

@@ -171,6 +171,7 @@ extern "C" {
 //@ cuda/templates/gemm/split.c
 //@ cuda/templates/gemm/load.c
 //@ cuda/templates/gemm/chunks.c
+//@ cuda/templates/gemm/scales.c
 //@ cuda/templates/gemm/prologue.c
 //@ cuda/templates/gemm/mma.c
 //@ cuda/templates/gemm/wgmma.c

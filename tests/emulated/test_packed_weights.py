@@ -13,6 +13,7 @@ from test_bulk_copies import numbers, operand
 
 sys.path.insert(0, str(ROOT / "tests" / "numerics"))
 from quantised import FORMATS, dequantise, random_bytes, scale_of  # noqa: E402
+from reference import eighth_values  # noqa: E402
 from test_quantised import call, misaligned  # noqa: E402
 
 STRATEGY = "matmul, packed weights"
@@ -155,6 +156,112 @@ def test_bytes(library, rows, scale):
     text = (f"graph packed {{\n  size M in [1, {rows}] hint {rows}\n  input x : bf16[M, {k}]\n  const q : i8[{n}, {k}]\n{operands}"
             f"  f = cast(q, dtype=f32)\n{value}  y = linear(x, v)\n  output y\n}}\n")
     check(library, text, {"q": q, "s": s} if operands else {"q": q}, q * s.astype(np.float64), [rows], k, n, "bf16")
+
+
+# Scale of 8-bit floats: type, shape, the shape in which it is multiplied, elements of k with one number.
+SCALES = {
+    "none": None,
+    "column": ("f32", "[N, 1]", "", 0),
+    "tensor": ("bf16", "[1, 1]", "", 0),
+    "groups": ("f32", "[N, K / 128]", "[N, K / 128, 1]", 128),
+    "small_groups": ("f16", "[N, K / 32]", "[N, K / 32, 1]", 32),
+    "step": ("bf16", "[N, K / 256]", "[N, K / 256, 1]", 256),
+    "blocks": ("f32", "[N / 128, K / 128]", "[N / 128, 1, K / 128, 1]", 128),
+}
+
+
+def sizes(text, n, k):
+    return text.replace("N / 128", str(n // 128)).replace("N", str(n)).replace("K / 128", str(k // 128)).replace("K / 256", str(k // 256)).replace("K / 32", str(k // 32))
+
+
+def float_graph(q, scale, n, k, rows, dtype="bf16"):
+    """A weight of 8-bit floats, which is multiplied by its scale in f32."""
+    text = f"graph packed {{\n  size M in [1, {rows}] hint {rows}\n  input x : {dtype}[M, {k}]\n  const q : {q}[{n}, {k}]\n  f = cast(q, dtype=f32)\n"
+    last = "f"
+    if SCALES[scale]:
+        of, shape, view, group = SCALES[scale]
+        text += f"  const s : {of}{sizes(shape, n, k)}\n  t = cast(s, dtype=f32)\n"
+        if group:
+            blocks = [n // 128, 128] if scale == "blocks" else [n]
+            text += f"  d = view(f, size={blocks + [k // group, group]})\n  e = view(t, size={sizes(view, n, k)})\n  g = mul(d, e)\n  h = view(g, size=[{n}, {k}])\n"
+        else:
+            text += "  h = mul(f, t)\n"
+        last = "h"
+    return text + f"  w = cast({last}, dtype={dtype})\n  y = linear(x, w)\n  output y\n}}\n"
+
+
+def float_scale(random, scale, n, k):
+    """A scale, and the number of each element of the weight; none so large that a result in f16 is infinite."""
+    if not SCALES[scale]:
+        return {}, np.ones((n, k))
+    of, shape, _, group = SCALES[scale]
+    s = random.uniform(2.0**-7, 2.0**-6, [int(x) for x in sizes(shape, n, k)[1:-1].split(", ")])
+    s = to_bf16(s) if of == "bf16" else s.astype({"f32": np.float32, "f16": np.float16}[of])
+    each = numbers(s) if of != "f32" else s.astype(np.float64)
+    if group:
+        each = np.repeat(each, group, 1)
+    return {"s": s}, np.broadcast_to(np.repeat(each, 128, 0) if scale == "blocks" else each, (n, k))
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+@pytest.mark.parametrize("rows", [1, 2, 16, 64])
+@pytest.mark.parametrize("q, scale", [("f8e4m3fn", s) for s in SCALES] + [("f8e5m2", s) for s in ("none", "column", "groups", "blocks")])
+def test_eight_bit_floats(library, q, scale, rows, dtype):
+    """All bytes that are small numbers: both zeros, subnormal ones."""
+    n, k = 256 if scale == "blocks" else 264, 1536
+    random = np.random.default_rng(rows)
+    small = np.flatnonzero(np.abs(eighth_values(q)) <= 28)
+    bytes_ = small[random.integers(0, len(small), (n, k))].astype(np.uint8)
+    arrays, each = float_scale(random, scale, n, k)
+    check(library, float_graph(q, scale, n, k, rows, dtype), {"q": bytes_, **arrays}, eighth_values(q)[bytes_] * each, [rows], k, n, dtype)
+
+
+@pytest.mark.parametrize("q", ["f8e4m3fn", "f8e5m2"])
+@pytest.mark.parametrize("scale", ["none", "groups"])
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+def test_every_byte(library, q, scale, dtype):
+    """Each of 256 columns has one of the 256 bytes. NaN and infinities are multiplied by 1, by 0, by -0.5; other columns have none."""
+    n, k = 264, 512
+    values = eighth_values(q)
+    random = np.random.default_rng(2)
+    bytes_ = np.full((n, k), 0x30, np.uint8)
+    bytes_[:256, 77] = np.arange(256)
+    arrays, each = float_scale(random, scale, n, k)
+    if scale == "groups":
+        arrays["s"][:] = 1
+        each = np.ones((n, k))
+    module = library.compile(float_graph(q, scale, n, k, 4, dtype), "packed")
+    assert f"    {STRATEGY}" in library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+    ones = np.zeros((4, k), np.float32)
+    ones[0, 77], ones[1, 76], ones[2, 77] = 1, 1, -0.5
+    x = to_bf16(ones) if dtype == "bf16" else ones.astype(np.float16)
+    y = np.empty((4, n), x.dtype)
+    assert library.run(module, {"q": bytes_, **arrays, "x": x, "y": y}, {"M": 4}) == 0, library.error()
+    with np.errstate(invalid="ignore"):
+        want = ones.astype(np.float64) @ values[bytes_].T
+    assert np.isfinite(want[:, 256:]).all() and np.isnan(want[:, 0x7F]).all() and (q == "f8e4m3fn" or np.isinf(want[0, 0x7C]))
+    assert np.array_equal(numbers(y), want, equal_nan=True)
+    library.c.ind_module_destroy(module)
+
+
+def test_depths_of_eight_bit_floats(library):
+    """Depths that are no multiple of 256: with several groups of a row, another template takes the product."""
+    n, random = 264, np.random.default_rng(4)
+    for k, scale, packed in ((1040, "column", True), (1200, "none", True), (1152, "groups", False), (128, "groups", True)):
+        bytes_ = random.integers(0, 0x50, (n, k)).astype(np.uint8)
+        arrays, each = float_scale(random, scale, n, k)
+        text = float_graph("f8e4m3fn", scale, n, k, 3)
+        w = eighth_values("f8e4m3fn")[bytes_] * each
+        if packed:
+            check(library, text, {"q": bytes_, **arrays}, w, [3, 1], k, n, "bf16")
+            continue
+        module = library.compile(text, "packed")
+        assert STRATEGY not in library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+        x = operand(random, (3, k), "bf16")
+        y = np.empty((3, n), np.uint16)
+        assert library.run(module, {"q": bytes_, **arrays, "x": x, "y": y}, {"M": 3}) == 0, library.error()
+        assert close(y, numbers(x), numbers(to_bf16(w.astype(np.float32))))
+        library.c.ind_module_destroy(module)
 
 
 def test_epilogue(library):

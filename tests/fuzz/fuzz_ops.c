@@ -660,13 +660,23 @@ static void set_spectrum(value *v) {
     snprintf(v->dim[v->rank - 1], DIM, "2");
 }
 
-/* Two matrices of 8-bit floats, then scales of one number. */
+/* The scale of a matrix whose dimension `along` is not summed: one number, or one for each element of that dimension or
+   for 128 of them, and for each 128 of the other. */
+static void set_block_scale(const value *of, int along, value *v) {
+    v->rank = 2;
+    memcpy(v->dim[along], of->dim[along], sizeof v->dim[along]);
+    if (chance(50)) snprintf(v->dim[along], DIM, "%d", (atoi(of->dim[along]) + 127) / 128);
+    snprintf(v->dim[1 - along], DIM, "%d", (atoi(of->dim[1 - along]) + 127) / 128);
+}
+
+/* Two matrices of 8-bit floats, then their scales. */
 static void set_scaled(const trial *t, value *v) {
     const uint32_t k = t->s.num_operands;
     v->rank = k < 2 ? 2 : 0;
     v->dtype = k >= 2 ? IND_F32 : chance(50) ? IND_F8E4M3FN : IND_F8E5M2;
-    for (int d = 0; d < v->rank; d++) choose("1|3|16|17|33|40", v->dim[d], DIM);
+    for (int d = 0; d < v->rank; d++) choose("1|3|16|17|33|40|130|256", v->dim[d], DIM);
     if (k == 1) memcpy(v->dim[0], t->g->v[t->s.operand[0]].dim[1], sizeof v->dim[0]);
+    if (k >= 2 && chance(60)) set_block_scale(&t->g->v[t->s.operand[k - 2]], (int)k - 2, v);
 }
 
 static bool draw_operand(trial *t, char kind) {

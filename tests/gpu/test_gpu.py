@@ -358,6 +358,42 @@ GRAPHS = {
   h = scaled_mm(g, v, s, t, out_dtype=f16)
   output y, z, p, q, u, h
 }""",
+    "products_of_block_scales": """graph products_of_block_scales {
+  size M in [0, 4096] hint 512
+  input a : f8e4m3fn[M, 400]
+  input b : f8e5m2[200, 400]
+  input s : f32[M, 4]
+  input t : f32[4, 2]
+  input u : f32[4, 200]
+  input r : f32[CeilDiv(M, 128), 4]
+  input c : bf16[200]
+  input d : f8e4m3fn[400, 200]
+  v = transpose(b, 0, 1)
+  y = scaled_mm(a, v, s, t, c, out_dtype=bf16)
+  z = scaled_mm(a, v, r, u, out_dtype=f32, use_fast_accum=true)
+  w = scaled_mm(a, d, s, t, out_dtype=f16)
+  output y, z, w
+}""",
+    "products_of_float_weights": """graph products_of_float_weights {
+  size M in [1, 64] hint 4
+  input x : bf16[M, 1024]
+  const q : f8e4m3fn[4096, 1024]
+  const s : f32[32, 8]
+  const p : f8e5m2[4096, 1024]
+  const t : f32[4096, 1]
+  f = cast(q, dtype=f32)
+  d = view(f, size=[32, 128, 8, 128])
+  e = view(s, size=[32, 1, 8, 1])
+  g = mul(d, e)
+  h = view(g, size=[4096, 1024])
+  w = cast(h, dtype=bf16)
+  y = linear(x, w)
+  i = cast(p, dtype=f32)
+  j = mul(i, t)
+  k = cast(j, dtype=bf16)
+  z = linear(x, k)
+  output y, z
+}""",
     "products_tf32": """graph products_tf32 {
   size M in [0, 4096] hint 512
   input x : f32[M, 272]

@@ -216,9 +216,38 @@ EIGHT_BIT = [
 ]
 
 
+# Scales of blocks: of 128 x 128 elements, of rows and columns; rows along k, and elements copied one by one.
+BLOCK_SCALES = [
+    f"graph product {{\n  size M in [0, 100000] hint {m}\n  input x : {a}[M, {k}]\n  input w : {b}[{size}]\n  input s : f32[M, CeilDiv({k}, 128)]\n"
+    f"  input t : f32[CeilDiv({k}, 128), {columns}]\n  {view}\n  y = scaled_mm(x, v, s, t, out_dtype={out})\n  output y\n}}\n"
+    for m, n, k in ((4096, 4096, 4096), (4096, 640, 2048), (4096, 320, 2048), (16, 4096, 4096), (64, 4096, 14336), (300, 520, 96), (4096, 96, 2048))
+    for a, b, columns, out in (("f8e4m3fn", "f8e4m3fn", f"CeilDiv({n}, 128)", "bf16"), ("f8e4m3fn", "f8e5m2", n, "f32"))
+    for size, view in ((f"{n}, {k}", "v = transpose(w, 0, 1)"), (f"{k}, {n}", f"v = view(w, size=[{k}, {n}])"))
+]
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_89", "sm_90a", "sm_100", "sm_120"])
+def test_block_scales(pool, tmp_path, arch):
+    check(BLOCK_SCALES, arch, tmp_path)
+
+
 @pytest.mark.parametrize("arch", ["sm_80", "sm_89", "sm_90a", "sm_100"])
 def test_eight_bit(pool, tmp_path, arch):
     check(EIGHT_BIT, arch, tmp_path)
+
+
+# 8-bit floats as weights of few rows: without a scale, with one per column, with one per 128 elements of k.
+FLOAT_WEIGHTS = [
+    f"graph product {{\n  size M in [1, {rows}] hint {rows}\n  input x : {dtype}[M, 4096]\n  const q : {q}[4096, 4096]\n  const s : f32[4096, {groups}]\n"
+    f"  f = cast(q, dtype=f32)\n  d = view(f, size=[4096, {groups}, {4096 // groups}])\n  e = view(s, size=[4096, {groups}, 1])\n"
+    f"  g = {'mul(d, e)' if scaled else 'relu(d)'}\n  h = view(g, size=[4096, 4096])\n  w = cast({'h' if scaled else 'f'}, dtype={dtype})\n  y = linear(x, w)\n  output y\n}}\n"
+    for rows in (1, 16, 64) for dtype in ("bf16", "f16") for q in ("f8e4m3fn", "f8e5m2") for groups, scaled in ((1, False), (1, True), (32, True))
+]
+
+
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_100"])
+def test_float_weights(pool, tmp_path, arch):
+    check(FLOAT_WEIGHTS, arch, tmp_path)
 
 
 # Tiles of every size, in each layout of the operands.

@@ -42,3 +42,14 @@ case("int_mm_scaled", "input a : i8[33, 96]; input b : i8[40, 96]; input s : f32
 case("int_mm_of_computed", "input x : f32[33, 64]; input b : i8[40, 64]; a = cast(x, dtype=i8); v = transpose(b, 0, 1); y = int_mm(a, v); output y", x="ints -100 100", b="full")
 case("scaled_mm_of_computed", "input x : f32[33, 64]; input b : f8e4m3fn[40, 64]; input s : f32[]; a = cast(x, dtype=f8e4m3fn); v = transpose(b, 0, 1); "
      "h = scaled_mm(a, v, s, s, out_dtype=f32); y = relu(h); output y", x="ints -8 8", s="uniform 0.5 2")
+# Scales of blocks of 128: m, n and k end inside a block, fill one, or have one element.
+BLOCKS = {"segments": ("{x}", "{k}"), "blocks": ("{y}", "{k}"), "rows": ("{x}", "1"), "tensor": ("1", "1")}
+for first, second in (("segments", "blocks"), ("blocks", "segments"), ("segments", "segments"), ("blocks", "blocks"), ("tensor", "blocks"), ("segments", "rows")):
+    for m, n, k in ((20, 140, 300), (130, 24, 256), (1, 7, 131), (9, 1, 400)):
+        s, t = ([size.format(x=x, y=-(-x // 128), k=-(-k // 128)) for size in BLOCKS[form]] for form, x in ((first, m), (second, n)))
+        case(f"scaled_mm_{first}_{second}_{m}x{n}x{k}", f"input a : f8e4m3fn[{m}, {k}]; input b : f8e5m2[{n}, {k}]; input s : f32[{', '.join(s)}]; input t : f32[{', '.join(t[::-1])}]; "
+             f"input c : bf16[{n}]; v = transpose(b, 0, 1); y = scaled_mm(a, v, s, t, c, out_dtype=f32); z = scaled_mm(a, v, s, t, out_dtype=bf16, use_fast_accum=true); output y, z",
+             s="uniform 0.5 2", t="uniform 0.5 2")
+case("scaled_mm_blocks_symbolic", "size M in [1, 500]; size K in [1, 500]; input a : f8e4m3fn[M, K]; input b : f8e4m3fn[K, 24]; input s : f32[M, (K + 127) // 128]; "
+     "input t : f32[(K + 127) // 128, 1]; y = scaled_mm(a, b, s, t, out_dtype=f16); output y", [{"M": 1, "K": 1}, {"M": 70, "K": 144}, {"M": 17, "K": 384}],
+     s="uniform 0.5 2", t="uniform 0.5 2")

@@ -10,13 +10,24 @@ def int_mm(a, b):
     return Tensor(wrap(np.matmul(a.v, b.v), "i32"), "i32")
 
 
+def times_block_scale(x, scale, along):
+    """x times the number of each element's block, and True; or x and False: scale is of x or of its dimension `along`."""
+    if scale.v.ndim < 2 or scale.v.shape[1 - along] != -(-x.v.shape[1 - along] // 128) or scale.v.size == 1:
+        return x, False
+    each = np.repeat(scale.v, 128, 1 - along)
+    if scale.v.shape[along] != x.v.shape[along]:
+        each = np.repeat(each, 128, along)
+    return mul(x, Tensor(each[: x.v.shape[0], : x.v.shape[1]], "f32")), True
+
+
 def scaled_mm(a, b, scale_a, scale_b, bias=None, out_dtype=None, use_fast_accum=False):
     a, b, out_dtype = as_compute(a), as_compute(b), out_dtype or a.dtype
+    (a, in_a), (b, in_b) = times_block_scale(a, scale_a, 0), times_block_scale(b, scale_b, 1)
     y = product(a, b)
     additions = -(-a.v.shape[1] // 32)
-    y.e = y.e + (additions if use_fast_accum else min(additions, 4)) * 2.0**-13 * np.matmul(np.abs(a.v), np.abs(b.v))
-    for scale in (scale_a, scale_b):
-        y = mul(y, scale)
+    y.e = y.e + (additions if use_fast_accum and not in_a and not in_b else min(additions, 4)) * 2.0**-13 * np.matmul(np.abs(a.v), np.abs(b.v))
+    for scale, done in ((scale_a, in_a), (scale_b, in_b)):
+        y = y if done else mul(y, scale)
     if bias is not None:
         y = plain_add(y, as_compute(bias))
     if out_dtype in ("f8e4m3fn", "f8e5m2"):

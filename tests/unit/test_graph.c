@@ -33,6 +33,10 @@ static const char head[] = "graph t {\n"
                            "  input d : f64[4]\n"
                            "  input t : f32[B, S, 8, 64]\n"
                            "  input m34 : f32[3, 4]\n"
+                           "  input e : f8e4m3fn[130, 300]\n  input f : f8e5m2[300, 24]\n"
+                           "  input s11 : f32[1, 1]\n  input t11 : f32[]\n  input s1 : f32[130, 1]\n"
+                           "  input t1 : f32[1, 24]\n  input sk : f32[130, 3]\n  input tk : f32[3, 24]\n"
+                           "  input sb : f32[2, 3]\n  input tb : f32[3, 1]\n"
                            "  input m45 : f32[4, 5]\n"
                            "  input v4 : f32[4]\n"
                            "  input v3 : f32[3]\n"
@@ -571,6 +575,15 @@ static const struct {
      "!x has 256 features (dim 1 of f32[B, 256]), m34 expects 4 (dim 1 of f32[3, 4]); x and m34 must agree"},
     {"linear(x, w, v3)", "!v3 has 3 elements"},
     {"linear(h, w)", "!same element type"},
+    {"scaled_mm(e, f, s11, t11)", "f8e4m3fn[130, 24]"},
+    {"scaled_mm(e, f, s1, t1)", "f8e4m3fn[130, 24]"},
+    {"scaled_mm(e, f, sk, tk, out_dtype=bf16)", "bf16[130, 24]"},
+    {"scaled_mm(e, f, sb, tb)", "f8e4m3fn[130, 24]"},
+    {"scaled_mm(e, f, tk, tk)", "!tk is f32[3, 24]; one number, [m, 1], [m, CeilDiv(k, 128)] or [CeilDiv(m, 128), "
+                                "CeilDiv(k, 128)] for self [m, k] is supported"},
+    {"scaled_mm(e, f, sk, sk)", "!sk is f32[130, 3]; one number, [1, n], [CeilDiv(k, 128), n] or [CeilDiv(k, 128), "
+                                "CeilDiv(n, 128)] for mat2 [k, n] is supported"},
+    {"scaled_mm(e, f, v3, t11)", "!v3 is f32[3]; one number"},
     {"scaled_dot_product_attention(t, t, t)", "f32[B, S, 8, 64]"},
     {"scaled_dot_product_attention(q, b3, b3)", "f32[7, B, 3, 4]"},
     {"scaled_dot_product_attention(m34, m34, m34, p)", "f32[3, 4]"},
@@ -711,8 +724,7 @@ static const struct {
     {"fft_rfft(x, 0)", "!fft_rfft: a length of 0; at least 1 is needed"},
     {"fft_rfft(x, 16, 2)", "!fft_rfft: dim 2 is out of range; -2 to 1 are allowed"},
     {"fft_rfft(x, norm=\"half\")", "!fft_rfft: norm is \"half\"; allowed: \"backward\", \"ortho\", \"forward\""},
-    {"fft_rfft(bs)",
-     "!fft_rfft: the length of a transform is S; it must be a number, the computation depends on it"},
+    {"fft_rfft(bs)", "!fft_rfft: the length of a transform is S; it must be a number, the computation depends on it"},
     {"fft_fft(x)", "!fft_fft: x (f32[B, 256]) must have a last dimension of 2: the real and the imaginary part"},
     {"fft_fft(fi)", "!fft_fft: 1 dimensions of the 0 that there are"},
     {"fft_irfft(gf)", "!fft_irfft: a length of 0; at least 1 is needed"},

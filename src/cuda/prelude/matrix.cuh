@@ -111,6 +111,14 @@ template <int N> static IND_INLINE void ind_promote(float (&acc)[N][4], const fl
     _Pragma("unroll")
     for (int i = 0; i < N * 4; i++) acc[i / 4][i % 4] += part[i / 4][i % 4];
 }
+//@ PROMOTE_SCALED
+// Adds sums of a block of k, times the scales of their rows and columns. A thread has two rows, and two columns of each 8:
+// `col` has one scale for all of them, for each 8, or for each of the thread's columns.
+template <int NI, int N>
+static IND_INLINE void ind_promote_scaled(float (&acc)[NI][4], const float (&part)[NI][4], const float (&row)[2], const float (&col)[N]) {
+    _Pragma("unroll")
+    for (int i = 0; i < NI * 4; i++) acc[i / 4][i % 4] += part[i / 4][i % 4] * (row[i % 4 / 2] * col[(i / 4 * 2 + i % 2) * N / (2 * NI)]);
+}
 //@ HALF_TILE
 // Offset of 8 adjacent 16-bit elements in a shared tile of ROWS rows of COLS elements. The tile consists of panels of 64
 // columns. The chunks of a panel's row are permuted: one phase of ldmatrix reads 8 rows from 8 different groups of 4

@@ -91,10 +91,10 @@ static IND_INLINE unsigned ind_spread_bits(unsigned x) {
 // over its scale, or, if WIDE, in two's complement. They are elements at(j, t) .. at(j, t) + 3. A is the alignment of the
 // block. Of a format with OFFSET, lowest() * low() is added to each element of a group; low() is twice in 16 bits. If
 // SCALED, the bytes are multiplied by factor(), exactly, and all groups of a block have one scale(). If ZERO, zero() is
-// added to the bytes.
+// added to the bytes. If FLOAT, expand() turns 4 bytes into two pairs of 16-bit numbers.
 struct ind_packed_format {
     static constexpr int BIAS = 0, STEP = 256;
-    static constexpr bool WIDE = false, OFFSET = false, SCALED = false, ZERO = false, BESIDE = false;
+    static constexpr bool WIDE = false, OFFSET = false, SCALED = false, ZERO = false, BESIDE = false, FLOAT = false;
     struct side {};
     static IND_INLINE side load(const unsigned char *, const unsigned char *, int) {
         return side();
@@ -114,6 +114,8 @@ struct ind_packed_format {
     template <bool BF16> IND_INLINE unsigned zero(int) const {
         return 0;
     }
+    template <bool BF16> static IND_INLINE void expand(unsigned, unsigned &, unsigned &) {
+    }
     static IND_INLINE int at(int j, int t) {
         return 16 * j + 4 * t;
     }
@@ -121,6 +123,10 @@ struct ind_packed_format {
 // Two pairs of 16-bit numbers from 4 bytes, minus BIAS; RAW: as ind_magic has them.
 template <typename F, bool BF16, bool RAW> static IND_INLINE void ind_expand(unsigned x, unsigned &p0, unsigned &p1) {
     const unsigned magic = ind_magic<BF16>(0) >> 8;
+    if (F::FLOAT) {
+        F::template expand<BF16>(x, p0, p1);
+        return;
+    }
     if (F::WIDE && BF16) {
         // 7 bits of fraction: 128 + the low 7 bits, minus 128 or 256 by the sign.
         const unsigned q0 = __byte_perm(x, 0, 0x4140), q1 = __byte_perm(x, 0, 0x4342), one = 0x43004300u;
@@ -150,7 +156,7 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES>
     static constexpr int ALIGNMENT = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : BYTES % 4 == 0 ? 4 : 2;
     static constexpr int CHUNKS = (BYTES + 31 - ALIGNMENT) / 16, SLOT = (CHUNKS | 1) * 16, STAGE = SLOT * 16;
     // The bias is a product with tensor cores while these have time.
-    static constexpr bool FOLD = BF16 && !F::WIDE && !F::OFFSET && !F::SCALED && !F::ZERO && TILES == 1;
+    static constexpr bool FOLD = BF16 && !F::FLOAT && !F::WIDE && !F::OFFSET && !F::SCALED && !F::ZERO && TILES == 1;
     static constexpr bool RAW = FOLD || (F::SCALED && F::BIAS == 0 && BF16);
     unsigned char *ring;
     unsigned long long *full;
@@ -298,6 +304,68 @@ struct ind_packed_i8 : ind_packed_format {
     static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = 256;
     static constexpr bool WIDE = true;
     template <int A> IND_INLINE void read(const unsigned char *, side, int) {
+    }
+    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {
+        return ind_word<4>(block + j / 2 * 32 + 8 * t + j % 2 * 4);
+    }
+    static IND_INLINE int at(int j, int t) {
+        return j / 2 * 32 + 8 * t + j % 2 * 4;
+    }
+};
+//@ PACKED_F8
+#ifndef IND_EMULATION
+// Two e4m3, and two f16.
+static IND_INLINE unsigned ind_e4m3x2_to_f16x2(unsigned x) {
+    unsigned r;
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(r) : "h"((unsigned short)x));
+    return r;
+}
+static IND_INLINE unsigned ind_f16x2_to_bf16x2(unsigned x) {
+    unsigned r;
+    asm("{\n.reg .b16 a, b;\n.reg .f32 c, d;\nmov.b32 {a, b}, %1;\ncvt.f32.f16 c, a;\ncvt.f32.f16 d, b;\n"
+        "cvt.rn.bf16x2.f32 %0, d, c;\n}" : "=r"(r) : "r"(x));
+    return r;
+}
+#else
+static IND_INLINE unsigned ind_e4m3x2_to_f16x2(unsigned x) {
+    const float low = ind_f8e4m3fn_to_f32((unsigned char)x), high = ind_f8e4m3fn_to_f32((unsigned char)(x >> 8));
+    return ind_f32_to_f16(low) | (unsigned)ind_f32_to_f16(high) << 16;
+}
+static IND_INLINE unsigned ind_f16x2_to_bf16x2(unsigned x) {
+    const float low = ind_f16_to_f32((unsigned short)x), high = ind_f16_to_f32((unsigned short)(x >> 16));
+    return ind_f32_to_bf16(low) | (unsigned)ind_f32_to_bf16(high) << 16;
+}
+#endif
+// 8-bit floats, each of which f16 and bf16 have. e5m2 is the upper half of an f16. SIZE elements have a scale in another
+// tensor. SCALE: 4 f32, 2 f16, 1 bf16, 0 none.
+template <bool E5M2, int SCALE, int SIZE> struct ind_packed_f8 : ind_packed_format {
+    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = SIZE, GROUPS = ELEMENTS / SIZE;
+    static constexpr bool FLOAT = true, BESIDE = SCALE > 0;
+    struct side {
+        float scale[GROUPS];
+    } with;
+    static IND_INLINE side load(const unsigned char *scales, const unsigned char *, int step) {
+        side s = {};
+        _Pragma("unroll")
+        for (int i = 0; i < GROUPS && SCALE; i++) {
+            const int at = step * GROUPS + i;
+            const unsigned short half = SCALE == 4 ? 0 : reinterpret_cast<const unsigned short *>(scales)[at];
+            s.scale[i] = SCALE == 4 ? reinterpret_cast<const float *>(scales)[at] : SCALE == 2 ? ind_f16_to_f32(half) : ind_bf16_to_f32(half);
+        }
+        return s;
+    }
+    template <int A> IND_INLINE void read(const unsigned char *, const side &x, int) {
+        with = x;
+    }
+    IND_INLINE float scale(int group) const {
+        return SCALE ? with.scale[group] : 1.0f;
+    }
+    template <bool BF16> static IND_INLINE void expand(unsigned x, unsigned &p0, unsigned &p1) {
+        p0 = E5M2 ? __byte_perm(x, 0, 0x1404) : ind_e4m3x2_to_f16x2(x);
+        p1 = E5M2 ? __byte_perm(x, 0, 0x3424) : ind_e4m3x2_to_f16x2(x >> 16);
+        if (!BF16) return;
+        p0 = ind_f16x2_to_bf16x2(p0);
+        p1 = ind_f16x2_to_bf16x2(p1);
     }
     template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {
         return ind_word<4>(block + j / 2 * 32 + 8 * t + j % 2 * 4);

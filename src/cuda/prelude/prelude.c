@@ -75,6 +75,7 @@
     X(MMA_BYTES, 0)                                                                                    \
     X(MMA_WORDS, 0)                                                                                    \
     X(PROMOTE, 0)                                                                                      \
+    X(PROMOTE_SCALED, 0)                                                                               \
     X(HALF_TILE, 0)                                                                                    \
     X(TILE_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC, IND__CG_HALF_TILE))                                   \
     X(CHUNK_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                     \
@@ -93,6 +94,7 @@
     X(PACKED, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_BF16, IND__CG_BULK_COPY, IND__CG_MMA_F16,  \
                             IND__CG_MMA_BF16))                                                           \
     X(PACKED_I8, 0)                                                                                    \
+    X(PACKED_F8, IND__CG_NEEDS(IND__CG_F8E4M3FN))                                                      \
     X(PACKED_Q8_0, 0)                                                                                  \
     X(PACKED_Q4, 0)                                                                                    \
     X(PACKED_Q45_K, 0)                                                                                 \

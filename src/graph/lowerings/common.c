@@ -68,7 +68,8 @@ struct graph__lower_ctx {
         bool has_m, has_n, transposed; /* transposed: b is [n, k] */
         ind_expr size[IND_MAX_RANK];
         int rank, batch;
-        int flags; /* IND__INST_* of the REDUCE */
+        int flags;              /* IND__INST_* of the REDUCE */
+        ind_loop_fn element[2]; /* an element of a and of b; NULL: as in memory, cast */
     } product;
     struct { /* points to select from: their sizes, the selected ones, and their running count */
         ind_expr size[IND_MAX_RANK];

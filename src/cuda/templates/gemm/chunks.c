@@ -1,12 +1,12 @@
 /* ---- writing: 8 neighbours of a computed operand ---- */
 
-/* Returns e at 8*g + l in place of the variable; *lane is l. If 8 divides d, (8*g + l) // d does not depend on l. */
-static ind_expr cg__mm_in_chunk(const ind__writer *w, ind_expr e, int along, ind_expr *lane) {
-    return ind__by_vectors(e, w->plan->domain.var[along], 8, lane);
+/* Returns e at n*g + l in place of the variable; *lane is l. If n divides d, (n*g + l) // d does not depend on l. */
+static ind_expr cg__mm_in_chunk(const ind__writer *w, ind_expr e, int along, int n, ind_expr *lane) {
+    return ind__by_vectors(e, w->plan->domain.var[along], n, lane);
 }
 
-/* True if instruction i has one value for 8 neighbours from a multiple of 8 on. `same` has this for those before it. */
-static bool cg__mm_is_same_in_chunk(const ind__writer *w, uint32_t i, int along, const uint8_t *same) {
+/* True if instruction i has one value for n neighbours from a multiple of n on. `same` has this for those before it. */
+static bool cg__mm_is_same_in_chunk(const ind__writer *w, uint32_t i, int along, int n, const uint8_t *same) {
     const ind__inst *inst = cg__inst(w, i);
     if (!(w->plan->varies[i] >> along & 1)) return true;
     if (inst->op == IND_LOOP_INDIRECT || inst->op == IND_LOOP_STORE || w->plan->stage[i]) return false;
@@ -15,7 +15,7 @@ static bool cg__mm_is_same_in_chunk(const ind__writer *w, uint32_t i, int along,
     for (uint32_t k = 0; k < inst->num_index; k++) {
         ind_expr lane, e = w->plan->domain.index[inst->index + k];
         if (ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return false;
-        e = cg__mm_in_chunk(w, e, along, &lane);
+        e = cg__mm_in_chunk(w, e, along, n, &lane);
         if (!ind__ok(e) || ind__expr_depends(e, lane)) return false;
     }
     return true;
@@ -32,7 +32,7 @@ static void cg__mm_emit_chunk(ind__writer *w, int along) {
     memset(same, 0, w->body->num_inst);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->needed[i] || w->plan->stage[i]) continue;
-        same[i] = cg__mm_is_same_in_chunk(w, i, along, same);
+        same[i] = cg__mm_is_same_in_chunk(w, i, along, 8, same);
         if (!same[i] || w->known[i] || w->value[i]) continue;
         cg__instruction(w, i);
         w->known[i] = (uint8_t)w->scope;
@@ -59,7 +59,7 @@ static bool cg__mm_find_run(const ind__writer *w, const cg__mm_problem *p, const
     if (i > o->value || along < 0 || !cg__mm_is_early_load(w, i) || ind_dtype_bytes(cg__memory_dtype(w, i)) != 1)
         return false;
     if (!ind_known_multiple(cg__mm_along_size(p, o), 8)) return false;
-    ind_expr lane, e = cg__mm_in_chunk(w, cg__index_of(w, i), along, &lane);
+    ind_expr lane, e = cg__mm_in_chunk(w, cg__index_of(w, i), along, 8, &lane);
     if (!ind__ok(e) || !ind__expr_depends(e, lane)) return false;
     for (int n = 1; n < 8; n *= 2) {
         ind_expr base = ind_expr_sub(e, ind_expr_floordiv(lane, ind_int(w->context, n)));

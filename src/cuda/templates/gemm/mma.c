@@ -31,6 +31,7 @@ static void cg__mm_write_mma_tile(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const char *a = cg__mm_stage_of(w, p, &p->a, tile->m), *b = cg__mm_stage_of(w, p, &p->b, tile->n);
     const int mi = tile->m / tile->warps_m / 16, ni = tile->n / tile->warps_n / 8;
+    if (cg__mm_is_scaled(p)) cg__mm_write_step_scales(w, p, 16 * mi, 8 * ni, "first_m + warp_m", "first_n + warp_n");
     if (p->promotes) ind__textf(&w->code, "float part[%d][%d][4] = {};\n", mi, ni);
     ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, %s, %s>(%s, tile_a%s, tile_b%s,\n", cg__mm_instruction(w, p),
                tile->m, tile->n, cg__mm_units(p, tile->k), p->a.k_major ? "true" : "false",
@@ -42,7 +43,12 @@ static void cg__mm_write_mma_tile(ind__writer *w, const cg__mm_problem *p) {
     cg__use(w, IND__CG_MMA_TILE);
     if (!p->promotes) return;
     cg__unroll(w);
-    ind__textf(&w->code, "for (int i = 0; i < %d; i++) ind_promote(acc[i], part[i]);\n", mi);
+    ind__textf(&w->code, "for (int i = 0; i < %d; i++) ", mi);
+    if (cg__mm_is_scaled(p)) {
+        ind__textf(&w->code, "ind_promote_scaled(acc[i], part[i], row_scale[i], col_scale);\n");
+        return;
+    }
+    ind__textf(&w->code, "ind_promote(acc[i], part[i]);\n");
     cg__use(w, IND__CG_PROMOTE);
 }
 
@@ -145,7 +151,7 @@ static void cg__mm_mma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
         c->registers += 48;
         c->tile_k = 64;
     }
-    if (p->promotes) c->registers += cg__mm_thread_sums(c);
+    if (p->promotes) c->registers += cg__mm_thread_sums(c) + cg__mm_scale_registers(p, c);
     if (p->tensor_bytes == 4 && c->tile_k > 16) c->registers += 16;
 }
 
@@ -192,6 +198,7 @@ static void cg__mm_mma_main_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int warp_m = tile->m / tile->warps_m;
     cg__mm_begin_tensor_tiles(w, p, warp_m);
+    cg__mm_write_scales(w, p);
     cg__mm_write_mma_loop(w, p);
     cg__mm_end_tensor_tiles(w, p);
 }

@@ -1,9 +1,12 @@
-/* Products of up to 64 rows with packed weights: b is a PACKED value, or i8, with rows along k, perhaps times a factor
-   of the column. Bulk copies bring the bytes of 16 rows of b and a step of k to a ring of each warp. Tensor cores
-   multiply what the warp dequantises in registers. The weights are not rounded to the operand's type: an integer times
-   its group's scale, which is multiplied in f32. */
+/* Products of up to 64 rows with packed weights: b is a PACKED value, i8, or an 8-bit float, perhaps times a scale of
+   its group, with rows along k, perhaps times a factor of the column. Bulk copies bring the bytes of 16 rows of b and a
+   step of k to a ring of each warp. Tensor cores multiply what the warp dequantises in registers. The weights are not
+   rounded to the operand's type: an integer times its group's scale, which is multiplied in f32. */
 
 /* ---- the problem ---- */
+
+/* Formats of elements of 8 bits that are not PACKED values. */
+enum { MM_PACKED_I8 = IND__NUM_QUANTISED, MM_PACKED_F8E4M3FN, MM_PACKED_F8E5M2, MM_NUM_PACKED };
 
 /* The type of a format in the prelude, the function that declares it, the elements of a step, registers of a thread for
    up to 8 rows, and whether elements have a lowest value (OFFSET); see packed.cuh. Registers: NVRTC 13.0, sm_90a. */
@@ -11,7 +14,7 @@ static const struct {
     const char *type;
     int function, step, registers;
     bool lowest;
-} cg__packed_formats[IND__NUM_QUANTISED + 1] = {
+} cg__packed_formats[MM_NUM_PACKED] = {
     [IND__QUANTISED_Q8_0] = {"ind_packed_q8_0", IND__CG_PACKED_Q8_0, 256, 72, false},
     [IND__QUANTISED_Q4_0] = {"ind_packed_q4<false, false>", IND__CG_PACKED_Q4, 256, 72, false},
     [IND__QUANTISED_Q4_1] = {"ind_packed_q4<true, false>", IND__CG_PACKED_Q4, 256, 72, true},
@@ -27,7 +30,9 @@ static const struct {
     [IND__QUANTISED_INT4] = {"ind_packed_int4", IND__CG_PACKED_INT4, 256, 72, false},
     [IND__QUANTISED_MXFP4] = {"ind_packed_mxfp4", IND__CG_PACKED_E2M1, 256, 80, false},
     [IND__QUANTISED_NVFP4] = {"ind_packed_nvfp4", IND__CG_PACKED_NVFP4, 256, 96, false},
-    [IND__NUM_QUANTISED] = {"ind_packed_i8", IND__CG_PACKED_I8, 256, 72, false},
+    [MM_PACKED_I8] = {"ind_packed_i8", IND__CG_PACKED_I8, 256, 72, false},
+    [MM_PACKED_F8E4M3FN] = {"ind_packed_f8<false", IND__CG_PACKED_F8, 256, 80, false},
+    [MM_PACKED_F8E5M2] = {"ind_packed_f8<true", IND__CG_PACKED_F8, 256, 80, false},
 };
 
 /* Elements of k in a step. */
@@ -48,12 +53,17 @@ static uint32_t cg__mm_plain_load(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0] ? i : 0;
 }
 
-/* The LOAD of i8 whose value i is: conversions to 16-bit floats are exact. 0: it is none. */
+/* The format of elements of a type; 0: it is none of 8 bits. */
+static int cg__mm_byte_format(ind_dtype t) {
+    return t == IND_I8 ? MM_PACKED_I8 : t == IND_F8E4M3FN ? MM_PACKED_F8E4M3FN : t == IND_F8E5M2 ? MM_PACKED_F8E5M2 : 0;
+}
+
+/* The LOAD of i8 or 8-bit floats whose value i is: conversions to 16-bit floats are exact. 0: it is none. */
 static uint32_t cg__mm_byte_load(const ind__writer *w, uint32_t i) {
     while (cg__inst(w, i)->op == IND_LOOP_ROUND_BF16 || cg__inst(w, i)->op == IND_LOOP_ROUND_F16)
         i = cg__inst(w, i)->arg[0];
     i = cg__mm_plain_load(w, i);
-    return i && cg__memory_dtype(w, i) == IND_I8 ? i : 0;
+    return i && cg__mm_byte_format(cg__memory_dtype(w, i)) ? i : 0;
 }
 
 /* Steps over products with a factor that is the same along k; *factor: 0: none. */
@@ -68,21 +78,30 @@ static uint32_t cg__mm_without_factor(const ind__writer *w, const cg__mm_problem
     return i;
 }
 
-/* The index of a LOAD as row(n) + k / elements * each: its stride along n and its value at 0. False: it has another
-   form. */
-static bool cg__mm_packed_index(const ind__writer *w, const cg__mm_problem *p, uint32_t load, int elements, int each,
-                                ind_expr *stride, ind_expr *offset) {
-    const ind__loops *x = &w->plan->domain;
-    const ind_expr k = x->var[p->k];
-    ind_expr e = cg__index_of(w, load), of_k = ind_expr_mul(k, ind_int(w->context, elements)), step;
+/* The index of a LOAD as row(..) + k / elements * each: *row is its value at k = 0. False: it has another form. */
+static bool cg__mm_packed_row(const ind__writer *w, const cg__mm_problem *p, uint32_t load, int elements, int each,
+                              ind_expr *row) {
+    const ind_expr k = w->plan->domain.var[p->k], of_k = ind_expr_mul(k, ind_int(w->context, elements));
+    ind_expr e = cg__index_of(w, load), step;
     if (ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return false;
     e = ind__substitute(e, &k, &of_k, 1);
-    if (!ind__affine(e, k, &step, &e) || !ind_known_eq(step, ind_int(w->context, each))) return false;
-    if (!ind__affine(e, x->var[p->n], stride, &e)) return false;
+    return ind__affine(e, k, &step, row) && ind_known_eq(step, ind_int(w->context, each));
+}
+
+/* True if e depends on no variable but n, if that is allowed. */
+static bool cg__mm_depends_on_n(const ind__writer *w, const cg__mm_problem *p, ind_expr e, bool allowed) {
+    const ind__loops *x = &w->plan->domain;
     for (int v = 0; v < x->rank + x->rrank; v++)
-        if (ind__expr_depends(e, x->var[v])) return false;
-    *offset = e;
+        if (ind__expr_depends(e, x->var[v]) && !(allowed && v == p->n)) return false;
     return true;
+}
+
+/* The same index as row(n) + .., whose row is linear: its stride along n and its value at 0. */
+static bool cg__mm_packed_index(const ind__writer *w, const cg__mm_problem *p, uint32_t load, int elements, int each,
+                                ind_expr *stride, ind_expr *offset) {
+    ind_expr row;
+    if (!cg__mm_packed_row(w, p, load, elements, each, &row)) return false;
+    return ind__affine(row, w->plan->domain.var[p->n], stride, offset) && cg__mm_depends_on_n(w, p, *offset, false);
 }
 
 /* The map of the bytes, as 16-bit words: along k, then the rows. */
@@ -139,9 +158,47 @@ static const char *cg__mm_packed_value(const ind__writer *w, const cg__mm_proble
     return ind_known_multiple(p->size_k, cg__packed_formats[b->format].step) ? NULL : "its depth is no multiple of 256";
 }
 
+/* Elements of k with one scale, which is a LOAD: the largest group; 0: the LOAD is no such scale. */
+static int cg__mm_scale_group(ind__writer *w, const cg__mm_problem *p, uint32_t scale) {
+    ind_expr row;
+    const ind_dtype t = cg__memory_dtype(w, scale);
+    if (t != IND_F32 && t != IND_F16 && t != IND_BF16) return 0;
+    for (int group = 256; group >= 16; group /= 2)
+        if (cg__mm_packed_row(w, p, scale, group, 1, &row) && cg__mm_depends_on_n(w, p, row, true) &&
+            cg__mm_is_same_in_blocks(w, scale, p->k, group))
+            return group;
+    return 0;
+}
+
+/* Steps over the product of an 8-bit float with a scale of its group, and sets b->scale. */
+static uint32_t cg__mm_without_group_scale(ind__writer *w, const cg__mm_problem *p, uint32_t i, cg__mm_packed *b) {
+    const ind__inst *product = cg__inst(w, i);
+    if (product->op != IND_LOOP_MUL) return i;
+    for (int side = 0; side < 2; side++) {
+        const uint32_t load = cg__mm_byte_load(w, product->arg[side]),
+                       scale = cg__mm_plain_load(w, product->arg[!side]);
+        if (!load || !cg__is_f8(cg__memory_dtype(w, load)) || !scale) continue;
+        const int group = cg__mm_scale_group(w, p, scale);
+        if (!group) continue;
+        b->group = group;
+        b->scale = scale;
+        return product->arg[side];
+    }
+    return i;
+}
+
+/* Finds the LOADs of i8 or an 8-bit float. */
+static const char *cg__mm_packed_element(ind__writer *w, const cg__mm_problem *p, uint32_t i, cg__mm_packed *b) {
+    b->load = cg__mm_byte_load(w, cg__mm_without_group_scale(w, p, i, b));
+    if (!b->load) return "its weights are not packed";
+    b->format = cg__mm_byte_format(cg__memory_dtype(w, b->load));
+    if (!b->scale) b->group = cg__packed_formats[b->format].step;
+    return b->scale && !ind_known_multiple(p->size_k, cg__mm_packed_step(b)) ? "its depth is no multiple of 256" : NULL;
+}
+
 /* Finds out if b is packed weights that the target can take; the reason if not. */
-static const char *cg__mm_match_packed(const cg__decider *d, const cg__mm_problem *p, cg__mm_packed *b) {
-    const ind__writer *w = &d->w;
+static const char *cg__mm_match_packed(cg__decider *d, const cg__mm_problem *p, cg__mm_packed *b) {
+    ind__writer *w = &d->w;
     const ind_thresholds *t = &d->w.target->thresholds;
     const char *no = NULL;
     if (p->tensor_bytes != 2 || !p->b.computed || p->k < 0 || p->n < 0) return "its weights are not packed";
@@ -150,9 +207,8 @@ static const char *cg__mm_match_packed(const cg__decider *d, const cg__mm_proble
         b->unpacks = t->unpack_instructions;
         no = cg__mm_packed_value(w, p, i, b);
     } else {
-        b->load = cg__mm_byte_load(w, i);
-        if (!b->load) return "its weights are not packed";
-        b->unpacks = t->computed_instructions;
+        no = cg__mm_packed_element(w, p, i, b);
+        if (b->load) b->unpacks = t->computed_instructions;
     }
     if (no) return no;
     if (p->dot2) return "it has two products";
@@ -167,7 +223,7 @@ static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
         cg__fail(&d->w);
         return;
     }
-    *b = (cg__mm_packed){.format = IND__NUM_QUANTISED, .group = 1, .elements = 1, .bytes = 1};
+    *b = (cg__mm_packed){.format = MM_PACKED_I8, .group = 1, .elements = 1, .bytes = 1};
     b->no = cg__mm_match_packed(d, p, b);
     p->packed = b;
 }
@@ -272,13 +328,13 @@ static void cg__mm_use_packed_map(cg__decider *d) {
 /* The type of the format in the prelude. */
 static const char *cg__mm_packed_type(ind__writer *w, const cg__mm_packed *b) {
     const char *type = cg__packed_formats[b->format].type;
+    const bool floats = b->format == MM_PACKED_F8E4M3FN || b->format == MM_PACKED_F8E5M2;
+    const ind_dtype dtype = b->scale ? cg__memory_dtype(w, b->scale) : IND_DTYPE_NONE;
+    const int scale = dtype == IND_F32 ? 4 : dtype == IND_F16 ? 2 : dtype == IND_BF16 ? 1 : 0;
+    if (floats) return cg__string(w, "%s, %d, %d>", type, scale, b->group);
     if (b->format != IND__QUANTISED_INT4) return type;
-    const ind_dtype scale = cg__memory_dtype(w, b->scale);
-    return cg__string(w, "%s<%d, %d, %s>", type,
-                      scale == IND_F32   ? 4
-                      : scale == IND_F16 ? 2
-                                         : 1,
-                      b->group, b->zero ? cg__types[cg__memory_dtype(w, b->zero)].memory : "int");
+    return cg__string(w, "%s<%d, %d, %s>", type, scale, b->group,
+                      b->zero ? cg__types[cg__memory_dtype(w, b->zero)].memory : "int");
 }
 
 /* One tensor of scales or zero points: its row as bytes. */

@@ -15,6 +15,8 @@
    columns of each tile are of b, the others of b2. So the tile of a is brought in once. In device code the operand b2
    is named c, and its sums are dot2. */
 
+enum { MM_SCALED = 128 }; /* elements of k that are summed before they are scaled: steps divide it */
+
 /* How an operand's elements are found. x is its other dimension: m for a, n for b. */
 typedef struct cg__mm_operand {
     uint32_t value;   /* the instruction that DOT multiplies */
@@ -27,13 +29,15 @@ typedef struct cg__mm_operand {
     bool computed;    /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
     int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
+    bool wide_scale;  /* MM_SCALED neighbours along x have one scale */
+    uint32_t scale;   /* the factor of MM_SCALED elements of k, by which their sums are multiplied; 0: none */
 } cg__mm_operand;
 
 /* Packed weights, as b; see packed.c. LOADs: 0: none. */
 typedef struct cg__mm_packed {
     const char *no;       /* why it is none; NULL: it is */
     int unpacks;          /* instructions per element of packed weights for other templates; 0: b is none */
-    int format;           /* ind__quantised, or IND__NUM_QUANTISED for i8 */
+    int format;           /* ind__quantised, or MM_PACKED_.. */
     int group;            /* elements per scale, if scales have a tensor of their own */
     int elements, bytes;  /* of a block */
     uint32_t load;        /* of the first byte of a block */
@@ -65,6 +69,9 @@ typedef struct cg__mm_problem {
 static int cg__mm_products(const cg__mm_problem *p) {
     return p->dot2 ? 2 : 1;
 }
+
+static void cg__mm_find_scales(ind__writer *w, cg__mm_problem *p);
+static bool cg__mm_is_scaled(const cg__mm_problem *p);
 
 /* The right operand of a product. */
 static const cg__mm_operand *cg__mm_right(const cg__mm_problem *p, int product) {
@@ -209,8 +216,12 @@ static bool cg__mm_is_involved(const ind__writer *w, const cg__mm_operand *o) {
     return false;
 }
 
+static bool cg__is_f8(ind_dtype t) {
+    return t == IND_F8E4M3FN || t == IND_F8E5M2;
+}
+
 static bool cg__mm_is_f8(const cg__mm_operand *o) {
-    return o->load && (o->memory == IND_F8E4M3FN || o->memory == IND_F8E5M2);
+    return o->load && cg__is_f8(o->memory);
 }
 
 static bool cg__mm_is_f32(const cg__mm_operand *o) {
@@ -236,7 +247,7 @@ static void cg__mm_set_tensor(const ind__writer *w, cg__mm_problem *p) {
     p->tensor_bytes = cg__mm_tensor_bytes(w, p);
     if (p->tensor_bytes != 1) return;
     p->converts = p->sum == IND_F32 && w->target->sm >= 90 && w->target->sm < 120;
-    p->promotes = p->sum == IND_F32 && !(cg__inst(w, p->dot)->flags & IND__INST_FAST_SUMS);
+    p->promotes = p->sum == IND_F32 && (cg__mm_is_scaled(p) || !(cg__inst(w, p->dot)->flags & IND__INST_FAST_SUMS));
     p->a.across = !p->a.k_major;
     p->b.across = !p->b.k_major;
     p->a.k_major = p->b.k_major = true;
@@ -257,6 +268,24 @@ static void cg__mm_find_sizes(const cg__decider *d, cg__mm_problem *p) {
     p->batch = ind_int(d->w.context, 1);
     for (int v = 0; v < d->plan->domain.rank; v++)
         if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, d->plan->domain.extent[v]);
+}
+
+/* Sets what depends on the operands' values. */
+static void cg__mm_find_operands(ind__writer *w, cg__mm_problem *p) {
+    cg__mm_find_operand(w, p, &p->a, p->m);
+    cg__mm_find_operand(w, p, &p->b, p->n);
+    cg__mm_find_second(w, p);
+    cg__mm_set_tensor(w, p);
+}
+
+/* The same. Scales are separate if tensor cores multiply what is left; else they are factors of computed operands. */
+static void cg__mm_find_scaled_operands(ind__writer *w, cg__mm_problem *p) {
+    const cg__mm_problem unknown = *p;
+    cg__mm_find_scales(w, p);
+    cg__mm_find_operands(w, p);
+    if (!cg__mm_is_scaled(p) || p->tensor_bytes == 1) return;
+    *p = unknown;
+    cg__mm_find_operands(w, p);
 }
 
 /* Reads the problem off the kernel. If only m is contiguous in the results, the transposed product is computed, so
@@ -280,10 +309,7 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
     if (!p->dot2 && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
-    cg__mm_find_operand(&d->w, p, &p->a, p->m);
-    cg__mm_find_operand(&d->w, p, &p->b, p->n);
-    cg__mm_find_second(&d->w, p);
-    cg__mm_set_tensor(&d->w, p);
+    cg__mm_find_scaled_operands(&d->w, p);
     p->involved = cg__mm_is_involved(&d->w, &p->a) || cg__mm_is_involved(&d->w, &p->b);
     cg__mm_find_sizes(d, p);
 }

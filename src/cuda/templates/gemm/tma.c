@@ -270,15 +270,18 @@ static void cg__mm_write_tma_tile(ind__writer *w, const cg__mm_problem *p, const
    adds them, another one multiplies. */
 static void cg__mm_write_promoted_steps(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
+    const bool scaled = cg__mm_is_scaled(p);
     ind__textf(&w->code, "float acc[%d][4] = {}, part[%d][4] = {};\n#pragma unroll 1\n", tile->n / 8, tile->n / 8);
     cg__begin(w, "for (int step = 0; step < steps; step++)");
+    if (scaled) cg__mm_write_step_scales(w, p, 16, tile->n, "tile_m + warp * 16", "tile_n");
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
     cg__mm_write_tma_tile(w, p, "part", true);
     ind__textf(&w->code, "ind_wgmma_wait<0>(part);\nif (lane == 0) ind_barrier_arrive(empty + stage);\n");
-    ind__textf(&w->code, "ind_promote(acc, part);\n");
+    ind__textf(&w->code,
+               scaled ? "ind_promote_scaled(acc, part, row_scale[0], col_scale);\n" : "ind_promote(acc, part);\n");
     cg__mm_write_next_stage(w);
     cg__end(w);
-    cg__use(w, IND__CG_PROMOTE);
+    if (!scaled) cg__use(w, IND__CG_PROMOTE);
 }
 
 /* The steps of k. A stage is given back one step later, when its products are complete. */
@@ -305,6 +308,7 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int columns = cg__mm_columns(w->variant);
     const int cols = cg__mm_strip_cols(p, tile->n, tile->warps_m, tile->cluster);
+    cg__mm_write_scales(w, p);
     const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
     cg__mm_write_strip_range(w, (store ? 1 : 2) * tile->n / cols);
     if (load) cg__mm_write_fetch(w, p, load, cols);
@@ -404,7 +408,7 @@ static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
    the registers of a thread. */
 static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
-    if (p->promotes && c->tile_n + 32 > c->registers) return false;
+    if (p->promotes && c->tile_n + 32 + cg__mm_scale_registers(p, c) > c->registers) return false;
     return c->tile_n / cg__mm_products(p) % (p->b.k_major ? 32 : 64) == 0;
 }
 

@@ -296,8 +296,8 @@ static ind_status graph__lower_product(graph__lower_ctx *l, ind_dtype dtype, ind
                              .rank = l->product.rank,
                              .rrange = k,
                              .rrank = 1,
-                             .fn = graph__product_a,
-                             .second_fn = graph__product_b,
+                             .fn = l->product.element[0] ? l->product.element[0] : graph__product_a,
+                             .second_fn = l->product.element[1] ? l->product.element[1] : graph__product_b,
                              .flags = l->product.flags,
                              .user = l};
     return ind__box_reduction(l->w->program, &d, out);
