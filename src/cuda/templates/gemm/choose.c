@@ -129,7 +129,7 @@ static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choi
     cg__mm_blocks(p, v, &stripe, blocks);
     cg__set_axes(d, blocks);
     if (x->persistent) cg__mm_set_persistent(d, p);
-    if (x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_use_packed_map(d);
+    if (x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_use_packed(d, p);
 }
 
 /* The template that tuning keeps, or NULL. A batch_invariant module keeps it, as the guards of variants may depend on
