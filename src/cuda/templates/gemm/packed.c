@@ -213,7 +213,7 @@ static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target
     if (p->dot2) return "it has two products";
     if (p->packed->no) return p->packed->no;
     if (!p->few_rows) return "it may have more than 64 rows";
-    if (!ind_expr_is_int(p->size_k, &k)) return "its depth is not constant";
+    if (!ind_expr_is_int(p->size_k, &k) || k % 8) return "its depth is not a constant multiple of 8";
     if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
     return p->a.computed ? "a is computed as it is loaded" : NULL;
 }
