@@ -2736,16 +2736,16 @@ static const char *const cg__prelude_PACKED[] = {
     "        fill.template copy<slots>(from, ring + to * STAGE, to, copied, copied < steps);\n",
     "        copied += WARPS_K;\n",
     "    }\n",
-    "    // Starts the first copies. `from`: the tensor map, or a function that returns the address of a row of weights, of\n",
-    "    // `size_n` rows of `bytes` bytes. `memory`: the rings of all warps, then their mbarriers.\n",
+    "    // Starts the first copies. `from`: the tensor map, or a function that returns the address of one of `size_n` rows of\n",
+    "    // weights. `memory`: the rings of all warps, then mbarriers.\n",
     "    template <typename From>\n",
-    "    IND_INLINE void start(const From &from, unsigned char *memory, int first, int steps, int size_n, int bytes) {\n",
+    "    IND_INLINE void start(const From &from, unsigned char *memory, int first, int steps, int size_n) {\n",
     "        const int warp = threadIdx.x / 32;\n",
     "        ring = memory + warp * (STAGES * STAGE);\n",
     "        first_n = first + warp / WARPS_K * 16;\n",
     "        step = copied = warp % WARPS_K;\n",
     "        stage = phase = 0;\n",
-    "        fill.template start<STAGES>(from, memory + WARPS_N * WARPS_K * STAGES * STAGE, first_n, size_n, bytes);\n",
+    "        fill.template start<STAGES>(from, memory + WARPS_N * WARPS_K * STAGES * STAGE, first_n, size_n);\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int i = 0; i < STAGES - 1; i++) copy(from, steps);\n",
     "        _Pragma(\"unroll\")\n",
@@ -2869,7 +2869,7 @@ static const char *const cg__prelude_PACKED_MAPS[] = {
     "    static constexpr int ROW = 16;\n",
     "    unsigned long long *full;\n",
     "    int first_n;\n",
-    "    template <int STAGES> IND_INLINE void start(const ind_tensor_map &map, unsigned char *barriers, int first, int, int) {\n",
+    "    template <int STAGES> IND_INLINE void start(const ind_tensor_map &map, unsigned char *barriers, int first, int) {\n",
     "        full = reinterpret_cast<unsigned long long *>(barriers) + threadIdx.x / 32 * STAGES;\n",
     "        first_n = first;\n",
     "        if ((threadIdx.x & 31) == 0) {\n",
@@ -2894,30 +2894,29 @@ static const char *const cg__prelude_PACKED_MAPS[] = {
     NULL,
 };
 static const char *const cg__prelude_PACKED_COPIES[] = {
-    "// cp.async of 16 bytes. Four lanes copy rows lane / 4 and lane / 4 + 8, which they also multiply. What is past the end of\n",
-    "// a row, and rows from size_n on, are 0.\n",
-    "template <int BYTES> struct ind_packed_copies {\n",
-    "    static constexpr int ROW = BYTES;\n",
-    "    const unsigned char *row[2]; // the last multiple of 16 bytes up to the row\n",
-    "    int offset[2], end[2];       // of the row's first byte and of its end from there\n",
-    "    template <int STAGES, typename At> IND_INLINE void start(const At &at, unsigned char *, int first, int size_n, int bytes) {\n",
-    "        _Pragma(\"unroll\")\n",
-    "        for (int r = 0; r < 2; r++) {\n",
-    "            const int n = first + r * 8 + (threadIdx.x & 31) / 4;\n",
-    "            row[r] = at(n < size_n ? n : size_n - 1);\n",
-    "            offset[r] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(row[r]) & 15);\n",
-    "            row[r] -= offset[r];\n",
-    "            end[r] = n < size_n ? offset[r] + bytes : 0;\n",
-    "        }\n",
+    "// cp.async of 16 bytes, of rows of LENGTH bytes. Four lanes copy rows lane / 4 and lane / 4 + 8, which they also multiply.\n",
+    "// Bytes from the end of a row on are 0. Rows from size_n on are copies of the last row, whose sums nothing reads.\n",
+    "template <int ALIGNMENT, int LENGTH> struct ind_packed_copies {\n",
+    "    static constexpr int ROW = ALIGNMENT;\n",
+    "    const unsigned char *row; // the last multiple of 16 bytes up to the first row\n",
+    "    int apart, offset[2];     // bytes from there to that of the other row, and from these to the rows\n",
+    "    template <int STAGES, typename At> IND_INLINE void start(const At &at, unsigned char *, int first, int size_n) {\n",
+    "        const int n = first + (threadIdx.x & 31) / 4;\n",
+    "        const unsigned char *const r0 = at(n < size_n ? n : size_n - 1), *const r1 = at(n + 8 < size_n ? n + 8 : size_n - 1);\n",
+    "        offset[0] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r0) & 15);\n",
+    "        offset[1] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r1) & 15);\n",
+    "        row = r0 - offset[0];\n",
+    "        apart = (int)(r1 - offset[1] - row);\n",
     "    }\n",
     "    template <typename S, typename At> IND_INLINE void copy(const At &, unsigned char *to, int, int step, bool exists) {\n",
+    "        constexpr bool WHOLE = S::ALIGNMENT == 16 && LENGTH % S::BYTES == 0;\n",
     "        const int lane = threadIdx.x & 31;\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int i = 0; i < (S::CHUNKS + 3) / 4 * 2 && exists; i++) {\n",
-    "            const int r = i % 2, chunk = i / 2 * 4 + lane % 4;\n",
-    "            const int from = ((offset[r] + step * S::BYTES) & -16) + chunk * 16, left = end[r] - from;\n",
+    "            const int r = i % 2, chunk = i / 2 * 4 + lane % 4, from = ((offset[r] + step * S::BYTES) & -16) + chunk * 16;\n",
+    "            const int left = WHOLE ? 16 : offset[r] + LENGTH - from;\n",
     "            if (i / 2 * 4 + 4 <= S::CHUNKS || chunk < S::CHUNKS)\n",
-    "                ind_cp_async16(to + (r * 8 + lane / 4) * S::SLOT + chunk * 16, row[r] + from, left < 0 ? 0 : left < 16 ? left : 16);\n",
+    "                ind_cp_async16(to + (r * 8 + lane / 4) * S::SLOT + chunk * 16, row + r * apart + from, left < 0 ? 0 : left < 16 ? left : 16);\n",
     "        }\n",
     "        ind_cp_async_commit();\n",
     "    }\n",
@@ -13407,16 +13406,33 @@ static int64_t cg__mm_packed_bytes(const cg__mm_config *c, const cg__mm_problem 
     return main > sums ? main : sums;
 }
 
+/* True if a thread has 8 scales and zero points of each of its rows in registers, for two steps. */
+static bool cg__mm_packed_has_many(const cg__mm_packed *b) {
+    return b->format == IND__QUANTISED_INT4 && b->zero && cg__mm_packed_step(b) / b->group >= 8;
+}
+
+/* The most rows of a tile: more would spill. */
+static int cg__mm_packed_most_rows(const cg__mm_packed *b) {
+    const bool int4 = b->format == IND__QUANTISED_INT4 && cg__mm_packed_step(b) / b->group >= 8;
+    const bool many = int4 || (b->format == IND__QUANTISED_MXFP4 && !b->mapped);
+    return many || cg__packed_formats[b->format].lowest ? 32 : 64;
+}
+
+/* Registers of a thread. (With cp.async: NVRTC 13.0, sm_80, sm_86, sm_89.) */
+static int cg__mm_packed_registers(const cg__mm_packed *b, int rows) {
+    const int few = cg__packed_formats[b->format].registers + (b->mapped ? 0 : 16);
+    const int registers = rows > 32 ? 255 : rows > 16 ? 168 : rows > 8 ? 128 : few;
+    const int least = rows > 16 ? 255 : 168;
+    return cg__mm_packed_has_many(b) && registers < least ? least : registers;
+}
+
 static void cg__mm_packed_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth;
     (void)index_bits;
     c->tile_k = cg__mm_packed_step(p->packed);
-    const int most = cg__packed_formats[p->packed->format].lowest ? 32 : 64; /* 64 rows would spill */
+    const int most = cg__mm_packed_most_rows(p->packed);
     c->tile_m = p->few_rows < most ? p->few_rows : most;
-    c->registers = c->tile_m > 32   ? 255
-                   : c->tile_m > 16 ? 168
-                   : c->tile_m > 8  ? 128
-                                    : cg__packed_formats[p->packed->format].registers;
+    c->registers = cg__mm_packed_registers(p->packed, c->tile_m);
 }
 
 static bool cg__mm_packed_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
@@ -13551,9 +13567,10 @@ static void cg__mm_write_packed_product(ind__writer *w, const cg__mm_problem *p,
     }
     ind__textf(&w->code, "ind_packed_product<%s, %s, %d, %d, %d, %d, %s> product;\n", cg__mm_packed_type(w, b),
                p->a.memory == IND_BF16 ? "true" : "false", t->m, t->warps_n, t->warps_m, t->stages,
-               b->mapped ? "ind_packed_maps" : cg__string(w, "ind_packed_copies<%d>", b->alignment));
-    ind__textf(&w->code, "product.start(%s, ind_smem, (int)first_n, (int)steps, (int)size_n, %lld);\n", from,
-               (long long)(k / b->elements * b->bytes));
+               b->mapped ? "ind_packed_maps"
+                         : cg__string(w, "ind_packed_copies<%d, %lld>", b->alignment,
+                                      (long long)(k / b->elements * b->bytes)));
+    ind__textf(&w->code, "product.start(%s, ind_smem, (int)first_n, (int)steps, (int)size_n);\n", from);
 }
 
 static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
@@ -16893,19 +16910,32 @@ static bool cg__may_have_few_rows(const ind_kernel *k) {
 /* The last numbers of rows of the variants of a product with packed weights. */
 static const int64_t cg__packed_ranges[] = {1, 4, 16, 64};
 
-/* Adds the variants of a product with packed weights that assume few rows, one for each range. *packed: it has such
-   weights, and may have few rows. */
+/* True for a product that reads elements of 8 bits, or packed ones: the weights may be packed. */
+static bool cg__may_have_packed_weights(const ind_plan *p, const ind_kernel *k) {
+    for (uint32_t i = 1; i < k->body->num_inst; i++) {
+        const ind__inst *x = &k->body->inst[i];
+        if (x->op == IND_LOOP_LOAD && ind_dtype_bytes(p->schedule->program->buffer[x->source].dtype) == 1) return true;
+    }
+    return false;
+}
+
+/* Adds the variants of a product with packed weights that assume few rows, one for each range. For one row another
+   strategy of few rows may be faster. *packed: it has such weights, and may have few rows. */
 static ind_status cg__plan_packed_rows(cg__variants *x, int assume, bool *packed) {
     ind_status status = IND_OK;
-    bool more = true;
+    const int first = x->num;
+    bool more = cg__may_have_packed_weights(x->plan, x->kernel);
     for (size_t i = 0; i < IND__CG_COUNT(cg__packed_ranges) && more && !status; i++) {
         x->plan->to = cg__packed_ranges[i];
         status = cg__next_variant(x, assume);
-        more = !status && x->variant[x->num].strategy == IND_STRATEGY_MATMUL_PACKED;
-        *packed |= more;
-        more = more && x->used & IND__ASSUME_FEW_ROWS; /* else it never has more rows */
-        x->num += more;
+        if (status) break;
+        const bool is_packed = x->variant[x->num].strategy == IND_STRATEGY_MATMUL_PACKED;
+        const bool guard = x->used & IND__ASSUME_FEW_ROWS;
+        *packed |= is_packed;
+        more = guard || !is_packed; /* else it never has more rows */
+        x->num += guard || is_packed;
     }
+    if (!*packed) x->num = first;
     x->plan->to = 0;
     return status;
 }

@@ -169,16 +169,16 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
         fill.template copy<slots>(from, ring + to * STAGE, to, copied, copied < steps);
         copied += WARPS_K;
     }
-    // Starts the first copies. `from`: the tensor map, or a function that returns the address of a row of weights, of
-    // `size_n` rows of `bytes` bytes. `memory`: the rings of all warps, then their mbarriers.
+    // Starts the first copies. `from`: the tensor map, or a function that returns the address of one of `size_n` rows of
+    // weights. `memory`: the rings of all warps, then mbarriers.
     template <typename From>
-    IND_INLINE void start(const From &from, unsigned char *memory, int first, int steps, int size_n, int bytes) {
+    IND_INLINE void start(const From &from, unsigned char *memory, int first, int steps, int size_n) {
         const int warp = threadIdx.x / 32;
         ring = memory + warp * (STAGES * STAGE);
         first_n = first + warp / WARPS_K * 16;
         step = copied = warp % WARPS_K;
         stage = phase = 0;
-        fill.template start<STAGES>(from, memory + WARPS_N * WARPS_K * STAGES * STAGE, first_n, size_n, bytes);
+        fill.template start<STAGES>(from, memory + WARPS_N * WARPS_K * STAGES * STAGE, first_n, size_n);
         _Pragma("unroll")
         for (int i = 0; i < STAGES - 1; i++) copy(from, steps);
         _Pragma("unroll")
@@ -300,7 +300,7 @@ struct ind_packed_maps {
     static constexpr int ROW = 16;
     unsigned long long *full;
     int first_n;
-    template <int STAGES> IND_INLINE void start(const ind_tensor_map &map, unsigned char *barriers, int first, int, int) {
+    template <int STAGES> IND_INLINE void start(const ind_tensor_map &map, unsigned char *barriers, int first, int) {
         full = reinterpret_cast<unsigned long long *>(barriers) + threadIdx.x / 32 * STAGES;
         first_n = first;
         if ((threadIdx.x & 31) == 0) {
@@ -323,30 +323,29 @@ struct ind_packed_maps {
     }
 };
 //@ PACKED_COPIES
-// cp.async of 16 bytes. Four lanes copy rows lane / 4 and lane / 4 + 8, which they also multiply. What is past the end of
-// a row, and rows from size_n on, are 0.
-template <int BYTES> struct ind_packed_copies {
-    static constexpr int ROW = BYTES;
-    const unsigned char *row[2]; // the last multiple of 16 bytes up to the row
-    int offset[2], end[2];       // of the row's first byte and of its end from there
-    template <int STAGES, typename At> IND_INLINE void start(const At &at, unsigned char *, int first, int size_n, int bytes) {
-        _Pragma("unroll")
-        for (int r = 0; r < 2; r++) {
-            const int n = first + r * 8 + (threadIdx.x & 31) / 4;
-            row[r] = at(n < size_n ? n : size_n - 1);
-            offset[r] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(row[r]) & 15);
-            row[r] -= offset[r];
-            end[r] = n < size_n ? offset[r] + bytes : 0;
-        }
+// cp.async of 16 bytes, of rows of LENGTH bytes. Four lanes copy rows lane / 4 and lane / 4 + 8, which they also multiply.
+// Bytes from the end of a row on are 0. Rows from size_n on are copies of the last row, whose sums nothing reads.
+template <int ALIGNMENT, int LENGTH> struct ind_packed_copies {
+    static constexpr int ROW = ALIGNMENT;
+    const unsigned char *row; // the last multiple of 16 bytes up to the first row
+    int apart, offset[2];     // bytes from there to that of the other row, and from these to the rows
+    template <int STAGES, typename At> IND_INLINE void start(const At &at, unsigned char *, int first, int size_n) {
+        const int n = first + (threadIdx.x & 31) / 4;
+        const unsigned char *const r0 = at(n < size_n ? n : size_n - 1), *const r1 = at(n + 8 < size_n ? n + 8 : size_n - 1);
+        offset[0] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r0) & 15);
+        offset[1] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r1) & 15);
+        row = r0 - offset[0];
+        apart = (int)(r1 - offset[1] - row);
     }
     template <typename S, typename At> IND_INLINE void copy(const At &, unsigned char *to, int, int step, bool exists) {
+        constexpr bool WHOLE = S::ALIGNMENT == 16 && LENGTH % S::BYTES == 0;
         const int lane = threadIdx.x & 31;
         _Pragma("unroll")
         for (int i = 0; i < (S::CHUNKS + 3) / 4 * 2 && exists; i++) {
-            const int r = i % 2, chunk = i / 2 * 4 + lane % 4;
-            const int from = ((offset[r] + step * S::BYTES) & -16) + chunk * 16, left = end[r] - from;
+            const int r = i % 2, chunk = i / 2 * 4 + lane % 4, from = ((offset[r] + step * S::BYTES) & -16) + chunk * 16;
+            const int left = WHOLE ? 16 : offset[r] + LENGTH - from;
             if (i / 2 * 4 + 4 <= S::CHUNKS || chunk < S::CHUNKS)
-                ind_cp_async16(to + (r * 8 + lane / 4) * S::SLOT + chunk * 16, row[r] + from, left < 0 ? 0 : left < 16 ? left : 16);
+                ind_cp_async16(to + (r * 8 + lane / 4) * S::SLOT + chunk * 16, row + r * apart + from, left < 0 ? 0 : left < 16 ? left : 16);
         }
         ind_cp_async_commit();
     }

@@ -246,16 +246,33 @@ static int64_t cg__mm_packed_bytes(const cg__mm_config *c, const cg__mm_problem 
     return main > sums ? main : sums;
 }
 
+/* True if a thread has 8 scales and zero points of each of its rows in registers, for two steps. */
+static bool cg__mm_packed_has_many(const cg__mm_packed *b) {
+    return b->format == IND__QUANTISED_INT4 && b->zero && cg__mm_packed_step(b) / b->group >= 8;
+}
+
+/* The most rows of a tile: more would spill. */
+static int cg__mm_packed_most_rows(const cg__mm_packed *b) {
+    const bool int4 = b->format == IND__QUANTISED_INT4 && cg__mm_packed_step(b) / b->group >= 8;
+    const bool many = int4 || (b->format == IND__QUANTISED_MXFP4 && !b->mapped);
+    return many || cg__packed_formats[b->format].lowest ? 32 : 64;
+}
+
+/* Registers of a thread. (With cp.async: NVRTC 13.0, sm_80, sm_86, sm_89.) */
+static int cg__mm_packed_registers(const cg__mm_packed *b, int rows) {
+    const int few = cg__packed_formats[b->format].registers + (b->mapped ? 0 : 16);
+    const int registers = rows > 32 ? 255 : rows > 16 ? 168 : rows > 8 ? 128 : few;
+    const int least = rows > 16 ? 255 : 168;
+    return cg__mm_packed_has_many(b) && registers < least ? least : registers;
+}
+
 static void cg__mm_packed_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth;
     (void)index_bits;
     c->tile_k = cg__mm_packed_step(p->packed);
-    const int most = cg__packed_formats[p->packed->format].lowest ? 32 : 64; /* 64 rows would spill */
+    const int most = cg__mm_packed_most_rows(p->packed);
     c->tile_m = p->few_rows < most ? p->few_rows : most;
-    c->registers = c->tile_m > 32   ? 255
-                   : c->tile_m > 16 ? 168
-                   : c->tile_m > 8  ? 128
-                                    : cg__packed_formats[p->packed->format].registers;
+    c->registers = cg__mm_packed_registers(p->packed, c->tile_m);
 }
 
 static bool cg__mm_packed_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
@@ -390,9 +407,10 @@ static void cg__mm_write_packed_product(ind__writer *w, const cg__mm_problem *p,
     }
     ind__textf(&w->code, "ind_packed_product<%s, %s, %d, %d, %d, %d, %s> product;\n", cg__mm_packed_type(w, b),
                p->a.memory == IND_BF16 ? "true" : "false", t->m, t->warps_n, t->warps_m, t->stages,
-               b->mapped ? "ind_packed_maps" : cg__string(w, "ind_packed_copies<%d>", b->alignment));
-    ind__textf(&w->code, "product.start(%s, ind_smem, (int)first_n, (int)steps, (int)size_n, %lld);\n", from,
-               (long long)(k / b->elements * b->bytes));
+               b->mapped ? "ind_packed_maps"
+                         : cg__string(w, "ind_packed_copies<%d, %lld>", b->alignment,
+                                      (long long)(k / b->elements * b->bytes)));
+    ind__textf(&w->code, "product.start(%s, ind_smem, (int)first_n, (int)steps, (int)size_n);\n", from);
 }
 
 static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
