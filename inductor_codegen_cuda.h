@@ -171,6 +171,8 @@ extern "C" {
     X(unpack_instructions, 32, "the same for an element of a packed format", "PTX of 14 formats, 166 to 272 per 8")    \
     X(packed_instructions, 30, "instructions per 8 packed weights of a product of up to 8 rows",                       \
       "SASS of 8 formats, 19 to 38")                                                                                   \
+    X(packed_mma_percent, 60, "percent of the tensor cores' rate that mma.sync reaches beside packed weights",         \
+      "estimated, not measured; architectures without wgmma: 85, estimated, not measured")                             \
     X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")    \
     X(product_exchange, 4500, "cycles of an exchange of sums between blocks, besides moving them",                     \
       "60 timings of 13 products, H100")                                                                               \
@@ -13365,6 +13367,7 @@ static const cg__mm_config cg__mm_packed_configs[] = {
     {1, 64, 8, 4, 4, 2, 0, 1, 0},  {1, 64, 8, 2, 4, 2, 0, 1, 0},  {1, 32, 8, 8, 2, 2, 0, 1, 0},
     {1, 112, 8, 1, 7, 2, 0, 1, 0}, {1, 128, 8, 1, 8, 2, 0, 1, 0}, {1, 64, 8, 1, 4, 2, 0, 1, 0},
     {1, 32, 8, 4, 2, 2, 0, 1, 0},  {1, 48, 8, 8, 3, 2, 0, 1, 0},  {1, 16, 8, 8, 1, 2, 0, 1, 0},
+    {1, 32, 8, 2, 2, 2, 0, 1, 0},  {1, 16, 8, 4, 1, 2, 0, 1, 0},  {1, 16, 8, 2, 1, 2, 0, 1, 0},
 };
 
 static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target *t) {
@@ -13406,24 +13409,23 @@ static int64_t cg__mm_packed_bytes(const cg__mm_config *c, const cg__mm_problem 
     return main > sums ? main : sums;
 }
 
-/* True if a thread has 8 scales and zero points of each of its rows in registers, for two steps. */
+/* True for int4 with 8 scales per step: with those of the next step a thread has 32 of them, and 32 zero points. */
 static bool cg__mm_packed_has_many(const cg__mm_packed *b) {
-    return b->format == IND__QUANTISED_INT4 && b->zero && cg__mm_packed_step(b) / b->group >= 8;
+    return b->format == IND__QUANTISED_INT4 && cg__mm_packed_step(b) / b->group >= 8;
 }
 
 /* The most rows of a tile: more would spill. */
 static int cg__mm_packed_most_rows(const cg__mm_packed *b) {
-    const bool int4 = b->format == IND__QUANTISED_INT4 && cg__mm_packed_step(b) / b->group >= 8;
-    const bool many = int4 || (b->format == IND__QUANTISED_MXFP4 && !b->mapped);
-    return many || cg__packed_formats[b->format].lowest ? 32 : 64;
+    const bool spills = cg__mm_packed_has_many(b) || b->format == IND__QUANTISED_MXFP4;
+    return cg__packed_formats[b->format].lowest || (spills && !b->mapped) ? 32 : 64;
 }
 
-/* Registers of a thread. (With cp.async: NVRTC 13.0, sm_80, sm_86, sm_89.) */
+/* Registers of a thread. With cp.async: NVRTC 13.0, sm_80, sm_86, sm_89. */
 static int cg__mm_packed_registers(const cg__mm_packed *b, int rows) {
     const int few = cg__packed_formats[b->format].registers + (b->mapped ? 0 : 16);
     const int registers = rows > 32 ? 255 : rows > 16 ? 168 : rows > 8 ? 128 : few;
-    const int least = rows > 16 ? 255 : 168;
-    return cg__mm_packed_has_many(b) && registers < least ? least : registers;
+    if (b->mapped || !b->zero || !cg__mm_packed_has_many(b)) return registers;
+    return rows > 16 ? 255 : 168;
 }
 
 static void cg__mm_packed_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
@@ -13441,7 +13443,14 @@ static bool cg__mm_packed_allows(const cg__mm_config *c, const cg__mm_problem *p
     return fits && cg__mm_packed_threads(c) * c->registers <= 65536 && cg__mm_packed_threads(c) <= 1024;
 }
 
-/* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or dequantises and
+/* Cycles in which tensor cores multiply so many weights by tiles of 8 rows. */
+static double cg__mm_packed_tensor_cost(double elements, double tiles, const ind_target *target) {
+    const ind_thresholds *t = &target->thresholds;
+    const double per_ns = target->tensor_flops_per_ns / 2.0 * t->packed_mma_percent / 100;
+    return elements * 8 * tiles / (per_ns * 100 / t->product_clock / target->num_sms);
+}
+
+/* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, dequantises it, or
    multiplies it; then a, which every block copies to shared memory. */
 static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                                  const ind_target *target) {
@@ -13455,8 +13464,10 @@ static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem 
     const double read = bytes / cg__mm_memory_rate(target);
     const double issue = elements * (t->packed_instructions + 4 * (tiles - 1)) / 8 / 128;
     const double busy = warps < t->packed_warps ? warps / t->packed_warps : 1;
-    const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate, multiply = issue / busy;
-    return (read > multiply ? read : multiply) + copies + (t->product_start + t->product_latency) * ceil(per_sm / fit);
+    const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate, dequantise = issue / busy;
+    const double multiply = cg__mm_packed_tensor_cost(elements, tiles, target);
+    const double work = dequantise > multiply ? dequantise : multiply;
+    return (read > work ? read : work) + copies + (t->product_start + t->product_latency) * ceil(per_sm / fit);
 }
 
 /* The variant needs aligned weights, perhaps their map. */
@@ -18245,18 +18256,19 @@ typedef struct cg__architecture {
     int sm;
     bool specific; /* has an "a" form with architecture-specific instructions */
     int sm_registers, sm_threads, shared_per_sm, shared_per_block, block_shared, l1_bytes, max_cluster;
+    int mma_percent;    /* packed_mma_percent of thresholds: estimated, not measured */
     const char *device; /* default device of the architecture: a row of cg__devices */
 } cg__architecture;
 
 static const cg__architecture cg__architectures[] = {
-    {80, false, 65536, 2048, 167936, 166912, 1024, 192 << 10, 1, "A100"},
-    {86, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, "RTX A6000"},
-    {87, false, 65536, 1536, 167936, 166912, 1024, 192 << 10, 1, "Jetson AGX Orin"},
-    {89, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, "L40S"},
-    {90, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, "H200"},
-    {100, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, "B200"},
-    {103, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, "B300"},
-    {120, true, 65536, 1536, 102400, 101376, 1024, 128 << 10, 8, "RTX 5090"},
+    {80, false, 65536, 2048, 167936, 166912, 1024, 192 << 10, 1, 85, "A100"},
+    {86, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, 85, "RTX A6000"},
+    {87, false, 65536, 1536, 167936, 166912, 1024, 192 << 10, 1, 85, "Jetson AGX Orin"},
+    {89, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, 85, "L40S"},
+    {90, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, 60, "H200"},
+    {100, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, 60, "B200"},
+    {103, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, 60, "B300"},
+    {120, true, 65536, 1536, 102400, 101376, 1024, 128 << 10, 8, 85, "RTX 5090"},
 };
 
 /* The row of the compute capability, or the closest lower one. */
@@ -18337,6 +18349,7 @@ void ind__target_defaults(ind_target *t) {
     cg__set_default(&t->block_shared, a->block_shared);
     cg__set_default(&t->l1_bytes, a->l1_bytes);
     cg__device_defaults(t, cg__device_named(a->device));
+    cg__set_default(&t->thresholds.packed_mma_percent, a->mma_percent);
     cg__threshold_defaults(&t->thresholds);
 }
 

@@ -205,6 +205,7 @@ static const cg__mm_config cg__mm_packed_configs[] = {
     {1, 64, 8, 4, 4, 2, 0, 1, 0},  {1, 64, 8, 2, 4, 2, 0, 1, 0},  {1, 32, 8, 8, 2, 2, 0, 1, 0},
     {1, 112, 8, 1, 7, 2, 0, 1, 0}, {1, 128, 8, 1, 8, 2, 0, 1, 0}, {1, 64, 8, 1, 4, 2, 0, 1, 0},
     {1, 32, 8, 4, 2, 2, 0, 1, 0},  {1, 48, 8, 8, 3, 2, 0, 1, 0},  {1, 16, 8, 8, 1, 2, 0, 1, 0},
+    {1, 32, 8, 2, 2, 2, 0, 1, 0},  {1, 16, 8, 4, 1, 2, 0, 1, 0},  {1, 16, 8, 2, 1, 2, 0, 1, 0},
 };
 
 static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target *t) {
@@ -246,24 +247,23 @@ static int64_t cg__mm_packed_bytes(const cg__mm_config *c, const cg__mm_problem 
     return main > sums ? main : sums;
 }
 
-/* True if a thread has 8 scales and zero points of each of its rows in registers, for two steps. */
+/* True for int4 with 8 scales per step: with those of the next step a thread has 32 of them, and 32 zero points. */
 static bool cg__mm_packed_has_many(const cg__mm_packed *b) {
-    return b->format == IND__QUANTISED_INT4 && b->zero && cg__mm_packed_step(b) / b->group >= 8;
+    return b->format == IND__QUANTISED_INT4 && cg__mm_packed_step(b) / b->group >= 8;
 }
 
 /* The most rows of a tile: more would spill. */
 static int cg__mm_packed_most_rows(const cg__mm_packed *b) {
-    const bool int4 = b->format == IND__QUANTISED_INT4 && cg__mm_packed_step(b) / b->group >= 8;
-    const bool many = int4 || (b->format == IND__QUANTISED_MXFP4 && !b->mapped);
-    return many || cg__packed_formats[b->format].lowest ? 32 : 64;
+    const bool spills = cg__mm_packed_has_many(b) || b->format == IND__QUANTISED_MXFP4;
+    return cg__packed_formats[b->format].lowest || (spills && !b->mapped) ? 32 : 64;
 }
 
-/* Registers of a thread. (With cp.async: NVRTC 13.0, sm_80, sm_86, sm_89.) */
+/* Registers of a thread. With cp.async: NVRTC 13.0, sm_80, sm_86, sm_89. */
 static int cg__mm_packed_registers(const cg__mm_packed *b, int rows) {
     const int few = cg__packed_formats[b->format].registers + (b->mapped ? 0 : 16);
     const int registers = rows > 32 ? 255 : rows > 16 ? 168 : rows > 8 ? 128 : few;
-    const int least = rows > 16 ? 255 : 168;
-    return cg__mm_packed_has_many(b) && registers < least ? least : registers;
+    if (b->mapped || !b->zero || !cg__mm_packed_has_many(b)) return registers;
+    return rows > 16 ? 255 : 168;
 }
 
 static void cg__mm_packed_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
@@ -281,7 +281,14 @@ static bool cg__mm_packed_allows(const cg__mm_config *c, const cg__mm_problem *p
     return fits && cg__mm_packed_threads(c) * c->registers <= 65536 && cg__mm_packed_threads(c) <= 1024;
 }
 
-/* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or dequantises and
+/* Cycles in which tensor cores multiply so many weights by tiles of 8 rows. */
+static double cg__mm_packed_tensor_cost(double elements, double tiles, const ind_target *target) {
+    const ind_thresholds *t = &target->thresholds;
+    const double per_ns = target->tensor_flops_per_ns / 2.0 * t->packed_mma_percent / 100;
+    return elements * 8 * tiles / (per_ns * 100 / t->product_clock / target->num_sms);
+}
+
+/* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, dequantises it, or
    multiplies it; then a, which every block copies to shared memory. */
 static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                                  const ind_target *target) {
@@ -295,8 +302,10 @@ static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem 
     const double read = bytes / cg__mm_memory_rate(target);
     const double issue = elements * (t->packed_instructions + 4 * (tiles - 1)) / 8 / 128;
     const double busy = warps < t->packed_warps ? warps / t->packed_warps : 1;
-    const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate, multiply = issue / busy;
-    return (read > multiply ? read : multiply) + copies + (t->product_start + t->product_latency) * ceil(per_sm / fit);
+    const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate, dequantise = issue / busy;
+    const double multiply = cg__mm_packed_tensor_cost(elements, tiles, target);
+    const double work = dequantise > multiply ? dequantise : multiply;
+    return (read > work ? read : work) + copies + (t->product_start + t->product_latency) * ceil(per_sm / fit);
 }
 
 /* The variant needs aligned weights, perhaps their map. */
