@@ -231,8 +231,8 @@ static ind_status cg__plan_packed_rows(cg__variants *x, int assume, bool *packed
         const bool is_packed = x->variant[x->num].strategy == IND_STRATEGY_MATMUL_PACKED;
         const bool guard = x->used & IND__ASSUME_FEW_ROWS;
         *packed |= is_packed;
-        more = guard || !is_packed; /* else it never has more rows */
-        x->num += guard || is_packed;
+        more = guard || !is_packed; /* else it never has more rows: the next variants assume no less */
+        x->num += guard;
     }
     if (!*packed) x->num = first;
     x->plan->to = 0;
