@@ -13272,7 +13272,7 @@ static const char *cg__mm_packed_map(const ind__writer *w, const cg__mm_problem 
 
 /* Finds the rows of bytes, and how they are copied: by a tensor map, if the variant assumes maps and rows are aligned
    to 16 bytes, else by cp.async. Lanes read words of 4 bytes, unless a step has an odd number of halves. */
-static const char *cg__mm_packed_bytes_of(const cg__decider *d, const cg__mm_problem *p, cg__mm_packed *b) {
+static const char *cg__mm_find_packed_bytes(const cg__decider *d, const cg__mm_problem *p, cg__mm_packed *b) {
     ind_expr stride, offset;
     if (!cg__mm_packed_index(&d->w, p, b->load, b->elements, b->bytes, &stride, &offset))
         return "the packed weights are no rows of blocks along k";
@@ -13343,7 +13343,7 @@ static const char *cg__mm_match_packed(const cg__decider *d, const cg__mm_proble
     }
     if (no) return no;
     if (p->dot2) return "it has two products";
-    return cg__mm_packed_bytes_of(d, p, b);
+    return cg__mm_find_packed_bytes(d, p, b);
 }
 
 static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
