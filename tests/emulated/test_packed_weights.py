@@ -138,9 +138,6 @@ def test_written_weights(library):
     library.c.ind_module_destroy(module)
 
 
-COPIES = "ind_packed_copies<{}>"
-
-
 COPIES = "ind_packed_copies<{},"
 # Of rows of 768 elements; 16 for other formats.
 ALIGNMENT = {"q2_k": 4, "q3_k": 2, "q6_k": 2, "iq4_xs": 8}
