@@ -171,6 +171,8 @@ extern "C" {
     X(unpack_instructions, 32, "the same for an element of a packed format", "PTX of 14 formats, 166 to 272 per 8")    \
     X(packed_instructions, 30, "instructions per 8 packed weights of a product of up to 8 rows",                       \
       "SASS of 8 formats, 19 to 38")                                                                                   \
+    X(packed_mma_percent, 60, "percent of the tensor cores' rate that mma.sync reaches beside packed weights",         \
+      "estimated, not measured; architectures without wgmma: 85, estimated, not measured")                             \
     X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")    \
     X(scale_instructions, 4, "instructions per scale of a thread and 128 products",                                    \
       "address, bound, load, product; estimated, not measured")                                                        \
@@ -2725,48 +2727,47 @@ static const char *const cg__prelude_PACKED[] = {
     "    else\n",
     "        ind_mma_f16(c, a, b);\n",
     "}\n",
-    "// The sums of a block: of TILES * 8 rows of a with 16 rows of weights per warp along n. WARPS_K warps share the steps of\n",
-    "// k. Each warp has a ring of STAGES steps in shared memory, which bulk copies fill. A row of a step begins at a multiple\n",
-    "// of 16 bytes in memory, up to 14 bytes before its first block. The slots of rows are odd multiples of 16 bytes apart:\n",
-    "// lanes of 8 rows read different banks.\n",
-    "template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES> struct ind_packed_product {\n",
-    "    static constexpr int TILES = ROWS > 8 ? ROWS / 8 : 1, COLS = WARPS_N * 16;\n",
+    "// The ring of a warp in shared memory has 16 rows of weights of several steps. A row of a step begins at a multiple of 16\n",
+    "// bytes in memory, up to 14 bytes before its first block. The slots of rows are odd multiples of 16 bytes apart: lanes of\n",
+    "// 8 rows read different banks. ROW is the alignment of rows in memory, up to 16 bytes.\n",
+    "template <typename F, int ROW> struct ind_packed_slots {\n",
     "    static constexpr int BLOCKS = F::STEP / F::ELEMENTS, BYTES = BLOCKS * F::BYTES;\n",
-    "    static constexpr int ALIGNMENT = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : BYTES % 4 == 0 ? 4 : 2;\n",
+    "    static constexpr int OF_STEP = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : BYTES % 4 == 0 ? 4 : 2;\n",
+    "    static constexpr int ALIGNMENT = OF_STEP < ROW ? OF_STEP : ROW;\n",
     "    static constexpr int CHUNKS = (BYTES + 31 - ALIGNMENT) / 16, SLOT = (CHUNKS | 1) * 16, STAGE = SLOT * 16;\n",
+    "};\n",
+    "// The sums of a block: of TILES * 8 rows of a with 16 rows of weights per warp along n. WARPS_K warps share the steps of\n",
+    "// k. Each warp has a ring of STAGES steps, which Ring fills: ind_packed_maps or ind_packed_copies.\n",
+    "template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES, typename Ring> struct ind_packed_product {\n",
+    "    typedef ind_packed_slots<F, Ring::ROW> slots;\n",
+    "    static constexpr int TILES = ROWS > 8 ? ROWS / 8 : 1, COLS = WARPS_N * 16;\n",
+    "    static constexpr int BLOCKS = slots::BLOCKS, ALIGNMENT = slots::ALIGNMENT, SLOT = slots::SLOT, STAGE = slots::STAGE;\n",
     "    // The bias is a product with tensor cores while these have time.\n",
     "    static constexpr bool FOLD = BF16 && !F::FLOAT && !F::WIDE && !F::OFFSET && !F::SCALED && !F::ZERO && TILES == 1;\n",
     "    static constexpr bool RAW = FOLD || (F::SCALED && F::BIAS == 0 && BF16);\n",
+    "    Ring fill;\n",
     "    unsigned char *ring;\n",
-    "    unsigned long long *full;\n",
     "    const unsigned char *scales[2], *zeros[2];\n",
     "    typename F::side ahead[2];\n",
     "    float acc[TILES][4];\n",
     "    int first_n, step, copied, stage, phase;\n",
-    "    IND_INLINE void copy(const ind_tensor_map &map, int steps) {\n",
+    "    template <typename From> IND_INLINE void copy(const From &from, int steps) {\n",
     "        const int to = copied / WARPS_K % STAGES;\n",
-    "        if (copied < steps && (threadIdx.x & 31) == 0) {\n",
-    "            ind_barrier_expect(full + to, STAGE);\n",
-    "            ind_bulk_copy<2>(ring + to * STAGE, map, full + to, (copied * BYTES & -16) / 2, first_n);\n",
-    "        }\n",
+    "        fill.template copy<slots>(from, ring + to * STAGE, to, copied, copied < steps);\n",
     "        copied += WARPS_K;\n",
     "    }\n",
-    "    // Starts the first copies. `memory`: the rings of all warps, then their mbarriers.\n",
-    "    IND_INLINE void start(const ind_tensor_map &map, unsigned char *memory, int first, int steps) {\n",
+    "    // Starts the first copies. `from`: the tensor map, or a function that returns the address of one of `size_n` rows of\n",
+    "    // weights. `memory`: the rings of all warps, then mbarriers.\n",
+    "    template <typename From>\n",
+    "    IND_INLINE void start(const From &from, unsigned char *memory, int first, int steps, int size_n) {\n",
     "        const int warp = threadIdx.x / 32;\n",
     "        ring = memory + warp * (STAGES * STAGE);\n",
-    "        full = reinterpret_cast<unsigned long long *>(memory + WARPS_N * WARPS_K * STAGES * STAGE) + warp * STAGES;\n",
     "        first_n = first + warp / WARPS_K * 16;\n",
     "        step = copied = warp % WARPS_K;\n",
     "        stage = phase = 0;\n",
-    "        if ((threadIdx.x & 31) == 0) {\n",
-    "            ind_map_prefetch(map);\n",
-    "            for (int i = 0; i < STAGES; i++) ind_barrier_init(full + i, 1);\n",
-    "            ind_barrier_publish();\n",
-    "        }\n",
-    "        __syncwarp();\n",
+    "        fill.template start<STAGES>(from, memory + WARPS_N * WARPS_K * STAGES * STAGE, first_n, size_n);\n",
     "        _Pragma(\"unroll\")\n",
-    "        for (int i = 0; i < STAGES - 1; i++) copy(map, steps);\n",
+    "        for (int i = 0; i < STAGES - 1; i++) copy(from, steps);\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int i = 0; i < TILES * 4; i++) acc[i / 4][i % 4] = 0.0f;\n",
     "    }\n",
@@ -2779,7 +2780,8 @@ static const char *const cg__prelude_PACKED[] = {
     "        }\n",
     "    }\n",
     "    // Steps below `end`, of `steps`. a: elements of k from step `begin` on, rows `stride` apart.\n",
-    "    IND_INLINE void run(const ind_tensor_map &map, int begin, int end, int steps, const unsigned short *a, int stride) {\n",
+    "    template <typename From>\n",
+    "    IND_INLINE void run(const From &from, int begin, int end, int steps, const unsigned short *a, int stride) {\n",
     "        const int lane = threadIdx.x & 31;\n",
     "        a += (ROWS < 8 ? lane / 4 % ROWS : lane / 4) * stride;\n",
     "        if (F::BESIDE && step < end)\n",
@@ -2787,12 +2789,13 @@ static const char *const cg__prelude_PACKED[] = {
     "        _Pragma(\"unroll 1\")\n",
     "        for (; step < end; step += WARPS_K) {\n",
     "            __syncwarp();\n",
-    "            copy(map, steps);\n",
+    "            copy(from, steps);\n",
     "            typename F::side now[2] = {ahead[0], ahead[1]};\n",
     "            if (F::BESIDE && step + WARPS_K < end)\n",
     "                for (int r = 0; r < 2; r++) ahead[r] = F::load(scales[r], zeros[r], step + WARPS_K);\n",
-    "            ind_barrier_wait(full + stage, phase);\n",
-    "            multiply(ring + stage * STAGE + (ALIGNMENT == 16 ? 0 : step * BYTES & 15), now, a + (step - begin) * F::STEP, stride);\n",
+    "            fill.template wait<STAGES>(stage, phase);\n",
+    "            const int before = fill.template before<slots>(0, step), apart = 8 * SLOT + fill.template before<slots>(1, step) - before;\n",
+    "            multiply(ring + stage * STAGE + before, apart, now, a + (step - begin) * F::STEP, stride);\n",
     "            stage++;\n",
     "            if (stage == STAGES) {\n",
     "                stage = 0;\n",
@@ -2800,7 +2803,8 @@ static const char *const cg__prelude_PACKED[] = {
     "            }\n",
     "        }\n",
     "    }\n",
-    "    IND_INLINE void multiply(const unsigned char *at, const typename F::side (&side)[2], const unsigned short *a, int stride) {\n",
+    "    // `apart`: bytes between the lane's two rows of weights.\n",
+    "    IND_INLINE void multiply(const unsigned char *at, int apart, const typename F::side (&side)[2], const unsigned short *a, int stride) {\n",
     "        const int lane = threadIdx.x & 31, g = lane / 4, t = lane & 3;\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int block = 0; block < BLOCKS; block++) {\n",
@@ -2810,9 +2814,9 @@ static const char *const cg__prelude_PACKED[] = {
     "            _Pragma(\"unroll\")\n",
     "            for (int r = 0; r < 2; r++) {\n",
     "                if (ALIGNMENT % 4 || block * F::BYTES % 4)\n",
-    "                    of[r].template read<2>(row + r * 8 * SLOT, side[r], t);\n",
+    "                    of[r].template read<2>(row + r * apart, side[r], t);\n",
     "                else\n",
-    "                    of[r].template read<4>(row + r * 8 * SLOT, side[r], t);\n",
+    "                    of[r].template read<4>(row + r * apart, side[r], t);\n",
     "            }\n",
     "            _Pragma(\"unroll\")\n",
     "            for (int j = 0; j < F::ELEMENTS / 16; j++) {\n",
@@ -2821,19 +2825,19 @@ static const char *const cg__prelude_PACKED[] = {
     "                    for (int i = 0; i < TILES * 4; i++) sum[i / 4][i % 4] = 0.0f;\n",
     "                unsigned weight[4];\n",
     "                if (ALIGNMENT % 4 || block * F::BYTES % 4)\n",
-    "                    weights<2>(weight, of, row, j, t);\n",
+    "                    weights<2>(weight, of, row, apart, j, t);\n",
     "                else\n",
-    "                    weights<4>(weight, of, row, j, t);\n",
+    "                    weights<4>(weight, of, row, apart, j, t);\n",
     "                accumulate(sum, low, weight, of, group, a + block * F::ELEMENTS + F::at(j, t), stride);\n",
     "                if ((j + 1) % (F::GROUP / 16) == 0 && (!F::SCALED || j + 1 == F::ELEMENTS / 16)) add(sum, of[0].scale(group), of[1].scale(group));\n",
     "            }\n",
     "            if (F::OFFSET) add(low, of[0].lowest(), of[1].lowest());\n",
     "        }\n",
     "    }\n",
-    "    template <int A> static IND_INLINE void weights(unsigned (&weight)[4], const F (&of)[2], const unsigned char *row, int j, int t) {\n",
+    "    template <int A> static IND_INLINE void weights(unsigned (&weight)[4], const F (&of)[2], const unsigned char *row, int apart, int j, int t) {\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int r = 0; r < 2; r++) {\n",
-    "            ind_expand<F, BF16, RAW>(F::template bytes<A>(row + r * 8 * SLOT, j, t), weight[r], weight[r + 2]);\n",
+    "            ind_expand<F, BF16, RAW>(F::template bytes<A>(row + r * apart, j, t), weight[r], weight[r + 2]);\n",
     "            if (!F::SCALED) continue;\n",
     "            const unsigned factor = of[r].template factor<BF16>(j / (F::GROUP / 16));\n",
     "            const unsigned less = RAW ? ind_fma2<BF16>(factor, ind_magic<BF16>(0) | 0x80008000u, 0x80008000u) : 0x80008000u;\n",
@@ -2875,6 +2879,73 @@ static const char *const cg__prelude_PACKED[] = {
     "            if (row < ROWS) part[(warp % WARPS_K * ROWS + row) * COLS + col + (i & 2) * 4] = acc[i / 4][i % 4];\n",
     "        }\n",
     "        __syncthreads();\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED_MAPS[] = {
+    "// Bulk copies of 16 rows by a tensor map of 16-bit words. One lane starts them, mbarriers count their bytes.\n",
+    "struct ind_packed_maps {\n",
+    "    static constexpr int ROW = 16;\n",
+    "    unsigned long long *full;\n",
+    "    int first_n;\n",
+    "    template <int STAGES> IND_INLINE void start(const ind_tensor_map &map, unsigned char *barriers, int first, int) {\n",
+    "        full = reinterpret_cast<unsigned long long *>(barriers) + threadIdx.x / 32 * STAGES;\n",
+    "        first_n = first;\n",
+    "        if ((threadIdx.x & 31) == 0) {\n",
+    "            ind_map_prefetch(map);\n",
+    "            for (int i = 0; i < STAGES; i++) ind_barrier_init(full + i, 1);\n",
+    "            ind_barrier_publish();\n",
+    "        }\n",
+    "        __syncwarp();\n",
+    "    }\n",
+    "    template <typename S> IND_INLINE void copy(const ind_tensor_map &map, unsigned char *to, int stage, int step, bool exists) {\n",
+    "        if (!exists || (threadIdx.x & 31)) return;\n",
+    "        ind_barrier_expect(full + stage, S::STAGE);\n",
+    "        ind_bulk_copy<2>(to, map, full + stage, (step * S::BYTES & -16) / 2, first_n);\n",
+    "    }\n",
+    "    template <int STAGES> IND_INLINE void wait(int stage, int phase) {\n",
+    "        ind_barrier_wait(full + stage, phase);\n",
+    "    }\n",
+    "    template <typename S> IND_INLINE int before(int, int step) const {\n",
+    "        return S::ALIGNMENT == 16 ? 0 : (step * S::BYTES) & 15;\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED_COPIES[] = {
+    "// cp.async of 16 bytes, of rows of LENGTH bytes. Four lanes copy rows lane / 4 and lane / 4 + 8, which they also multiply.\n",
+    "// Bytes from the end of a row on are 0. Rows from size_n on are copies of the last row, whose sums nothing reads.\n",
+    "template <int ALIGNMENT, int LENGTH> struct ind_packed_copies {\n",
+    "    static constexpr int ROW = ALIGNMENT;\n",
+    "    const unsigned char *row; // the last multiple of 16 bytes up to the first row\n",
+    "    int apart, offset[2];     // bytes from there to that of the other row, and from these to the rows\n",
+    "    template <int STAGES, typename At> IND_INLINE void start(const At &at, unsigned char *, int first, int size_n) {\n",
+    "        const int n = first + (threadIdx.x & 31) / 4;\n",
+    "        const unsigned char *const r0 = at(n < size_n ? n : size_n - 1), *const r1 = at(n + 8 < size_n ? n + 8 : size_n - 1);\n",
+    "        offset[0] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r0) & 15);\n",
+    "        offset[1] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r1) & 15);\n",
+    "        row = r0 - offset[0];\n",
+    "        apart = (int)(r1 - offset[1] - row);\n",
+    "    }\n",
+    "    template <typename S, typename At> IND_INLINE void copy(const At &, unsigned char *to, int, int step, bool exists) {\n",
+    "        constexpr bool WHOLE = S::ALIGNMENT == 16 && LENGTH % S::BYTES == 0;\n",
+    "        const int lane = threadIdx.x & 31;\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < (S::CHUNKS + 3) / 4 * 2 && exists; i++) {\n",
+    "            const int r = i % 2, chunk = i / 2 * 4 + lane % 4, from = ((offset[r] + step * S::BYTES) & -16) + chunk * 16;\n",
+    "            const int left = WHOLE ? 16 : offset[r] + LENGTH - from;\n",
+    "            if (i / 2 * 4 + 4 <= S::CHUNKS || chunk < S::CHUNKS)\n",
+    "                ind_cp_async16(to + (r * 8 + lane / 4) * S::SLOT + chunk * 16, row + r * apart + from, left < 0 ? 0 : left < 16 ? left : 16);\n",
+    "        }\n",
+    "        ind_cp_async_commit();\n",
+    "    }\n",
+    "    template <int STAGES> IND_INLINE void wait(int, int) {\n",
+    "        ind_cp_async_wait<STAGES - 1>();\n",
+    "        __syncwarp();\n",
+    "    }\n",
+    "    template <typename S> IND_INLINE int before(int r, int step) const {\n",
+    "        return S::ALIGNMENT == 16 ? 0 : (offset[r] + step * S::BYTES) & 15;\n",
     "    }\n",
     "};\n",
     NULL,
@@ -3702,8 +3773,9 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
-    X(PACKED, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_BF16, IND__CG_BULK_COPY, IND__CG_MMA_F16,  \
-                            IND__CG_MMA_BF16))                                                           \
+    X(PACKED, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_BF16, IND__CG_MMA_F16, IND__CG_MMA_BF16))  \
+    X(PACKED_MAPS, IND__CG_NEEDS(IND__CG_PACKED, IND__CG_BULK_COPY))                                     \
+    X(PACKED_COPIES, IND__CG_NEEDS(IND__CG_PACKED, IND__CG_CP_ASYNC))                                    \
     X(PACKED_I8, 0)                                                                                    \
     X(PACKED_F8, IND__CG_NEEDS(IND__CG_F8E4M3FN))                                                      \
     X(PACKED_Q8_0, 0)                                                                                  \
@@ -10403,7 +10475,10 @@ typedef struct cg__mm_packed {
     uint32_t load;        /* of the first byte of a block */
     uint32_t scale, zero; /* of the element's scale and zero point */
     uint32_t factor;      /* value that a column's sums are multiplied by */
+    int alignment;        /* of its rows in memory, bytes: up to 16 */
+    bool mapped;          /* bulk copies by the tensor map bring the bytes; else cp.async */
     ind__tensor_map map;  /* of the bytes */
+    int64_t shared;       /* bytes of a block for rings and rows of a */
 } cg__mm_packed;
 
 typedef struct cg__mm_problem {
@@ -12405,7 +12480,7 @@ static void cg__mm_set_boxes(cg__decider *d, cg__mm_problem *p) {
 /* The argument of operand number i; its map is NULL if the kernel has none. */
 static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
     const cg__mm_problem *p = w->plan->matmul;
-    if (w->variant->strategy == IND_STRATEGY_MATMUL_PACKED && i == 1)
+    if (w->variant->strategy == IND_STRATEGY_MATMUL_PACKED && i == 1 && p->packed->mapped)
         return (ind__kernel_arg){.kind = IND__ARG_TENSOR_MAP,
                                  .buffer = cg__inst(w, p->packed->load)->source,
                                  .map = &p->packed->map,
@@ -13340,9 +13415,10 @@ static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS
 
 /* ================================================================================= src/cuda/templates/gemm/packed.c */
 /* Products of up to 64 rows with packed weights: b is a PACKED value, i8, or an 8-bit float, perhaps times a scale of
-   its group, with rows along k, perhaps times a factor of the column. Bulk copies bring the bytes of 16 rows of b and a
-   step of k to a ring of each warp. Tensor cores multiply what the warp dequantises in registers. The weights are not
-   rounded to the operand's type: an integer times its group's scale, which is multiplied in f32. */
+   its group, with rows along k, perhaps times a factor of the column. Bulk copies by a tensor map, or cp.async, bring
+   the bytes of 16 rows of b and a step of k to a ring of each warp. Tensor cores multiply what the warp dequantises in
+   registers. The weights are not rounded to the operand's type: an integer times its group's scale, which is multiplied
+   in f32. */
 
 /* ---- the problem ---- */
 
@@ -13381,10 +13457,20 @@ static int cg__mm_packed_step(const cg__mm_packed *b) {
     return cg__packed_formats[b->format].step;
 }
 
-/* Bytes from one row to the next in a ring; see ind_packed_product. */
+/* Bytes of a row in a step. */
+static int cg__mm_packed_step_bytes(const cg__mm_packed *b) {
+    return cg__mm_packed_step(b) / b->elements * b->bytes;
+}
+
+/* The largest power of two, up to 16, that divides x. */
+static int cg__mm_packed_alignment(int x) {
+    return x % 16 == 0 ? 16 : x % 8 == 0 ? 8 : x % 4 == 0 ? 4 : x % 2 == 0 ? 2 : 1;
+}
+
+/* Bytes from one row to the next in a ring; see ind_packed_slots. */
 static int cg__mm_packed_slot(const cg__mm_packed *b) {
-    const int bytes = cg__mm_packed_step(b) / b->elements * b->bytes;
-    const int alignment = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 2;
+    const int bytes = cg__mm_packed_step_bytes(b), of_step = cg__mm_packed_alignment(bytes);
+    const int alignment = of_step < b->alignment ? of_step : b->alignment;
     return ((bytes + 31 - alignment) / 16 | 1) * 16;
 }
 
@@ -13447,19 +13533,31 @@ static bool cg__mm_packed_index(const ind__writer *w, const cg__mm_problem *p, u
 
 /* The map of the bytes, as 16-bit words: along k, then the rows. */
 static const char *cg__mm_packed_map(const ind__writer *w, const cg__mm_problem *p, const cg__mm_packed *b,
-                                     ind__tensor_map *map) {
+                                     ind_expr stride, ind_expr offset, ind__tensor_map *map) {
     const ind_expr two = ind_int(w->context, 2);
-    ind_expr stride, offset, row;
-    if (!cg__mm_packed_index(w, p, b->load, b->elements, b->bytes, &stride, &offset))
-        return "the packed weights are no rows of blocks along k";
-    if (!ind_known_multiple(stride, 16) || !ind_known_multiple(offset, 2))
-        return "the rows of packed weights are not aligned to 16 bytes";
+    ind_expr row;
     row = ind_expr_mul(ind_expr_floordiv(p->size_k, ind_int(w->context, b->elements)), ind_int(w->context, b->bytes));
     *map = (ind__tensor_map){.dtype = IND_F16, .offset = ind_expr_floordiv(offset, two)};
     const char *no = cg__is_declared(offset) ? NULL : "the offset of the packed weights depends on data";
     if (!no) no = cg__mm_add_dim(map, ind_expr_floordiv(row, two), ind_int(w->context, 1), cg__mm_packed_slot(b) / 2);
     if (!no) no = cg__mm_add_dim(map, p->size_n, ind_expr_floordiv(stride, two), 16);
     return no;
+}
+
+/* Finds the rows of bytes, and how they are copied: by a tensor map, if the variant assumes maps and rows are aligned
+   to 16 bytes, else by cp.async. Lanes read words of 4 bytes, unless a step has an odd number of halves. */
+static const char *cg__mm_find_packed_bytes(const cg__decider *d, const cg__mm_problem *p, cg__mm_packed *b) {
+    ind_expr stride, offset;
+    if (!cg__mm_packed_index(&d->w, p, b->load, b->elements, b->bytes, &stride, &offset))
+        return "the packed weights are no rows of blocks along k";
+    b->alignment = 16;
+    while (b->alignment > 1 && !(ind_known_multiple(stride, b->alignment) && ind_known_multiple(offset, b->alignment)))
+        b->alignment /= 2;
+    if (b->alignment < 4 && b->alignment < cg__mm_packed_alignment(cg__mm_packed_step_bytes(b)))
+        return "the rows of packed weights are not aligned to 4 bytes";
+    b->mapped = d->w.target->sm >= 90 && d->assume & IND__ASSUME_MAPS && b->alignment == 16 &&
+                !cg__mm_packed_map(&d->w, p, b, stride, offset, &b->map);
+    return b->mapped || d->assume & IND__ASSUME_ALIGNED ? NULL : "the packed weights may be misaligned";
 }
 
 /* Checks a tensor of scales or zero points: one element per group, in rows along k. */
@@ -13537,6 +13635,9 @@ static const char *cg__mm_packed_element(ind__writer *w, const cg__mm_problem *p
     return b->scale && !ind_known_multiple(p->size_k, cg__mm_packed_step(b)) ? "its depth is no multiple of 256" : NULL;
 }
 
+/* Shared memory of a block that is left for sums and counters of the epilogue. */
+enum { MM_PACKED_EPILOGUE = 3 << 10 };
+
 /* Finds out if b is packed weights that the target can take; the reason if not. */
 static const char *cg__mm_match_packed(cg__decider *d, const cg__mm_problem *p, cg__mm_packed *b) {
     ind__writer *w = &d->w;
@@ -13553,9 +13654,7 @@ static const char *cg__mm_match_packed(cg__decider *d, const cg__mm_problem *p, 
     }
     if (no) return no;
     if (p->dot2) return "it has two products";
-    if (d->w.target->sm < 90) return "tensor maps exist from sm_90 on";
-    if (!(d->assume & IND__ASSUME_MAPS)) return "the variant assumes no tensor maps";
-    return cg__mm_packed_map(w, p, b, &b->map);
+    return cg__mm_find_packed_bytes(d, p, b);
 }
 
 static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
@@ -13565,6 +13664,7 @@ static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
         return;
     }
     *b = (cg__mm_packed){.format = MM_PACKED_I8, .group = 1, .elements = 1, .bytes = 1};
+    b->shared = d->w.target->shared_per_block - MM_PACKED_EPILOGUE;
     b->no = cg__mm_match_packed(d, p, b);
     p->packed = b;
 }
@@ -13578,6 +13678,7 @@ static const cg__mm_config cg__mm_packed_configs[] = {
     {1, 64, 8, 4, 4, 2, 0, 1, 0},  {1, 64, 8, 2, 4, 2, 0, 1, 0},  {1, 32, 8, 8, 2, 2, 0, 1, 0},
     {1, 112, 8, 1, 7, 2, 0, 1, 0}, {1, 128, 8, 1, 8, 2, 0, 1, 0}, {1, 64, 8, 1, 4, 2, 0, 1, 0},
     {1, 32, 8, 4, 2, 2, 0, 1, 0},  {1, 48, 8, 8, 3, 2, 0, 1, 0},  {1, 16, 8, 8, 1, 2, 0, 1, 0},
+    {1, 32, 8, 2, 2, 2, 0, 1, 0},  {1, 16, 8, 4, 1, 2, 0, 1, 0},  {1, 16, 8, 2, 1, 2, 0, 1, 0},
 };
 
 static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target *t) {
@@ -13586,7 +13687,7 @@ static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target
     if (p->dot2) return "it has two products";
     if (p->packed->no) return p->packed->no;
     if (!p->few_rows) return "it may have more than 64 rows";
-    if (!ind_expr_is_int(p->size_k, &k)) return "its depth is not constant";
+    if (!ind_expr_is_int(p->size_k, &k) || k % 8) return "its depth is not a constant multiple of 8";
     if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
     return p->a.computed ? "a is computed as it is loaded" : NULL;
 }
@@ -13595,16 +13696,15 @@ static int cg__mm_packed_threads(const cg__mm_config *c) {
     return 32 * c->warps_m * c->warps_n;
 }
 
-/* The rings and their mbarriers. */
+/* The rings, and the mbarriers of bulk copies. */
 static int64_t cg__mm_packed_ring(const cg__mm_problem *p, int warps, int stages) {
-    return (int64_t)warps * stages * (cg__mm_packed_slot(p->packed) * 16 + 8);
+    return (int64_t)warps * stages * (cg__mm_packed_slot(p->packed) * 16 + (p->packed->mapped ? 8 : 0));
 }
 
 /* Elements of k of which a is in shared memory: all, or as many steps of all warps as fit. */
-static int64_t cg__mm_packed_depth(const cg__mm_problem *p, int rows, int warps_m, int warps_n, int stages,
-                                   int64_t shared) {
+static int64_t cg__mm_packed_depth(const cg__mm_problem *p, int rows, int warps_m, int warps_n, int stages) {
     const int64_t step = cg__mm_packed_step(p->packed),
-                  left = shared - cg__mm_packed_ring(p, warps_m * warps_n, stages);
+                  left = p->packed->shared - cg__mm_packed_ring(p, warps_m * warps_n, stages);
     int64_t k = 0;
     (void)ind_expr_is_int(p->size_k, &k);
     const int64_t all = (k + step - 1) / step * step, round = step * warps_m;
@@ -13612,35 +13712,56 @@ static int64_t cg__mm_packed_depth(const cg__mm_problem *p, int rows, int warps_
     return fits < all ? (fits < 0 ? 0 : fits) : all;
 }
 
-enum { MM_PACKED_SHARED = 224 << 10 }; /* of a block; sums and counters of the epilogue need some, too */
-
 static int64_t cg__mm_packed_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
     const int64_t ring = cg__mm_packed_ring(p, c->warps_m * c->warps_n, c->stages);
-    const int64_t depth = cg__mm_packed_depth(p, c->tile_m, c->warps_m, c->warps_n, c->stages, MM_PACKED_SHARED);
+    const int64_t depth = cg__mm_packed_depth(p, c->tile_m, c->warps_m, c->warps_n, c->stages);
     const int64_t main = ring + 2 * c->tile_m * (depth + 16), parts = (int64_t)4 * c->warps_m * c->tile_m * c->tile_n;
     const int64_t sums = parts + (int64_t)4 * c->tile_m * (c->tile_n + 8);
     return main > sums ? main : sums;
+}
+
+/* True for int4 with 8 scales per step: with those of the next step a thread has 32 of them, and 32 zero points. */
+static bool cg__mm_packed_has_many(const cg__mm_packed *b) {
+    return b->format == IND__QUANTISED_INT4 && cg__mm_packed_step(b) / b->group >= 8;
+}
+
+/* The most rows of a tile: more would spill. */
+static int cg__mm_packed_most_rows(const cg__mm_packed *b) {
+    const bool spills = cg__mm_packed_has_many(b) || b->format == IND__QUANTISED_MXFP4;
+    return cg__packed_formats[b->format].lowest || (spills && !b->mapped) ? 32 : 64;
+}
+
+/* Registers of a thread. With cp.async: NVRTC 13.0, sm_80, sm_86, sm_89. */
+static int cg__mm_packed_registers(const cg__mm_packed *b, int rows) {
+    const int few = cg__packed_formats[b->format].registers + (b->mapped ? 0 : 16);
+    const int registers = rows > 32 ? 255 : rows > 16 ? 168 : rows > 8 ? 128 : few;
+    if (b->mapped || !b->zero || !cg__mm_packed_has_many(b)) return registers;
+    return rows > 16 ? 255 : 168;
 }
 
 static void cg__mm_packed_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth;
     (void)index_bits;
     c->tile_k = cg__mm_packed_step(p->packed);
-    const int most = cg__packed_formats[p->packed->format].lowest ? 32 : 64; /* 64 rows would spill */
+    const int most = cg__mm_packed_most_rows(p->packed);
     c->tile_m = p->few_rows < most ? p->few_rows : most;
-    c->registers = c->tile_m > 32   ? 255
-                   : c->tile_m > 16 ? 168
-                   : c->tile_m > 8  ? 128
-                                    : cg__packed_formats[p->packed->format].registers;
+    c->registers = cg__mm_packed_registers(p->packed, c->tile_m);
 }
 
 static bool cg__mm_packed_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
-    const bool fits = cg__mm_packed_depth(p, c->tile_m, c->warps_m, c->warps_n, c->stages, MM_PACKED_SHARED) > 0;
+    const bool fits = cg__mm_packed_depth(p, c->tile_m, c->warps_m, c->warps_n, c->stages) > 0;
     return fits && cg__mm_packed_threads(c) * c->registers <= 65536 && cg__mm_packed_threads(c) <= 1024;
 }
 
-/* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or dequantises and
+/* Cycles in which tensor cores multiply so many weights by tiles of 8 rows. */
+static double cg__mm_packed_tensor_cost(double elements, double tiles, const ind_target *target) {
+    const ind_thresholds *t = &target->thresholds;
+    const double per_ns = target->tensor_flops_per_ns / 2.0 * t->packed_mma_percent / 100;
+    return elements * 8 * tiles / (per_ns * 100 / t->product_clock / target->num_sms);
+}
+
+/* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, dequantises it, or
    multiplies it; then a, which every block copies to shared memory. */
 static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                                  const ind_target *target) {
@@ -13654,13 +13775,15 @@ static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem 
     const double read = bytes / cg__mm_memory_rate(target);
     const double issue = elements * (t->packed_instructions + 4 * (tiles - 1)) / 8 / 128;
     const double busy = warps < t->packed_warps ? warps / t->packed_warps : 1;
-    const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate, multiply = issue / busy;
-    return (read > multiply ? read : multiply) + copies + (t->product_start + t->product_latency) * ceil(per_sm / fit);
+    const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate, dequantise = issue / busy;
+    const double multiply = cg__mm_packed_tensor_cost(elements, tiles, target);
+    const double work = dequantise > multiply ? dequantise : multiply;
+    return (read > work ? read : work) + copies + (t->product_start + t->product_latency) * ceil(per_sm / fit);
 }
 
-/* The variant needs the map of the bytes. */
-static void cg__mm_use_packed_map(cg__decider *d) {
-    d->used |= IND__ASSUME_MAPS;
+/* The variant needs aligned weights, perhaps their map. */
+static void cg__mm_use_packed(cg__decider *d, const cg__mm_problem *p) {
+    if (p->packed->mapped) d->used |= IND__ASSUME_MAPS;
     d->variant->guard_aligned = true;
 }
 
@@ -13749,15 +13872,37 @@ static void cg__mm_write_packed_sums(ind__writer *w, const cg__mm_problem *p) {
     cg__use(w, IND__CG_SUM_TILE);
 }
 
+/* Declares the sums. Without a map, `weights` returns the address of a row. */
+static void cg__mm_write_packed_product(ind__writer *w, const cg__mm_problem *p, const char *from) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const cg__mm_packed *b = p->packed;
+    int64_t k = 0;
+    (void)ind_expr_is_int(p->size_k, &k);
+    if (!b->mapped) {
+        cg__mm_set_plain_names(w);
+        w->scope++;
+        cg__mm_set_text(w, p->k, "0");
+        ind__textf(&w->code, "const auto %s = [&](int i%d) { return reinterpret_cast<const unsigned char *>(&%s); };\n",
+                   from, p->n, cg__element(w, b->load));
+        cg__forget(w);
+        w->scope--;
+    }
+    ind__textf(&w->code, "ind_packed_product<%s, %s, %d, %d, %d, %d, %s> product;\n", cg__mm_packed_type(w, b),
+               p->a.memory == IND_BF16 ? "true" : "false", t->m, t->warps_n, t->warps_m, t->stages,
+               b->mapped ? "ind_packed_maps"
+                         : cg__string(w, "ind_packed_copies<%d, %lld>", b->alignment,
+                                      (long long)(k / b->elements * b->bytes)));
+    ind__textf(&w->code, "product.start(%s, ind_smem, (int)first_n, (int)steps, (int)size_n);\n", from);
+}
+
 static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *t = &w->variant->of.tile;
+    const char *from = p->packed->mapped ? "map_b" : "weights";
     const int64_t step = cg__mm_packed_step(p->packed);
-    const int64_t depth = cg__mm_packed_depth(p, t->m, t->warps_m, t->warps_n, t->stages, MM_PACKED_SHARED);
+    const int64_t depth = cg__mm_packed_depth(p, t->m, t->warps_m, t->warps_n, t->stages);
     ind__textf(&w->code, "unsigned short *const row_a = reinterpret_cast<unsigned short *>(ind_smem + %lld);\n",
                (long long)cg__mm_packed_ring(p, t->warps_m * t->warps_n, t->stages));
-    ind__textf(&w->code, "ind_packed_product<%s, %s, %d, %d, %d, %d> product;\n", cg__mm_packed_type(w, p->packed),
-               p->a.memory == IND_BF16 ? "true" : "false", t->m, t->warps_n, t->warps_m, t->stages);
-    ind__textf(&w->code, "product.start(map_b, ind_smem, (int)first_n, (int)steps);\n");
+    cg__mm_write_packed_product(w, p, from);
     cg__mm_write_beside(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (int begin = 0; begin < steps; begin += %lld)", (long long)(depth / step));
@@ -13766,10 +13911,10 @@ static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "__syncthreads();\n");
     ind__textf(&w->code, "const int end = begin + %lld < steps ? begin + %lld : (int)steps;\n",
                (long long)(depth / step), (long long)(depth / step));
-    ind__textf(&w->code, "product.run(map_b, begin, end, (int)steps, row_a, %lld);\n", (long long)(depth + 16));
+    ind__textf(&w->code, "product.run(%s, begin, end, (int)steps, row_a, %lld);\n", from, (long long)(depth + 16));
     cg__end(w);
     cg__mm_write_packed_sums(w, p);
-    cg__use(w, IND__CG_PACKED);
+    cg__use(w, p->packed->mapped ? IND__CG_PACKED_MAPS : IND__CG_PACKED_COPIES);
     cg__use(w, cg__packed_formats[p->packed->format].function);
 }
 
@@ -14048,8 +14193,10 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
         cg__why(d, "at most %d rows: %s is read once, in vectors; accumulates in f32", p->few_rows,
                 p->b.computed ? "what b is computed from" : "b");
     else if (d->variant->strategy == IND_STRATEGY_MATMUL_PACKED)
-        cg__why(d, "at most %d rows: packed weights are dequantised in registers for tensor cores; accumulates in f32",
-                p->few_rows);
+        cg__why(d,
+                "at most %d rows: packed weights, copied by %s, are dequantised in registers for tensor cores; "
+                "accumulates in f32",
+                p->few_rows, p->packed->mapped ? "a tensor map" : "cp.async");
     else if (cg__mm_has_prologue(p))
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
@@ -14101,7 +14248,7 @@ static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choi
     cg__mm_blocks(p, v, &stripe, blocks);
     cg__set_axes(d, blocks);
     if (x->persistent) cg__mm_set_persistent(d, p);
-    if (x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_use_packed_map(d);
+    if (x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_use_packed(d, p);
 }
 
 /* The template that tuning keeps, or NULL. A batch_invariant module keeps it, as the guards of variants may depend on
@@ -17089,19 +17236,32 @@ static bool cg__may_have_few_rows(const ind_kernel *k) {
 /* The last numbers of rows of the variants of a product with packed weights. */
 static const int64_t cg__packed_ranges[] = {1, 4, 16, 64};
 
-/* Adds the variants of a product with packed weights that assume few rows, one for each range. *packed: it has such
-   weights, and may have few rows. */
+/* True for a product that reads elements of 8 bits, or packed ones: the weights may be packed. */
+static bool cg__may_have_packed_weights(const ind_plan *p, const ind_kernel *k) {
+    for (uint32_t i = 1; i < k->body->num_inst; i++) {
+        const ind__inst *x = &k->body->inst[i];
+        if (x->op == IND_LOOP_LOAD && ind_dtype_bytes(p->schedule->program->buffer[x->source].dtype) == 1) return true;
+    }
+    return false;
+}
+
+/* Adds the variants of a product with packed weights that assume few rows, one for each range. For one row another
+   strategy of few rows may be faster. *packed: it has such weights, and may have few rows. */
 static ind_status cg__plan_packed_rows(cg__variants *x, int assume, bool *packed) {
     ind_status status = IND_OK;
-    bool more = true;
+    const int first = x->num;
+    bool more = cg__may_have_packed_weights(x->plan, x->kernel);
     for (size_t i = 0; i < IND__CG_COUNT(cg__packed_ranges) && more && !status; i++) {
         x->plan->to = cg__packed_ranges[i];
         status = cg__next_variant(x, assume);
-        more = !status && x->variant[x->num].strategy == IND_STRATEGY_MATMUL_PACKED;
-        *packed |= more;
-        more = more && x->used & IND__ASSUME_FEW_ROWS; /* else it never has more rows */
-        x->num += more;
+        if (status) break;
+        const bool is_packed = x->variant[x->num].strategy == IND_STRATEGY_MATMUL_PACKED;
+        const bool guard = x->used & IND__ASSUME_FEW_ROWS;
+        *packed |= is_packed;
+        more = guard || !is_packed; /* else it never has more rows: the next variants assume no less */
+        x->num += guard;
     }
+    if (!*packed) x->num = first;
     x->plan->to = 0;
     return status;
 }
@@ -17220,10 +17380,10 @@ static int cg__part_shared(const ind__writer *w) {
     return bytes;
 }
 
-/* True for a product with packed weights, which need a tensor map: it has a separate launch. */
-static bool cg__needs_map(const ind__writer *w) {
+/* True for a product with packed weights: its variants for few rows are in a separate launch. */
+static bool cg__has_packed_weights(const ind__writer *w) {
     const cg__mm_problem *p = w->plan->matmul;
-    return p && p->packed->unpacks && w->target->sm >= 90;
+    return p && !p->packed->no;
 }
 
 /* Saves the texts of a part; corresponds to cg__assemble. */
@@ -17239,7 +17399,7 @@ static ind_status cg__copy_part_texts(ind__writer *w, cg__part *part) {
     part->prelude = w->prelude;
     part->why_not = w->calls.num                 ? "it calls a function of the user"
                     : ind__ok(w->plan->lookback) ? "its blocks wait for one another"
-                    : cg__needs_map(w)           ? "its packed weights need a tensor map"
+                    : cg__has_packed_weights(w)  ? "with packed weights it has variants for few rows"
                                                  : NULL;
     part->params = cg__copy_text(w->arena, &params);
     part->code = cg__copy_text(w->arena, &code);
@@ -18411,18 +18571,19 @@ typedef struct cg__architecture {
     int sm;
     bool specific; /* has an "a" form with architecture-specific instructions */
     int sm_registers, sm_threads, shared_per_sm, shared_per_block, block_shared, l1_bytes, max_cluster;
+    int mma_percent;    /* packed_mma_percent of thresholds: estimated, not measured */
     const char *device; /* default device of the architecture: a row of cg__devices */
 } cg__architecture;
 
 static const cg__architecture cg__architectures[] = {
-    {80, false, 65536, 2048, 167936, 166912, 1024, 192 << 10, 1, "A100"},
-    {86, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, "RTX A6000"},
-    {87, false, 65536, 1536, 167936, 166912, 1024, 192 << 10, 1, "Jetson AGX Orin"},
-    {89, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, "L40S"},
-    {90, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, "H200"},
-    {100, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, "B200"},
-    {103, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, "B300"},
-    {120, true, 65536, 1536, 102400, 101376, 1024, 128 << 10, 8, "RTX 5090"},
+    {80, false, 65536, 2048, 167936, 166912, 1024, 192 << 10, 1, 85, "A100"},
+    {86, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, 85, "RTX A6000"},
+    {87, false, 65536, 1536, 167936, 166912, 1024, 192 << 10, 1, 85, "Jetson AGX Orin"},
+    {89, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, 85, "L40S"},
+    {90, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, 60, "H200"},
+    {100, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, 60, "B200"},
+    {103, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, 60, "B300"},
+    {120, true, 65536, 1536, 102400, 101376, 1024, 128 << 10, 8, 85, "RTX 5090"},
 };
 
 /* The row of the compute capability, or the closest lower one. */
@@ -18503,6 +18664,7 @@ void ind__target_defaults(ind_target *t) {
     cg__set_default(&t->block_shared, a->block_shared);
     cg__set_default(&t->l1_bytes, a->l1_bytes);
     cg__device_defaults(t, cg__device_named(a->device));
+    cg__set_default(&t->thresholds.packed_mma_percent, a->mma_percent);
     cg__threshold_defaults(&t->thresholds);
 }
 

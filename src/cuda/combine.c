@@ -53,10 +53,10 @@ static int cg__part_shared(const ind__writer *w) {
     return bytes;
 }
 
-/* True for a product with packed weights, which need a tensor map: it has a separate launch. */
-static bool cg__needs_map(const ind__writer *w) {
+/* True for a product with packed weights: its variants for few rows are in a separate launch. */
+static bool cg__has_packed_weights(const ind__writer *w) {
     const cg__mm_problem *p = w->plan->matmul;
-    return p && p->packed->unpacks && w->target->sm >= 90;
+    return p && !p->packed->no;
 }
 
 /* Saves the texts of a part; corresponds to cg__assemble. */
@@ -72,7 +72,7 @@ static ind_status cg__copy_part_texts(ind__writer *w, cg__part *part) {
     part->prelude = w->prelude;
     part->why_not = w->calls.num                 ? "it calls a function of the user"
                     : ind__ok(w->plan->lookback) ? "its blocks wait for one another"
-                    : cg__needs_map(w)           ? "its packed weights need a tensor map"
+                    : cg__has_packed_weights(w)  ? "with packed weights it has variants for few rows"
                                                  : NULL;
     part->params = cg__copy_text(w->arena, &params);
     part->code = cg__copy_text(w->arena, &code);

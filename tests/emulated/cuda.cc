@@ -1,6 +1,6 @@
 /*
  * libcuda.so for a machine without a GPU: the driver API on host memory and host code, one device "Emulated GPU" with
- * the limits of an H200.
+ * the limits of an H200, except those of shared memory, which depend on its compute capability.
  *
  * Meant to be as strict as the driver, or stricter:
  *   - work is deferred: kernels, copies and fills in a stream run when something waits for them (so a missing
@@ -470,20 +470,28 @@ const attribute device_attributes[] = {
     {40, 3},                         /* ASYNC_ENGINE_COUNT */
     {41, 1},                         /* UNIFIED_ADDRESSING */
     {78, 1},                         /* STREAM_PRIORITIES_SUPPORTED */
-    {81, 233472},                    /* MAX_SHARED_MEMORY_PER_MULTIPROCESSOR */
     {82, 65536},                     /* MAX_REGISTERS_PER_MULTIPROCESSOR */
-    {97, 232448},                    /* MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
     {106, 32},                       /* MAX_BLOCKS_PER_MULTIPROCESSOR */
     {111, 1024},                     /* RESERVED_SHARED_MEMORY_PER_BLOCK */
     {115, 1},                        /* MEMORY_POOLS_SUPPORTED */
 };
 
-constexpr int MAX_SHARED = 49152, MAX_SHARED_OPTIN = 232448, SHARED_PER_MULTIPROCESSOR = 233472, RESERVED_SHARED = 1024;
+constexpr int MAX_SHARED = 49152, RESERVED_SHARED = 1024;
 
 int compute_capability(bool minor) {
     std::string text = environment("IND_EMULATION_CC", "9.0");
     size_t dot = text.find('.');
     return dot == std::string::npos ? (minor ? 0 : atoi(text.c_str())) : atoi(text.c_str() + (minor ? dot + 1 : 0));
+}
+
+/* Bytes of a multiprocessor: of sm_80, 86, 89, 90, 100, 120. */
+int shared_per_multiprocessor() {
+    const int cc = compute_capability(false) * 10 + compute_capability(true);
+    return cc == 80 || cc == 87 ? 167936 : cc < 90 || cc >= 120 ? 102400 : 233472;
+}
+
+int max_shared_optin() {
+    return shared_per_multiprocessor() - RESERVED_SHARED;
 }
 
 bool knows_clusters() {
@@ -503,6 +511,9 @@ int device_attribute(int number) {
     }
     if (number == 120) { /* CLUSTER_LAUNCH */
         return knows_clusters();
+    }
+    if (number == 81 || number == 97) { /* MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, _PER_BLOCK_OPTIN */
+        return number == 81 ? shared_per_multiprocessor() : max_shared_optin();
     }
     for (const attribute &a : device_attributes) {
         if (a.number == number) {
@@ -1518,7 +1529,7 @@ API cuFuncSetAttribute(void *handle, int attribute, int value) {
     function *f = live<function>(handle);
     REQUIRE(f, INVALID_HANDLE);
     if (attribute == 8) { /* MAX_DYNAMIC_SHARED_SIZE_BYTES */
-        REQUIRE(value >= 0 && value <= MAX_SHARED_OPTIN - (int)f->static_shared, INVALID_VALUE);
+        REQUIRE(value >= 0 && value <= max_shared_optin() - (int)f->static_shared, INVALID_VALUE);
         f->max_dynamic_shared = value;
         return SUCCESS;
     }
@@ -1559,7 +1570,7 @@ API cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *handle, int b
     REQUIRE(blocks && block_size > 0, INVALID_VALUE);
     size_t shared = f->static_shared + dynamic_shared + RESERVED_SHARED;
     int by_threads = block_size <= (int)f->kernel->max_threads ? 2048 / ((block_size + 31) / 32 * 32) : 0;
-    int by_shared = (int)(SHARED_PER_MULTIPROCESSOR / shared);
+    int by_shared = (int)((size_t)shared_per_multiprocessor() / shared);
     *blocks = std::min(std::min(by_threads, by_shared), 32);
     return SUCCESS;
 }

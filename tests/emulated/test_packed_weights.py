@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-from emulation import IND_STAGE_PLAN, emulated, from_bf16, to_bf16
+from emulation import IND_STAGE_CUDA, IND_STAGE_PLAN, emulated, from_bf16, to_bf16
 from test_bulk_copies import numbers, operand
 
 sys.path.insert(0, str(ROOT / "tests" / "numerics"))
@@ -23,6 +23,14 @@ BLOCKS = [f for f in FORMATS if FORMATS[f][0] > 1]
 @pytest.fixture(params=["forward", "random"])
 def library(request, device, monkeypatch):
     found = emulated(device, monkeypatch, SMS=8, ORDER=request.param)
+    yield found
+    found.c.ind_context_destroy(found.context)
+
+
+@pytest.fixture(params=["forward", "random"])
+def older(request, device, monkeypatch):
+    """On a GPU without tensor maps, with 99 KB of shared memory in a block."""
+    found = emulated(device, monkeypatch, SMS=8, CC="8.6", ORDER=request.param)
     yield found
     found.c.ind_context_destroy(found.context)
 
@@ -45,11 +53,11 @@ def close(got, a, w):
     return (np.abs(numbers(got) - want) <= of_sum + 2.0**-bits * (np.abs(want) + of_sum)).all()
 
 
-def check(library, text, arrays, w, launches, k, n, dtype, largest=64):
-    """More than `largest` rows: the weights may be rounded."""
+def check(library, text, arrays, w, launches, k, n, dtype, largest=64, has=""):
+    """More than `largest` rows: the weights may be rounded. The source has the text `has`."""
     module = library.compile(text, "packed")
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
-    assert f"    {STRATEGY}" in plan, plan
+    assert f"    {STRATEGY}" in plan and has in library.c.ind_module_text(module, IND_STAGE_CUDA).decode(), plan
     for m in launches:
         x = operand(np.random.default_rng(m), (m, k), dtype)
         runs = []
@@ -131,6 +139,57 @@ def test_written_weights(library):
     library.c.ind_module_destroy(module)
 
 
+COPIES = "ind_packed_copies<{},"
+# Of rows of 768 elements; 16 for other formats.
+ALIGNMENT = {"q2_k": 4, "q3_k": 2, "q6_k": 2, "iq4_xs": 8}
+
+
+@pytest.mark.parametrize("rows, dtype", [(1, "bf16"), (4, "f16"), (16, "bf16"), (64, "f16"), (64, "bf16")])
+@pytest.mark.parametrize("name, group, zero", [(f, 32, False) for f in BLOCKS if f != "int4"] +
+                         [("int4", 32, False), ("int4", 128, False), ("int4", 64, True)])
+def test_formats_without_maps(older, name, group, zero, rows, dtype):
+    """An odd number of columns; 2 steps of q2_k, the second half full."""
+    n, k = 263, 768
+    q, extra = weights(name, n, k, group, zero)
+    copies = COPIES.format(ALIGNMENT.get(name, 16))
+    w = dequantise(name, q, extra, group)
+    check(older, graph(name, rows, n, k, q, extra, group, dtype), {"q": q, **extra}, w, [rows], k, n, dtype, has=copies)
+
+
+@pytest.mark.parametrize("name, k, alignment", [("q8_0", 256, 16), ("q8_0", 64, 4), ("q4_0", 832, 4), ("q4_1", 608, 4), ("q5_0", 320, 4), ("q6_k", 512, 4),
+                                                ("q6_k", 1024, 8), ("q6_k", 2048, 16), ("q3_k", 512, 4), ("q2_k", 512, 8), ("iq4_xs", 2304, 8)])
+def test_depths_without_maps(older, name, k, alignment):
+    """One step, less than one, a last one that is not full; rows of every alignment."""
+    n = 25
+    q, extra = weights(name, n, k)
+    check(older, graph(name, 2, n, k, q, extra), {"q": q}, dequantise(name, q, extra, 32), [2, 1], k, n, "bf16", has=COPIES.format(alignment))
+
+
+def test_rows_of_other_alignments(library):
+    """With tensor maps, rows that are no multiple of 16 bytes."""
+    n, k = 41, 2560
+    q, extra = weights("q6_k", n, k)
+    check(library, graph("q6_k", 4096, n, k, q, extra), {"q": q}, dequantise("q6_k", q, extra, 32), [1, 4, 5, 16, 65], k, n, "bf16", 16, COPIES.format(4))
+
+
+def test_odd_number_of_blocks(older):
+    """Rows of 18 bytes times an odd number have halves of words at their start: another strategy reads them."""
+    n, k = 24, 32 * 27
+    q, extra = weights("q4_0", n, k)
+    text = graph("q4_0", 2, n, k, q, extra)
+    module = older.compile(text, "packed")
+    assert STRATEGY not in older.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+    older.c.ind_module_destroy(module)
+
+
+@pytest.mark.parametrize("rows", [16, 64])
+def test_rows_in_parts_without_maps(older, rows):
+    """99 KB have no room for all of a."""
+    n, k = 264, 14336
+    q, extra = weights("q4_0", n, k)
+    check(older, graph("q4_0", rows, n, k, q, extra), {"q": q}, dequantise("q4_0", q, extra, 32), [rows, rows - 5], k, n, "bf16")
+
+
 def test_misaligned_bytes(library):
     n, k = 136, 1024
     q, extra = weights("q4_k", n, k)
@@ -143,11 +202,16 @@ def test_misaligned_bytes(library):
     library.c.ind_module_destroy(module)
 
 
+@pytest.mark.parametrize("k", [104, 1544])
+def test_bytes_without_maps(older, k):
+    test_bytes(older, 4, "column", k)
+
+
 @pytest.mark.parametrize("rows", [1, 4, 16])
 @pytest.mark.parametrize("scale", ["none", "column", "tensor"])
-def test_bytes(library, rows, scale):
+def test_bytes(library, rows, scale, k=1536):
     """i8, without a scale, with one per column, and with one of the tensor."""
-    n, k = 264, 1536
+    n = 264
     random = np.random.default_rng(5)
     q = random.integers(-128, 128, (n, k), np.int8)
     s = {"none": np.ones((1, 1)), "column": random.random((n, 1)), "tensor": random.random((1, 1))}[scale].astype(np.float32)

@@ -206,6 +206,25 @@ def test_what_once_spilled(tmp_path):
     check(ONCE_SPILLED, "sm_90a", tmp_path, SANITIZED)
 
 
+# Bytes of a row of 4096 or 2304 elements of formats with blocks; another operand, and what dequantise has besides.
+WITHOUT_MAPS = {
+    "sm_80": [(4352, "", 'format="q8_0"'), (2560, "", 'format="q4_1"'), (1890, "", 'format="q6_k"')],
+    "sm_86": [(2816, "", 'format="q5_0"'), (2048, "u8[4096, 128]", 'format="mxfp4", scale=s'), (2048, "f32[4096, 128]", 'format="int4", scale=s, zero_point=z')],
+    "sm_89": [(2304, "", 'format="q4_k"'), (2048, "f8e4m3fn[4096, 256]", 'format="nvfp4", scale=s'), (756, "", 'format="q2_k"')],
+}
+
+
+@pytest.mark.parametrize("arch", WITHOUT_MAPS)
+def test_packed_weights_without_maps(arch, tmp_path):
+    """Each format with up to 1, 4, 16 and 64 rows."""
+    make(PROGRAM)
+    texts = [f"graph packed {{\n  size M in [1, 64] hint 4\n  input x : {'f16' if i == 1 else 'bf16'}[M, {2304 if bytes in (1890, 756) else 4096}]\n"
+             f"  const q : u8[4096, {bytes}]\n{f'  const s : {scale}{chr(10)}' if scale else ''}{'  const z : u8[4096, 128]' + chr(10) if 'zero' in form else ''}"
+             f"  w = dequantise(q, {form}, dtype={'f16' if i == 1 else 'bf16'})\n  y = linear(x, w)\n  output y\n}}\n" for i, (bytes, scale, form) in enumerate(WITHOUT_MAPS[arch])]
+    check(texts, arch, tmp_path)
+    assert len(list((tmp_path / "cubins").glob("*.cubin"))) >= 5 * len(texts)
+
+
 # Tiles of every width, with one set of sums and with two; operands that are copied element by element.
 EIGHT_BIT = [
     f"graph product {{\n  size M in [0, 100000] hint {m}\n  input x : {a}[M, {k}]\n  input w : {b}[{n}, {k}]\n  input s : f32[M, 1]\n  input t : f32[1, {n}]\n"

@@ -209,19 +209,32 @@ static bool cg__may_have_few_rows(const ind_kernel *k) {
 /* The last numbers of rows of the variants of a product with packed weights. */
 static const int64_t cg__packed_ranges[] = {1, 4, 16, 64};
 
-/* Adds the variants of a product with packed weights that assume few rows, one for each range. *packed: it has such
-   weights, and may have few rows. */
+/* True for a product that reads elements of 8 bits, or packed ones: the weights may be packed. */
+static bool cg__may_have_packed_weights(const ind_plan *p, const ind_kernel *k) {
+    for (uint32_t i = 1; i < k->body->num_inst; i++) {
+        const ind__inst *x = &k->body->inst[i];
+        if (x->op == IND_LOOP_LOAD && ind_dtype_bytes(p->schedule->program->buffer[x->source].dtype) == 1) return true;
+    }
+    return false;
+}
+
+/* Adds the variants of a product with packed weights that assume few rows, one for each range. For one row another
+   strategy of few rows may be faster. *packed: it has such weights, and may have few rows. */
 static ind_status cg__plan_packed_rows(cg__variants *x, int assume, bool *packed) {
     ind_status status = IND_OK;
-    bool more = true;
+    const int first = x->num;
+    bool more = cg__may_have_packed_weights(x->plan, x->kernel);
     for (size_t i = 0; i < IND__CG_COUNT(cg__packed_ranges) && more && !status; i++) {
         x->plan->to = cg__packed_ranges[i];
         status = cg__next_variant(x, assume);
-        more = !status && x->variant[x->num].strategy == IND_STRATEGY_MATMUL_PACKED;
-        *packed |= more;
-        more = more && x->used & IND__ASSUME_FEW_ROWS; /* else it never has more rows */
-        x->num += more;
+        if (status) break;
+        const bool is_packed = x->variant[x->num].strategy == IND_STRATEGY_MATMUL_PACKED;
+        const bool guard = x->used & IND__ASSUME_FEW_ROWS;
+        *packed |= is_packed;
+        more = guard || !is_packed; /* else it never has more rows: the next variants assume no less */
+        x->num += guard;
     }
+    if (!*packed) x->num = first;
     x->plan->to = 0;
     return status;
 }

@@ -146,48 +146,47 @@ template <bool BF16> static IND_INLINE void ind_mma(float (&c)[4], const unsigne
     else
         ind_mma_f16(c, a, b);
 }
-// The sums of a block: of TILES * 8 rows of a with 16 rows of weights per warp along n. WARPS_K warps share the steps of
-// k. Each warp has a ring of STAGES steps in shared memory, which bulk copies fill. A row of a step begins at a multiple
-// of 16 bytes in memory, up to 14 bytes before its first block. The slots of rows are odd multiples of 16 bytes apart:
-// lanes of 8 rows read different banks.
-template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES> struct ind_packed_product {
-    static constexpr int TILES = ROWS > 8 ? ROWS / 8 : 1, COLS = WARPS_N * 16;
+// The ring of a warp in shared memory has 16 rows of weights of several steps. A row of a step begins at a multiple of 16
+// bytes in memory, up to 14 bytes before its first block. The slots of rows are odd multiples of 16 bytes apart: lanes of
+// 8 rows read different banks. ROW is the alignment of rows in memory, up to 16 bytes.
+template <typename F, int ROW> struct ind_packed_slots {
     static constexpr int BLOCKS = F::STEP / F::ELEMENTS, BYTES = BLOCKS * F::BYTES;
-    static constexpr int ALIGNMENT = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : BYTES % 4 == 0 ? 4 : 2;
+    static constexpr int OF_STEP = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : BYTES % 4 == 0 ? 4 : 2;
+    static constexpr int ALIGNMENT = OF_STEP < ROW ? OF_STEP : ROW;
     static constexpr int CHUNKS = (BYTES + 31 - ALIGNMENT) / 16, SLOT = (CHUNKS | 1) * 16, STAGE = SLOT * 16;
+};
+// The sums of a block: of TILES * 8 rows of a with 16 rows of weights per warp along n. WARPS_K warps share the steps of
+// k. Each warp has a ring of STAGES steps, which Ring fills: ind_packed_maps or ind_packed_copies.
+template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES, typename Ring> struct ind_packed_product {
+    typedef ind_packed_slots<F, Ring::ROW> slots;
+    static constexpr int TILES = ROWS > 8 ? ROWS / 8 : 1, COLS = WARPS_N * 16;
+    static constexpr int BLOCKS = slots::BLOCKS, ALIGNMENT = slots::ALIGNMENT, SLOT = slots::SLOT, STAGE = slots::STAGE;
     // The bias is a product with tensor cores while these have time.
     static constexpr bool FOLD = BF16 && !F::FLOAT && !F::WIDE && !F::OFFSET && !F::SCALED && !F::ZERO && TILES == 1;
     static constexpr bool RAW = FOLD || (F::SCALED && F::BIAS == 0 && BF16);
+    Ring fill;
     unsigned char *ring;
-    unsigned long long *full;
     const unsigned char *scales[2], *zeros[2];
     typename F::side ahead[2];
     float acc[TILES][4];
     int first_n, step, copied, stage, phase;
-    IND_INLINE void copy(const ind_tensor_map &map, int steps) {
+    template <typename From> IND_INLINE void copy(const From &from, int steps) {
         const int to = copied / WARPS_K % STAGES;
-        if (copied < steps && (threadIdx.x & 31) == 0) {
-            ind_barrier_expect(full + to, STAGE);
-            ind_bulk_copy<2>(ring + to * STAGE, map, full + to, (copied * BYTES & -16) / 2, first_n);
-        }
+        fill.template copy<slots>(from, ring + to * STAGE, to, copied, copied < steps);
         copied += WARPS_K;
     }
-    // Starts the first copies. `memory`: the rings of all warps, then their mbarriers.
-    IND_INLINE void start(const ind_tensor_map &map, unsigned char *memory, int first, int steps) {
+    // Starts the first copies. `from`: the tensor map, or a function that returns the address of one of `size_n` rows of
+    // weights. `memory`: the rings of all warps, then mbarriers.
+    template <typename From>
+    IND_INLINE void start(const From &from, unsigned char *memory, int first, int steps, int size_n) {
         const int warp = threadIdx.x / 32;
         ring = memory + warp * (STAGES * STAGE);
-        full = reinterpret_cast<unsigned long long *>(memory + WARPS_N * WARPS_K * STAGES * STAGE) + warp * STAGES;
         first_n = first + warp / WARPS_K * 16;
         step = copied = warp % WARPS_K;
         stage = phase = 0;
-        if ((threadIdx.x & 31) == 0) {
-            ind_map_prefetch(map);
-            for (int i = 0; i < STAGES; i++) ind_barrier_init(full + i, 1);
-            ind_barrier_publish();
-        }
-        __syncwarp();
+        fill.template start<STAGES>(from, memory + WARPS_N * WARPS_K * STAGES * STAGE, first_n, size_n);
         _Pragma("unroll")
-        for (int i = 0; i < STAGES - 1; i++) copy(map, steps);
+        for (int i = 0; i < STAGES - 1; i++) copy(from, steps);
         _Pragma("unroll")
         for (int i = 0; i < TILES * 4; i++) acc[i / 4][i % 4] = 0.0f;
     }
@@ -200,7 +199,8 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES>
         }
     }
     // Steps below `end`, of `steps`. a: elements of k from step `begin` on, rows `stride` apart.
-    IND_INLINE void run(const ind_tensor_map &map, int begin, int end, int steps, const unsigned short *a, int stride) {
+    template <typename From>
+    IND_INLINE void run(const From &from, int begin, int end, int steps, const unsigned short *a, int stride) {
         const int lane = threadIdx.x & 31;
         a += (ROWS < 8 ? lane / 4 % ROWS : lane / 4) * stride;
         if (F::BESIDE && step < end)
@@ -208,12 +208,13 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES>
         _Pragma("unroll 1")
         for (; step < end; step += WARPS_K) {
             __syncwarp();
-            copy(map, steps);
+            copy(from, steps);
             typename F::side now[2] = {ahead[0], ahead[1]};
             if (F::BESIDE && step + WARPS_K < end)
                 for (int r = 0; r < 2; r++) ahead[r] = F::load(scales[r], zeros[r], step + WARPS_K);
-            ind_barrier_wait(full + stage, phase);
-            multiply(ring + stage * STAGE + (ALIGNMENT == 16 ? 0 : step * BYTES & 15), now, a + (step - begin) * F::STEP, stride);
+            fill.template wait<STAGES>(stage, phase);
+            const int before = fill.template before<slots>(0, step), apart = 8 * SLOT + fill.template before<slots>(1, step) - before;
+            multiply(ring + stage * STAGE + before, apart, now, a + (step - begin) * F::STEP, stride);
             stage++;
             if (stage == STAGES) {
                 stage = 0;
@@ -221,7 +222,8 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES>
             }
         }
     }
-    IND_INLINE void multiply(const unsigned char *at, const typename F::side (&side)[2], const unsigned short *a, int stride) {
+    // `apart`: bytes between the lane's two rows of weights.
+    IND_INLINE void multiply(const unsigned char *at, int apart, const typename F::side (&side)[2], const unsigned short *a, int stride) {
         const int lane = threadIdx.x & 31, g = lane / 4, t = lane & 3;
         _Pragma("unroll")
         for (int block = 0; block < BLOCKS; block++) {
@@ -231,9 +233,9 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES>
             _Pragma("unroll")
             for (int r = 0; r < 2; r++) {
                 if (ALIGNMENT % 4 || block * F::BYTES % 4)
-                    of[r].template read<2>(row + r * 8 * SLOT, side[r], t);
+                    of[r].template read<2>(row + r * apart, side[r], t);
                 else
-                    of[r].template read<4>(row + r * 8 * SLOT, side[r], t);
+                    of[r].template read<4>(row + r * apart, side[r], t);
             }
             _Pragma("unroll")
             for (int j = 0; j < F::ELEMENTS / 16; j++) {
@@ -242,19 +244,19 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES>
                     for (int i = 0; i < TILES * 4; i++) sum[i / 4][i % 4] = 0.0f;
                 unsigned weight[4];
                 if (ALIGNMENT % 4 || block * F::BYTES % 4)
-                    weights<2>(weight, of, row, j, t);
+                    weights<2>(weight, of, row, apart, j, t);
                 else
-                    weights<4>(weight, of, row, j, t);
+                    weights<4>(weight, of, row, apart, j, t);
                 accumulate(sum, low, weight, of, group, a + block * F::ELEMENTS + F::at(j, t), stride);
                 if ((j + 1) % (F::GROUP / 16) == 0 && (!F::SCALED || j + 1 == F::ELEMENTS / 16)) add(sum, of[0].scale(group), of[1].scale(group));
             }
             if (F::OFFSET) add(low, of[0].lowest(), of[1].lowest());
         }
     }
-    template <int A> static IND_INLINE void weights(unsigned (&weight)[4], const F (&of)[2], const unsigned char *row, int j, int t) {
+    template <int A> static IND_INLINE void weights(unsigned (&weight)[4], const F (&of)[2], const unsigned char *row, int apart, int j, int t) {
         _Pragma("unroll")
         for (int r = 0; r < 2; r++) {
-            ind_expand<F, BF16, RAW>(F::template bytes<A>(row + r * 8 * SLOT, j, t), weight[r], weight[r + 2]);
+            ind_expand<F, BF16, RAW>(F::template bytes<A>(row + r * apart, j, t), weight[r], weight[r + 2]);
             if (!F::SCALED) continue;
             const unsigned factor = of[r].template factor<BF16>(j / (F::GROUP / 16));
             const unsigned less = RAW ? ind_fma2<BF16>(factor, ind_magic<BF16>(0) | 0x80008000u, 0x80008000u) : 0x80008000u;
@@ -296,6 +298,69 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES>
             if (row < ROWS) part[(warp % WARPS_K * ROWS + row) * COLS + col + (i & 2) * 4] = acc[i / 4][i % 4];
         }
         __syncthreads();
+    }
+};
+//@ PACKED_MAPS
+// Bulk copies of 16 rows by a tensor map of 16-bit words. One lane starts them, mbarriers count their bytes.
+struct ind_packed_maps {
+    static constexpr int ROW = 16;
+    unsigned long long *full;
+    int first_n;
+    template <int STAGES> IND_INLINE void start(const ind_tensor_map &map, unsigned char *barriers, int first, int) {
+        full = reinterpret_cast<unsigned long long *>(barriers) + threadIdx.x / 32 * STAGES;
+        first_n = first;
+        if ((threadIdx.x & 31) == 0) {
+            ind_map_prefetch(map);
+            for (int i = 0; i < STAGES; i++) ind_barrier_init(full + i, 1);
+            ind_barrier_publish();
+        }
+        __syncwarp();
+    }
+    template <typename S> IND_INLINE void copy(const ind_tensor_map &map, unsigned char *to, int stage, int step, bool exists) {
+        if (!exists || (threadIdx.x & 31)) return;
+        ind_barrier_expect(full + stage, S::STAGE);
+        ind_bulk_copy<2>(to, map, full + stage, (step * S::BYTES & -16) / 2, first_n);
+    }
+    template <int STAGES> IND_INLINE void wait(int stage, int phase) {
+        ind_barrier_wait(full + stage, phase);
+    }
+    template <typename S> IND_INLINE int before(int, int step) const {
+        return S::ALIGNMENT == 16 ? 0 : (step * S::BYTES) & 15;
+    }
+};
+//@ PACKED_COPIES
+// cp.async of 16 bytes, of rows of LENGTH bytes. Four lanes copy rows lane / 4 and lane / 4 + 8, which they also multiply.
+// Bytes from the end of a row on are 0. Rows from size_n on are copies of the last row, whose sums nothing reads.
+template <int ALIGNMENT, int LENGTH> struct ind_packed_copies {
+    static constexpr int ROW = ALIGNMENT;
+    const unsigned char *row; // the last multiple of 16 bytes up to the first row
+    int apart, offset[2];     // bytes from there to that of the other row, and from these to the rows
+    template <int STAGES, typename At> IND_INLINE void start(const At &at, unsigned char *, int first, int size_n) {
+        const int n = first + (threadIdx.x & 31) / 4;
+        const unsigned char *const r0 = at(n < size_n ? n : size_n - 1), *const r1 = at(n + 8 < size_n ? n + 8 : size_n - 1);
+        offset[0] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r0) & 15);
+        offset[1] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r1) & 15);
+        row = r0 - offset[0];
+        apart = (int)(r1 - offset[1] - row);
+    }
+    template <typename S, typename At> IND_INLINE void copy(const At &, unsigned char *to, int, int step, bool exists) {
+        constexpr bool WHOLE = S::ALIGNMENT == 16 && LENGTH % S::BYTES == 0;
+        const int lane = threadIdx.x & 31;
+        _Pragma("unroll")
+        for (int i = 0; i < (S::CHUNKS + 3) / 4 * 2 && exists; i++) {
+            const int r = i % 2, chunk = i / 2 * 4 + lane % 4, from = ((offset[r] + step * S::BYTES) & -16) + chunk * 16;
+            const int left = WHOLE ? 16 : offset[r] + LENGTH - from;
+            if (i / 2 * 4 + 4 <= S::CHUNKS || chunk < S::CHUNKS)
+                ind_cp_async16(to + (r * 8 + lane / 4) * S::SLOT + chunk * 16, row + r * apart + from, left < 0 ? 0 : left < 16 ? left : 16);
+        }
+        ind_cp_async_commit();
+    }
+    template <int STAGES> IND_INLINE void wait(int, int) {
+        ind_cp_async_wait<STAGES - 1>();
+        __syncwarp();
+    }
+    template <typename S> IND_INLINE int before(int r, int step) const {
+        return S::ALIGNMENT == 16 ? 0 : (offset[r] + step * S::BYTES) & 15;
     }
 };
 //@ PACKED_I8

@@ -1,7 +1,8 @@
 /* Products of up to 64 rows with packed weights: b is a PACKED value, i8, or an 8-bit float, perhaps times a scale of
-   its group, with rows along k, perhaps times a factor of the column. Bulk copies bring the bytes of 16 rows of b and a
-   step of k to a ring of each warp. Tensor cores multiply what the warp dequantises in registers. The weights are not
-   rounded to the operand's type: an integer times its group's scale, which is multiplied in f32. */
+   its group, with rows along k, perhaps times a factor of the column. Bulk copies by a tensor map, or cp.async, bring
+   the bytes of 16 rows of b and a step of k to a ring of each warp. Tensor cores multiply what the warp dequantises in
+   registers. The weights are not rounded to the operand's type: an integer times its group's scale, which is multiplied
+   in f32. */
 
 /* ---- the problem ---- */
 
@@ -40,10 +41,20 @@ static int cg__mm_packed_step(const cg__mm_packed *b) {
     return cg__packed_formats[b->format].step;
 }
 
-/* Bytes from one row to the next in a ring; see ind_packed_product. */
+/* Bytes of a row in a step. */
+static int cg__mm_packed_step_bytes(const cg__mm_packed *b) {
+    return cg__mm_packed_step(b) / b->elements * b->bytes;
+}
+
+/* The largest power of two, up to 16, that divides x. */
+static int cg__mm_packed_alignment(int x) {
+    return x % 16 == 0 ? 16 : x % 8 == 0 ? 8 : x % 4 == 0 ? 4 : x % 2 == 0 ? 2 : 1;
+}
+
+/* Bytes from one row to the next in a ring; see ind_packed_slots. */
 static int cg__mm_packed_slot(const cg__mm_packed *b) {
-    const int bytes = cg__mm_packed_step(b) / b->elements * b->bytes;
-    const int alignment = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 2;
+    const int bytes = cg__mm_packed_step_bytes(b), of_step = cg__mm_packed_alignment(bytes);
+    const int alignment = of_step < b->alignment ? of_step : b->alignment;
     return ((bytes + 31 - alignment) / 16 | 1) * 16;
 }
 
@@ -106,19 +117,31 @@ static bool cg__mm_packed_index(const ind__writer *w, const cg__mm_problem *p, u
 
 /* The map of the bytes, as 16-bit words: along k, then the rows. */
 static const char *cg__mm_packed_map(const ind__writer *w, const cg__mm_problem *p, const cg__mm_packed *b,
-                                     ind__tensor_map *map) {
+                                     ind_expr stride, ind_expr offset, ind__tensor_map *map) {
     const ind_expr two = ind_int(w->context, 2);
-    ind_expr stride, offset, row;
-    if (!cg__mm_packed_index(w, p, b->load, b->elements, b->bytes, &stride, &offset))
-        return "the packed weights are no rows of blocks along k";
-    if (!ind_known_multiple(stride, 16) || !ind_known_multiple(offset, 2))
-        return "the rows of packed weights are not aligned to 16 bytes";
+    ind_expr row;
     row = ind_expr_mul(ind_expr_floordiv(p->size_k, ind_int(w->context, b->elements)), ind_int(w->context, b->bytes));
     *map = (ind__tensor_map){.dtype = IND_F16, .offset = ind_expr_floordiv(offset, two)};
     const char *no = cg__is_declared(offset) ? NULL : "the offset of the packed weights depends on data";
     if (!no) no = cg__mm_add_dim(map, ind_expr_floordiv(row, two), ind_int(w->context, 1), cg__mm_packed_slot(b) / 2);
     if (!no) no = cg__mm_add_dim(map, p->size_n, ind_expr_floordiv(stride, two), 16);
     return no;
+}
+
+/* Finds the rows of bytes, and how they are copied: by a tensor map, if the variant assumes maps and rows are aligned
+   to 16 bytes, else by cp.async. Lanes read words of 4 bytes, unless a step has an odd number of halves. */
+static const char *cg__mm_find_packed_bytes(const cg__decider *d, const cg__mm_problem *p, cg__mm_packed *b) {
+    ind_expr stride, offset;
+    if (!cg__mm_packed_index(&d->w, p, b->load, b->elements, b->bytes, &stride, &offset))
+        return "the packed weights are no rows of blocks along k";
+    b->alignment = 16;
+    while (b->alignment > 1 && !(ind_known_multiple(stride, b->alignment) && ind_known_multiple(offset, b->alignment)))
+        b->alignment /= 2;
+    if (b->alignment < 4 && b->alignment < cg__mm_packed_alignment(cg__mm_packed_step_bytes(b)))
+        return "the rows of packed weights are not aligned to 4 bytes";
+    b->mapped = d->w.target->sm >= 90 && d->assume & IND__ASSUME_MAPS && b->alignment == 16 &&
+                !cg__mm_packed_map(&d->w, p, b, stride, offset, &b->map);
+    return b->mapped || d->assume & IND__ASSUME_ALIGNED ? NULL : "the packed weights may be misaligned";
 }
 
 /* Checks a tensor of scales or zero points: one element per group, in rows along k. */
@@ -196,6 +219,9 @@ static const char *cg__mm_packed_element(ind__writer *w, const cg__mm_problem *p
     return b->scale && !ind_known_multiple(p->size_k, cg__mm_packed_step(b)) ? "its depth is no multiple of 256" : NULL;
 }
 
+/* Shared memory of a block that is left for sums and counters of the epilogue. */
+enum { MM_PACKED_EPILOGUE = 3 << 10 };
+
 /* Finds out if b is packed weights that the target can take; the reason if not. */
 static const char *cg__mm_match_packed(cg__decider *d, const cg__mm_problem *p, cg__mm_packed *b) {
     ind__writer *w = &d->w;
@@ -212,9 +238,7 @@ static const char *cg__mm_match_packed(cg__decider *d, const cg__mm_problem *p, 
     }
     if (no) return no;
     if (p->dot2) return "it has two products";
-    if (d->w.target->sm < 90) return "tensor maps exist from sm_90 on";
-    if (!(d->assume & IND__ASSUME_MAPS)) return "the variant assumes no tensor maps";
-    return cg__mm_packed_map(w, p, b, &b->map);
+    return cg__mm_find_packed_bytes(d, p, b);
 }
 
 static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
@@ -224,6 +248,7 @@ static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
         return;
     }
     *b = (cg__mm_packed){.format = MM_PACKED_I8, .group = 1, .elements = 1, .bytes = 1};
+    b->shared = d->w.target->shared_per_block - MM_PACKED_EPILOGUE;
     b->no = cg__mm_match_packed(d, p, b);
     p->packed = b;
 }
@@ -237,6 +262,7 @@ static const cg__mm_config cg__mm_packed_configs[] = {
     {1, 64, 8, 4, 4, 2, 0, 1, 0},  {1, 64, 8, 2, 4, 2, 0, 1, 0},  {1, 32, 8, 8, 2, 2, 0, 1, 0},
     {1, 112, 8, 1, 7, 2, 0, 1, 0}, {1, 128, 8, 1, 8, 2, 0, 1, 0}, {1, 64, 8, 1, 4, 2, 0, 1, 0},
     {1, 32, 8, 4, 2, 2, 0, 1, 0},  {1, 48, 8, 8, 3, 2, 0, 1, 0},  {1, 16, 8, 8, 1, 2, 0, 1, 0},
+    {1, 32, 8, 2, 2, 2, 0, 1, 0},  {1, 16, 8, 4, 1, 2, 0, 1, 0},  {1, 16, 8, 2, 1, 2, 0, 1, 0},
 };
 
 static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target *t) {
@@ -245,7 +271,7 @@ static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target
     if (p->dot2) return "it has two products";
     if (p->packed->no) return p->packed->no;
     if (!p->few_rows) return "it may have more than 64 rows";
-    if (!ind_expr_is_int(p->size_k, &k)) return "its depth is not constant";
+    if (!ind_expr_is_int(p->size_k, &k) || k % 8) return "its depth is not a constant multiple of 8";
     if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
     return p->a.computed ? "a is computed as it is loaded" : NULL;
 }
@@ -254,16 +280,15 @@ static int cg__mm_packed_threads(const cg__mm_config *c) {
     return 32 * c->warps_m * c->warps_n;
 }
 
-/* The rings and their mbarriers. */
+/* The rings, and the mbarriers of bulk copies. */
 static int64_t cg__mm_packed_ring(const cg__mm_problem *p, int warps, int stages) {
-    return (int64_t)warps * stages * (cg__mm_packed_slot(p->packed) * 16 + 8);
+    return (int64_t)warps * stages * (cg__mm_packed_slot(p->packed) * 16 + (p->packed->mapped ? 8 : 0));
 }
 
 /* Elements of k of which a is in shared memory: all, or as many steps of all warps as fit. */
-static int64_t cg__mm_packed_depth(const cg__mm_problem *p, int rows, int warps_m, int warps_n, int stages,
-                                   int64_t shared) {
+static int64_t cg__mm_packed_depth(const cg__mm_problem *p, int rows, int warps_m, int warps_n, int stages) {
     const int64_t step = cg__mm_packed_step(p->packed),
-                  left = shared - cg__mm_packed_ring(p, warps_m * warps_n, stages);
+                  left = p->packed->shared - cg__mm_packed_ring(p, warps_m * warps_n, stages);
     int64_t k = 0;
     (void)ind_expr_is_int(p->size_k, &k);
     const int64_t all = (k + step - 1) / step * step, round = step * warps_m;
@@ -271,35 +296,56 @@ static int64_t cg__mm_packed_depth(const cg__mm_problem *p, int rows, int warps_
     return fits < all ? (fits < 0 ? 0 : fits) : all;
 }
 
-enum { MM_PACKED_SHARED = 224 << 10 }; /* of a block; sums and counters of the epilogue need some, too */
-
 static int64_t cg__mm_packed_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
     const int64_t ring = cg__mm_packed_ring(p, c->warps_m * c->warps_n, c->stages);
-    const int64_t depth = cg__mm_packed_depth(p, c->tile_m, c->warps_m, c->warps_n, c->stages, MM_PACKED_SHARED);
+    const int64_t depth = cg__mm_packed_depth(p, c->tile_m, c->warps_m, c->warps_n, c->stages);
     const int64_t main = ring + 2 * c->tile_m * (depth + 16), parts = (int64_t)4 * c->warps_m * c->tile_m * c->tile_n;
     const int64_t sums = parts + (int64_t)4 * c->tile_m * (c->tile_n + 8);
     return main > sums ? main : sums;
+}
+
+/* True for int4 with 8 scales per step: with those of the next step a thread has 32 of them, and 32 zero points. */
+static bool cg__mm_packed_has_many(const cg__mm_packed *b) {
+    return b->format == IND__QUANTISED_INT4 && cg__mm_packed_step(b) / b->group >= 8;
+}
+
+/* The most rows of a tile: more would spill. */
+static int cg__mm_packed_most_rows(const cg__mm_packed *b) {
+    const bool spills = cg__mm_packed_has_many(b) || b->format == IND__QUANTISED_MXFP4;
+    return cg__packed_formats[b->format].lowest || (spills && !b->mapped) ? 32 : 64;
+}
+
+/* Registers of a thread. With cp.async: NVRTC 13.0, sm_80, sm_86, sm_89. */
+static int cg__mm_packed_registers(const cg__mm_packed *b, int rows) {
+    const int few = cg__packed_formats[b->format].registers + (b->mapped ? 0 : 16);
+    const int registers = rows > 32 ? 255 : rows > 16 ? 168 : rows > 8 ? 128 : few;
+    if (b->mapped || !b->zero || !cg__mm_packed_has_many(b)) return registers;
+    return rows > 16 ? 255 : 168;
 }
 
 static void cg__mm_packed_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth;
     (void)index_bits;
     c->tile_k = cg__mm_packed_step(p->packed);
-    const int most = cg__packed_formats[p->packed->format].lowest ? 32 : 64; /* 64 rows would spill */
+    const int most = cg__mm_packed_most_rows(p->packed);
     c->tile_m = p->few_rows < most ? p->few_rows : most;
-    c->registers = c->tile_m > 32   ? 255
-                   : c->tile_m > 16 ? 168
-                   : c->tile_m > 8  ? 128
-                                    : cg__packed_formats[p->packed->format].registers;
+    c->registers = cg__mm_packed_registers(p->packed, c->tile_m);
 }
 
 static bool cg__mm_packed_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
-    const bool fits = cg__mm_packed_depth(p, c->tile_m, c->warps_m, c->warps_n, c->stages, MM_PACKED_SHARED) > 0;
+    const bool fits = cg__mm_packed_depth(p, c->tile_m, c->warps_m, c->warps_n, c->stages) > 0;
     return fits && cg__mm_packed_threads(c) * c->registers <= 65536 && cg__mm_packed_threads(c) <= 1024;
 }
 
-/* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or dequantises and
+/* Cycles in which tensor cores multiply so many weights by tiles of 8 rows. */
+static double cg__mm_packed_tensor_cost(double elements, double tiles, const ind_target *target) {
+    const ind_thresholds *t = &target->thresholds;
+    const double per_ns = target->tensor_flops_per_ns / 2.0 * t->packed_mma_percent / 100;
+    return elements * 8 * tiles / (per_ns * 100 / t->product_clock / target->num_sms);
+}
+
+/* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, dequantises it, or
    multiplies it; then a, which every block copies to shared memory. */
 static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                                  const ind_target *target) {
@@ -313,13 +359,15 @@ static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem 
     const double read = bytes / cg__mm_memory_rate(target);
     const double issue = elements * (t->packed_instructions + 4 * (tiles - 1)) / 8 / 128;
     const double busy = warps < t->packed_warps ? warps / t->packed_warps : 1;
-    const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate, multiply = issue / busy;
-    return (read > multiply ? read : multiply) + copies + (t->product_start + t->product_latency) * ceil(per_sm / fit);
+    const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate, dequantise = issue / busy;
+    const double multiply = cg__mm_packed_tensor_cost(elements, tiles, target);
+    const double work = dequantise > multiply ? dequantise : multiply;
+    return (read > work ? read : work) + copies + (t->product_start + t->product_latency) * ceil(per_sm / fit);
 }
 
-/* The variant needs the map of the bytes. */
-static void cg__mm_use_packed_map(cg__decider *d) {
-    d->used |= IND__ASSUME_MAPS;
+/* The variant needs aligned weights, perhaps their map. */
+static void cg__mm_use_packed(cg__decider *d, const cg__mm_problem *p) {
+    if (p->packed->mapped) d->used |= IND__ASSUME_MAPS;
     d->variant->guard_aligned = true;
 }
 
@@ -408,15 +456,37 @@ static void cg__mm_write_packed_sums(ind__writer *w, const cg__mm_problem *p) {
     cg__use(w, IND__CG_SUM_TILE);
 }
 
+/* Declares the sums. Without a map, `weights` returns the address of a row. */
+static void cg__mm_write_packed_product(ind__writer *w, const cg__mm_problem *p, const char *from) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const cg__mm_packed *b = p->packed;
+    int64_t k = 0;
+    (void)ind_expr_is_int(p->size_k, &k);
+    if (!b->mapped) {
+        cg__mm_set_plain_names(w);
+        w->scope++;
+        cg__mm_set_text(w, p->k, "0");
+        ind__textf(&w->code, "const auto %s = [&](int i%d) { return reinterpret_cast<const unsigned char *>(&%s); };\n",
+                   from, p->n, cg__element(w, b->load));
+        cg__forget(w);
+        w->scope--;
+    }
+    ind__textf(&w->code, "ind_packed_product<%s, %s, %d, %d, %d, %d, %s> product;\n", cg__mm_packed_type(w, b),
+               p->a.memory == IND_BF16 ? "true" : "false", t->m, t->warps_n, t->warps_m, t->stages,
+               b->mapped ? "ind_packed_maps"
+                         : cg__string(w, "ind_packed_copies<%d, %lld>", b->alignment,
+                                      (long long)(k / b->elements * b->bytes)));
+    ind__textf(&w->code, "product.start(%s, ind_smem, (int)first_n, (int)steps, (int)size_n);\n", from);
+}
+
 static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *t = &w->variant->of.tile;
+    const char *from = p->packed->mapped ? "map_b" : "weights";
     const int64_t step = cg__mm_packed_step(p->packed);
-    const int64_t depth = cg__mm_packed_depth(p, t->m, t->warps_m, t->warps_n, t->stages, MM_PACKED_SHARED);
+    const int64_t depth = cg__mm_packed_depth(p, t->m, t->warps_m, t->warps_n, t->stages);
     ind__textf(&w->code, "unsigned short *const row_a = reinterpret_cast<unsigned short *>(ind_smem + %lld);\n",
                (long long)cg__mm_packed_ring(p, t->warps_m * t->warps_n, t->stages));
-    ind__textf(&w->code, "ind_packed_product<%s, %s, %d, %d, %d, %d> product;\n", cg__mm_packed_type(w, p->packed),
-               p->a.memory == IND_BF16 ? "true" : "false", t->m, t->warps_n, t->warps_m, t->stages);
-    ind__textf(&w->code, "product.start(map_b, ind_smem, (int)first_n, (int)steps);\n");
+    cg__mm_write_packed_product(w, p, from);
     cg__mm_write_beside(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (int begin = 0; begin < steps; begin += %lld)", (long long)(depth / step));
@@ -425,10 +495,10 @@ static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "__syncthreads();\n");
     ind__textf(&w->code, "const int end = begin + %lld < steps ? begin + %lld : (int)steps;\n",
                (long long)(depth / step), (long long)(depth / step));
-    ind__textf(&w->code, "product.run(map_b, begin, end, (int)steps, row_a, %lld);\n", (long long)(depth + 16));
+    ind__textf(&w->code, "product.run(%s, begin, end, (int)steps, row_a, %lld);\n", from, (long long)(depth + 16));
     cg__end(w);
     cg__mm_write_packed_sums(w, p);
-    cg__use(w, IND__CG_PACKED);
+    cg__use(w, p->packed->mapped ? IND__CG_PACKED_MAPS : IND__CG_PACKED_COPIES);
     cg__use(w, cg__packed_formats[p->packed->format].function);
 }
 

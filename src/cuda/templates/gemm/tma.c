@@ -85,7 +85,7 @@ static void cg__mm_set_boxes(cg__decider *d, cg__mm_problem *p) {
 /* The argument of operand number i; its map is NULL if the kernel has none. */
 static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
     const cg__mm_problem *p = w->plan->matmul;
-    if (w->variant->strategy == IND_STRATEGY_MATMUL_PACKED && i == 1)
+    if (w->variant->strategy == IND_STRATEGY_MATMUL_PACKED && i == 1 && p->packed->mapped)
         return (ind__kernel_arg){.kind = IND__ARG_TENSOR_MAP,
                                  .buffer = cg__inst(w, p->packed->load)->source,
                                  .map = &p->packed->map,
