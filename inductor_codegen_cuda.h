@@ -7473,12 +7473,23 @@ static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, co
             w->value[i] = cg__inst(w, i)->imm.i ? second : first;
 }
 
+/* Sets the names of the results of REDUCE i, whose state has this name. */
+static void cg__set_results(ind__writer *w, uint32_t i, const char *state) {
+    const ind__inst *inst = cg__inst(w, i);
+    const char *const *result = cg__states[inst->reduction].result, *type = cg__types[inst->dtype].value;
+    const bool cut = strcmp(type, cg__state_type(w, i)) != 0 && inst->reduction != IND_REDUCE_ARGMAX;
+    const char *first = cg__string(w, "%s%s", state, strchr(result[0], '.'));
+    if (cut) first = cg__string(w, "((%s)%s)", type, first);
+    if (inst->reduction == IND_REDUCE_ARGMAX && !ind_known_le(ind_int(w->context, 1), cg__r_numel(w)))
+        first = cg__string(w, "(%s < 0 ? 0 : %s)", first, first); /* of an empty row */
+    cg__set_parts(w, i, first, result[1] ? cg__string(w, "%s%s", state, strchr(result[1], '.')) : "");
+}
+
 /* Sets the names of the pass's results. */
 static void cg__emit_results(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         if (!cg__reduces_in(w, i, s)) continue;
-        const char *const *result = cg__states[inst->reduction].result;
         if (cg__in_registers(w) && cg__two_step(inst)) {
             bool welford = inst->reduction == IND_REDUCE_WELFORD;
             if (cg__exchanges_moments(w, i)) {
@@ -7493,13 +7504,7 @@ static void cg__emit_results(ind__writer *w, const cg__pass *s) {
                 cg__set_parts(w, i, cg__string(w, welford ? "mean%u" : "s%u.value", i), cg__string(w, "d%u.value", i));
             continue;
         }
-        const char *type = cg__types[inst->dtype].value;
-        bool cut = strcmp(type, cg__state_type(w, i)) != 0 && inst->reduction != IND_REDUCE_ARGMAX;
-        const char *first = cg__string(w, "s%u%s", i, strchr(result[0], '.'));
-        if (cut) first = cg__string(w, "((%s)%s)", type, first);
-        if (inst->reduction == IND_REDUCE_ARGMAX && !ind_known_le(ind_int(w->context, 1), cg__r_numel(w)))
-            first = cg__string(w, "(%s < 0 ? 0 : %s)", first, first); /* of an empty row */
-        cg__set_parts(w, i, first, result[1] ? cg__string(w, "s%u%s", i, strchr(result[1], '.')) : "");
+        cg__set_results(w, i, cg__string(w, "s%u", i));
     }
 }
 
@@ -10332,6 +10337,7 @@ typedef struct cg__mm_problem {
     const char *no_maps;
     bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) */
     const cg__mm_packed *packed; /* of b */
+    int statistics;              /* reductions that a depends on, one after another; 0: none (statistics.c) */
     bool unsplit;                /* blocks cannot share a tile */
     int max_cluster;             /* blocks of a cluster, at most; 1: no clusters */
     int few_rows;  /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
@@ -10536,8 +10542,8 @@ static void cg__mm_find_sizes(const cg__decider *d, cg__mm_problem *p) {
 }
 
 /* Reads the problem off the kernel. If only m is contiguous in the results, the transposed product is computed, so
-   that neighbouring columns of a tile are always contiguous in memory. Two products share the left operand, and are
-   not transposed. */
+   that neighbouring columns of a tile are always contiguous in memory. Two products, which share the left operand, are
+   not transposed, nor is one whose left operand depends on reductions of its rows. */
 static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     const ind_kernel *k = d->w.kernel;
     const ind__inst *dot = cg__inst(&d->w, k->matmul.dot), *dot2 = cg__inst(&d->w, k->matmul.dot2);
@@ -10555,7 +10561,8 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
                           .allow_tf32 = d->w.schedule->program->allow_tf32};
     p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
-    if (!p->dot2 && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
+    p->statistics = d->plan->stage[p->a.value];
+    if (!p->dot2 && !p->statistics && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
     cg__mm_find_operand(&d->w, p, &p->a, p->m);
     cg__mm_find_operand(&d->w, p, &p->b, p->n);
     cg__mm_find_second(&d->w, p);
@@ -11353,7 +11360,7 @@ static void cg__mm_write_element(ind__writer *w, const cg__mm_problem *p, const 
     cg__need_none(w);
     cg__need(w, o->value);
     cg__close_needed(w);
-    cg__emit(w, IND__CG_ALL_VARS, 0);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     ind__textf(&w->code, "value = ");
     cg__value(w, o->value);
     ind__textf(&w->code, ";\n");
@@ -11433,7 +11440,7 @@ static ind_expr cg__mm_in_chunk(const ind__writer *w, ind_expr e, int along, ind
 static bool cg__mm_is_same_in_chunk(const ind__writer *w, uint32_t i, int along, const uint8_t *same) {
     const ind__inst *inst = cg__inst(w, i);
     if (!(w->plan->varies[i] >> along & 1)) return true;
-    if (inst->op == IND_LOOP_INDIRECT || inst->op == IND_LOOP_STORE || w->plan->stage[i]) return false;
+    if (inst->op == IND_LOOP_INDIRECT || inst->op == IND_LOOP_STORE) return false;
     for (int k = 0; k < IND__MAX_ARGS; k++)
         if (inst->arg[k] && !same[inst->arg[k]]) return false;
     for (uint32_t k = 0; k < inst->num_index; k++) {
@@ -11455,7 +11462,7 @@ static void cg__mm_emit_chunk(ind__writer *w, int along) {
     }
     memset(same, 0, w->body->num_inst);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->needed[i] || w->plan->stage[i]) continue;
+        if (!w->needed[i]) continue;
         same[i] = cg__mm_is_same_in_chunk(w, i, along, same);
         if (!same[i] || w->known[i] || w->value[i]) continue;
         cg__instruction(w, i);
@@ -11598,7 +11605,7 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
     w->var[along] = cg__string(w, "(%s + j)", base);
     if (!ind_known_multiple(cg__mm_along_size(p, o), 8))
         ind__textf(&w->code, "if (j >= %s) break;\n", cg__mm_left(o, name));
-    cg__emit(w, IND__CG_ALL_VARS, 0);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     ind__textf(&w->code, "made.at[j] = ind_f32_to_%s(", to);
     cg__value(w, o->value);
     ind__textf(&w->code, ");\n");
@@ -11637,6 +11644,135 @@ static void cg__mm_write_make(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_made(w, p, &p->b, 'b');
     cg__mm_write_made(w, p, &p->b2, 'c');
     cg__mm_end_lambda(w);
+}
+
+/* ============================================================================= src/cuda/templates/gemm/statistics.c */
+/* ---- writing: reductions of the rows of a */
+
+/* A computed operand a may depend on reductions of its rows: a normalisation. Each block computes those of the rows of
+   its tile again, before it computes a. A row is shared by as many warps as the block has per row; each loops over
+   neighbours of the row. Their states are combined through shared memory in a fixed order, which depends on the tile
+   alone. In device code rows<i> are the states of REDUCE i, and x is the row of the tile. */
+
+/* The warps of a block in this work: rows of the tile that exist, warps per row. */
+typedef struct cg__mm_row_warps {
+    int rows, each, threads;
+} cg__mm_row_warps;
+
+static cg__mm_row_warps cg__mm_row_warps_of(const cg__mm_problem *p, const ind__variant *v) {
+    int64_t least, most;
+    ind__known_bounds(p->size_m, &least, &most);
+    cg__mm_row_warps r = {.rows = most < v->of.tile.m ? (int)most : v->of.tile.m, .threads = v->threads};
+    if (r.rows < 1) r.rows = 1;
+    r.each = r.threads / 32 / r.rows;
+    if (r.each < 1) r.each = 1;
+    return r;
+}
+
+/* Upper bound in bytes of the static shared memory of these states, for tiles of at most 128 rows, or 32 warps. */
+static int64_t cg__mm_statistic_bytes(const ind__writer *w, const cg__mm_problem *p) {
+    int64_t bytes = 0;
+    for (uint32_t i = 1; i < p->dot; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_REDUCE) bytes += (int64_t)128 * cg__state_bytes_of(w, i);
+    return bytes;
+}
+
+static void cg__mm_declare_row_state(ind__writer *w, uint32_t i, const cg__mm_row_warps *r) {
+    ind__textf(&w->code, "__shared__ %s rows%u[%d];\n", cg__state_type_text(w, i), i, r->rows * r->each);
+}
+
+/* The neighbours of a row from r0 on: 8 elements, or one. */
+static void cg__mm_write_row_elements(ind__writer *w, const cg__mm_problem *p, const cg__pass *s) {
+    const char *base = w->var[p->k];
+    cg__emit_chunk_arrays(w, s);
+    if (w->variant->vector > 1) {
+        for (uint32_t i = 1; i <= p->a.value; i++) {
+            if (!w->needed[i] || !cg__mm_is_resident(w, p, &p->a, i, MM_STAGED | MM_VECTOR)) continue;
+            ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(&%s);\n",
+                       cg__types[cg__memory_dtype(w, i)].memory, i, cg__element(w, i));
+            w->memory[i] = cg__string(w, "x%u.at[j]", i);
+            cg__use(w, IND__CG_VEC);
+        }
+        cg__unroll(w);
+        cg__begin(w, "for (int j = 0; j < 8; j++)");
+        w->var[p->k] = cg__string(w, "(%s + j)", base);
+    }
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__emit_accumulate(w, s, w->var[p->k]);
+    if (w->variant->vector > 1) cg__end(w);
+    cg__emit_chunk_adds(w, s);
+    w->var[p->k] = base;
+    for (uint32_t i = 1; i <= p->a.value; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD) w->memory[i] = NULL;
+}
+
+/* The loop of a lane over its part of a row. */
+static void cg__mm_write_row_loop(ind__writer *w, const cg__mm_problem *p, const cg__pass *s,
+                                  const cg__mm_row_warps *r) {
+    const int n = w->variant->vector;
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
+    cg__begin(w, "if (first_m + x < size_m)");
+    cg__need_none(w);
+    for (uint32_t i = 1; i < p->dot; i++)
+        if (cg__reduces_in(w, i, s)) cg__need(w, cg__inst(w, i)->arg[0]);
+    cg__close_needed(w);
+    cg__emit(w, ~(1u << p->k), IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "#pragma unroll 4\n");
+    cg__begin(w, "for (%s r0 = share%s; r0 < size_k; r0 += %d)", cg__int(w), n > 1 ? " * 8" : "", r->each * 32 * n);
+    cg__mm_write_row_elements(w, p, s);
+    cg__end(w);
+    cg__end(w);
+}
+
+/* Combines the states of lanes, then those of the warps of a row. */
+static void cg__mm_write_row_states(ind__writer *w, const cg__mm_problem *p, const cg__pass *s,
+                                    const cg__mm_row_warps *r) {
+    for (uint32_t i = 1; i < p->dot; i++) {
+        if (!cg__reduces_in(w, i, s)) continue;
+        ind__textf(&w->code, "ind_combine_lanes<32>(s%u);\nif (share %% 32 == 0) rows%u[x * %d + share / 32] = s%u;\n",
+                   i, i, r->each, i);
+        cg__use(w, IND__CG_COMBINE_LANES);
+    }
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    if (r->each == 1) return;
+    cg__begin(w, "if (threadIdx.x < %d)", r->rows);
+    ind__textf(&w->code, "const int x = threadIdx.x * %d;\n", r->each);
+    for (uint32_t i = 1; i < p->dot; i++)
+        if (cg__reduces_in(w, i, s))
+            ind__textf(&w->code, "rows%u[x] = ind_combine_shared<%d, 1>(rows%u + x);\n", i, r->each, i);
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__use(w, IND__CG_COMBINE_SHARED);
+}
+
+/* All reductions whose operands need so many finished ones. */
+static void cg__mm_write_row_pass(ind__writer *w, const cg__mm_problem *p, int stage) {
+    const cg__pass s = {.stage = stage};
+    const cg__mm_row_warps r = cg__mm_row_warps_of(p, w->variant);
+    for (uint32_t i = 1; i < p->dot; i++)
+        if (cg__reduces_in(w, i, &s)) cg__mm_declare_row_state(w, i, &r);
+    cg__mm_set_plain_names(w);
+    cg__begin(w, "for (int x = (int)threadIdx.x / %d; x < %d; x += %d)", 32 * r.each, r.rows, r.threads / 32 / r.each);
+    ind__textf(&w->code, "const int share = (int)threadIdx.x %% %d;\n", 32 * r.each);
+    cg__emit_states(w, &s);
+    cg__mm_write_row_loop(w, p, &s, &r);
+    cg__mm_write_row_states(w, p, &s, &r);
+    for (uint32_t i = 1; i < p->dot; i++)
+        if (cg__reduces_in(w, i, &s))
+            cg__set_results(w, i, cg__string(w, r.each > 1 ? "rows%u[x * %d]" : "rows%u[x]", i, r.each));
+}
+
+/* Computes what a depends on; nothing if it depends on no reduction. Every thread of the block has the states
+   afterwards. */
+static void cg__mm_write_statistics(ind__writer *w, const cg__mm_problem *p) {
+    if (!p->statistics) return;
+    ind__variant by_elements = *w->variant;
+    const ind__variant *before = w->variant;
+    by_elements.vector = p->tensor_bytes == 2 && ind_known_multiple(p->size_k, 8) ? 8 : 1;
+    w->variant = &by_elements;
+    for (int stage = 0; stage < p->statistics; stage++) cg__mm_write_row_pass(w, p, stage);
+    w->variant = before;
 }
 
 /* ==================================================================================== src/cuda/templates/gemm/mma.c */
@@ -12738,7 +12874,7 @@ static void cg__mm_forget_memory(ind__writer *w) {
 static void cg__mm_write_row_chunk(ind__writer *w, const cg__mm_problem *p) {
     const cg__mm_operand *o = &p->a;
     cg__mm_need_operand(w, o);
-    cg__emit(w, ~(1u << p->k), 0);
+    cg__emit(w, ~(1u << p->k), IND__CG_ALL_STAGES);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->needed[i] || !o->k_major || !cg__mm_in_vectors(w, p, o, i)) continue;
         ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(&%s);\n", cg__types[cg__memory_dtype(w, i)].memory,
@@ -12748,7 +12884,7 @@ static void cg__mm_write_row_chunk(ind__writer *w, const cg__mm_problem *p) {
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     cg__mm_set_text(w, p->k, "(r0 + j)");
-    cg__emit(w, IND__CG_ALL_VARS, 0);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     ind__textf(&w->code, "made.at[j] = ");
     cg__mm_write_rounded(w, o, false);
     ind__textf(&w->code, ";\n");
@@ -12852,7 +12988,7 @@ static void cg__mm_write_strip_products(ind__writer *w, const cg__mm_problem *p,
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     w->var[along] = cg__string(w, "(%s + j)", base);
-    cg__emit(w, IND__CG_ALL_VARS, 0);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     ind__textf(&w->code, "const float weight = ");
     cg__mm_write_rounded(w, o, true);
     ind__textf(&w->code, ";\n");
@@ -12947,6 +13083,7 @@ static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
                    32 / s.lanes_n, s.lanes_n, cg__int(w), s.lanes_n);
     cg__mm_write_strip_load(w, p, &s);
     ind__textf(&w->code, "load(start);\n");
+    cg__mm_write_statistics(w, p);
     cg__mm_write_row_copy(w, p, &s);
     cg__mm_write_strip_loop(w, p, &s);
     cg__mm_write_strip_sums(w, p, &s);
@@ -13007,7 +13144,7 @@ static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *
     if (p->n < 0 || p->k < 0) return "it has no columns or no depth";
     if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
     if (2 * k * p->few_rows > MM_ROW_BYTES) return "its rows exceed shared memory";
-    if (p->a.computed) return "a is computed as it is loaded";
+    if (p->a.computed && !p->statistics) return "a is computed as it is loaded";
     for (int i = 0; i < cg__mm_products(p); i++)
         if (!cg__mm_reads_vectors(cg__mm_right(p, i))) return "b is read neither in vectors nor in runs of bytes";
     return p->b.k_major || ind_known_multiple(p->size_n, 8) ? NULL : "its columns are no multiple of 8";
@@ -13278,7 +13415,7 @@ static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target
     if (!p->few_rows) return "it may have more than 64 rows";
     if (!ind_expr_is_int(p->size_k, &k)) return "its depth is not constant";
     if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
-    return p->a.computed ? "a is computed as it is loaded" : NULL;
+    return p->a.computed && !p->statistics ? "a is computed as it is loaded" : NULL;
 }
 
 static int cg__mm_packed_threads(const cg__mm_config *c) {
@@ -13427,7 +13564,7 @@ static void cg__mm_write_packed_sums(ind__writer *w, const cg__mm_problem *p) {
         cg__need_none(w);
         cg__need(w, p->packed->factor);
         cg__close_needed(w);
-        cg__emit(w, IND__CG_ALL_VARS, 0);
+        cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
         ind__textf(&w->code, "total *= ");
         cg__value(w, p->packed->factor);
         ind__textf(&w->code, ";\n");
@@ -13449,6 +13586,7 @@ static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
                p->a.memory == IND_BF16 ? "true" : "false", t->m, t->warps_n, t->warps_m, t->stages);
     ind__textf(&w->code, "product.start(map_b, ind_smem, (int)first_n, (int)steps);\n");
     cg__mm_write_beside(w, p);
+    cg__mm_write_statistics(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (int begin = 0; begin < steps; begin += %lld)", (long long)(depth / step));
     ind__textf(&w->code, "if (begin) __syncthreads();\n");
@@ -13976,6 +14114,7 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     cg__mm_write_tile_position(w, p);
     cg__mm_write_steps(w, p);
+    if (!cg__mm_has_few_rows(x->strategy)) cg__mm_write_statistics(w, p); /* they do so after their first loads of b */
     x->main_loop(w, p);
     cg__mm_write_exchange(w, p);
     const int columns = cg__mm_columns(w->variant);
@@ -16903,6 +17042,7 @@ static int cg__part_shared(const ind__writer *w) {
     if (v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED)
         bytes = v->threads / 32 * cg__state_bytes(w);
     if (cg__scans_team(w)) bytes = 2 * v->threads * v->vector * 4 * cg__scan_states(w);
+    if (w->plan->matmul && w->plan->matmul->statistics) bytes = (int)cg__mm_statistic_bytes(w, w->plan->matmul);
     if (v->strategy == IND_STRATEGY_SCAN_BLOCK)
         bytes = v->threads / 32 * (cg__state_bytes(w) + 2 * 4 * cg__scan_states(w));
     return bytes;

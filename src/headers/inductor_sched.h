@@ -105,6 +105,7 @@ extern "C" {
 //@ sched/fusion/reorder.c
 //@ sched/fusion/prefixes.c
 //@ sched/fusion/prologues.c
+//@ sched/fusion/row_prologues.c
 //@ sched/fusion/score.c
 //@ sched/fusion/candidates.c
 //@ sched/fusion/fuse.c

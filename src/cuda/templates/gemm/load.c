@@ -160,7 +160,7 @@ static void cg__mm_write_element(ind__writer *w, const cg__mm_problem *p, const 
     cg__need_none(w);
     cg__need(w, o->value);
     cg__close_needed(w);
-    cg__emit(w, IND__CG_ALL_VARS, 0);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     ind__textf(&w->code, "value = ");
     cg__value(w, o->value);
     ind__textf(&w->code, ";\n");

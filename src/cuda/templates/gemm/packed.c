@@ -191,7 +191,7 @@ static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target
     if (!p->few_rows) return "it may have more than 64 rows";
     if (!ind_expr_is_int(p->size_k, &k)) return "its depth is not constant";
     if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
-    return p->a.computed ? "a is computed as it is loaded" : NULL;
+    return p->a.computed && !p->statistics ? "a is computed as it is loaded" : NULL;
 }
 
 static int cg__mm_packed_threads(const cg__mm_config *c) {
@@ -340,7 +340,7 @@ static void cg__mm_write_packed_sums(ind__writer *w, const cg__mm_problem *p) {
         cg__need_none(w);
         cg__need(w, p->packed->factor);
         cg__close_needed(w);
-        cg__emit(w, IND__CG_ALL_VARS, 0);
+        cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
         ind__textf(&w->code, "total *= ");
         cg__value(w, p->packed->factor);
         ind__textf(&w->code, ";\n");
@@ -362,6 +362,7 @@ static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
                p->a.memory == IND_BF16 ? "true" : "false", t->m, t->warps_n, t->warps_m, t->stages);
     ind__textf(&w->code, "product.start(map_b, ind_smem, (int)first_n, (int)steps);\n");
     cg__mm_write_beside(w, p);
+    cg__mm_write_statistics(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (int begin = 0; begin < steps; begin += %lld)", (long long)(depth / step));
     ind__textf(&w->code, "if (begin) __syncthreads();\n");

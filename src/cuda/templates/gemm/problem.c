@@ -56,6 +56,7 @@ typedef struct cg__mm_problem {
     const char *no_maps;
     bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) */
     const cg__mm_packed *packed; /* of b */
+    int statistics;              /* reductions that a depends on, one after another; 0: none (statistics.c) */
     bool unsplit;                /* blocks cannot share a tile */
     int max_cluster;             /* blocks of a cluster, at most; 1: no clusters */
     int few_rows;  /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
@@ -260,8 +261,8 @@ static void cg__mm_find_sizes(const cg__decider *d, cg__mm_problem *p) {
 }
 
 /* Reads the problem off the kernel. If only m is contiguous in the results, the transposed product is computed, so
-   that neighbouring columns of a tile are always contiguous in memory. Two products share the left operand, and are
-   not transposed. */
+   that neighbouring columns of a tile are always contiguous in memory. Two products, which share the left operand, are
+   not transposed, nor is one whose left operand depends on reductions of its rows. */
 static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     const ind_kernel *k = d->w.kernel;
     const ind__inst *dot = cg__inst(&d->w, k->matmul.dot), *dot2 = cg__inst(&d->w, k->matmul.dot2);
@@ -279,7 +280,8 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
                           .allow_tf32 = d->w.schedule->program->allow_tf32};
     p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
-    if (!p->dot2 && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
+    p->statistics = d->plan->stage[p->a.value];
+    if (!p->dot2 && !p->statistics && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
     cg__mm_find_operand(&d->w, p, &p->a, p->m);
     cg__mm_find_operand(&d->w, p, &p->b, p->n);
     cg__mm_find_second(&d->w, p);
