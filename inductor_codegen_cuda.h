@@ -166,6 +166,10 @@ extern "C" {
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
     X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
     X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
+    X(computed_step, 700, "cycles of a step of k in which a block normalises its tile of a and multiplies nothing",    \
+      "estimated; of 8-bit weights 0.4 us")                                                                            \
+    X(row_instructions, 12, "instructions per element of a row that a product's block normalises",                      \
+      "estimated; PTX of rms_norm")                                                                                    \
     X(computed_instructions, 12, "instructions per computed weight of a product of one or two rows",                   \
       "i8 with a scale per column, 14336 x 4096: 51 us, H100")                                                         \
     X(unpack_instructions, 32, "the same for an element of a packed format", "PTX of 14 formats, 166 to 272 per 8")    \
@@ -10848,13 +10852,33 @@ static double cg__mm_unpack_cost(const cg__mm_problem *p, const cg__mm_config *c
     return steps * c->tile_k * c->tile_n * p->packed->unpacks * 2 / 128;
 }
 
+/* Cycles in which so many blocks of an SM normalise their rows of a, which they have whole in shared memory. */
+static double cg__mm_row_cost(const cg__mm_problem *p, const cg__mm_config *c, double blocks,
+                              const ind_thresholds *t) {
+    const double elements = blocks * c->tile_m * (double)ind_hint(p->size_k);
+    return p->statistics ? elements * t->row_instructions / t->fma_rate : 0;
+}
+
+/* The first cycles of a block, in which it does not multiply. A pass over its rows takes another read of the L2. */
+static double cg__mm_start_cost(const cg__mm_problem *p, const ind_thresholds *t) {
+    return t->product_start + (1 + p->statistics) * t->product_latency;
+}
+
+/* Cycles in which blocks normalise their rows of a, a step at a time. */
+static double cg__mm_normalise_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                    const ind_target *target) {
+    const double waves = ceil(cg__mm_blocks_per_sm(p, c, target) / cg__mm_occupancy(x, p, c, target));
+    return p->statistics ? waves * cg__mm_hinted_steps(p, c) * target->thresholds.computed_step : 0;
+}
+
 /* Estimated cycles: the larger of cg__mm_tile_cost and cg__mm_read_cost, plus the exchange of sums. Of configurations
    that memory limits equally, the one with less work is cheaper. */
 static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                           const ind_target *target) {
     const double floor = cg__mm_read_cost(x, p, c, target);
     const double cost = cg__mm_tile_cost(x, p, c, target) + cg__mm_unpack_cost(p, c, target);
-    return (cost > floor ? cost : floor + cost / 64) + cg__mm_split_cost(p, c, target);
+    return (cost > floor ? cost : floor + cost / 64) + cg__mm_split_cost(p, c, target) +
+           cg__mm_normalise_cost(x, p, c, target);
 }
 
 static ind_expr cg__mm_tiles(ind_expr size, int tile) {
@@ -13204,9 +13228,10 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
                           (c->warps_n ? c->tile_n / c->warps_n : products);
     const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
     const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
-    const double multiply = elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate;
+    const double multiply = elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate +
+                            cg__mm_row_cost(p, c, per_sm, t);
     const double slowest = read > wait ? read : wait;
-    return (slowest > multiply ? slowest : multiply) + (t->product_start + t->product_latency) * ceil(per_sm / fit);
+    return (slowest > multiply ? slowest : multiply) + cg__mm_start_cost(p, t) * ceil(per_sm / fit);
 }
 
 static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS,
@@ -13481,8 +13506,9 @@ static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem 
     const double read = bytes / cg__mm_memory_rate(target);
     const double issue = elements * (t->packed_instructions + 4 * (tiles - 1)) / 8 / 128;
     const double busy = warps < t->packed_warps ? warps / t->packed_warps : 1;
-    const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate, multiply = issue / busy;
-    return (read > multiply ? read : multiply) + copies + (t->product_start + t->product_latency) * ceil(per_sm / fit);
+    const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate + cg__mm_row_cost(p, c, per_sm, t);
+    const double multiply = issue / busy;
+    return (read > multiply ? read : multiply) + copies + cg__mm_start_cost(p, t) * ceil(per_sm / fit);
 }
 
 /* The variant needs the map of the bytes. */

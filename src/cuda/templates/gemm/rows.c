@@ -400,9 +400,10 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
                           (c->warps_n ? c->tile_n / c->warps_n : products);
     const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
     const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
-    const double multiply = elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate;
+    const double multiply = elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate +
+                            cg__mm_row_cost(p, c, per_sm, t);
     const double slowest = read > wait ? read : wait;
-    return (slowest > multiply ? slowest : multiply) + (t->product_start + t->product_latency) * ceil(per_sm / fit);
+    return (slowest > multiply ? slowest : multiply) + cg__mm_start_cost(p, t) * ceil(per_sm / fit);
 }
 
 static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS,
