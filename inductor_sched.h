@@ -492,7 +492,8 @@ typedef struct sched__group {
     int64_t run;                /* as in ind_kernel */
     bool combines;              /* one with a combine function */
     int num_scans;
-    bool call;    /* it is an extern call */
+    bool call;     /* it is an extern call */
+    bool reserved; /* for a product, as its prologue: it is fused with nothing else */
     uint8_t care; /* the largest sched__fuser.care of its loops */
 } sched__group;
 
@@ -2761,6 +2762,7 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
     *fit = sched__fit_of(f, f->group[a].domain, f->group[b].domain);
     if (!*fit) return IND_FUSION_DOMAINS_DIFFER;
     if (f->policy.disable) return IND_FUSION_DISABLED;
+    if (f->group[a].reserved || f->group[b].reserved) return IND_FUSION_NO_GAIN;
     if (sched__memory_scarcity(f, a, b) == IND__SCHED_UNFUSED) return IND_FUSION_MEMORY;
     ind_fusion_reason kind = sched__check_fit(f, a, b, *fit), reason;
     bool other = kind == IND_FUSION_DOMAINS_DIFFER || kind == IND_FUSION_INDEX_DIFFERS || kind == IND_FUSION_NO_GAIN;
@@ -3288,6 +3290,122 @@ static bool sched__find_candidates(sched__fuser *f, sched__pairs *p) {
     return !f->failed;
 }
 
+/* ================================================================================= src/sched/fusion/reserved_rows.c */
+/* ---- rows whose elements a product's epilogue computes: a residual sum, of which a normalisation is multiplied. It
+   would share a kernel with the normalisation, which is then no prologue. So the loops of such a normalisation are one
+   group before any other fusion, and the group waits for its product. */
+
+enum { SCHED__ROW_LOOPS = 8, SCHED__ROW_PRODUCTS = 2 }; /* of a normalisation, at most; that read it */
+
+typedef struct sched__row_loops {
+    uint32_t loop[SCHED__ROW_LOOPS], num;
+} sched__row_loops;
+
+static bool sched__has_row_loop(const sched__row_loops *s, uint32_t l) {
+    for (uint32_t i = 0; i < s->num; i++)
+        if (s->loop[i] == l) return true;
+    return false;
+}
+
+/* True if all loops that read the results of l are in the set, or are products that multiply them as left operand. */
+static bool sched__read_by(const sched__fuser *f, uint32_t l, const sched__row_loops *s, bool products) {
+    const ind__loop *loop = &f->program->loop[l];
+    for (uint32_t o = 0; o < loop->num_outputs; o++) {
+        const uint32_t b = loop->output[o], num = sched__num_readers(f, b);
+        if (f->buffers.lasting[b] || (products && num > SCHED__ROW_PRODUCTS)) return false;
+        for (uint32_t r = 0; r < num; r++) {
+            const uint32_t reader = f->buffers.reader[f->buffers.first_reader[b] + r];
+            if (products ? !sched__multiplies(f, reader) : !sched__has_row_loop(s, reader)) return false;
+        }
+    }
+    return true;
+}
+
+/* True if a pointwise loop reads the result of a product: it can be its epilogue. */
+static bool sched__follows_product(const sched__fuser *f, uint32_t l) {
+    if (f->group[l].domain->rrank || f->group[l].dot != IND__SCHED_NONE) return false;
+    for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++) {
+        const uint32_t writer = f->access[i].write ? IND__SCHED_NONE : sched__writer(f, f->access[i].buffer);
+        if (writer != IND__SCHED_NONE && sched__multiplies(f, writer)) return true;
+    }
+    return false;
+}
+
+/* Adds the loops whose results only loops of the set read. Returns true if the set reduces rows of which an epilogue of
+   a product computes the elements. */
+static bool sched__collect_row_loops(const sched__fuser *f, sched__row_loops *s) {
+    bool reduces = false, after = false;
+    for (uint32_t k = 0; k < s->num; k++) {
+        const uint32_t l = s->loop[k];
+        reduces |= f->group[l].reduces;
+        for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++) {
+            const uint32_t from = f->access[i].write ? IND__SCHED_NONE : sched__writer(f, f->access[i].buffer);
+            if (from == IND__SCHED_NONE || sched__has_row_loop(s, from)) continue;
+            const sched__group *x = &f->group[from];
+            const bool follows = sched__follows_product(f, from);
+            const bool fits = !x->scans && !x->call && !x->mutates && !x->run && x->dot == IND__SCHED_NONE;
+            after |= follows;
+            if (follows || !fits || s->num == SCHED__ROW_LOOPS || !sched__read_by(f, from, s, false)) continue;
+            s->loop[s->num++] = from;
+        }
+    }
+    return reduces && after;
+}
+
+static bool sched__limited(sched__fuser *f, uint32_t a, uint32_t b);
+static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t round);
+
+/* Fuses the loops, before any other fusion. Returns their group, or SCHED_NONE if they are not one. */
+static uint32_t sched__fuse_row_loops(sched__fuser *f, const sched__row_loops *s) {
+    bool changed = true;
+    while (changed && !f->failed) {
+        changed = false;
+        for (uint32_t i = 1; i < s->num; i++) {
+            uint32_t a = f->group_of[s->loop[i]], b = f->group_of[s->loop[0]];
+            const sched__fit *fit;
+            if (a == b || f->group[a].order > f->group[b].order) continue;
+            if (!sched__fused(sched__can_fuse(f, a, b, &fit)) || sched__limited(f, a, b)) continue;
+            changed = sched__fuse_pair(f, a, b, fit, 0);
+        }
+    }
+    for (uint32_t i = 1; i < s->num; i++)
+        if (f->group_of[s->loop[i]] != f->group_of[s->loop[0]]) return IND__SCHED_NONE;
+    return f->group_of[s->loop[0]];
+}
+
+/* Finds such a normalisation for the left operand of the product in loop `dot`. */
+static void sched__reserve_rows(sched__fuser *f, uint32_t dot) {
+    const ind__access *left = sched__product_operand(f, dot, 0);
+    const uint32_t last = left ? sched__writer(f, left->buffer) : IND__SCHED_NONE;
+    int64_t least, most;
+    if (last == IND__SCHED_NONE || f->group[f->group_of[last]].reserved) return;
+    const sched__group *x = &f->group[last];
+    if (f->group_of[last] != last || x->dot != IND__SCHED_NONE || x->domain->rrank || x->call || x->mutates) return;
+    sched__row_loops s = {.loop = {last}, .num = 1};
+    if (!sched__read_by(f, last, &s, true) || !sched__collect_row_loops(f, &s)) return;
+    const uint32_t g = sched__fuse_row_loops(f, &s);
+    if (g == IND__SCHED_NONE || !sched__normalises_rows(&f->group[g])) return;
+    ind__known_bounds(f->group[g].domain->numel, &least, &most);
+    f->group[g].reserved = most <= f->policy.packed_rows;
+}
+
+/* Lets groups be fused again that are no prologue after all. Returns true if there are any. */
+static bool sched__release_rows(sched__fuser *f, uint32_t round) {
+    bool any = false;
+    for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++) {
+        const ind__access *left = sched__multiplies(f, l) ? sched__product_operand(f, l, 0) : NULL;
+        const uint32_t writer = left ? sched__writer(f, left->buffer) : IND__SCHED_NONE;
+        const uint32_t g = writer == IND__SCHED_NONE ? writer : f->group_of[writer];
+        const sched__fit *fit;
+        if (g == IND__SCHED_NONE || !f->group[g].reserved) continue;
+        f->group[g].reserved = sched__can_inline_rows(f, g, f->group_of[l], &fit) == IND_FUSION_FUSED_PROLOGUE;
+        if (f->group[g].reserved) continue;
+        f->group[g].changed = round;
+        any = true;
+    }
+    return any;
+}
+
 /* ========================================================================================== src/sched/fusion/fuse.c */
 /* ==================================================================================================== >>fuse */
 
@@ -3418,18 +3536,27 @@ static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round)
             continue;
         for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
             f->access[it.at - f->access].operand = true;
+        f->group[a].reserved = false;
         if (!sched__fuse_pair(f, a, b, fit, round)) return false;
     }
     return !f->failed;
 }
 
+static void sched__fuse_rounds(sched__fuser *f, sched__pairs *p) {
+    bool changed = true;
+    for (; changed && p->round < IND__SCHED_ROUNDS && !f->failed; p->round++) {
+        changed = false;
+        sched__fuse_round(f, p, &changed);
+    }
+}
+
 static bool sched__fuse(sched__fuser *f) {
     sched__pairs p = {0};
-    bool changed = !f->policy.disable;
-    for (; changed && p.round < IND__SCHED_ROUNDS && !f->failed; p.round++) {
-        changed = false;
-        sched__fuse_round(f, &p, &changed);
-    }
+    const bool prologues = !f->policy.disable && !f->policy.disable_prologue && !f->policy.disable_row_prologues;
+    for (uint32_t l = 0; l < f->program->num_loops && !f->failed && prologues; l++)
+        if (sched__multiplies(f, l)) sched__reserve_rows(f, l);
+    if (!f->policy.disable) sched__fuse_rounds(f, &p);
+    if (sched__release_rows(f, p.round)) sched__fuse_rounds(f, &p);
     ind__free(f->context, p.items);
     for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++)
         if (sched__multiplies(f, l)) sched__fuse_prologues(f, l, p.round + 1);

@@ -108,6 +108,7 @@ extern "C" {
 //@ sched/fusion/row_prologues.c
 //@ sched/fusion/score.c
 //@ sched/fusion/candidates.c
+//@ sched/fusion/reserved_rows.c
 //@ sched/fusion/fuse.c
 //@ sched/fusion/explain.c
 //@ sched/fused_body.c
