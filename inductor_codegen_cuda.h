@@ -565,6 +565,7 @@ typedef struct ind__tile_plan {
     ind_expr splits;      /* blocks that share the steps of k of a tile; invalid: none do */
     int cluster;          /* above 1: `splits` is 1, or whole clusters of so many blocks, which exchange sums through
                              distributed shared memory; clusters of a tile, if there are several, through memory */
+    uint32_t early; /* bit i: kernel argument i, which no launch writes, is read before the wait of a dependent launch */
     const ind__tile_choice *others; /* configurations that tuning measures, in the plan's arena .. */
     int num_others;                 /* .. at most IND__MAX_TUNED */
 } ind__tile_plan;
@@ -3941,6 +3942,16 @@ static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
     uint32_t x = s->takes_over[a] ? s->takes_over[a] : s->storage[a];
     uint32_t y = s->takes_over[b] ? s->takes_over[b] : s->storage[b];
     return x == y;
+}
+
+/* True if a launch of the schedule may write the buffer. */
+static bool cg__is_written(const ind_schedule *s, uint32_t buffer) {
+    const ind__buffer *b = &s->program->buffer[buffer];
+    if (b->kind == IND__BUFFER_COMPUTED || b->mutates || b->mutated_by) return true;
+    for (uint32_t k = 0; k < s->num_kernels; k++)
+        for (uint32_t i = s->kernel[k].num_reads; i < s->kernel[k].num_args; i++)
+            if (cg__same_storage(s, s->kernel[k].arg[i], buffer)) return true;
+    return false;
 }
 
 /* True if the argument shares memory with another one (an output that took over its input's). Then neither may be
@@ -11259,6 +11270,11 @@ static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) 
     cg__write_outer_vars(w, at[2], skip);
 }
 
+/* The wait of a dependent launch that has started loads of b. */
+static void cg__mm_write_wait(ind__writer *w) {
+    if (w->variant->dependent && w->variant->of.tile.early) ind__textf(&w->code, "ind_dependency_wait();\n");
+}
+
 /* ---- writing: bringing in the operands ---- */
 
 /* `staged`: into one of several stages in shared memory; else into registers. */
@@ -13107,6 +13123,7 @@ static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
                    32 / s.lanes_n, s.lanes_n, cg__int(w), s.lanes_n);
     cg__mm_write_strip_load(w, p, &s);
     ind__textf(&w->code, "load(start);\n");
+    cg__mm_write_wait(w);
     cg__mm_write_statistics(w, p);
     cg__mm_write_row_copy(w, p, &s);
     cg__mm_write_strip_loop(w, p, &s);
@@ -13611,6 +13628,7 @@ static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "ind_packed_product<%s, %s, %d, %d, %d, %d> product;\n", cg__mm_packed_type(w, p->packed),
                p->a.memory == IND_BF16 ? "true" : "false", t->m, t->warps_n, t->warps_m, t->stages);
     ind__textf(&w->code, "product.start(map_b, ind_smem, (int)first_n, (int)steps);\n");
+    cg__mm_write_wait(w);
     cg__mm_write_beside(w, p);
     cg__mm_write_statistics(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");
@@ -13927,6 +13945,26 @@ static bool cg__mm_has_few_rows(ind_strategy s) {
     return s == IND_STRATEGY_MATMUL_ROWS || s == IND_STRATEGY_MATMUL_PACKED;
 }
 
+/* Marks the arguments that b is loaded from; 0: a launch of the schedule may write one of them, or no load comes before
+   the wait. */
+static uint32_t cg__mm_early_args(cg__decider *d, const cg__mm_problem *p) {
+    const ind__writer *w = &d->w;
+    uint32_t early = 0;
+    if (!d->variant->dependent || d->plan->part || !cg__mm_has_few_rows(d->variant->strategy)) return 0;
+    if (ind__body_unbacked(w->schedule->program, w->body)) return 0;
+    if (d->variant->of.tile.m < p->few_rows) return 0; /* blocks without rows exit first */
+    for (int k = 0; k < cg__mm_products(p); k++) {
+        cg__mm_need_operand(&d->w, cg__mm_right(p, k));
+        for (uint32_t i = 1; i < w->body->num_inst; i++) {
+            if (!w->needed[i] || cg__inst(w, i)->op != IND_LOOP_LOAD) continue;
+            const uint32_t arg = cg__arg_of(w->kernel, cg__inst(w, i)->source);
+            if (arg >= 32 || cg__is_written(w->schedule, cg__inst(w, i)->source)) return 0;
+            early |= 1u << arg;
+        }
+    }
+    return early;
+}
+
 /* Sets the tile, its shares, and the grid. */
 static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choice *choice) {
     const cg__mm_template *x = choice->from;
@@ -13942,6 +13980,7 @@ static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choi
                                   .warps_m = fma ? 0 : c->warps_m,
                                   .warps_n = fma ? 0 : c->warps_n,
                                   .stages = c->stages};
+    v->of.tile.early = cg__mm_early_args(d, p);
     v->of.tile.cost_ns = choice->cost * 100 / d->w.target->thresholds.product_clock;
     v->per_thread = fma ? c->warps_m : 1;
     v->rows = 1;
@@ -16437,7 +16476,7 @@ static void cg__write_prelude(ind__text *t, const ind__prelude_set *functions) {
 
 /* Programmatic dependent launch (CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization"; PTX
    ISA, griddepcontrol). Every kernel of a schedule of several launches begins with the wait, before it touches memory.
-   So launches complete in order, and waiting for the previous one is waiting for all earlier ones.
+   Products of few rows first start loads of weights that no launch writes (ind__tile_plan.early). So launches complete in order, and waiting for the previous one is waiting for all earlier ones.
 
    No kernel calls griddepcontrol.launch_dependents: the next launch may begin when the last block ends, which hides the
    launch latency, 0.3 us on an H200. Called at the wait, it saved no more, and chains of column sums and softmax of
@@ -16496,7 +16535,7 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     snprintf(v->source.entry, sizeof v->source.entry, "ind_k_%s", w->kernel->name);
     cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
-    if (v->dependent) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
+    if (v->dependent && !ind__tile_of(v)->early) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
     if (first.size) ind__text_raw(&t, first.data, first.size);
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);
@@ -18463,10 +18502,11 @@ static const char *cg__broken_split(const ind__variant *v) {
     return NULL;
 }
 
-/* True if the kernel's first statement waits for the previous launch. */
+/* True if the kernel's first statement waits for the previous launch; any of them, if it reads arguments before. */
 static bool cg__waits_first(const ind__variant *v) {
     const char *kernel = strstr(v->source.text, "extern \"C\" __global__"),
                *body = kernel ? strstr(kernel, ") {\n") : NULL;
+    if (body && ind__tile_of(v)->early) return strstr(body, IND__CG_DEPENDENCY_CALL) != NULL;
     return body && !strncmp(body + 4, IND__CG_DEPENDENCY_CALL, sizeof IND__CG_DEPENDENCY_CALL - 1);
 }
 
@@ -18552,6 +18592,20 @@ static const char *cg__broken_tile(const ind_plan *p, const ind__variant *v) {
     return v->fallback ? NULL : "a variant with a cluster has no fallback without one";
 }
 
+/* What is read before the wait may have been written by no launch: the previous one may still run. */
+static const char *cg__broken_early(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
+    const uint32_t early = ind__tile_of(v)->early;
+    if (!early) return NULL;
+    if (!v->dependent) return "a launch that does not wait reads arguments before the wait";
+    for (uint32_t i = 0; i < 32; i++) {
+        if (!(early >> i & 1)) continue;
+        if (i >= k->kernel->num_reads || v->arg[i].buffer != k->kernel->arg[i])
+            return "what is read before the wait is no argument that the kernel reads";
+        if (cg__is_written(p->schedule, v->arg[i].buffer)) return "what is read before the wait is written by a launch";
+    }
+    return NULL;
+}
+
 static const char *cg__broken_guards(const ind__variant *v, bool last) {
     const ind__variant *other = v->fallback;
     if (last && (ind__ok(v->guard) || v->guard_aligned)) return "the last variant has a guard";
@@ -18613,6 +18667,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!rule) rule = cg__broken_launch(p, v);
     if (!rule) rule = cg__broken_row(p, v);
     if (!rule) rule = cg__broken_tile(p, v);
+    if (!rule) rule = cg__broken_early(p, k, v);
     if (!rule) rule = cg__broken_split(v);
     if (!rule) rule = cg__broken_finish(p, k, v);
     return rule ? rule : cg__broken_args(p, k, v);
@@ -18769,6 +18824,18 @@ static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *
     ind__textf(t, "\n");
 }
 
+/* Prints which arguments a dependent launch reads before it waits. */
+static void cg__print_early(ind__text *t, const ind_plan *p, const ind__variant *v) {
+    const char *separator = "";
+    ind__textf(t, "programmatic dependent launch (starts loads of ");
+    for (uint32_t i = 0; i < v->num_args && i < 32; i++) {
+        if (!(ind__tile_of(v)->early >> i & 1)) continue;
+        ind__textf(t, "%s%s", separator, p->schedule->program->buffer[v->arg[i].buffer].name);
+        separator = ", ";
+    }
+    ind__textf(t, ", then waits)\n");
+}
+
 /* Prints the fields that the strategy has. Vectors of a variant for any pointers are only of buffers in the workspace,
    which are aligned. */
 static void cg__print_block(ind__text *t, const ind__variant *v) {
@@ -18844,7 +18911,10 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
         ind__textf(t, "\n");
     }
     if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned base pointers\n");
-    if (v->dependent) ind__textf(t, "programmatic dependent launch (waits at entry)\n");
+    if (v->dependent && !ind__tile_of(v)->early)
+        ind__textf(t, "programmatic dependent launch (waits at entry)\n");
+    else if (v->dependent)
+        cg__print_early(t, p, v);
     cg__print_args(t, p, v);
     if (v->replaced.local_bytes)
         ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->replaced.local_bytes);
@@ -18978,7 +19048,7 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         cg__print_json_expr(t, tile->splits);
     else
         ind__textf(t, "null");
-    ind__textf(t, ", \"cost_ns\": %.0f, \"grid\": [", tile->cost_ns);
+    ind__textf(t, ", \"cost_ns\": %.0f, \"early\": %u, \"grid\": [", tile->cost_ns, (unsigned)tile->early);
     for (int d = 0; d < 3; d++) {
         if (d) ind__textf(t, ", ");
         cg__print_json_expr(t, v->grid[d]);

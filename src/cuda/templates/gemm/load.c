@@ -35,6 +35,11 @@ static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) 
     cg__write_outer_vars(w, at[2], skip);
 }
 
+/* The wait of a dependent launch that has started loads of b. */
+static void cg__mm_write_wait(ind__writer *w) {
+    if (w->variant->dependent && w->variant->of.tile.early) ind__textf(&w->code, "ind_dependency_wait();\n");
+}
+
 /* ---- writing: bringing in the operands ---- */
 
 /* `staged`: into one of several stages in shared memory; else into registers. */

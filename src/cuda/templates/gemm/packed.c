@@ -362,6 +362,7 @@ static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "ind_packed_product<%s, %s, %d, %d, %d, %d> product;\n", cg__mm_packed_type(w, p->packed),
                p->a.memory == IND_BF16 ? "true" : "false", t->m, t->warps_n, t->warps_m, t->stages);
     ind__textf(&w->code, "product.start(map_b, ind_smem, (int)first_n, (int)steps);\n");
+    cg__mm_write_wait(w);
     cg__mm_write_beside(w, p);
     cg__mm_write_statistics(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");

@@ -279,6 +279,7 @@ static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
                    32 / s.lanes_n, s.lanes_n, cg__int(w), s.lanes_n);
     cg__mm_write_strip_load(w, p, &s);
     ind__textf(&w->code, "load(start);\n");
+    cg__mm_write_wait(w);
     cg__mm_write_statistics(w, p);
     cg__mm_write_row_copy(w, p, &s);
     cg__mm_write_strip_loop(w, p, &s);
