@@ -168,7 +168,7 @@ extern "C" {
     X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
     X(computed_step, 700, "cycles of a step of k in which a block normalises its tile of a and multiplies nothing",    \
       "estimated; of 8-bit weights 0.4 us")                                                                            \
-    X(row_instructions, 12, "instructions per element of a row that a product's block normalises",                      \
+    X(row_instructions, 12, "instructions per element of a row that a product's block normalises",                     \
       "estimated; PTX of rms_norm")                                                                                    \
     X(computed_instructions, 12, "instructions per computed weight of a product of one or two rows",                   \
       "i8 with a scale per column, 14336 x 4096: 51 us, H100")                                                         \
@@ -565,7 +565,8 @@ typedef struct ind__tile_plan {
     ind_expr splits;      /* blocks that share the steps of k of a tile; invalid: none do */
     int cluster;          /* above 1: `splits` is 1, or whole clusters of so many blocks, which exchange sums through
                              distributed shared memory; clusters of a tile, if there are several, through memory */
-    uint32_t early; /* bit i: kernel argument i, which no launch writes, is read before the wait of a dependent launch */
+    uint32_t
+        early; /* bit i: kernel argument i, which no launch writes, is read before the wait of a dependent launch */
     const ind__tile_choice *others; /* configurations that tuning measures, in the plan's arena .. */
     int num_others;                 /* .. at most IND__MAX_TUNED */
 } ind__tile_plan;
@@ -10322,6 +10323,7 @@ typedef struct cg__mm_operand {
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
     bool computed;    /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
+    int statistics;   /* computed: reductions along k, one after another, that it depends on (statistics.c) */
     int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
 } cg__mm_operand;
 
@@ -10352,7 +10354,6 @@ typedef struct cg__mm_problem {
     const char *no_maps;
     bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) */
     const cg__mm_packed *packed; /* of b */
-    int statistics;              /* reductions that a depends on, one after another; 0: none (statistics.c) */
     bool unsplit;                /* blocks cannot share a tile */
     int max_cluster;             /* blocks of a cluster, at most; 1: no clusters */
     int few_rows;  /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
@@ -10576,8 +10577,9 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
                           .allow_tf32 = d->w.schedule->program->allow_tf32};
     p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
-    p->statistics = d->plan->stage[p->a.value];
-    if (!p->dot2 && !p->statistics && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
+    p->a.statistics = d->plan->stage[p->a.value];
+    if (!p->dot2 && !p->a.statistics && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m))
+        cg__mm_swap_operands(p);
     cg__mm_find_operand(&d->w, p, &p->a, p->m);
     cg__mm_find_operand(&d->w, p, &p->b, p->n);
     cg__mm_find_second(&d->w, p);
@@ -10864,22 +10866,21 @@ static double cg__mm_unpack_cost(const cg__mm_problem *p, const cg__mm_config *c
 }
 
 /* Cycles in which so many blocks of an SM normalise their rows of a, which they have whole in shared memory. */
-static double cg__mm_row_cost(const cg__mm_problem *p, const cg__mm_config *c, double blocks,
-                              const ind_thresholds *t) {
+static double cg__mm_row_cost(const cg__mm_problem *p, const cg__mm_config *c, double blocks, const ind_thresholds *t) {
     const double elements = blocks * c->tile_m * (double)ind_hint(p->size_k);
-    return p->statistics ? elements * t->row_instructions / t->fma_rate : 0;
+    return p->a.statistics ? elements * t->row_instructions / t->fma_rate : 0;
 }
 
 /* The first cycles of a block, in which it does not multiply. A pass over its rows takes another read of the L2. */
 static double cg__mm_start_cost(const cg__mm_problem *p, const ind_thresholds *t) {
-    return t->product_start + (1 + p->statistics) * t->product_latency;
+    return t->product_start + (1 + p->a.statistics) * t->product_latency;
 }
 
 /* Cycles in which blocks normalise their rows of a, a step at a time. */
 static double cg__mm_normalise_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                                     const ind_target *target) {
     const double waves = ceil(cg__mm_blocks_per_sm(p, c, target) / cg__mm_occupancy(x, p, c, target));
-    return p->statistics ? waves * cg__mm_hinted_steps(p, c) * target->thresholds.computed_step : 0;
+    return p->a.statistics ? waves * cg__mm_hinted_steps(p, c) * target->thresholds.computed_step : 0;
 }
 
 /* Estimated cycles: the larger of cg__mm_tile_cost and cg__mm_read_cost, plus the exchange of sums. Of configurations
@@ -11806,12 +11807,12 @@ static void cg__mm_write_row_pass(ind__writer *w, const cg__mm_problem *p, int s
 /* Computes what a depends on; nothing if it depends on no reduction. Every thread of the block has the states
    afterwards. */
 static void cg__mm_write_statistics(ind__writer *w, const cg__mm_problem *p) {
-    if (!p->statistics) return;
+    if (!p->a.statistics) return;
     ind__variant by_elements = *w->variant;
     const ind__variant *before = w->variant;
     by_elements.vector = p->tensor_bytes == 2 && ind_known_multiple(p->size_k, 8) ? 8 : 1;
     w->variant = &by_elements;
-    for (int stage = 0; stage < p->statistics; stage++) cg__mm_write_row_pass(w, p, stage);
+    for (int stage = 0; stage < p->a.statistics; stage++) cg__mm_write_row_pass(w, p, stage);
     w->variant = before;
 }
 
@@ -13185,7 +13186,7 @@ static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *
     if (p->n < 0 || p->k < 0) return "it has no columns or no depth";
     if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
     if (2 * k * p->few_rows > MM_ROW_BYTES) return "its rows exceed shared memory";
-    if (p->a.computed && !p->statistics) return "a is computed as it is loaded";
+    if (p->a.computed && !p->a.statistics) return "a is computed as it is loaded";
     for (int i = 0; i < cg__mm_products(p); i++)
         if (!cg__mm_reads_vectors(cg__mm_right(p, i))) return "b is read neither in vectors nor in runs of bytes";
     return p->b.k_major || ind_known_multiple(p->size_n, 8) ? NULL : "its columns are no multiple of 8";
@@ -13245,8 +13246,8 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
                           (c->warps_n ? c->tile_n / c->warps_n : products);
     const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
     const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
-    const double multiply = elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate +
-                            cg__mm_row_cost(p, c, per_sm, t);
+    const double multiply =
+        elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate + cg__mm_row_cost(p, c, per_sm, t);
     const double slowest = read > wait ? read : wait;
     return (slowest > multiply ? slowest : multiply) + cg__mm_start_cost(p, t) * ceil(per_sm / fit);
 }
@@ -13457,7 +13458,7 @@ static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target
     if (!p->few_rows) return "it may have more than 64 rows";
     if (!ind_expr_is_int(p->size_k, &k)) return "its depth is not constant";
     if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
-    return p->a.computed && !p->statistics ? "a is computed as it is loaded" : NULL;
+    return p->a.computed && !p->a.statistics ? "a is computed as it is loaded" : NULL;
 }
 
 static int cg__mm_packed_threads(const cg__mm_config *c) {
@@ -16476,7 +16477,8 @@ static void cg__write_prelude(ind__text *t, const ind__prelude_set *functions) {
 
 /* Programmatic dependent launch (CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization"; PTX
    ISA, griddepcontrol). Every kernel of a schedule of several launches begins with the wait, before it touches memory.
-   Products of few rows first start loads of weights that no launch writes (ind__tile_plan.early). So launches complete in order, and waiting for the previous one is waiting for all earlier ones.
+   Products of few rows first start loads of weights that no launch writes (ind__tile_plan.early). So launches complete
+   in order, and waiting for the previous one is waiting for all earlier ones.
 
    No kernel calls griddepcontrol.launch_dependents: the next launch may begin when the last block ends, which hides the
    launch latency, 0.3 us on an H200. Called at the wait, it saved no more, and chains of column sums and softmax of
@@ -17107,7 +17109,7 @@ static int cg__part_shared(const ind__writer *w) {
     if (v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED)
         bytes = v->threads / 32 * cg__state_bytes(w);
     if (cg__scans_team(w)) bytes = 2 * v->threads * v->vector * 4 * cg__scan_states(w);
-    if (w->plan->matmul && w->plan->matmul->statistics) bytes = (int)cg__mm_statistic_bytes(w, w->plan->matmul);
+    if (w->plan->matmul && w->plan->matmul->a.statistics) bytes = (int)cg__mm_statistic_bytes(w, w->plan->matmul);
     if (v->strategy == IND_STRATEGY_SCAN_BLOCK)
         bytes = v->threads / 32 * (cg__state_bytes(w) + 2 * 4 * cg__scan_states(w));
     return bytes;

@@ -38,7 +38,9 @@
 
    Prologues. After all other fusion, a pointwise kernel may move into the operand load of a matrix product. Only the
    product may read its results, as operands, and the fusion must save bytes. Its dimensions become expressions in
-   those of the product: the linear index of the loaded element is decomposed.
+   those of the product: the linear index of the loaded element is decomposed. A kernel that reduces rows and computes
+   the operand from them (a norm, a softmax) may do so too, if the rows are few: each block of the product computes its
+   rows again. A residual sum before it that a product's epilogue can compute stays in that epilogue.
 
    Column reductions in row kernels. Sums of columns (the gradient of a weight or bias) may use data that another
    kernel reads or computes row by row. They are then turned into two-stage reductions before any fusion. The first
@@ -191,7 +193,8 @@ typedef struct ind_kernel {
     X(int64_t, step_bytes, 1700 << 10, BANDWIDTH,                                                                      \
       "memory traffic while a block waits for 64 k of a 16-bit operand that is computed, not copied",                  \
       "0.4 us: 4096 k of an 8-bit operand took 45 us, against 19 us after a 13 us kernel that converts it")            \
-    X(int, whole_rows, 2, NONE, "rows of a 16-bit left operand that each block of a matmul has in shared memory, at most", \
+    X(int, whole_rows, 2, NONE,                                                                                        \
+      "rows of a 16-bit left operand that each block of a matmul has in shared memory, at most",                       \
       "rows of MATMUL_ROWS")                                                                                           \
     X(int, packed_rows, 64, NONE, "the same if the right operand is a quantised weight", "rows of MATMUL_PACKED")      \
     X(int64_t, whole_bytes, 96 << 10, SHARED, "bytes of these rows", "shared memory of MATMUL_ROWS for them")          \
@@ -494,7 +497,7 @@ typedef struct sched__group {
     int num_scans;
     bool call;     /* it is an extern call */
     bool reserved; /* for a product, as its prologue: it is fused with nothing else */
-    uint8_t care; /* the largest sched__fuser.care of its loops */
+    uint8_t care;  /* the largest sched__fuser.care of its loops */
 } sched__group;
 
 typedef struct sched__candidate {
@@ -3014,7 +3017,8 @@ static bool sched__normalises_rows(const sched__group *x) {
 }
 
 /* Finds the access by which the products of b read group a: as their left operand, and nothing else of a. */
-static ind_fusion_reason sched__find_left_read(const sched__fuser *f, uint32_t a, uint32_t b, const ind__access **read) {
+static ind_fusion_reason sched__find_left_read(const sched__fuser *f, uint32_t a, uint32_t b,
+                                               const ind__access **read) {
     *read = NULL;
     for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
         const uint32_t writer = sched__writer(f, it.at->buffer);

@@ -66,7 +66,7 @@ typedef struct sched__group {
     int num_scans;
     bool call;     /* it is an extern call */
     bool reserved; /* for a product, as its prologue: it is fused with nothing else */
-    uint8_t care; /* the largest sched__fuser.care of its loops */
+    uint8_t care;  /* the largest sched__fuser.care of its loops */
 } sched__group;
 
 typedef struct sched__candidate {

@@ -108,7 +108,8 @@ typedef struct ind_kernel {
     X(int64_t, step_bytes, 1700 << 10, BANDWIDTH,                                                                      \
       "memory traffic while a block waits for 64 k of a 16-bit operand that is computed, not copied",                  \
       "0.4 us: 4096 k of an 8-bit operand took 45 us, against 19 us after a 13 us kernel that converts it")            \
-    X(int, whole_rows, 2, NONE, "rows of a 16-bit left operand that each block of a matmul has in shared memory, at most", \
+    X(int, whole_rows, 2, NONE,                                                                                        \
+      "rows of a 16-bit left operand that each block of a matmul has in shared memory, at most",                       \
       "rows of MATMUL_ROWS")                                                                                           \
     X(int, packed_rows, 64, NONE, "the same if the right operand is a quantised weight", "rows of MATMUL_PACKED")      \
     X(int64_t, whole_bytes, 96 << 10, SHARED, "bytes of these rows", "shared memory of MATMUL_ROWS for them")          \

@@ -1,5 +1,5 @@
 """Products whose left operand is normalised in every block: rms_norm, layer_norm and softmax before products of each template, 1 to 16 rows,
-odd depths, pairs of products, packed weights, batches, residuals; when the normalisation stays a kernel of its own."""
+odd depths, pairs of products, packed weights, batches, residuals, parts of a launch; when the normalisation is a separate kernel."""
 
 import ctypes
 import functools
@@ -205,6 +205,44 @@ def test_gated_mlp(library, rows):
     arrays = {name: to_bf16(v.astype(np.float32)) for name, v in {"x": x, "g": g, "gate": gate, "up": up, "down": down}.items()}
     arrays["y"] = empty((rows, k), "bf16")
     assert (numbers(runs(library, module, arrays, {"M": rows})) == want).all()
+    library.c.ind_module_destroy(module)
+
+
+def test_parts_of_a_launch(library):
+    """Two independent products, each with its own normalisation."""
+    k, n = 264, 40
+    text = graph(f"size M in [1, 2] hint 2; input x : bf16[M, {k}]; input v : bf16[M, {k}]; input w : bf16[{n}, {k}]; input u : bf16[{2 * n}, {k}]; "
+                 f"h = rms_norm(x, normalized_shape=[{k}], eps=1e-5); s = softmax(v, dim=-1); y = linear(h, w); z = linear(s, u); output y, z")
+    module = compiled(library, text, ALWAYS)
+    assert "2 kernels in 1 launch" in plan_of(library, module), plan_of(library, module)
+    random = np.random.default_rng(7)
+    arrays = {"x": operand(random, (2, k), "bf16"), "v": operand(random, (2, k), "bf16"), "w": operand(random, (n, k), "bf16"), "u": operand(random, (2 * n, k), "bf16")}
+    arrays.update(y=empty((2, n), "bf16"), z=empty((2, 2 * n), "bf16"))
+    runs(library, module, arrays, {"M": 2})
+    x, v, w, u = (numbers(arrays[name]) for name in "xvwu")
+    check_near(arrays["y"], rounded(NORMS["rms"][1](x, 0, 0), "bf16"), w.T, "bf16")
+    check_near(arrays["z"], rounded(softmax(v), "bf16"), u.T, "bf16")
+    library.c.ind_module_destroy(module)
+
+
+def test_residual_sum_before_a_norm(library):
+    """The sum is an epilogue, stored once, and read by the norm in the next product and by the last sum."""
+    k, n = 264, 40
+    text = graph(f"size M in [1, 2] hint 2; input x : bf16[M, {k}]; input t : bf16[M, {n}]; input o : bf16[{k}, {n}]; input w : bf16[{n}, {k}]; "
+                 f"input e : bf16[{k}, {n}]; p = linear(t, o); r = add(x, p); h = rms_norm(r, normalized_shape=[{k}], eps=1e-5); c = linear(h, w); "
+                 "d = linear(c, e); y = add(r, d); output y")
+    module = compiled(library, text, {})
+    assert len(strategies(plan_of(library, module))) == 3, plan_of(library, module)
+    random = np.random.default_rng(9)
+    shapes = {"x": (2, k), "t": (2, n), "o": (k, n), "w": (n, k), "e": (k, n)}
+    arrays = {name: operand(random, shape, "bf16") for name, shape in shapes.items()}
+    arrays["y"] = empty((2, k), "bf16")
+    got = numbers(runs(library, module, arrays, {"M": 2}))
+    x, t, o, w, e = (numbers(arrays[name]) for name in "xtowe")
+    r = rounded(x + t @ o.T, "bf16")
+    c = rounded(rounded(NORMS["rms"][1](r, 0, 0), "bf16") @ w.T, "bf16")
+    bound = 2.0**-7 * (np.abs(r) + np.abs(c) @ np.abs(e).T)
+    assert (np.abs(got - (r + c @ e.T)) <= bound).all()
     library.c.ind_module_destroy(module)
 
 

@@ -8,7 +8,8 @@ static bool sched__normalises_rows(const sched__group *x) {
 }
 
 /* Finds the access by which the products of b read group a: as their left operand, and nothing else of a. */
-static ind_fusion_reason sched__find_left_read(const sched__fuser *f, uint32_t a, uint32_t b, const ind__access **read) {
+static ind_fusion_reason sched__find_left_read(const sched__fuser *f, uint32_t a, uint32_t b,
+                                               const ind__access **read) {
     *read = NULL;
     for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
         const uint32_t writer = sched__writer(f, it.at->buffer);

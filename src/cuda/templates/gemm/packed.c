@@ -191,7 +191,7 @@ static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target
     if (!p->few_rows) return "it may have more than 64 rows";
     if (!ind_expr_is_int(p->size_k, &k)) return "its depth is not constant";
     if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
-    return p->a.computed && !p->statistics ? "a is computed as it is loaded" : NULL;
+    return p->a.computed && !p->a.statistics ? "a is computed as it is loaded" : NULL;
 }
 
 static int cg__mm_packed_threads(const cg__mm_config *c) {

@@ -26,6 +26,7 @@ typedef struct cg__mm_operand {
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
     bool computed;    /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
+    int statistics;   /* computed: reductions along k, one after another, that it depends on (statistics.c) */
     int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
 } cg__mm_operand;
 
@@ -56,7 +57,6 @@ typedef struct cg__mm_problem {
     const char *no_maps;
     bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) */
     const cg__mm_packed *packed; /* of b */
-    int statistics;              /* reductions that a depends on, one after another; 0: none (statistics.c) */
     bool unsplit;                /* blocks cannot share a tile */
     int max_cluster;             /* blocks of a cluster, at most; 1: no clusters */
     int few_rows;  /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
@@ -280,8 +280,9 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
                           .allow_tf32 = d->w.schedule->program->allow_tf32};
     p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
-    p->statistics = d->plan->stage[p->a.value];
-    if (!p->dot2 && !p->statistics && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
+    p->a.statistics = d->plan->stage[p->a.value];
+    if (!p->dot2 && !p->a.statistics && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m))
+        cg__mm_swap_operands(p);
     cg__mm_find_operand(&d->w, p, &p->a, p->m);
     cg__mm_find_operand(&d->w, p, &p->b, p->n);
     cg__mm_find_second(&d->w, p);

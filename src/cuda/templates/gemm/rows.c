@@ -341,7 +341,7 @@ static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *
     if (p->n < 0 || p->k < 0) return "it has no columns or no depth";
     if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
     if (2 * k * p->few_rows > MM_ROW_BYTES) return "its rows exceed shared memory";
-    if (p->a.computed && !p->statistics) return "a is computed as it is loaded";
+    if (p->a.computed && !p->a.statistics) return "a is computed as it is loaded";
     for (int i = 0; i < cg__mm_products(p); i++)
         if (!cg__mm_reads_vectors(cg__mm_right(p, i))) return "b is read neither in vectors nor in runs of bytes";
     return p->b.k_major || ind_known_multiple(p->size_n, 8) ? NULL : "its columns are no multiple of 8";
@@ -401,8 +401,8 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
                           (c->warps_n ? c->tile_n / c->warps_n : products);
     const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
     const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
-    const double multiply = elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate +
-                            cg__mm_row_cost(p, c, per_sm, t);
+    const double multiply =
+        elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate + cg__mm_row_cost(p, c, per_sm, t);
     const double slowest = read > wait ? read : wait;
     return (slowest > multiply ? slowest : multiply) + cg__mm_start_cost(p, t) * ceil(per_sm / fit);
 }

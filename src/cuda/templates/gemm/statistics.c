@@ -117,11 +117,11 @@ static void cg__mm_write_row_pass(ind__writer *w, const cg__mm_problem *p, int s
 /* Computes what a depends on; nothing if it depends on no reduction. Every thread of the block has the states
    afterwards. */
 static void cg__mm_write_statistics(ind__writer *w, const cg__mm_problem *p) {
-    if (!p->statistics) return;
+    if (!p->a.statistics) return;
     ind__variant by_elements = *w->variant;
     const ind__variant *before = w->variant;
     by_elements.vector = p->tensor_bytes == 2 && ind_known_multiple(p->size_k, 8) ? 8 : 1;
     w->variant = &by_elements;
-    for (int stage = 0; stage < p->statistics; stage++) cg__mm_write_row_pass(w, p, stage);
+    for (int stage = 0; stage < p->a.statistics; stage++) cg__mm_write_row_pass(w, p, stage);
     w->variant = before;
 }
