@@ -3030,7 +3030,7 @@ static ind_fusion_reason sched__find_left_read(const sched__fuser *f, uint32_t a
         if (it.at != sched__product_operand(f, it.loop, 0)) return IND_FUSION_PROLOGUE_ROW_RIGHT;
         *read = it.at;
     }
-    return *read ? IND_FUSION_FUSED_PROLOGUE : IND_FUSION_PROLOGUE;
+    return *read ? IND_FUSION_FUSED_PROLOGUE : IND_FUSION_PROLOGUE_REDUCED;
 }
 
 /* Checks that blocks of b may compute loop l again, and that no other kernel needs what it stores. */
@@ -3141,13 +3141,14 @@ static ind_fusion_reason sched__can_inline_rows(sched__fuser *f, uint32_t a, uin
     if (f->group[a].mutates) return IND_FUSION_MUTATION;
     if (f->group[b].dot == IND__SCHED_NONE || f->group[b].mutates) return IND_FUSION_PROLOGUE;
     ind_fusion_reason reason = sched__find_left_read(f, a, b, &read);
+    const sched__fit *own = sched__fused(reason) ? sched__fit_row_prologue(f, a, b, read) : NULL;
+    if (!sched__fused(reason)) return reason;
+    if (!own) return IND_FUSION_PROLOGUE_REDUCED;
+    ind__known_bounds(f->group[a].domain->numel, &least, &most);
+    if (most > f->policy.packed_rows) return IND_FUSION_PROLOGUE_ROWS;
     for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE && sched__fused(reason); l = f->next_loop[l])
         reason = sched__check_row_loop(f, l, a, b, read->buffer);
     if (!sched__fused(reason)) return reason;
-    ind__known_bounds(f->group[a].domain->numel, &least, &most);
-    if (most > f->policy.packed_rows) return IND_FUSION_PROLOGUE_ROWS;
-    const sched__fit *own = sched__fit_row_prologue(f, a, b, read);
-    if (!own) return IND_FUSION_PROLOGUE;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
     if (!sched__normalising_is_profitable(f, a, b, own, read, most)) return IND_FUSION_PROLOGUE_ROW_COST;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
