@@ -11710,6 +11710,8 @@ static cg__mm_row_warps cg__mm_row_warps_of(const cg__mm_problem *p, const ind__
     return r;
 }
 
+enum { MM_STATISTIC_SHARED = 2048 }; /* bytes that these states may take beside the tiles of a block */
+
 /* Upper bound in bytes of the static shared memory of these states, for tiles of at most 128 rows, or 32 warps. */
 static int64_t cg__mm_statistic_bytes(const ind__writer *w, const cg__mm_problem *p) {
     int64_t bytes = 0;
@@ -13728,7 +13730,8 @@ static bool cg__mm_fits(const cg__mm_template *x, const cg__mm_problem *p, cg__m
     int64_t least, depth;
     ind__known_bounds(p->size_k, &least, &depth);
     x->fit(c, p, depth, index_bits);
-    return x->allows(c, p, index_bits) && cg__mm_shared(x, p, c) <= t->shared_per_block;
+    const int64_t shared = cg__mm_shared(x, p, c) + (p->a.statistics ? MM_STATISTIC_SHARED : 0);
+    return x->allows(c, p, index_bits) && shared <= t->shared_per_block;
 }
 
 /* True if blocks can share tiles of the configuration, in clusters of c->cluster, to which it is fitted. */

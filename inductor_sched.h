@@ -3336,13 +3336,20 @@ static bool sched__follows_product(const sched__fuser *f, uint32_t l) {
     return false;
 }
 
-/* Adds the loops whose results only loops of the set read. Returns true if the set reduces rows of which an epilogue of
-   a product computes the elements. */
+/* True if the loop reduces at most as many rows as a product's block computes again. */
+static bool sched__reduces_few_rows(const sched__fuser *f, uint32_t l) {
+    int64_t least, most;
+    ind__known_bounds(f->group[l].domain->numel, &least, &most);
+    return f->group[l].reduces && most <= f->policy.packed_rows;
+}
+
+/* Adds the loops whose results only loops of the set read. Returns true if the set reduces few rows of which an
+   epilogue of a product computes the elements. */
 static bool sched__collect_row_loops(const sched__fuser *f, sched__row_loops *s) {
     bool reduces = false, after = false;
     for (uint32_t k = 0; k < s->num; k++) {
         const uint32_t l = s->loop[k];
-        reduces |= f->group[l].reduces;
+        reduces |= sched__reduces_few_rows(f, l);
         for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++) {
             const uint32_t from = f->access[i].write ? IND__SCHED_NONE : sched__writer(f, f->access[i].buffer);
             if (from == IND__SCHED_NONE || sched__has_row_loop(s, from)) continue;
@@ -3382,16 +3389,13 @@ static uint32_t sched__fuse_row_loops(sched__fuser *f, const sched__row_loops *s
 static void sched__reserve_rows(sched__fuser *f, uint32_t dot) {
     const ind__access *left = sched__product_operand(f, dot, 0);
     const uint32_t last = left ? sched__writer(f, left->buffer) : IND__SCHED_NONE;
-    int64_t least, most;
     if (last == IND__SCHED_NONE || f->group[f->group_of[last]].reserved) return;
     const sched__group *x = &f->group[last];
     if (f->group_of[last] != last || x->dot != IND__SCHED_NONE || x->domain->rrank || x->call || x->mutates) return;
     sched__row_loops s = {.loop = {last}, .num = 1};
     if (!sched__read_by(f, last, &s, true) || !sched__collect_row_loops(f, &s)) return;
     const uint32_t g = sched__fuse_row_loops(f, &s);
-    if (g == IND__SCHED_NONE || !sched__normalises_rows(&f->group[g])) return;
-    ind__known_bounds(f->group[g].domain->numel, &least, &most);
-    f->group[g].reserved = most <= f->policy.packed_rows;
+    if (g != IND__SCHED_NONE) f->group[g].reserved = sched__normalises_rows(&f->group[g]);
 }
 
 /* Lets groups be fused again that are no prologue after all. Returns true if there are any. */

@@ -20,6 +20,8 @@ static cg__mm_row_warps cg__mm_row_warps_of(const cg__mm_problem *p, const ind__
     return r;
 }
 
+enum { MM_STATISTIC_SHARED = 2048 }; /* bytes that these states may take beside the tiles of a block */
+
 /* Upper bound in bytes of the static shared memory of these states, for tiles of at most 128 rows, or 32 warps. */
 static int64_t cg__mm_statistic_bytes(const ind__writer *w, const cg__mm_problem *p) {
     int64_t bytes = 0;
