@@ -166,6 +166,10 @@ extern "C" {
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
     X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
     X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
+    X(computed_step, 700, "cycles of a step of k in which a block normalises its tile of a and multiplies nothing",    \
+      "estimated; of 8-bit weights 0.4 us")                                                                            \
+    X(row_instructions, 12, "instructions per element of a row that a product's block normalises",                     \
+      "estimated; PTX of rms_norm")                                                                                    \
     X(computed_instructions, 12, "instructions per computed weight of a product of one or two rows",                   \
       "i8 with a scale per column, 14336 x 4096: 51 us, H100")                                                         \
     X(unpack_instructions, 32, "the same for an element of a packed format", "PTX of 14 formats, 166 to 272 per 8")    \
@@ -565,6 +569,8 @@ typedef struct ind__tile_plan {
     ind_expr splits;      /* blocks that share the steps of k of a tile; invalid: none do */
     int cluster;          /* above 1: `splits` is 1, or whole clusters of so many blocks, which exchange sums through
                              distributed shared memory; clusters of a tile, if there are several, through memory */
+    uint32_t
+        early; /* bit i: kernel argument i, which no launch writes, is read before the wait of a dependent launch */
     const ind__tile_choice *others; /* configurations that tuning measures, in the plan's arena .. */
     int num_others;                 /* .. at most IND__MAX_TUNED */
 } ind__tile_plan;
@@ -4093,6 +4099,16 @@ static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
     uint32_t x = s->takes_over[a] ? s->takes_over[a] : s->storage[a];
     uint32_t y = s->takes_over[b] ? s->takes_over[b] : s->storage[b];
     return x == y;
+}
+
+/* True if a launch of the schedule may write the buffer. */
+static bool cg__is_written(const ind_schedule *s, uint32_t buffer) {
+    const ind__buffer *b = &s->program->buffer[buffer];
+    if (b->kind == IND__BUFFER_COMPUTED || b->mutates || b->mutated_by) return true;
+    for (uint32_t k = 0; k < s->num_kernels; k++)
+        for (uint32_t i = s->kernel[k].num_reads; i < s->kernel[k].num_args; i++)
+            if (cg__same_storage(s, s->kernel[k].arg[i], buffer)) return true;
+    return false;
 }
 
 /* True if the argument shares memory with another one (an output that took over its input's). Then neither may be
@@ -7629,12 +7645,23 @@ static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, co
             w->value[i] = cg__inst(w, i)->imm.i ? second : first;
 }
 
+/* Sets the names of the results of REDUCE i, whose state has this name. */
+static void cg__set_results(ind__writer *w, uint32_t i, const char *state) {
+    const ind__inst *inst = cg__inst(w, i);
+    const char *const *result = cg__states[inst->reduction].result, *type = cg__types[inst->dtype].value;
+    const bool cut = strcmp(type, cg__state_type(w, i)) != 0 && inst->reduction != IND_REDUCE_ARGMAX;
+    const char *first = cg__string(w, "%s%s", state, strchr(result[0], '.'));
+    if (cut) first = cg__string(w, "((%s)%s)", type, first);
+    if (inst->reduction == IND_REDUCE_ARGMAX && !ind_known_le(ind_int(w->context, 1), cg__r_numel(w)))
+        first = cg__string(w, "(%s < 0 ? 0 : %s)", first, first); /* of an empty row */
+    cg__set_parts(w, i, first, result[1] ? cg__string(w, "%s%s", state, strchr(result[1], '.')) : "");
+}
+
 /* Sets the names of the pass's results. */
 static void cg__emit_results(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         if (!cg__reduces_in(w, i, s)) continue;
-        const char *const *result = cg__states[inst->reduction].result;
         if (cg__in_registers(w) && cg__two_step(inst)) {
             bool welford = inst->reduction == IND_REDUCE_WELFORD;
             if (cg__exchanges_moments(w, i)) {
@@ -7649,13 +7676,7 @@ static void cg__emit_results(ind__writer *w, const cg__pass *s) {
                 cg__set_parts(w, i, cg__string(w, welford ? "mean%u" : "s%u.value", i), cg__string(w, "d%u.value", i));
             continue;
         }
-        const char *type = cg__types[inst->dtype].value;
-        bool cut = strcmp(type, cg__state_type(w, i)) != 0 && inst->reduction != IND_REDUCE_ARGMAX;
-        const char *first = cg__string(w, "s%u%s", i, strchr(result[0], '.'));
-        if (cut) first = cg__string(w, "((%s)%s)", type, first);
-        if (inst->reduction == IND_REDUCE_ARGMAX && !ind_known_le(ind_int(w->context, 1), cg__r_numel(w)))
-            first = cg__string(w, "(%s < 0 ? 0 : %s)", first, first); /* of an empty row */
-        cg__set_parts(w, i, first, result[1] ? cg__string(w, "s%u%s", i, strchr(result[1], '.')) : "");
+        cg__set_results(w, i, cg__string(w, "s%u", i));
     }
 }
 
@@ -10460,6 +10481,7 @@ typedef struct cg__mm_operand {
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
     bool computed;    /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
+    int statistics;   /* computed: reductions along k, one after another, that it depends on (statistics.c) */
     int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
     bool wide_scale;  /* MM_SCALED neighbours along x have one scale */
     uint32_t scale;   /* the factor of MM_SCALED elements of k, by which their sums are multiplied; 0: none */
@@ -10724,8 +10746,8 @@ static void cg__mm_find_scaled_operands(ind__writer *w, cg__mm_problem *p) {
 }
 
 /* Reads the problem off the kernel. If only m is contiguous in the results, the transposed product is computed, so
-   that neighbouring columns of a tile are always contiguous in memory. Two products share the left operand, and are
-   not transposed. */
+   that neighbouring columns of a tile are always contiguous in memory. Two products, which share the left operand, are
+   not transposed, nor is one whose left operand depends on reductions of its rows. */
 static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     const ind_kernel *k = d->w.kernel;
     const ind__inst *dot = cg__inst(&d->w, k->matmul.dot), *dot2 = cg__inst(&d->w, k->matmul.dot2);
@@ -10743,7 +10765,9 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
                           .allow_tf32 = d->w.schedule->program->allow_tf32};
     p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
-    if (!p->dot2 && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
+    p->a.statistics = d->plan->stage[p->a.value];
+    if (!p->dot2 && !p->a.statistics && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m))
+        cg__mm_swap_operands(p);
     cg__mm_find_scaled_operands(&d->w, p);
     p->involved = cg__mm_is_involved(&d->w, &p->a) || cg__mm_is_involved(&d->w, &p->b);
     cg__mm_find_sizes(d, p);
@@ -11027,13 +11051,32 @@ static double cg__mm_unpack_cost(const cg__mm_problem *p, const cg__mm_config *c
     return steps * c->tile_k * c->tile_n * p->packed->unpacks * 2 / 128;
 }
 
+/* Cycles in which so many blocks of an SM normalise their rows of a, which they have whole in shared memory. */
+static double cg__mm_row_cost(const cg__mm_problem *p, const cg__mm_config *c, double blocks, const ind_thresholds *t) {
+    const double elements = blocks * c->tile_m * (double)ind_hint(p->size_k);
+    return p->a.statistics ? elements * t->row_instructions / t->fma_rate : 0;
+}
+
+/* The first cycles of a block, in which it does not multiply. A pass over its rows takes another read of the L2. */
+static double cg__mm_start_cost(const cg__mm_problem *p, const ind_thresholds *t) {
+    return t->product_start + (1 + p->a.statistics) * t->product_latency;
+}
+
+/* Cycles in which blocks normalise their rows of a, a step at a time. */
+static double cg__mm_normalise_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                    const ind_target *target) {
+    const double waves = ceil(cg__mm_blocks_per_sm(p, c, target) / cg__mm_occupancy(x, p, c, target));
+    return p->a.statistics ? waves * cg__mm_hinted_steps(p, c) * target->thresholds.computed_step : 0;
+}
+
 /* Estimated cycles: the larger of cg__mm_tile_cost and cg__mm_read_cost, plus the exchange of sums. Of configurations
    that memory limits equally, the one with less work is cheaper. */
 static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                           const ind_target *target) {
     const double floor = cg__mm_read_cost(x, p, c, target);
     const double cost = cg__mm_tile_cost(x, p, c, target) + cg__mm_unpack_cost(p, c, target);
-    return (cost > floor ? cost : floor + cost / 64) + cg__mm_split_cost(p, c, target);
+    return (cost > floor ? cost : floor + cost / 64) + cg__mm_split_cost(p, c, target) +
+           cg__mm_normalise_cost(x, p, c, target);
 }
 
 static ind_expr cg__mm_tiles(ind_expr size, int tile) {
@@ -11414,6 +11457,11 @@ static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) 
     cg__write_outer_vars(w, at[2], skip);
 }
 
+/* The wait of a dependent launch that has started loads of b. */
+static void cg__mm_write_wait(ind__writer *w) {
+    if (w->variant->dependent && w->variant->of.tile.early) ind__textf(&w->code, "ind_dependency_wait();\n");
+}
+
 /* ---- writing: bringing in the operands ---- */
 
 /* `staged`: into one of several stages in shared memory; else into registers. */
@@ -11539,7 +11587,7 @@ static void cg__mm_write_element(ind__writer *w, const cg__mm_problem *p, const 
     cg__need_none(w);
     cg__need(w, o->value);
     cg__close_needed(w);
-    cg__emit(w, IND__CG_ALL_VARS, 0);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     ind__textf(&w->code, "value = ");
     cg__value(w, o->value);
     ind__textf(&w->code, ";\n");
@@ -11619,7 +11667,7 @@ static ind_expr cg__mm_in_chunk(const ind__writer *w, ind_expr e, int along, int
 static bool cg__mm_is_same_in_chunk(const ind__writer *w, uint32_t i, int along, int n, const uint8_t *same) {
     const ind__inst *inst = cg__inst(w, i);
     if (!(w->plan->varies[i] >> along & 1)) return true;
-    if (inst->op == IND_LOOP_INDIRECT || inst->op == IND_LOOP_STORE || w->plan->stage[i]) return false;
+    if (inst->op == IND_LOOP_INDIRECT || inst->op == IND_LOOP_STORE) return false;
     for (int k = 0; k < IND__MAX_ARGS; k++)
         if (inst->arg[k] && !same[inst->arg[k]]) return false;
     for (uint32_t k = 0; k < inst->num_index; k++) {
@@ -11641,7 +11689,7 @@ static void cg__mm_emit_chunk(ind__writer *w, int along) {
     }
     memset(same, 0, w->body->num_inst);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->needed[i] || w->plan->stage[i]) continue;
+        if (!w->needed[i]) continue;
         same[i] = cg__mm_is_same_in_chunk(w, i, along, 8, same);
         if (!same[i] || w->known[i] || w->value[i]) continue;
         cg__instruction(w, i);
@@ -11916,7 +11964,7 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
     w->var[along] = cg__string(w, "(%s + j)", base);
     if (!ind_known_multiple(cg__mm_along_size(p, o), 8))
         ind__textf(&w->code, "if (j >= %s) break;\n", cg__mm_left(o, name));
-    cg__emit(w, IND__CG_ALL_VARS, 0);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     ind__textf(&w->code, "made.at[j] = ind_f32_to_%s(", to);
     cg__value(w, o->value);
     ind__textf(&w->code, ");\n");
@@ -11955,6 +12003,137 @@ static void cg__mm_write_make(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_made(w, p, &p->b, 'b');
     cg__mm_write_made(w, p, &p->b2, 'c');
     cg__mm_end_lambda(w);
+}
+
+/* ============================================================================= src/cuda/templates/gemm/statistics.c */
+/* ---- writing: reductions of the rows of a */
+
+/* A computed operand a may depend on reductions of its rows: a normalisation. Each block computes those of the rows of
+   its tile again, before it computes a. A row is shared by as many warps as the block has per row; each loops over
+   neighbours of the row. Their states are combined through shared memory in a fixed order, which depends on the tile
+   alone. In device code rows<i> are the states of REDUCE i, and x is the row of the tile. */
+
+/* The warps of a block in this work: rows of the tile that exist, warps per row. */
+typedef struct cg__mm_row_warps {
+    int rows, each, threads;
+} cg__mm_row_warps;
+
+static cg__mm_row_warps cg__mm_row_warps_of(const cg__mm_problem *p, const ind__variant *v) {
+    int64_t least, most;
+    ind__known_bounds(p->size_m, &least, &most);
+    cg__mm_row_warps r = {.rows = most < v->of.tile.m ? (int)most : v->of.tile.m, .threads = v->threads};
+    if (r.rows < 1) r.rows = 1;
+    r.each = r.threads / 32 / r.rows;
+    if (r.each < 1) r.each = 1;
+    return r;
+}
+
+enum { MM_STATISTIC_SHARED = 2048 }; /* bytes that these states may take beside the tiles of a block */
+
+/* Upper bound in bytes of the static shared memory of these states, for tiles of at most 128 rows, or 32 warps. */
+static int64_t cg__mm_statistic_bytes(const ind__writer *w, const cg__mm_problem *p) {
+    int64_t bytes = 0;
+    for (uint32_t i = 1; i < p->dot; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_REDUCE) bytes += (int64_t)128 * cg__state_bytes_of(w, i);
+    return bytes;
+}
+
+static void cg__mm_declare_row_state(ind__writer *w, uint32_t i, const cg__mm_row_warps *r) {
+    ind__textf(&w->code, "__shared__ %s rows%u[%d];\n", cg__state_type_text(w, i), i, r->rows * r->each);
+}
+
+/* The neighbours of a row from r0 on: 8 elements, or one. */
+static void cg__mm_write_row_elements(ind__writer *w, const cg__mm_problem *p, const cg__pass *s) {
+    const char *base = w->var[p->k];
+    cg__emit_chunk_arrays(w, s);
+    if (w->variant->vector > 1) {
+        for (uint32_t i = 1; i <= p->a.value; i++) {
+            if (!w->needed[i] || !cg__mm_is_resident(w, p, &p->a, i, MM_STAGED | MM_VECTOR)) continue;
+            ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(&%s);\n",
+                       cg__types[cg__memory_dtype(w, i)].memory, i, cg__element(w, i));
+            w->memory[i] = cg__string(w, "x%u.at[j]", i);
+            cg__use(w, IND__CG_VEC);
+        }
+        cg__unroll(w);
+        cg__begin(w, "for (int j = 0; j < 8; j++)");
+        w->var[p->k] = cg__string(w, "(%s + j)", base);
+    }
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__emit_accumulate(w, s, w->var[p->k]);
+    if (w->variant->vector > 1) cg__end(w);
+    cg__emit_chunk_adds(w, s);
+    w->var[p->k] = base;
+    for (uint32_t i = 1; i <= p->a.value; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD) w->memory[i] = NULL;
+}
+
+/* The loop of a lane over its part of a row. */
+static void cg__mm_write_row_loop(ind__writer *w, const cg__mm_problem *p, const cg__pass *s,
+                                  const cg__mm_row_warps *r) {
+    const int n = w->variant->vector;
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
+    cg__begin(w, "if (first_m + x < size_m)");
+    cg__need_none(w);
+    for (uint32_t i = 1; i < p->dot; i++)
+        if (cg__reduces_in(w, i, s)) cg__need(w, cg__inst(w, i)->arg[0]);
+    cg__close_needed(w);
+    cg__emit(w, ~(1u << p->k), IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "#pragma unroll 4\n");
+    cg__begin(w, "for (%s r0 = share%s; r0 < size_k; r0 += %d)", cg__int(w), n > 1 ? " * 8" : "", r->each * 32 * n);
+    cg__mm_write_row_elements(w, p, s);
+    cg__end(w);
+    cg__end(w);
+}
+
+/* Combines the states of lanes, then those of the warps of a row. */
+static void cg__mm_write_row_states(ind__writer *w, const cg__mm_problem *p, const cg__pass *s,
+                                    const cg__mm_row_warps *r) {
+    for (uint32_t i = 1; i < p->dot; i++) {
+        if (!cg__reduces_in(w, i, s)) continue;
+        ind__textf(&w->code, "ind_combine_lanes<32>(s%u);\nif (share %% 32 == 0) rows%u[x * %d + share / 32] = s%u;\n",
+                   i, i, r->each, i);
+        cg__use(w, IND__CG_COMBINE_LANES);
+    }
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    if (r->each == 1) return;
+    cg__begin(w, "if (threadIdx.x < %d)", r->rows);
+    ind__textf(&w->code, "const int x = threadIdx.x * %d;\n", r->each);
+    for (uint32_t i = 1; i < p->dot; i++)
+        if (cg__reduces_in(w, i, s))
+            ind__textf(&w->code, "rows%u[x] = ind_combine_shared<%d, 1>(rows%u + x);\n", i, r->each, i);
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__use(w, IND__CG_COMBINE_SHARED);
+}
+
+/* All reductions whose operands need so many finished ones. */
+static void cg__mm_write_row_pass(ind__writer *w, const cg__mm_problem *p, int stage) {
+    const cg__pass s = {.stage = stage};
+    const cg__mm_row_warps r = cg__mm_row_warps_of(p, w->variant);
+    for (uint32_t i = 1; i < p->dot; i++)
+        if (cg__reduces_in(w, i, &s)) cg__mm_declare_row_state(w, i, &r);
+    cg__mm_set_plain_names(w);
+    cg__begin(w, "for (int x = (int)threadIdx.x / %d; x < %d; x += %d)", 32 * r.each, r.rows, r.threads / 32 / r.each);
+    ind__textf(&w->code, "const int share = (int)threadIdx.x %% %d;\n", 32 * r.each);
+    cg__emit_states(w, &s);
+    cg__mm_write_row_loop(w, p, &s, &r);
+    cg__mm_write_row_states(w, p, &s, &r);
+    for (uint32_t i = 1; i < p->dot; i++)
+        if (cg__reduces_in(w, i, &s))
+            cg__set_results(w, i, cg__string(w, r.each > 1 ? "rows%u[x * %d]" : "rows%u[x]", i, r.each));
+}
+
+/* Computes what a depends on; nothing if it depends on no reduction. Every thread of the block has the states
+   afterwards. */
+static void cg__mm_write_statistics(ind__writer *w, const cg__mm_problem *p) {
+    if (!p->a.statistics) return;
+    ind__variant by_elements = *w->variant;
+    const ind__variant *before = w->variant;
+    by_elements.vector = p->tensor_bytes == 2 && ind_known_multiple(p->size_k, 8) ? 8 : 1;
+    w->variant = &by_elements;
+    for (int stage = 0; stage < p->a.statistics; stage++) cg__mm_write_row_pass(w, p, stage);
+    w->variant = before;
 }
 
 /* ==================================================================================== src/cuda/templates/gemm/mma.c */
@@ -13067,7 +13246,7 @@ static void cg__mm_forget_memory(ind__writer *w) {
 static void cg__mm_write_row_chunk(ind__writer *w, const cg__mm_problem *p) {
     const cg__mm_operand *o = &p->a;
     cg__mm_need_operand(w, o);
-    cg__emit(w, ~(1u << p->k), 0);
+    cg__emit(w, ~(1u << p->k), IND__CG_ALL_STAGES);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->needed[i] || !o->k_major || !cg__mm_in_vectors(w, p, o, i)) continue;
         ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(&%s);\n", cg__types[cg__memory_dtype(w, i)].memory,
@@ -13077,7 +13256,7 @@ static void cg__mm_write_row_chunk(ind__writer *w, const cg__mm_problem *p) {
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     cg__mm_set_text(w, p->k, "(r0 + j)");
-    cg__emit(w, IND__CG_ALL_VARS, 0);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     ind__textf(&w->code, "made.at[j] = ");
     cg__mm_write_rounded(w, o, false);
     ind__textf(&w->code, ";\n");
@@ -13181,7 +13360,7 @@ static void cg__mm_write_strip_products(ind__writer *w, const cg__mm_problem *p,
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     w->var[along] = cg__string(w, "(%s + j)", base);
-    cg__emit(w, IND__CG_ALL_VARS, 0);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     ind__textf(&w->code, "const float weight = ");
     cg__mm_write_rounded(w, o, true);
     ind__textf(&w->code, ";\n");
@@ -13276,6 +13455,8 @@ static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
                    32 / s.lanes_n, s.lanes_n, cg__int(w), s.lanes_n);
     cg__mm_write_strip_load(w, p, &s);
     ind__textf(&w->code, "load(start);\n");
+    cg__mm_write_wait(w);
+    cg__mm_write_statistics(w, p);
     cg__mm_write_row_copy(w, p, &s);
     cg__mm_write_strip_loop(w, p, &s);
     cg__mm_write_strip_sums(w, p, &s);
@@ -13336,7 +13517,7 @@ static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *
     if (p->n < 0 || p->k < 0) return "it has no columns or no depth";
     if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
     if (2 * k * p->few_rows > MM_ROW_BYTES) return "its rows exceed shared memory";
-    if (p->a.computed) return "a is computed as it is loaded";
+    if (p->a.computed && !p->a.statistics) return "a is computed as it is loaded";
     for (int i = 0; i < cg__mm_products(p); i++)
         if (!cg__mm_reads_vectors(cg__mm_right(p, i))) return "b is read neither in vectors nor in runs of bytes";
     return p->b.k_major || ind_known_multiple(p->size_n, 8) ? NULL : "its columns are no multiple of 8";
@@ -13396,9 +13577,10 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
                           (c->warps_n ? c->tile_n / c->warps_n : products);
     const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
     const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
-    const double multiply = elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate;
+    const double multiply =
+        elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate + cg__mm_row_cost(p, c, per_sm, t);
     const double slowest = read > wait ? read : wait;
-    return (slowest > multiply ? slowest : multiply) + (t->product_start + t->product_latency) * ceil(per_sm / fit);
+    return (slowest > multiply ? slowest : multiply) + cg__mm_start_cost(p, t) * ceil(per_sm / fit);
 }
 
 static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS,
@@ -13689,7 +13871,7 @@ static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target
     if (!p->few_rows) return "it may have more than 64 rows";
     if (!ind_expr_is_int(p->size_k, &k) || k % 8) return "its depth is not a constant multiple of 8";
     if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
-    return p->a.computed ? "a is computed as it is loaded" : NULL;
+    return p->a.computed && !p->a.statistics ? "a is computed as it is loaded" : NULL;
 }
 
 static int cg__mm_packed_threads(const cg__mm_config *c) {
@@ -13775,10 +13957,10 @@ static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem 
     const double read = bytes / cg__mm_memory_rate(target);
     const double issue = elements * (t->packed_instructions + 4 * (tiles - 1)) / 8 / 128;
     const double busy = warps < t->packed_warps ? warps / t->packed_warps : 1;
-    const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate, dequantise = issue / busy;
-    const double multiply = cg__mm_packed_tensor_cost(elements, tiles, target);
+    const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate + cg__mm_row_cost(p, c, per_sm, t);
+    const double dequantise = issue / busy, multiply = cg__mm_packed_tensor_cost(elements, tiles, target);
     const double work = dequantise > multiply ? dequantise : multiply;
-    return (read > work ? read : work) + copies + (t->product_start + t->product_latency) * ceil(per_sm / fit);
+    return (read > work ? read : work) + copies + cg__mm_start_cost(p, t) * ceil(per_sm / fit);
 }
 
 /* The variant needs aligned weights, perhaps their map. */
@@ -13860,7 +14042,7 @@ static void cg__mm_write_packed_sums(ind__writer *w, const cg__mm_problem *p) {
         cg__need_none(w);
         cg__need(w, p->packed->factor);
         cg__close_needed(w);
-        cg__emit(w, IND__CG_ALL_VARS, 0);
+        cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
         ind__textf(&w->code, "total *= ");
         cg__value(w, p->packed->factor);
         ind__textf(&w->code, ";\n");
@@ -13903,7 +14085,9 @@ static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "unsigned short *const row_a = reinterpret_cast<unsigned short *>(ind_smem + %lld);\n",
                (long long)cg__mm_packed_ring(p, t->warps_m * t->warps_n, t->stages));
     cg__mm_write_packed_product(w, p, from);
+    cg__mm_write_wait(w);
     cg__mm_write_beside(w, p);
+    cg__mm_write_statistics(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (int begin = 0; begin < steps; begin += %lld)", (long long)(depth / step));
     ind__textf(&w->code, "if (begin) __syncthreads();\n");
@@ -14000,7 +14184,8 @@ static bool cg__mm_fits(const cg__mm_template *x, const cg__mm_problem *p, cg__m
     int64_t least, depth;
     ind__known_bounds(p->size_k, &least, &depth);
     x->fit(c, p, depth, index_bits);
-    return x->allows(c, p, index_bits) && cg__mm_shared(x, p, c) <= t->shared_per_block;
+    const int64_t shared = cg__mm_shared(x, p, c) + (p->a.statistics ? MM_STATISTIC_SHARED : 0);
+    return x->allows(c, p, index_bits) && shared <= t->shared_per_block;
 }
 
 /* True if blocks can share tiles of the configuration, in clusters of c->cluster, to which it is fitted. */
@@ -14222,6 +14407,26 @@ static bool cg__mm_has_few_rows(ind_strategy s) {
     return s == IND_STRATEGY_MATMUL_ROWS || s == IND_STRATEGY_MATMUL_PACKED;
 }
 
+/* Marks the arguments that b is loaded from; 0: a launch of the schedule may write one of them, or no load comes before
+   the wait. */
+static uint32_t cg__mm_early_args(cg__decider *d, const cg__mm_problem *p) {
+    const ind__writer *w = &d->w;
+    uint32_t early = 0;
+    if (!d->variant->dependent || d->plan->part || !cg__mm_has_few_rows(d->variant->strategy)) return 0;
+    if (ind__body_unbacked(w->schedule->program, w->body)) return 0;
+    if (d->variant->of.tile.m < p->few_rows) return 0; /* blocks without rows exit first */
+    for (int k = 0; k < cg__mm_products(p); k++) {
+        cg__mm_need_operand(&d->w, cg__mm_right(p, k));
+        for (uint32_t i = 1; i < w->body->num_inst; i++) {
+            if (!w->needed[i] || cg__inst(w, i)->op != IND_LOOP_LOAD) continue;
+            const uint32_t arg = cg__arg_of(w->kernel, cg__inst(w, i)->source);
+            if (arg >= 32 || cg__is_written(w->schedule, cg__inst(w, i)->source)) return 0;
+            early |= 1u << arg;
+        }
+    }
+    return early;
+}
+
 /* Sets the tile, its shares, and the grid. */
 static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choice *choice) {
     const cg__mm_template *x = choice->from;
@@ -14237,6 +14442,7 @@ static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choi
                                   .warps_m = fma ? 0 : c->warps_m,
                                   .warps_n = fma ? 0 : c->warps_n,
                                   .stages = c->stages};
+    v->of.tile.early = cg__mm_early_args(d, p);
     v->of.tile.cost_ns = choice->cost * 100 / d->w.target->thresholds.product_clock;
     v->per_thread = fma ? c->warps_m : 1;
     v->rows = 1;
@@ -14435,6 +14641,7 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     cg__mm_write_tile_position(w, p);
     cg__mm_write_steps(w, p);
+    if (!cg__mm_has_few_rows(x->strategy)) cg__mm_write_statistics(w, p); /* they do so after their first loads of b */
     x->main_loop(w, p);
     cg__mm_write_exchange(w, p);
     const int columns = cg__mm_columns(w->variant);
@@ -16731,7 +16938,8 @@ static void cg__write_prelude(ind__text *t, const ind__prelude_set *functions) {
 
 /* Programmatic dependent launch (CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization"; PTX
    ISA, griddepcontrol). Every kernel of a schedule of several launches begins with the wait, before it touches memory.
-   So launches complete in order, and waiting for the previous one is waiting for all earlier ones.
+   Products of few rows first start loads of weights that no launch writes (ind__tile_plan.early). So launches complete
+   in order, and waiting for the previous one is waiting for all earlier ones.
 
    No kernel calls griddepcontrol.launch_dependents: the next launch may begin when the last block ends, which hides the
    launch latency, 0.3 us on an H200. Called at the wait, it saved no more, and chains of column sums and softmax of
@@ -16790,7 +16998,7 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     snprintf(v->source.entry, sizeof v->source.entry, "ind_k_%s", w->kernel->name);
     cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
-    if (v->dependent) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
+    if (v->dependent && !ind__tile_of(v)->early) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
     if (first.size) ind__text_raw(&t, first.data, first.size);
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);
@@ -17375,6 +17583,7 @@ static int cg__part_shared(const ind__writer *w) {
     if (v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED)
         bytes = v->threads / 32 * cg__state_bytes(w);
     if (cg__scans_team(w)) bytes = 2 * v->threads * v->vector * 4 * cg__scan_states(w);
+    if (w->plan->matmul && w->plan->matmul->a.statistics) bytes = (int)cg__mm_statistic_bytes(w, w->plan->matmul);
     if (v->strategy == IND_STRATEGY_SCAN_BLOCK)
         bytes = v->threads / 32 * (cg__state_bytes(w) + 2 * 4 * cg__scan_states(w));
     return bytes;
@@ -18771,10 +18980,11 @@ static const char *cg__broken_split(const ind__variant *v) {
     return NULL;
 }
 
-/* True if the kernel's first statement waits for the previous launch. */
+/* True if the kernel's first statement waits for the previous launch; any of them, if it reads arguments before. */
 static bool cg__waits_first(const ind__variant *v) {
     const char *kernel = strstr(v->source.text, "extern \"C\" __global__"),
                *body = kernel ? strstr(kernel, ") {\n") : NULL;
+    if (body && ind__tile_of(v)->early) return strstr(body, IND__CG_DEPENDENCY_CALL) != NULL;
     return body && !strncmp(body + 4, IND__CG_DEPENDENCY_CALL, sizeof IND__CG_DEPENDENCY_CALL - 1);
 }
 
@@ -18860,6 +19070,20 @@ static const char *cg__broken_tile(const ind_plan *p, const ind__variant *v) {
     return v->fallback ? NULL : "a variant with a cluster has no fallback without one";
 }
 
+/* What is read before the wait may have been written by no launch: the previous one may still run. */
+static const char *cg__broken_early(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
+    const uint32_t early = ind__tile_of(v)->early;
+    if (!early) return NULL;
+    if (!v->dependent) return "a launch that does not wait reads arguments before the wait";
+    for (uint32_t i = 0; i < 32; i++) {
+        if (!(early >> i & 1)) continue;
+        if (i >= k->kernel->num_reads || v->arg[i].buffer != k->kernel->arg[i])
+            return "what is read before the wait is no argument that the kernel reads";
+        if (cg__is_written(p->schedule, v->arg[i].buffer)) return "what is read before the wait is written by a launch";
+    }
+    return NULL;
+}
+
 static const char *cg__broken_guards(const ind__variant *v, bool last) {
     const ind__variant *other = v->fallback;
     if (last && (ind__ok(v->guard) || v->guard_aligned)) return "the last variant has a guard";
@@ -18921,6 +19145,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!rule) rule = cg__broken_launch(p, v);
     if (!rule) rule = cg__broken_row(p, v);
     if (!rule) rule = cg__broken_tile(p, v);
+    if (!rule) rule = cg__broken_early(p, k, v);
     if (!rule) rule = cg__broken_split(v);
     if (!rule) rule = cg__broken_finish(p, k, v);
     return rule ? rule : cg__broken_args(p, k, v);
@@ -19077,6 +19302,18 @@ static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *
     ind__textf(t, "\n");
 }
 
+/* Prints which arguments a dependent launch reads before it waits. */
+static void cg__print_early(ind__text *t, const ind_plan *p, const ind__variant *v) {
+    const char *separator = "";
+    ind__textf(t, "programmatic dependent launch (starts loads of ");
+    for (uint32_t i = 0; i < v->num_args && i < 32; i++) {
+        if (!(ind__tile_of(v)->early >> i & 1)) continue;
+        ind__textf(t, "%s%s", separator, p->schedule->program->buffer[v->arg[i].buffer].name);
+        separator = ", ";
+    }
+    ind__textf(t, ", then waits)\n");
+}
+
 /* Prints the fields that the strategy has. Vectors of a variant for any pointers are only of buffers in the workspace,
    which are aligned. */
 static void cg__print_block(ind__text *t, const ind__variant *v) {
@@ -19152,7 +19389,10 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
         ind__textf(t, "\n");
     }
     if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned base pointers\n");
-    if (v->dependent) ind__textf(t, "programmatic dependent launch (waits at entry)\n");
+    if (v->dependent && !ind__tile_of(v)->early)
+        ind__textf(t, "programmatic dependent launch (waits at entry)\n");
+    else if (v->dependent)
+        cg__print_early(t, p, v);
     cg__print_args(t, p, v);
     if (v->replaced.local_bytes)
         ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->replaced.local_bytes);
@@ -19286,7 +19526,7 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         cg__print_json_expr(t, tile->splits);
     else
         ind__textf(t, "null");
-    ind__textf(t, ", \"cost_ns\": %.0f, \"grid\": [", tile->cost_ns);
+    ind__textf(t, ", \"cost_ns\": %.0f, \"early\": %u, \"grid\": [", tile->cost_ns, (unsigned)tile->early);
     for (int d = 0; d < 3; d++) {
         if (d) ind__textf(t, ", ");
         cg__print_json_expr(t, v->grid[d]);

@@ -248,7 +248,8 @@ typedef struct ind_launch_desc {
    Programmatic dependent launch: applies if the caller captures this launch directly after another launch of the
    same context. The first of several kernels may then begin before that launch is done, and waits for it; the graph
    has a programmatic edge. It needs sm_90 or later and a driver for CUDA 12.3 or later. It is not used if that kernel
-   reads constants that are not the module's own copies, as the earlier launch may write them.
+   reads constants that are not the module's own copies, as the earlier launch may write them, or if it reads inputs
+   before it waits.
    ind_compile_desc.fusion.disable_dependent_launch disables it.
    Bindings are checked as by ind_run whenever a pointer or a size differs from the previous launch. The memory of
    `pointers` has no byte count.
@@ -2011,6 +2012,7 @@ typedef struct rt__exec_variant {
     uint32_t fitted_slot;         /* RT_NONE: threads per block are `threads` */
     bool aligned, dependent, takes_next;
     bool reads_constants; /* its constants must not change while it runs */
+    bool reads_early;     /* it reads inputs before it waits for the previous launch */
     unsigned threads;
     uint32_t grid_slot[3], shared_slot;
     int64_t most_shared; /* maximum dynamic shared memory */
@@ -5767,6 +5769,8 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
             return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->source.entry, a->buffer,
                              x->memory.num_buffers);
         if (a->kind == IND__ARG_BUFFER) out->reads_constants |= program->buffer[a->buffer].kind == IND__BUFFER_CONST;
+        if (a->kind == IND__ARG_BUFFER && i < 32 && ind__tile_of(v)->early >> i & 1)
+            out->reads_early |= program->buffer[a->buffer].kind != IND__BUFFER_CONST;
         if (a->kind == IND__ARG_ERROR) x->launches.checked = true;
         if (a->kind == IND__ARG_LOOKBACK) x->launches.looks_back = true;
         if (a->kind != IND__ARG_SIZE && a->kind != IND__ARG_LOOKBACK && a->kind != IND__ARG_TENSOR_MAP) continue;
@@ -6330,7 +6334,8 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
         if (n->launch.chosen[i] == IND__STEP_SKIPPED) continue;
         const rt__exec_variant *v = rt__built(&x->launches.step[i].variant[n->launch.chosen[i]]);
         const unsigned *g = &n->launch.grid[i * IND__RT_LAUNCH];
-        const bool early = after_kernel || (after_module && (!v->reads_constants || rt__owns_constants(n)));
+        const bool foreign = v->reads_early || (v->reads_constants && !rt__owns_constants(n));
+        const bool early = after_kernel || (after_module && !foreign);
         int result = rt__cuda_launch_kernel(&r->driver, v, g, stream, &n->launch.param[v->first_arg], early);
         if (result) return rt__cuda_check(n->module->context, &r->driver, result, x->launches.step[i].name);
         after_kernel = true;

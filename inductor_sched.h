@@ -38,7 +38,9 @@
 
    Prologues. After all other fusion, a pointwise kernel may move into the operand load of a matrix product. Only the
    product may read its results, as operands, and the fusion must save bytes. Its dimensions become expressions in
-   those of the product: the linear index of the loaded element is decomposed.
+   those of the product: the linear index of the loaded element is decomposed. A kernel that reduces rows and computes
+   the operand from them (a norm, a softmax) may do so too, if the rows are few: each block of the product computes its
+   rows again. A residual sum before it that a product's epilogue can compute stays in that epilogue.
 
    Column reductions in row kernels. Sums of columns (the gradient of a weight or bias) may use data that another
    kernel reads or computes row by row. They are then turned into two-stage reductions before any fusion. The first
@@ -191,6 +193,11 @@ typedef struct ind_kernel {
     X(int64_t, step_bytes, 1700 << 10, BANDWIDTH,                                                                      \
       "memory traffic while a block waits for 64 k of a 16-bit operand that is computed, not copied",                  \
       "0.4 us: 4096 k of an 8-bit operand took 45 us, against 19 us after a 13 us kernel that converts it")            \
+    X(int, whole_rows, 2, NONE,                                                                                        \
+      "rows of a 16-bit left operand that each block of a matmul has in shared memory, at most",                       \
+      "rows of MATMUL_ROWS")                                                                                           \
+    X(int, packed_rows, 64, NONE, "the same if the right operand is a quantised weight", "rows of MATMUL_PACKED")      \
+    X(int64_t, whole_bytes, 96 << 10, SHARED, "bytes of these rows", "shared memory of MATMUL_ROWS for them")          \
     X(int, few_rows, 64, SMS, "a kernel over fewer long rows than this leaves most of a GPU idle", "132 SMs")          \
     X(int, long_row, 16384, NONE, "elements of a long row", "batch_norm")                                              \
     X(int, block_row, 65536, NONE, "elements of the longest row that one block reduces alone", "register_row")         \
@@ -211,6 +218,7 @@ typedef struct ind_fusion_policy {
     bool disable_split;            /* no two-stage reductions, also not of columns */
     bool disable_mix;              /* no kernel reduces columns together with work on the rows */
     bool disable_prologue;         /* no prologues in the operand loads of a matrix product */
+    bool disable_row_prologues;    /* no prologue of a product reduces the rows of its operand */
     bool disable_product_pairs;    /* two products that share an operand are separate kernels */
     bool disable_row_mutation;     /* a kernel with rows does not change a buffer in place whose old value it reads */
     bool disable_sorts;            /* a sort is a separate kernel */
@@ -259,6 +267,10 @@ typedef struct ind_fusion_policy {
     X(PROLOGUE_PADDED, "the operand of the product is padded")                                                         \
     X(PROLOGUE_PARTIAL, "the producer writes a part of the operand of the product")                                    \
     X(PROLOGUE_SHARED, "another kernel reads the operand of the product too")                                          \
+    X(PROLOGUE_ROWS, "the operand of the product is reduced along more rows than a block computes again")              \
+    X(PROLOGUE_ROW_RIGHT, "the right operand of the product is reduced along its rows")                                \
+    X(PROLOGUE_ROW_SHARED, "another kernel reads what is computed for the rows of the operand")                        \
+    X(PROLOGUE_ROW_COST, "to compute the rows of the operand in every block takes longer than a launch")               \
     X(SCAN, "fusion with sorts is disabled")                                                                           \
     X(TWO_SCANS, "too many scans for one kernel")                                                                      \
     X(TWO_SORTS, "two sorts")                                                                                          \
@@ -483,8 +495,9 @@ typedef struct sched__group {
     int64_t run;                /* as in ind_kernel */
     bool combines;              /* one with a combine function */
     int num_scans;
-    bool call;    /* it is an extern call */
-    uint8_t care; /* the largest sched__fuser.care of its loops */
+    bool call;     /* it is an extern call */
+    bool reserved; /* for a product, as its prologue: it is fused with nothing else */
+    uint8_t care;  /* the largest sched__fuser.care of its loops */
 } sched__group;
 
 typedef struct sched__candidate {
@@ -2752,6 +2765,7 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
     *fit = sched__fit_of(f, f->group[a].domain, f->group[b].domain);
     if (!*fit) return IND_FUSION_DOMAINS_DIFFER;
     if (f->policy.disable) return IND_FUSION_DISABLED;
+    if (f->group[a].reserved || f->group[b].reserved) return IND_FUSION_NO_GAIN;
     if (sched__memory_scarcity(f, a, b) == IND__SCHED_UNFUSED) return IND_FUSION_MEMORY;
     ind_fusion_reason kind = sched__check_fit(f, a, b, *fit), reason;
     bool other = kind == IND_FUSION_DOMAINS_DIFFER || kind == IND_FUSION_INDEX_DIFFERS || kind == IND_FUSION_NO_GAIN;
@@ -2806,9 +2820,10 @@ static ind_fusion_reason sched__check_operand(const ind__access *at, bool produc
    then. */
 static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made, ind_expr read, ind_expr *map) {
     ind_expr stride[IND__SCHED_DIMS], one = ind_int(f->context, 1), next = one, rest = made;
-    int left = d->rank;
+    const int rank = d->rank + d->rrank;
+    int left = rank;
     int64_t zero;
-    for (int k = 0; k < d->rank; k++) {
+    for (int k = 0; k < rank; k++) {
         if (ind_expr_is_int(d->size[k], &zero) && !zero) return false;
         if (!ind__affine(rest, d->var[k], &stride[k], &rest)) return false;
         map[k] = (ind_expr){0};
@@ -2816,7 +2831,7 @@ static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made
     if (!ind_expr_is_int(rest, &zero) || zero) return false;
     for (bool found = true; found && left;) {
         found = false;
-        for (int k = 0; k < d->rank && !found; k++) {
+        for (int k = 0; k < rank && !found; k++) {
             if (ind__ok(map[k]) || !ind_known_eq(stride[k], next)) continue;
             found = true, left--;
             map[k] = ind_expr_floordiv(read, ind_expr_max(next, one));
@@ -2850,16 +2865,19 @@ static double sched__points_of(const sched__domain *d, ind_expr index, bool othe
     return n;
 }
 
-/* f32 operations per element of the loop; divisions, libm functions and user functions count as several. */
+/* f32 operations of an instruction; divisions, libm functions and user functions count as several. */
+static double sched__inst_ops(const ind_fusion_policy *p, const ind__inst *in) {
+    ind_loop_op op = (ind_loop_op)in->op;
+    char class = ind__loop_op_class(op);
+    bool rounds = op == IND_LOOP_ROUND_F16 || op == IND_LOOP_ROUND_BF16;
+    bool function = (class == 'f' && !rounds) || op == IND_LOOP_DIV;
+    return class == 's' ? 0 : function ? p->function_ops : class == 'r' || class == 'u' ? p->random_ops : 1;
+}
+
+/* f32 operations per element of the loop. */
 static double sched__element_ops(const ind_fusion_policy *p, const ind_body *body) {
     double n = 0;
-    for (uint32_t i = 1; i < body->num_inst; i++) {
-        ind_loop_op op = (ind_loop_op)body->inst[i].op;
-        char class = ind__loop_op_class(op);
-        bool rounds = op == IND_LOOP_ROUND_F16 || op == IND_LOOP_ROUND_BF16;
-        bool function = (class == 'f' && !rounds) || op == IND_LOOP_DIV;
-        n += class == 's' ? 0 : function ? p->function_ops : class == 'r' || class == 'u' ? p->random_ops : 1;
-    }
+    for (uint32_t i = 1; i < body->num_inst; i++) n += sched__inst_ops(p, &body->inst[i]);
     return n;
 }
 
@@ -2940,12 +2958,16 @@ static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, uint32_t 
     return fused <= unfused;
 }
 
-/* Checks whether the pointwise group a may be computed in the operand load of b's matrix product. Returns
+static bool sched__normalises_rows(const sched__group *x);
+static ind_fusion_reason sched__can_inline_rows(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit);
+
+/* Checks whether group a may be computed in the operand load of b's matrix product. Returns
    FUSED_PROLOGUE and *fit, or the reason against it. */
 static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     const ind__access *read = NULL;
     if (f->policy.disable || f->policy.disable_prologue) return IND_FUSION_DISABLED;
+    if (sched__normalises_rows(x)) return sched__can_inline_rows(f, a, b, fit);
     ind_fusion_reason reason = sched__check_pointwise(x);
     if (!sched__fused(reason)) return reason;
     if (y->dot == IND__SCHED_NONE || y->mutates) return IND_FUSION_PROLOGUE;
@@ -2977,6 +2999,158 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     if (sched__memory_scarcity(f, a, b) && !sched__is_quantised(f, a))
         return IND_FUSION_MEMORY; /* constants take no memory of the arena */
     if (!sched__inlining_is_profitable(f, a, b, own, read->index)) return IND_FUSION_NO_GAIN;
+    if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
+    reason = sched__check_cycle(f, a, b);
+    if (!sched__fused(reason)) return reason;
+    *fit = own;
+    return IND_FUSION_FUSED_PROLOGUE;
+}
+
+/* ================================================================================= src/sched/fusion/row_prologues.c */
+/* ---- prologues that normalise rows: reductions of the rows of a product's left operand, and what is computed from
+   them. Each block of the product computes its rows again. */
+
+/* True if the group reduces rows and does nothing else that a prologue cannot do. */
+static bool sched__normalises_rows(const sched__group *x) {
+    const bool other = x->scans || x->run || x->call || x->dot != IND__SCHED_NONE;
+    return x->reduces && x->domain->rrank && !other;
+}
+
+/* Finds the access by which the products of b read group a: as their left operand, and nothing else of a. */
+static ind_fusion_reason sched__find_left_read(const sched__fuser *f, uint32_t a, uint32_t b,
+                                               const ind__access **read) {
+    *read = NULL;
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        const uint32_t writer = sched__writer(f, it.at->buffer);
+        if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
+        const bool product = sched__multiplies(f, it.loop);
+        const ind_fusion_reason reason =
+            sched__check_operand(it.at, product, f->program->buffer[it.at->buffer].padded_rows);
+        if (!sched__fused(reason)) return reason;
+        if (it.at != sched__product_operand(f, it.loop, 0)) return IND_FUSION_PROLOGUE_ROW_RIGHT;
+        *read = it.at;
+    }
+    return *read ? IND_FUSION_FUSED_PROLOGUE : IND_FUSION_PROLOGUE_REDUCED;
+}
+
+/* Checks that blocks of b may compute loop l again, and that no other kernel needs what it stores. */
+static ind_fusion_reason sched__check_row_loop(const sched__fuser *f, uint32_t l, uint32_t a, uint32_t b,
+                                               uint32_t operand) {
+    const ind_body *body = f->program->loop[l].body;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        if (in->op == IND_LOOP_INDIRECT) return IND_FUSION_PROLOGUE_GATHERED;
+        if (in->op != IND_LOOP_STORE) continue;
+        if (in->arg[1] || in->reduction || in->flags & IND__INST_SCATTER) return IND_FUSION_PROLOGUE_PARTIAL;
+        if (!sched__stored(f, in->source, a, b)) continue;
+        return in->source == operand ? IND_FUSION_PROLOGUE_SHARED : IND_FUSION_PROLOGUE_ROW_SHARED;
+    }
+    for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++)
+        if (f->access[i].whole || f->access[i].size) return IND_FUSION_PROLOGUE_PARTIAL;
+    return IND_FUSION_FUSED_PROLOGUE;
+}
+
+/* True if the elements of a row of a are those along k of a row of the operand. */
+static bool sched__maps_rows(sched__fuser *f, const sched__fit *fit) {
+    const sched__domain *a = fit->a, *b = fit->b;
+    for (int v = 0; v < a->rank; v++)
+        for (int r = b->rank; r < b->rank + b->rrank; r++)
+            if (ind__expr_depends(fit->map_a[v], b->var[r])) return false;
+    if (!b->rrank || !ind_known_eq(a->rnumel, b->rnumel)) return false;
+    const ind_expr along = ind__linearise(f->context, fit->map_a + a->rank, a->size + a->rank, a->rrank);
+    return ind_expr_same(along, ind__linearise(f->context, b->var + b->rank, b->size + b->rank, b->rrank));
+}
+
+/* The variables of loop l, as a mask, that vary along the rows of its group. */
+static uint32_t sched__row_vars(const sched__fuser *f, uint32_t l, const sched__domain *d) {
+    uint32_t mask = 0;
+    for (uint32_t v = f->vars.first[l]; v < f->vars.first[l + 1]; v++)
+        for (int r = d->rank; r < d->rank + d->rrank; r++)
+            if (ind__expr_depends(f->vars.var[v], d->var[r])) mask |= 1u << (v - f->vars.first[l]);
+    return mask;
+}
+
+/* f32 operations per element of the rows. What is computed once per row does not count. */
+static double sched__row_ops(sched__fuser *f, uint32_t a) {
+    double n = 0;
+    for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
+        const ind_body *body = f->program->loop[l].body;
+        const uint32_t along = sched__row_vars(f, l, f->group[a].domain);
+        uint32_t *mask = sched__scratch(f, body->num_inst, sizeof *mask);
+        if (!mask) return 0;
+        ind__body_var_masks(body, mask);
+        for (uint32_t i = 1; i < body->num_inst; i++) {
+            const bool reduces = body->inst[i].op == IND_LOOP_REDUCE;
+            if (reduces || mask[i] & along) n += sched__inst_ops(&f->policy, &body->inst[i]);
+        }
+    }
+    return n;
+}
+
+/* True if blocks of the product have all rows of the left operand in shared memory: 16-bit rows of a constant length,
+   few of them; more if the right operand is a quantised weight. */
+static bool sched__has_whole_rows(sched__fuser *f, uint32_t b, const ind__access *left, int64_t rows) {
+    const ind_fusion_policy *p = &f->policy;
+    const uint32_t dot = f->group[b].dot;
+    const ind__access *right = sched__product_operand(f, dot, 1);
+    int64_t k;
+    if (ind_dtype_bytes(f->program->buffer[left->buffer].dtype) != 2) return false;
+    if (!ind_expr_is_int(f->group[b].domain->rnumel, &k) || k % 8) return false;
+    const bool packed = right && sched__reads_quantised(f, right);
+    return rows <= (packed ? p->packed_rows : p->whole_rows) && 2 * k * rows <= p->whole_bytes;
+}
+
+/* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: a launch, and the rows written
+   and read by every block. Fused: every block reads their inputs. The first block of an SM computes its rows before it
+   multiplies; later blocks do so while others wait for the right operand. */
+static bool sched__normalising_is_profitable(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit,
+                                             const ind__access *left, int64_t rows) {
+    const ind_fusion_policy *p = &f->policy;
+    sched__inlining n;
+    if (!sched__has_whole_rows(f, b, left, rows)) return sched__inlining_is_profitable(f, a, b, fit, left->index);
+    sched__measure_inlining(f, a, fit, left->index, &n);
+    const double sms = p->fill_blocks / 4.0;
+    const double unfused = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
+    const double computing = n.points * sched__row_ops(f, a) / p->ops_per_byte * sms;
+    return sched__reread(f, n.inputs, n.times) + computing <= unfused;
+}
+
+/* The group's variables in the product's domain; NULL: the product addresses the rows differently. */
+static sched__fit *sched__fit_row_prologue(sched__fuser *f, uint32_t a, uint32_t b, const ind__access *read) {
+    const sched__domain *x = f->group[a].domain, *y = f->group[b].domain;
+    sched__fit *fit = sched__scratch(f, 1, sizeof *fit);
+    if (!fit) return NULL;
+    *fit = (sched__fit){.a = x, .b = y, .domain = y};
+    memcpy(fit->map_b, y->var, sizeof fit->map_b);
+    const ind_expr made = f->access[f->buffers.written[read->buffer] - 1].index;
+    if (!sched__invert(f, x, made, read->index, fit->map_a) || !sched__maps_rows(f, fit)) return NULL;
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        const uint32_t writer = sched__writer(f, it.at->buffer);
+        const bool reads = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (reads && (it.at->buffer != read->buffer || !sched__reads_same_point(f, it.at, fit))) return NULL;
+    }
+    return sched__stays_affine(f, a, fit) ? fit : NULL;
+}
+
+/* Checks whether the products of b may compute the rows of group a. Returns FUSED_PROLOGUE and *fit, or the reason
+   against it. */
+static ind_fusion_reason sched__can_inline_rows(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+    const ind__access *read;
+    int64_t least, most;
+    if (f->policy.disable_row_prologues) return IND_FUSION_PROLOGUE_REDUCED;
+    if (f->group[a].mutates) return IND_FUSION_MUTATION;
+    if (f->group[b].dot == IND__SCHED_NONE || f->group[b].mutates) return IND_FUSION_PROLOGUE;
+    ind_fusion_reason reason = sched__find_left_read(f, a, b, &read);
+    const sched__fit *own = sched__fused(reason) ? sched__fit_row_prologue(f, a, b, read) : NULL;
+    if (!sched__fused(reason)) return reason;
+    if (!own) return IND_FUSION_PROLOGUE_REDUCED;
+    ind__known_bounds(f->group[a].domain->numel, &least, &most);
+    if (most > f->policy.packed_rows) return IND_FUSION_PROLOGUE_ROWS;
+    for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE && sched__fused(reason); l = f->next_loop[l])
+        reason = sched__check_row_loop(f, l, a, b, read->buffer);
+    if (!sched__fused(reason)) return reason;
+    if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
+    if (!sched__normalising_is_profitable(f, a, b, own, read, most)) return IND_FUSION_PROLOGUE_ROW_COST;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     reason = sched__check_cycle(f, a, b);
     if (!sched__fused(reason)) return reason;
@@ -3121,6 +3295,126 @@ static bool sched__find_candidates(sched__fuser *f, sched__pairs *p) {
     return !f->failed;
 }
 
+/* ================================================================================= src/sched/fusion/reserved_rows.c */
+/* ---- rows whose elements a product's epilogue computes: a residual sum, of which a normalisation is multiplied. It
+   would share a kernel with the normalisation, which is then no prologue. So the loops of such a normalisation are one
+   group before any other fusion, and the group waits for its product. */
+
+enum { SCHED__ROW_LOOPS = 8, SCHED__ROW_PRODUCTS = 2 }; /* of a normalisation, at most; that read it */
+
+typedef struct sched__row_loops {
+    uint32_t loop[SCHED__ROW_LOOPS], num;
+} sched__row_loops;
+
+static bool sched__has_row_loop(const sched__row_loops *s, uint32_t l) {
+    for (uint32_t i = 0; i < s->num; i++)
+        if (s->loop[i] == l) return true;
+    return false;
+}
+
+/* True if all loops that read the results of l are in the set, or are products that multiply them as left operand. */
+static bool sched__read_by(const sched__fuser *f, uint32_t l, const sched__row_loops *s, bool products) {
+    const ind__loop *loop = &f->program->loop[l];
+    for (uint32_t o = 0; o < loop->num_outputs; o++) {
+        const uint32_t b = loop->output[o], num = sched__num_readers(f, b);
+        if (f->buffers.lasting[b] || (products && num > SCHED__ROW_PRODUCTS)) return false;
+        for (uint32_t r = 0; r < num; r++) {
+            const uint32_t reader = f->buffers.reader[f->buffers.first_reader[b] + r];
+            if (products ? !sched__multiplies(f, reader) : !sched__has_row_loop(s, reader)) return false;
+        }
+    }
+    return true;
+}
+
+/* True if a pointwise loop reads the result of a product: it can be its epilogue. */
+static bool sched__follows_product(const sched__fuser *f, uint32_t l) {
+    if (f->group[l].domain->rrank || f->group[l].dot != IND__SCHED_NONE) return false;
+    for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++) {
+        const uint32_t writer = f->access[i].write ? IND__SCHED_NONE : sched__writer(f, f->access[i].buffer);
+        if (writer != IND__SCHED_NONE && sched__multiplies(f, writer)) return true;
+    }
+    return false;
+}
+
+/* True if the loop reduces at most as many rows as a product's block computes again. */
+static bool sched__reduces_few_rows(const sched__fuser *f, uint32_t l) {
+    int64_t least, most;
+    ind__known_bounds(f->group[l].domain->numel, &least, &most);
+    return f->group[l].reduces && most <= f->policy.packed_rows;
+}
+
+/* Adds the loops whose results only loops of the set read. Returns true if the set reduces few rows of which an
+   epilogue of a product computes the elements. */
+static bool sched__collect_row_loops(const sched__fuser *f, sched__row_loops *s) {
+    bool reduces = false, after = false;
+    for (uint32_t k = 0; k < s->num; k++) {
+        const uint32_t l = s->loop[k];
+        reduces |= sched__reduces_few_rows(f, l);
+        for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++) {
+            const uint32_t from = f->access[i].write ? IND__SCHED_NONE : sched__writer(f, f->access[i].buffer);
+            if (from == IND__SCHED_NONE || sched__has_row_loop(s, from)) continue;
+            const sched__group *x = &f->group[from];
+            const bool follows = sched__follows_product(f, from);
+            const bool fits = !x->scans && !x->call && !x->mutates && !x->run && x->dot == IND__SCHED_NONE;
+            after |= follows;
+            if (follows || !fits || s->num == SCHED__ROW_LOOPS || !sched__read_by(f, from, s, false)) continue;
+            s->loop[s->num++] = from;
+        }
+    }
+    return reduces && after;
+}
+
+static bool sched__limited(sched__fuser *f, uint32_t a, uint32_t b);
+static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t round);
+
+/* Fuses the loops, before any other fusion. Returns their group, or SCHED_NONE if they are not one. */
+static uint32_t sched__fuse_row_loops(sched__fuser *f, const sched__row_loops *s) {
+    bool changed = true;
+    while (changed && !f->failed) {
+        changed = false;
+        for (uint32_t i = 1; i < s->num; i++) {
+            uint32_t a = f->group_of[s->loop[i]], b = f->group_of[s->loop[0]];
+            const sched__fit *fit;
+            if (a == b || f->group[a].order > f->group[b].order) continue;
+            if (!sched__fused(sched__can_fuse(f, a, b, &fit)) || sched__limited(f, a, b)) continue;
+            changed = sched__fuse_pair(f, a, b, fit, 0);
+        }
+    }
+    for (uint32_t i = 1; i < s->num; i++)
+        if (f->group_of[s->loop[i]] != f->group_of[s->loop[0]]) return IND__SCHED_NONE;
+    return f->group_of[s->loop[0]];
+}
+
+/* Finds such a normalisation for the left operand of the product in loop `dot`. */
+static void sched__reserve_rows(sched__fuser *f, uint32_t dot) {
+    const ind__access *left = sched__product_operand(f, dot, 0);
+    const uint32_t last = left ? sched__writer(f, left->buffer) : IND__SCHED_NONE;
+    if (last == IND__SCHED_NONE || f->group[f->group_of[last]].reserved) return;
+    const sched__group *x = &f->group[last];
+    if (f->group_of[last] != last || x->dot != IND__SCHED_NONE || x->domain->rrank || x->call || x->mutates) return;
+    sched__row_loops s = {.loop = {last}, .num = 1};
+    if (!sched__read_by(f, last, &s, true) || !sched__collect_row_loops(f, &s)) return;
+    const uint32_t g = sched__fuse_row_loops(f, &s);
+    if (g != IND__SCHED_NONE) f->group[g].reserved = sched__normalises_rows(&f->group[g]);
+}
+
+/* Lets groups be fused again that are no prologue after all. Returns true if there are any. */
+static bool sched__release_rows(sched__fuser *f, uint32_t round) {
+    bool any = false;
+    for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++) {
+        const ind__access *left = sched__multiplies(f, l) ? sched__product_operand(f, l, 0) : NULL;
+        const uint32_t writer = left ? sched__writer(f, left->buffer) : IND__SCHED_NONE;
+        const uint32_t g = writer == IND__SCHED_NONE ? writer : f->group_of[writer];
+        const sched__fit *fit;
+        if (g == IND__SCHED_NONE || !f->group[g].reserved) continue;
+        f->group[g].reserved = sched__can_inline_rows(f, g, f->group_of[l], &fit) == IND_FUSION_FUSED_PROLOGUE;
+        if (f->group[g].reserved) continue;
+        f->group[g].changed = round;
+        any = true;
+    }
+    return any;
+}
+
 /* ========================================================================================== src/sched/fusion/fuse.c */
 /* ==================================================================================================== >>fuse */
 
@@ -3251,18 +3545,27 @@ static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round)
             continue;
         for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
             f->access[it.at - f->access].operand = true;
+        f->group[a].reserved = false;
         if (!sched__fuse_pair(f, a, b, fit, round)) return false;
     }
     return !f->failed;
 }
 
+static void sched__fuse_rounds(sched__fuser *f, sched__pairs *p) {
+    bool changed = true;
+    for (; changed && p->round < IND__SCHED_ROUNDS && !f->failed; p->round++) {
+        changed = false;
+        sched__fuse_round(f, p, &changed);
+    }
+}
+
 static bool sched__fuse(sched__fuser *f) {
     sched__pairs p = {0};
-    bool changed = !f->policy.disable;
-    for (; changed && p.round < IND__SCHED_ROUNDS && !f->failed; p.round++) {
-        changed = false;
-        sched__fuse_round(f, &p, &changed);
-    }
+    const bool prologues = !f->policy.disable && !f->policy.disable_prologue && !f->policy.disable_row_prologues;
+    for (uint32_t l = 0; l < f->program->num_loops && !f->failed && prologues; l++)
+        if (sched__multiplies(f, l)) sched__reserve_rows(f, l);
+    if (!f->policy.disable) sched__fuse_rounds(f, &p);
+    if (sched__release_rows(f, p.round)) sched__fuse_rounds(f, &p);
     ind__free(f->context, p.items);
     for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++)
         if (sched__multiplies(f, l)) sched__fuse_prologues(f, l, p.round + 1);

@@ -48,6 +48,7 @@ static int cg__part_shared(const ind__writer *w) {
     if (v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED)
         bytes = v->threads / 32 * cg__state_bytes(w);
     if (cg__scans_team(w)) bytes = 2 * v->threads * v->vector * 4 * cg__scan_states(w);
+    if (w->plan->matmul && w->plan->matmul->a.statistics) bytes = (int)cg__mm_statistic_bytes(w, w->plan->matmul);
     if (v->strategy == IND_STRATEGY_SCAN_BLOCK)
         bytes = v->threads / 32 * (cg__state_bytes(w) + 2 * 4 * cg__scan_states(w));
     return bytes;

@@ -117,6 +117,8 @@ typedef struct ind__tile_plan {
     ind_expr splits;      /* blocks that share the steps of k of a tile; invalid: none do */
     int cluster;          /* above 1: `splits` is 1, or whole clusters of so many blocks, which exchange sums through
                              distributed shared memory; clusters of a tile, if there are several, through memory */
+    uint32_t
+        early; /* bit i: kernel argument i, which no launch writes, is read before the wait of a dependent launch */
     const ind__tile_choice *others; /* configurations that tuning measures, in the plan's arena .. */
     int num_others;                 /* .. at most IND__MAX_TUNED */
 } ind__tile_plan;

@@ -46,6 +46,18 @@ static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *
     ind__textf(t, "\n");
 }
 
+/* Prints which arguments a dependent launch reads before it waits. */
+static void cg__print_early(ind__text *t, const ind_plan *p, const ind__variant *v) {
+    const char *separator = "";
+    ind__textf(t, "programmatic dependent launch (starts loads of ");
+    for (uint32_t i = 0; i < v->num_args && i < 32; i++) {
+        if (!(ind__tile_of(v)->early >> i & 1)) continue;
+        ind__textf(t, "%s%s", separator, p->schedule->program->buffer[v->arg[i].buffer].name);
+        separator = ", ";
+    }
+    ind__textf(t, ", then waits)\n");
+}
+
 /* Prints the fields that the strategy has. Vectors of a variant for any pointers are only of buffers in the workspace,
    which are aligned. */
 static void cg__print_block(ind__text *t, const ind__variant *v) {
@@ -121,7 +133,10 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
         ind__textf(t, "\n");
     }
     if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned base pointers\n");
-    if (v->dependent) ind__textf(t, "programmatic dependent launch (waits at entry)\n");
+    if (v->dependent && !ind__tile_of(v)->early)
+        ind__textf(t, "programmatic dependent launch (waits at entry)\n");
+    else if (v->dependent)
+        cg__print_early(t, p, v);
     cg__print_args(t, p, v);
     if (v->replaced.local_bytes)
         ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->replaced.local_bytes);
@@ -255,7 +270,7 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         cg__print_json_expr(t, tile->splits);
     else
         ind__textf(t, "null");
-    ind__textf(t, ", \"cost_ns\": %.0f, \"grid\": [", tile->cost_ns);
+    ind__textf(t, ", \"cost_ns\": %.0f, \"early\": %u, \"grid\": [", tile->cost_ns, (unsigned)tile->early);
     for (int d = 0; d < 3; d++) {
         if (d) ind__textf(t, ", ");
         cg__print_json_expr(t, v->grid[d]);

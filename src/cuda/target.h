@@ -71,6 +71,10 @@
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
     X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
     X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
+    X(computed_step, 700, "cycles of a step of k in which a block normalises its tile of a and multiplies nothing",    \
+      "estimated; of 8-bit weights 0.4 us")                                                                            \
+    X(row_instructions, 12, "instructions per element of a row that a product's block normalises",                     \
+      "estimated; PTX of rms_norm")                                                                                    \
     X(computed_instructions, 12, "instructions per computed weight of a product of one or two rows",                   \
       "i8 with a scale per column, 14336 x 4096: 51 us, H100")                                                         \
     X(unpack_instructions, 32, "the same for an element of a packed format", "PTX of 14 formats, 166 to 272 per 8")    \

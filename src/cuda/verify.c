@@ -15,10 +15,11 @@ static const char *cg__broken_split(const ind__variant *v) {
     return NULL;
 }
 
-/* True if the kernel's first statement waits for the previous launch. */
+/* True if the kernel's first statement waits for the previous launch; any of them, if it reads arguments before. */
 static bool cg__waits_first(const ind__variant *v) {
     const char *kernel = strstr(v->source.text, "extern \"C\" __global__"),
                *body = kernel ? strstr(kernel, ") {\n") : NULL;
+    if (body && ind__tile_of(v)->early) return strstr(body, IND__CG_DEPENDENCY_CALL) != NULL;
     return body && !strncmp(body + 4, IND__CG_DEPENDENCY_CALL, sizeof IND__CG_DEPENDENCY_CALL - 1);
 }
 
@@ -104,6 +105,20 @@ static const char *cg__broken_tile(const ind_plan *p, const ind__variant *v) {
     return v->fallback ? NULL : "a variant with a cluster has no fallback without one";
 }
 
+/* What is read before the wait may have been written by no launch: the previous one may still run. */
+static const char *cg__broken_early(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
+    const uint32_t early = ind__tile_of(v)->early;
+    if (!early) return NULL;
+    if (!v->dependent) return "a launch that does not wait reads arguments before the wait";
+    for (uint32_t i = 0; i < 32; i++) {
+        if (!(early >> i & 1)) continue;
+        if (i >= k->kernel->num_reads || v->arg[i].buffer != k->kernel->arg[i])
+            return "what is read before the wait is no argument that the kernel reads";
+        if (cg__is_written(p->schedule, v->arg[i].buffer)) return "what is read before the wait is written by a launch";
+    }
+    return NULL;
+}
+
 static const char *cg__broken_guards(const ind__variant *v, bool last) {
     const ind__variant *other = v->fallback;
     if (last && (ind__ok(v->guard) || v->guard_aligned)) return "the last variant has a guard";
@@ -165,6 +180,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!rule) rule = cg__broken_launch(p, v);
     if (!rule) rule = cg__broken_row(p, v);
     if (!rule) rule = cg__broken_tile(p, v);
+    if (!rule) rule = cg__broken_early(p, k, v);
     if (!rule) rule = cg__broken_split(v);
     if (!rule) rule = cg__broken_finish(p, k, v);
     return rule ? rule : cg__broken_args(p, k, v);

@@ -173,6 +173,7 @@ extern "C" {
 //@ cuda/templates/gemm/chunks.c
 //@ cuda/templates/gemm/scales.c
 //@ cuda/templates/gemm/prologue.c
+//@ cuda/templates/gemm/statistics.c
 //@ cuda/templates/gemm/mma.c
 //@ cuda/templates/gemm/wgmma.c
 //@ cuda/templates/gemm/tma.c

@@ -38,7 +38,9 @@
 
    Prologues. After all other fusion, a pointwise kernel may move into the operand load of a matrix product. Only the
    product may read its results, as operands, and the fusion must save bytes. Its dimensions become expressions in
-   those of the product: the linear index of the loaded element is decomposed.
+   those of the product: the linear index of the loaded element is decomposed. A kernel that reduces rows and computes
+   the operand from them (a norm, a softmax) may do so too, if the rows are few: each block of the product computes its
+   rows again. A residual sum before it that a product's epilogue can compute stays in that epilogue.
 
    Column reductions in row kernels. Sums of columns (the gradient of a weight or bias) may use data that another
    kernel reads or computes row by row. They are then turned into two-stage reductions before any fusion. The first
@@ -105,8 +107,10 @@ extern "C" {
 //@ sched/fusion/reorder.c
 //@ sched/fusion/prefixes.c
 //@ sched/fusion/prologues.c
+//@ sched/fusion/row_prologues.c
 //@ sched/fusion/score.c
 //@ sched/fusion/candidates.c
+//@ sched/fusion/reserved_rows.c
 //@ sched/fusion/fuse.c
 //@ sched/fusion/explain.c
 //@ sched/fused_body.c

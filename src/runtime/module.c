@@ -31,6 +31,7 @@ typedef struct rt__exec_variant {
     uint32_t fitted_slot;         /* RT_NONE: threads per block are `threads` */
     bool aligned, dependent, takes_next;
     bool reads_constants; /* its constants must not change while it runs */
+    bool reads_early;     /* it reads inputs before it waits for the previous launch */
     unsigned threads;
     uint32_t grid_slot[3], shared_slot;
     int64_t most_shared; /* maximum dynamic shared memory */

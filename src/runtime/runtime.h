@@ -216,7 +216,8 @@ typedef struct ind_launch_desc {
    Programmatic dependent launch: applies if the caller captures this launch directly after another launch of the
    same context. The first of several kernels may then begin before that launch is done, and waits for it; the graph
    has a programmatic edge. It needs sm_90 or later and a driver for CUDA 12.3 or later. It is not used if that kernel
-   reads constants that are not the module's own copies, as the earlier launch may write them.
+   reads constants that are not the module's own copies, as the earlier launch may write them, or if it reads inputs
+   before it waits.
    ind_compile_desc.fusion.disable_dependent_launch disables it.
    Bindings are checked as by ind_run whenever a pointer or a size differs from the previous launch. The memory of
    `pointers` has no byte count.

@@ -64,8 +64,9 @@ typedef struct sched__group {
     int64_t run;                /* as in ind_kernel */
     bool combines;              /* one with a combine function */
     int num_scans;
-    bool call;    /* it is an extern call */
-    uint8_t care; /* the largest sched__fuser.care of its loops */
+    bool call;     /* it is an extern call */
+    bool reserved; /* for a product, as its prologue: it is fused with nothing else */
+    uint8_t care;  /* the largest sched__fuser.care of its loops */
 } sched__group;
 
 typedef struct sched__candidate {

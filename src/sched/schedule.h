@@ -108,6 +108,11 @@ typedef struct ind_kernel {
     X(int64_t, step_bytes, 1700 << 10, BANDWIDTH,                                                                      \
       "memory traffic while a block waits for 64 k of a 16-bit operand that is computed, not copied",                  \
       "0.4 us: 4096 k of an 8-bit operand took 45 us, against 19 us after a 13 us kernel that converts it")            \
+    X(int, whole_rows, 2, NONE,                                                                                        \
+      "rows of a 16-bit left operand that each block of a matmul has in shared memory, at most",                       \
+      "rows of MATMUL_ROWS")                                                                                           \
+    X(int, packed_rows, 64, NONE, "the same if the right operand is a quantised weight", "rows of MATMUL_PACKED")      \
+    X(int64_t, whole_bytes, 96 << 10, SHARED, "bytes of these rows", "shared memory of MATMUL_ROWS for them")          \
     X(int, few_rows, 64, SMS, "a kernel over fewer long rows than this leaves most of a GPU idle", "132 SMs")          \
     X(int, long_row, 16384, NONE, "elements of a long row", "batch_norm")                                              \
     X(int, block_row, 65536, NONE, "elements of the longest row that one block reduces alone", "register_row")         \
@@ -128,6 +133,7 @@ typedef struct ind_fusion_policy {
     bool disable_split;            /* no two-stage reductions, also not of columns */
     bool disable_mix;              /* no kernel reduces columns together with work on the rows */
     bool disable_prologue;         /* no prologues in the operand loads of a matrix product */
+    bool disable_row_prologues;    /* no prologue of a product reduces the rows of its operand */
     bool disable_product_pairs;    /* two products that share an operand are separate kernels */
     bool disable_row_mutation;     /* a kernel with rows does not change a buffer in place whose old value it reads */
     bool disable_sorts;            /* a sort is a separate kernel */
@@ -176,6 +182,10 @@ typedef struct ind_fusion_policy {
     X(PROLOGUE_PADDED, "the operand of the product is padded")                                                         \
     X(PROLOGUE_PARTIAL, "the producer writes a part of the operand of the product")                                    \
     X(PROLOGUE_SHARED, "another kernel reads the operand of the product too")                                          \
+    X(PROLOGUE_ROWS, "the operand of the product is reduced along more rows than a block computes again")              \
+    X(PROLOGUE_ROW_RIGHT, "the right operand of the product is reduced along its rows")                                \
+    X(PROLOGUE_ROW_SHARED, "another kernel reads what is computed for the rows of the operand")                        \
+    X(PROLOGUE_ROW_COST, "to compute the rows of the operand in every block takes longer than a launch")               \
     X(SCAN, "fusion with sorts is disabled")                                                                           \
     X(TWO_SCANS, "too many scans for one kernel")                                                                      \
     X(TWO_SORTS, "two sorts")                                                                                          \

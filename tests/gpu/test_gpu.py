@@ -492,6 +492,33 @@ GRAPHS = {
   c = cumsum(z, 1)
   output a, b, c
 }""",
+    "normalised_rows": """graph normalised_rows {
+  size M in [1, 2] hint 1
+  input x : bf16[M, 1024]
+  input t : bf16[M, 512]
+  input o : bf16[1024, 512]
+  input w : bf16[1024]
+  input gate : bf16[520, 1024]
+  input up : bf16[520, 1024]
+  input down : bf16[1024, 520]
+  input c : bf16[264, 1024]
+  input i : bf16[M, 1024]
+  input j : bf16[M, 1024]
+  p = linear(t, o)
+  r = add(x, p)
+  h = rms_norm(r, w, normalized_shape=[1024], eps=1e-5)
+  g = linear(h, gate)
+  u = linear(h, up)
+  s = silu(g)
+  m = mul(s, u)
+  d = linear(m, down)
+  y = add(r, d)
+  n = layer_norm(i, w, normalized_shape=[1024])
+  z = linear(n, c)
+  f = softmax(j, dim=-1)
+  v = linear(f, c)
+  output y, z, v
+}""",
     "finish": """graph finish {
   size B in [1, 4096] hint 16
   input x : bf16[B, 4096]

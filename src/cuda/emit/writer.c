@@ -72,6 +72,16 @@ static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
     return x == y;
 }
 
+/* True if a launch of the schedule may write the buffer. */
+static bool cg__is_written(const ind_schedule *s, uint32_t buffer) {
+    const ind__buffer *b = &s->program->buffer[buffer];
+    if (b->kind == IND__BUFFER_COMPUTED || b->mutates || b->mutated_by) return true;
+    for (uint32_t k = 0; k < s->num_kernels; k++)
+        for (uint32_t i = s->kernel[k].num_reads; i < s->kernel[k].num_args; i++)
+            if (cg__same_storage(s, s->kernel[k].arg[i], buffer)) return true;
+    return false;
+}
+
 /* True if the argument shares memory with another one (an output that took over its input's). Then neither may be
    __restrict__. */
 static bool cg__shares_memory(const ind__writer *w, uint32_t arg) {

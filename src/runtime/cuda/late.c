@@ -161,7 +161,8 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
         if (n->launch.chosen[i] == IND__STEP_SKIPPED) continue;
         const rt__exec_variant *v = rt__built(&x->launches.step[i].variant[n->launch.chosen[i]]);
         const unsigned *g = &n->launch.grid[i * IND__RT_LAUNCH];
-        const bool early = after_kernel || (after_module && (!v->reads_constants || rt__owns_constants(n)));
+        const bool foreign = v->reads_early || (v->reads_constants && !rt__owns_constants(n));
+        const bool early = after_kernel || (after_module && !foreign);
         int result = rt__cuda_launch_kernel(&r->driver, v, g, stream, &n->launch.param[v->first_arg], early);
         if (result) return rt__cuda_check(n->module->context, &r->driver, result, x->launches.step[i].name);
         after_kernel = true;

@@ -32,6 +32,8 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
             return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->source.entry, a->buffer,
                              x->memory.num_buffers);
         if (a->kind == IND__ARG_BUFFER) out->reads_constants |= program->buffer[a->buffer].kind == IND__BUFFER_CONST;
+        if (a->kind == IND__ARG_BUFFER && i < 32 && ind__tile_of(v)->early >> i & 1)
+            out->reads_early |= program->buffer[a->buffer].kind != IND__BUFFER_CONST;
         if (a->kind == IND__ARG_ERROR) x->launches.checked = true;
         if (a->kind == IND__ARG_LOOKBACK) x->launches.looks_back = true;
         if (a->kind != IND__ARG_SIZE && a->kind != IND__ARG_LOOKBACK && a->kind != IND__ARG_TENSOR_MAP) continue;

@@ -127,18 +127,27 @@ static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round)
             continue;
         for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
             f->access[it.at - f->access].operand = true;
+        f->group[a].reserved = false;
         if (!sched__fuse_pair(f, a, b, fit, round)) return false;
     }
     return !f->failed;
 }
 
+static void sched__fuse_rounds(sched__fuser *f, sched__pairs *p) {
+    bool changed = true;
+    for (; changed && p->round < IND__SCHED_ROUNDS && !f->failed; p->round++) {
+        changed = false;
+        sched__fuse_round(f, p, &changed);
+    }
+}
+
 static bool sched__fuse(sched__fuser *f) {
     sched__pairs p = {0};
-    bool changed = !f->policy.disable;
-    for (; changed && p.round < IND__SCHED_ROUNDS && !f->failed; p.round++) {
-        changed = false;
-        sched__fuse_round(f, &p, &changed);
-    }
+    const bool prologues = !f->policy.disable && !f->policy.disable_prologue && !f->policy.disable_row_prologues;
+    for (uint32_t l = 0; l < f->program->num_loops && !f->failed && prologues; l++)
+        if (sched__multiplies(f, l)) sched__reserve_rows(f, l);
+    if (!f->policy.disable) sched__fuse_rounds(f, &p);
+    if (sched__release_rows(f, p.round)) sched__fuse_rounds(f, &p);
     ind__free(f->context, p.items);
     for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++)
         if (sched__multiplies(f, l)) sched__fuse_prologues(f, l, p.round + 1);

@@ -63,6 +63,7 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
     *fit = sched__fit_of(f, f->group[a].domain, f->group[b].domain);
     if (!*fit) return IND_FUSION_DOMAINS_DIFFER;
     if (f->policy.disable) return IND_FUSION_DISABLED;
+    if (f->group[a].reserved || f->group[b].reserved) return IND_FUSION_NO_GAIN;
     if (sched__memory_scarcity(f, a, b) == IND__SCHED_UNFUSED) return IND_FUSION_MEMORY;
     ind_fusion_reason kind = sched__check_fit(f, a, b, *fit), reason;
     bool other = kind == IND_FUSION_DOMAINS_DIFFER || kind == IND_FUSION_INDEX_DIFFERS || kind == IND_FUSION_NO_GAIN;

@@ -39,9 +39,10 @@ static ind_fusion_reason sched__check_operand(const ind__access *at, bool produc
    then. */
 static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made, ind_expr read, ind_expr *map) {
     ind_expr stride[IND__SCHED_DIMS], one = ind_int(f->context, 1), next = one, rest = made;
-    int left = d->rank;
+    const int rank = d->rank + d->rrank;
+    int left = rank;
     int64_t zero;
-    for (int k = 0; k < d->rank; k++) {
+    for (int k = 0; k < rank; k++) {
         if (ind_expr_is_int(d->size[k], &zero) && !zero) return false;
         if (!ind__affine(rest, d->var[k], &stride[k], &rest)) return false;
         map[k] = (ind_expr){0};
@@ -49,7 +50,7 @@ static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made
     if (!ind_expr_is_int(rest, &zero) || zero) return false;
     for (bool found = true; found && left;) {
         found = false;
-        for (int k = 0; k < d->rank && !found; k++) {
+        for (int k = 0; k < rank && !found; k++) {
             if (ind__ok(map[k]) || !ind_known_eq(stride[k], next)) continue;
             found = true, left--;
             map[k] = ind_expr_floordiv(read, ind_expr_max(next, one));
@@ -83,16 +84,19 @@ static double sched__points_of(const sched__domain *d, ind_expr index, bool othe
     return n;
 }
 
-/* f32 operations per element of the loop; divisions, libm functions and user functions count as several. */
+/* f32 operations of an instruction; divisions, libm functions and user functions count as several. */
+static double sched__inst_ops(const ind_fusion_policy *p, const ind__inst *in) {
+    ind_loop_op op = (ind_loop_op)in->op;
+    char class = ind__loop_op_class(op);
+    bool rounds = op == IND_LOOP_ROUND_F16 || op == IND_LOOP_ROUND_BF16;
+    bool function = (class == 'f' && !rounds) || op == IND_LOOP_DIV;
+    return class == 's' ? 0 : function ? p->function_ops : class == 'r' || class == 'u' ? p->random_ops : 1;
+}
+
+/* f32 operations per element of the loop. */
 static double sched__element_ops(const ind_fusion_policy *p, const ind_body *body) {
     double n = 0;
-    for (uint32_t i = 1; i < body->num_inst; i++) {
-        ind_loop_op op = (ind_loop_op)body->inst[i].op;
-        char class = ind__loop_op_class(op);
-        bool rounds = op == IND_LOOP_ROUND_F16 || op == IND_LOOP_ROUND_BF16;
-        bool function = (class == 'f' && !rounds) || op == IND_LOOP_DIV;
-        n += class == 's' ? 0 : function ? p->function_ops : class == 'r' || class == 'u' ? p->random_ops : 1;
-    }
+    for (uint32_t i = 1; i < body->num_inst; i++) n += sched__inst_ops(p, &body->inst[i]);
     return n;
 }
 
@@ -173,12 +177,16 @@ static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, uint32_t 
     return fused <= unfused;
 }
 
-/* Checks whether the pointwise group a may be computed in the operand load of b's matrix product. Returns
+static bool sched__normalises_rows(const sched__group *x);
+static ind_fusion_reason sched__can_inline_rows(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit);
+
+/* Checks whether group a may be computed in the operand load of b's matrix product. Returns
    FUSED_PROLOGUE and *fit, or the reason against it. */
 static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     const ind__access *read = NULL;
     if (f->policy.disable || f->policy.disable_prologue) return IND_FUSION_DISABLED;
+    if (sched__normalises_rows(x)) return sched__can_inline_rows(f, a, b, fit);
     ind_fusion_reason reason = sched__check_pointwise(x);
     if (!sched__fused(reason)) return reason;
     if (y->dot == IND__SCHED_NONE || y->mutates) return IND_FUSION_PROLOGUE;

@@ -252,12 +252,23 @@ static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, co
             w->value[i] = cg__inst(w, i)->imm.i ? second : first;
 }
 
+/* Sets the names of the results of REDUCE i, whose state has this name. */
+static void cg__set_results(ind__writer *w, uint32_t i, const char *state) {
+    const ind__inst *inst = cg__inst(w, i);
+    const char *const *result = cg__states[inst->reduction].result, *type = cg__types[inst->dtype].value;
+    const bool cut = strcmp(type, cg__state_type(w, i)) != 0 && inst->reduction != IND_REDUCE_ARGMAX;
+    const char *first = cg__string(w, "%s%s", state, strchr(result[0], '.'));
+    if (cut) first = cg__string(w, "((%s)%s)", type, first);
+    if (inst->reduction == IND_REDUCE_ARGMAX && !ind_known_le(ind_int(w->context, 1), cg__r_numel(w)))
+        first = cg__string(w, "(%s < 0 ? 0 : %s)", first, first); /* of an empty row */
+    cg__set_parts(w, i, first, result[1] ? cg__string(w, "%s%s", state, strchr(result[1], '.')) : "");
+}
+
 /* Sets the names of the pass's results. */
 static void cg__emit_results(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         if (!cg__reduces_in(w, i, s)) continue;
-        const char *const *result = cg__states[inst->reduction].result;
         if (cg__in_registers(w) && cg__two_step(inst)) {
             bool welford = inst->reduction == IND_REDUCE_WELFORD;
             if (cg__exchanges_moments(w, i)) {
@@ -272,12 +283,6 @@ static void cg__emit_results(ind__writer *w, const cg__pass *s) {
                 cg__set_parts(w, i, cg__string(w, welford ? "mean%u" : "s%u.value", i), cg__string(w, "d%u.value", i));
             continue;
         }
-        const char *type = cg__types[inst->dtype].value;
-        bool cut = strcmp(type, cg__state_type(w, i)) != 0 && inst->reduction != IND_REDUCE_ARGMAX;
-        const char *first = cg__string(w, "s%u%s", i, strchr(result[0], '.'));
-        if (cut) first = cg__string(w, "((%s)%s)", type, first);
-        if (inst->reduction == IND_REDUCE_ARGMAX && !ind_known_le(ind_int(w->context, 1), cg__r_numel(w)))
-            first = cg__string(w, "(%s < 0 ? 0 : %s)", first, first); /* of an empty row */
-        cg__set_parts(w, i, first, result[1] ? cg__string(w, "s%u%s", i, strchr(result[1], '.')) : "");
+        cg__set_results(w, i, cg__string(w, "s%u", i));
     }
 }

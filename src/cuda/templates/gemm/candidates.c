@@ -67,7 +67,8 @@ static bool cg__mm_fits(const cg__mm_template *x, const cg__mm_problem *p, cg__m
     int64_t least, depth;
     ind__known_bounds(p->size_k, &least, &depth);
     x->fit(c, p, depth, index_bits);
-    return x->allows(c, p, index_bits) && cg__mm_shared(x, p, c) <= t->shared_per_block;
+    const int64_t shared = cg__mm_shared(x, p, c) + (p->a.statistics ? MM_STATISTIC_SHARED : 0);
+    return x->allows(c, p, index_bits) && shared <= t->shared_per_block;
 }
 
 /* True if blocks can share tiles of the configuration, in clusters of c->cluster, to which it is fitted. */

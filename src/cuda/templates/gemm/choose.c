@@ -107,6 +107,26 @@ static bool cg__mm_has_few_rows(ind_strategy s) {
     return s == IND_STRATEGY_MATMUL_ROWS || s == IND_STRATEGY_MATMUL_PACKED;
 }
 
+/* Marks the arguments that b is loaded from; 0: a launch of the schedule may write one of them, or no load comes before
+   the wait. */
+static uint32_t cg__mm_early_args(cg__decider *d, const cg__mm_problem *p) {
+    const ind__writer *w = &d->w;
+    uint32_t early = 0;
+    if (!d->variant->dependent || d->plan->part || !cg__mm_has_few_rows(d->variant->strategy)) return 0;
+    if (ind__body_unbacked(w->schedule->program, w->body)) return 0;
+    if (d->variant->of.tile.m < p->few_rows) return 0; /* blocks without rows exit first */
+    for (int k = 0; k < cg__mm_products(p); k++) {
+        cg__mm_need_operand(&d->w, cg__mm_right(p, k));
+        for (uint32_t i = 1; i < w->body->num_inst; i++) {
+            if (!w->needed[i] || cg__inst(w, i)->op != IND_LOOP_LOAD) continue;
+            const uint32_t arg = cg__arg_of(w->kernel, cg__inst(w, i)->source);
+            if (arg >= 32 || cg__is_written(w->schedule, cg__inst(w, i)->source)) return 0;
+            early |= 1u << arg;
+        }
+    }
+    return early;
+}
+
 /* Sets the tile, its shares, and the grid. */
 static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choice *choice) {
     const cg__mm_template *x = choice->from;
@@ -122,6 +142,7 @@ static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choi
                                   .warps_m = fma ? 0 : c->warps_m,
                                   .warps_n = fma ? 0 : c->warps_n,
                                   .stages = c->stages};
+    v->of.tile.early = cg__mm_early_args(d, p);
     v->of.tile.cost_ns = choice->cost * 100 / d->w.target->thresholds.product_clock;
     v->per_thread = fma ? c->warps_m : 1;
     v->rows = 1;

@@ -9,7 +9,7 @@ static ind_expr cg__mm_in_chunk(const ind__writer *w, ind_expr e, int along, int
 static bool cg__mm_is_same_in_chunk(const ind__writer *w, uint32_t i, int along, int n, const uint8_t *same) {
     const ind__inst *inst = cg__inst(w, i);
     if (!(w->plan->varies[i] >> along & 1)) return true;
-    if (inst->op == IND_LOOP_INDIRECT || inst->op == IND_LOOP_STORE || w->plan->stage[i]) return false;
+    if (inst->op == IND_LOOP_INDIRECT || inst->op == IND_LOOP_STORE) return false;
     for (int k = 0; k < IND__MAX_ARGS; k++)
         if (inst->arg[k] && !same[inst->arg[k]]) return false;
     for (uint32_t k = 0; k < inst->num_index; k++) {
@@ -31,7 +31,7 @@ static void cg__mm_emit_chunk(ind__writer *w, int along) {
     }
     memset(same, 0, w->body->num_inst);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->needed[i] || w->plan->stage[i]) continue;
+        if (!w->needed[i]) continue;
         same[i] = cg__mm_is_same_in_chunk(w, i, along, 8, same);
         if (!same[i] || w->known[i] || w->value[i]) continue;
         cg__instruction(w, i);

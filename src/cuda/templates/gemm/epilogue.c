@@ -103,6 +103,7 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     cg__mm_write_tile_position(w, p);
     cg__mm_write_steps(w, p);
+    if (!cg__mm_has_few_rows(x->strategy)) cg__mm_write_statistics(w, p); /* they do so after their first loads of b */
     x->main_loop(w, p);
     cg__mm_write_exchange(w, p);
     const int columns = cg__mm_columns(w->variant);

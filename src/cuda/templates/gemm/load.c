@@ -35,6 +35,11 @@ static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) 
     cg__write_outer_vars(w, at[2], skip);
 }
 
+/* The wait of a dependent launch that has started loads of b. */
+static void cg__mm_write_wait(ind__writer *w) {
+    if (w->variant->dependent && w->variant->of.tile.early) ind__textf(&w->code, "ind_dependency_wait();\n");
+}
+
 /* ---- writing: bringing in the operands ---- */
 
 /* `staged`: into one of several stages in shared memory; else into registers. */
@@ -160,7 +165,7 @@ static void cg__mm_write_element(ind__writer *w, const cg__mm_problem *p, const 
     cg__need_none(w);
     cg__need(w, o->value);
     cg__close_needed(w);
-    cg__emit(w, IND__CG_ALL_VARS, 0);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     ind__textf(&w->code, "value = ");
     cg__value(w, o->value);
     ind__textf(&w->code, ";\n");

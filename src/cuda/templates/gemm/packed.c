@@ -273,7 +273,7 @@ static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target
     if (!p->few_rows) return "it may have more than 64 rows";
     if (!ind_expr_is_int(p->size_k, &k) || k % 8) return "its depth is not a constant multiple of 8";
     if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
-    return p->a.computed ? "a is computed as it is loaded" : NULL;
+    return p->a.computed && !p->a.statistics ? "a is computed as it is loaded" : NULL;
 }
 
 static int cg__mm_packed_threads(const cg__mm_config *c) {
@@ -359,10 +359,10 @@ static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem 
     const double read = bytes / cg__mm_memory_rate(target);
     const double issue = elements * (t->packed_instructions + 4 * (tiles - 1)) / 8 / 128;
     const double busy = warps < t->packed_warps ? warps / t->packed_warps : 1;
-    const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate, dequantise = issue / busy;
-    const double multiply = cg__mm_packed_tensor_cost(elements, tiles, target);
+    const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate + cg__mm_row_cost(p, c, per_sm, t);
+    const double dequantise = issue / busy, multiply = cg__mm_packed_tensor_cost(elements, tiles, target);
     const double work = dequantise > multiply ? dequantise : multiply;
-    return (read > work ? read : work) + copies + (t->product_start + t->product_latency) * ceil(per_sm / fit);
+    return (read > work ? read : work) + copies + cg__mm_start_cost(p, t) * ceil(per_sm / fit);
 }
 
 /* The variant needs aligned weights, perhaps their map. */
@@ -444,7 +444,7 @@ static void cg__mm_write_packed_sums(ind__writer *w, const cg__mm_problem *p) {
         cg__need_none(w);
         cg__need(w, p->packed->factor);
         cg__close_needed(w);
-        cg__emit(w, IND__CG_ALL_VARS, 0);
+        cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
         ind__textf(&w->code, "total *= ");
         cg__value(w, p->packed->factor);
         ind__textf(&w->code, ";\n");
@@ -487,7 +487,9 @@ static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "unsigned short *const row_a = reinterpret_cast<unsigned short *>(ind_smem + %lld);\n",
                (long long)cg__mm_packed_ring(p, t->warps_m * t->warps_n, t->stages));
     cg__mm_write_packed_product(w, p, from);
+    cg__mm_write_wait(w);
     cg__mm_write_beside(w, p);
+    cg__mm_write_statistics(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (int begin = 0; begin < steps; begin += %lld)", (long long)(depth / step));
     ind__textf(&w->code, "if (begin) __syncthreads();\n");

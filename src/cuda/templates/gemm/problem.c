@@ -28,6 +28,7 @@ typedef struct cg__mm_operand {
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
     bool computed;    /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
+    int statistics;   /* computed: reductions along k, one after another, that it depends on (statistics.c) */
     int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
     bool wide_scale;  /* MM_SCALED neighbours along x have one scale */
     uint32_t scale;   /* the factor of MM_SCALED elements of k, by which their sums are multiplied; 0: none */
@@ -292,8 +293,8 @@ static void cg__mm_find_scaled_operands(ind__writer *w, cg__mm_problem *p) {
 }
 
 /* Reads the problem off the kernel. If only m is contiguous in the results, the transposed product is computed, so
-   that neighbouring columns of a tile are always contiguous in memory. Two products share the left operand, and are
-   not transposed. */
+   that neighbouring columns of a tile are always contiguous in memory. Two products, which share the left operand, are
+   not transposed, nor is one whose left operand depends on reductions of its rows. */
 static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     const ind_kernel *k = d->w.kernel;
     const ind__inst *dot = cg__inst(&d->w, k->matmul.dot), *dot2 = cg__inst(&d->w, k->matmul.dot2);
@@ -311,7 +312,9 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
                           .allow_tf32 = d->w.schedule->program->allow_tf32};
     p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
-    if (!p->dot2 && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
+    p->a.statistics = d->plan->stage[p->a.value];
+    if (!p->dot2 && !p->a.statistics && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m))
+        cg__mm_swap_operands(p);
     cg__mm_find_scaled_operands(&d->w, p);
     p->involved = cg__mm_is_involved(&d->w, &p->a) || cg__mm_is_involved(&d->w, &p->b);
     cg__mm_find_sizes(d, p);

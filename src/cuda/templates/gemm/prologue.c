@@ -75,7 +75,7 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
     w->var[along] = cg__string(w, "(%s + j)", base);
     if (!ind_known_multiple(cg__mm_along_size(p, o), 8))
         ind__textf(&w->code, "if (j >= %s) break;\n", cg__mm_left(o, name));
-    cg__emit(w, IND__CG_ALL_VARS, 0);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     ind__textf(&w->code, "made.at[j] = ind_f32_to_%s(", to);
     cg__value(w, o->value);
     ind__textf(&w->code, ");\n");

@@ -70,7 +70,7 @@ static void cg__mm_forget_memory(ind__writer *w) {
 static void cg__mm_write_row_chunk(ind__writer *w, const cg__mm_problem *p) {
     const cg__mm_operand *o = &p->a;
     cg__mm_need_operand(w, o);
-    cg__emit(w, ~(1u << p->k), 0);
+    cg__emit(w, ~(1u << p->k), IND__CG_ALL_STAGES);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->needed[i] || !o->k_major || !cg__mm_in_vectors(w, p, o, i)) continue;
         ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(&%s);\n", cg__types[cg__memory_dtype(w, i)].memory,
@@ -80,7 +80,7 @@ static void cg__mm_write_row_chunk(ind__writer *w, const cg__mm_problem *p) {
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     cg__mm_set_text(w, p->k, "(r0 + j)");
-    cg__emit(w, IND__CG_ALL_VARS, 0);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     ind__textf(&w->code, "made.at[j] = ");
     cg__mm_write_rounded(w, o, false);
     ind__textf(&w->code, ";\n");
@@ -184,7 +184,7 @@ static void cg__mm_write_strip_products(ind__writer *w, const cg__mm_problem *p,
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     w->var[along] = cg__string(w, "(%s + j)", base);
-    cg__emit(w, IND__CG_ALL_VARS, 0);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     ind__textf(&w->code, "const float weight = ");
     cg__mm_write_rounded(w, o, true);
     ind__textf(&w->code, ";\n");
@@ -279,6 +279,8 @@ static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
                    32 / s.lanes_n, s.lanes_n, cg__int(w), s.lanes_n);
     cg__mm_write_strip_load(w, p, &s);
     ind__textf(&w->code, "load(start);\n");
+    cg__mm_write_wait(w);
+    cg__mm_write_statistics(w, p);
     cg__mm_write_row_copy(w, p, &s);
     cg__mm_write_strip_loop(w, p, &s);
     cg__mm_write_strip_sums(w, p, &s);
@@ -339,7 +341,7 @@ static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *
     if (p->n < 0 || p->k < 0) return "it has no columns or no depth";
     if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
     if (2 * k * p->few_rows > MM_ROW_BYTES) return "its rows exceed shared memory";
-    if (p->a.computed) return "a is computed as it is loaded";
+    if (p->a.computed && !p->a.statistics) return "a is computed as it is loaded";
     for (int i = 0; i < cg__mm_products(p); i++)
         if (!cg__mm_reads_vectors(cg__mm_right(p, i))) return "b is read neither in vectors nor in runs of bytes";
     return p->b.k_major || ind_known_multiple(p->size_n, 8) ? NULL : "its columns are no multiple of 8";
@@ -399,9 +401,10 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
                           (c->warps_n ? c->tile_n / c->warps_n : products);
     const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
     const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
-    const double multiply = elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate;
+    const double multiply =
+        elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate + cg__mm_row_cost(p, c, per_sm, t);
     const double slowest = read > wait ? read : wait;
-    return (slowest > multiply ? slowest : multiply) + (t->product_start + t->product_latency) * ceil(per_sm / fit);
+    return (slowest > multiply ? slowest : multiply) + cg__mm_start_cost(p, t) * ceil(per_sm / fit);
 }
 
 static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS,

@@ -213,13 +213,32 @@ static double cg__mm_unpack_cost(const cg__mm_problem *p, const cg__mm_config *c
     return steps * c->tile_k * c->tile_n * p->packed->unpacks * 2 / 128;
 }
 
+/* Cycles in which so many blocks of an SM normalise their rows of a, which they have whole in shared memory. */
+static double cg__mm_row_cost(const cg__mm_problem *p, const cg__mm_config *c, double blocks, const ind_thresholds *t) {
+    const double elements = blocks * c->tile_m * (double)ind_hint(p->size_k);
+    return p->a.statistics ? elements * t->row_instructions / t->fma_rate : 0;
+}
+
+/* The first cycles of a block, in which it does not multiply. A pass over its rows takes another read of the L2. */
+static double cg__mm_start_cost(const cg__mm_problem *p, const ind_thresholds *t) {
+    return t->product_start + (1 + p->a.statistics) * t->product_latency;
+}
+
+/* Cycles in which blocks normalise their rows of a, a step at a time. */
+static double cg__mm_normalise_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                    const ind_target *target) {
+    const double waves = ceil(cg__mm_blocks_per_sm(p, c, target) / cg__mm_occupancy(x, p, c, target));
+    return p->a.statistics ? waves * cg__mm_hinted_steps(p, c) * target->thresholds.computed_step : 0;
+}
+
 /* Estimated cycles: the larger of cg__mm_tile_cost and cg__mm_read_cost, plus the exchange of sums. Of configurations
    that memory limits equally, the one with less work is cheaper. */
 static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                           const ind_target *target) {
     const double floor = cg__mm_read_cost(x, p, c, target);
     const double cost = cg__mm_tile_cost(x, p, c, target) + cg__mm_unpack_cost(p, c, target);
-    return (cost > floor ? cost : floor + cost / 64) + cg__mm_split_cost(p, c, target);
+    return (cost > floor ? cost : floor + cost / 64) + cg__mm_split_cost(p, c, target) +
+           cg__mm_normalise_cost(x, p, c, target);
 }
 
 static ind_expr cg__mm_tiles(ind_expr size, int tile) {

@@ -1,0 +1,270 @@
+"""Products whose left operand is normalised in every block: rms_norm, layer_norm and softmax before products of each template, 1 to 16 rows,
+odd depths, pairs of products, packed weights, batches, residuals, parts of a launch; when the normalisation is a separate kernel."""
+
+import ctypes
+import functools
+import os
+import subprocess
+
+import numpy as np
+import pytest
+
+from conftest import ROOT
+from emulation import IND_STAGE_PLAN, emulated, normed, softmax, to_bf16
+from test_bulk_copies import numbers, operand
+from test_packed_weights import weights
+from quantised import dequantise
+
+ROWS, PACKED, MMA, FMA = "matmul, few rows", "matmul, packed weights", "matmul, mma.sync tiles", "matmul, FMA tiles"
+ALWAYS = {"fusion.launch_bytes": 1 << 50}  # a launch costs more than any prologue
+
+
+@pytest.fixture(params=["forward", "random"])
+def library(request, device, monkeypatch):
+    found = emulated(device, monkeypatch, SMS=8, ORDER=request.param)
+    yield found
+    found.c.ind_context_destroy(found.context)
+
+
+@functools.cache
+def layout(*members):
+    """The size of ind_compile_desc, and the offset and size of each member."""
+    values = ["sizeof(ind_compile_desc)"]
+    for m in members:
+        values += [f"offsetof(ind_compile_desc, {m})", f"sizeof ((ind_compile_desc *)0)->{m}"]
+    lines = "".join(f'printf("%zu\\n", {value});\n' for value in values)
+    text = f'#include <stddef.h>\n#include <stdio.h>\n#include "inductor.h"\nint main(void) {{\n{lines}}}\n'
+    program = ROOT / "build" / f"layout_{os.getpid()}"
+    try:
+        subprocess.run([os.environ.get("CC", "cc"), "-I", str(ROOT), "-x", "c", "-", "-o", str(program)], input=text, text=True, check=True)
+        return [int(v) for v in subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout.split()]
+    finally:
+        program.unlink(missing_ok=True)
+
+
+def compiled(library, text, settings):
+    """A module, compiled with these members of ind_compile_desc."""
+    size, *places = layout(*settings)
+    desc = (ctypes.c_char * size)()
+    for (offset, width), value in zip(zip(places[::2], places[1::2]), settings.values()):
+        desc[offset : offset + width] = int(value).to_bytes(width, "little")
+    graph = library.c.ind_graph_parse(library.context, text.encode(), b"rows.ind")
+    assert graph, library.error()
+    module = ctypes.c_void_p()
+    status = library.c.ind_compile(ctypes.c_void_p(graph), desc, ctypes.byref(module))
+    library.c.ind_graph_destroy(ctypes.c_void_p(graph))
+    assert status == 0, library.error()
+    return module
+
+
+def plan_of(library, module):
+    return library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+
+
+def strategies(plan):
+    """The strategy of each kernel's first variant."""
+    lines = plan.split("\n")
+    return [lines[i + 1].strip().split(":")[0] for i, line in enumerate(lines) if line.startswith("kernel ")]
+
+
+def graph(text):
+    return "graph rows {\n  " + text.replace("; ", "\n  ") + "\n}\n"
+
+
+def rounded(v, dtype):
+    return {"bf16": lambda: numbers(to_bf16(v.astype(np.float32))), "f16": lambda: v.astype(np.float16).astype(np.float64), "f32": lambda: v}[dtype]()
+
+
+def values(random, shape, dtype):
+    return random.standard_normal(shape).astype(np.float32) if dtype == "f32" else operand(random, shape, dtype)
+
+
+def empty(shape, dtype):
+    return np.empty(shape, {"bf16": np.uint16, "f16": np.float16, "f32": np.float32}[dtype])
+
+
+def runs(library, module, arrays, sizes, name="y"):
+    """The result of two launches, which have the same bits."""
+    found = []
+    for _ in range(2):
+        arrays[name] = np.full_like(arrays[name], 1)
+        assert library.run(module, arrays, sizes) == 0, library.error()
+        found.append(arrays[name].copy())
+    assert found[0].tobytes() == found[1].tobytes()
+    return found[0]
+
+
+def check_near(got, a, w, dtype):
+    """Elements of a may be rounded to either neighbour: |error| is at most that of all their products, of the sum and of the result."""
+    bits = {"bf16": 8, "f16": 11, "f32": 21}[dtype]
+    size = np.abs(a) @ np.abs(w)
+    assert (np.abs(numbers(got) - a @ w) <= 2.0**-bits * (np.sqrt(a.shape[-1]) + 4) * size / np.sqrt(a.shape[-1]) + 1e-6 * size).all()
+
+
+NORMS = {
+    "rms": ("h = rms_norm(x, normalized_shape=[K], eps=1e-5)", lambda x, g, c: x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5)),
+    "rms_weight": ("h = rms_norm(x, g, normalized_shape=[K], eps=1e-5)", lambda x, g, c: x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5) * g),
+    "layer": ("h = layer_norm(x, g, c, normalized_shape=[K], eps=1e-5)", lambda x, g, c: normed(x) * g + c),
+    "softmax": ("h = softmax(x, dim=-1)", lambda x, g, c: softmax(x)),
+}
+PRODUCTS = {"along_k": ("[N, K]", "linear(h, w)"), "along_n": ("[K, N]", "matmul(h, w)")}
+
+
+def check(library, norm, rows, k, n, dtype, strategy, along="along_k", settings=None, launches=None, shape="M, K"):
+    op, reference = NORMS[norm]
+    weight, product = PRODUCTS[along]
+    size = f"size M in [1, {rows}] hint {rows}; " if rows > 1 else "size M in [1, 1] hint 1; "
+    used = {"g": "g" in op.split("(", 1)[1].split("normalized")[0], "c": ", c" in op}
+    inputs = "".join(f"input {name} : T[K]; " for name in used if used[name])
+    text = f"{size}input x : T[{shape}]; {inputs}input w : T{weight}; {op}; y = {product}; output y"
+    text = text.replace("K]", f"{k}]").replace("[K", f"[{k}").replace("N]", f"{n}]").replace("[N", f"[{n}").replace("T[", f"{dtype}[")
+    module = compiled(library, graph(text), ALWAYS if settings is None else settings)
+    plan = plan_of(library, module)
+    assert len(strategies(plan)) == 1 and f"    {strategy}:" in plan, plan
+    for m in launches or [rows, 1]:
+        random = np.random.default_rng(m + k + n)
+        arrays = {"x": values(random, eval(shape.replace("M", str(m)).replace("K", str(k)) + ","), dtype), "w": values(random, (n, k) if along == "along_k" else (k, n), dtype)}
+        arrays.update({name: values(random, (k,), dtype) for name in used if used[name]})
+        a = rounded(reference(*(numbers(arrays[v]) if v in arrays else 0 for v in "xgc")), dtype)
+        arrays["y"] = empty(a.shape[:-1] + (n,), dtype)
+        w = numbers(arrays["w"])
+        check_near(runs(library, module, arrays, {"M": m}), a, w.T if along == "along_k" else w, dtype)
+    library.c.ind_module_destroy(module)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("rows, k, n, dtype, along", [
+    (1, 264, 40, "bf16", "along_k"), (2, 1032, 24, "f16", "along_k"), (1, 2056, 16, "f16", "along_n"), (2, 328, 136, "bf16", "along_n")])
+def test_few_rows(library, norm, rows, k, n, dtype, along):
+    check(library, norm, rows, k, n, dtype, ROWS, along)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("rows, k, n, dtype, along", [
+    (5, 264, 40, "bf16", "along_k"), (16, 1032, 72, "f16", "along_n"), (1, 259, 40, "bf16", "along_k"), (2, 67, 33, "f16", "along_n"),
+    (16, 133, 24, "bf16", "along_k"), (40, 136, 24, "bf16", "along_k")])
+def test_tensor_cores(library, norm, rows, k, n, dtype, along):
+    """More rows than a block has whole, and rows that no vector of 8 elements divides."""
+    check(library, norm, rows, k, n, dtype, MMA, along)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("rows, k, n, along", [(1, 264, 40, "along_k"), (2, 67, 33, "along_n"), (5, 259, 24, "along_k"), (16, 40, 72, "along_n")])
+def test_single_precision(library, norm, rows, k, n, along):
+    check(library, norm, rows, k, n, "f32", FMA, along)
+
+
+@pytest.mark.parametrize("shape", ["2, M, K", "M, 2, K"])
+def test_rows_of_batches(library, shape):
+    check(library, "rms", 3, 136, 24, "bf16", MMA, shape=shape)
+
+
+@pytest.mark.parametrize("format", ["q4_0", "q8_0", "i8"])
+@pytest.mark.parametrize("rows", [1, 2, 5, 16])
+def test_packed_weights(library, format, rows):
+    n, k = 136, 1024
+    random = np.random.default_rng(rows)
+    if format == "i8":
+        q, w = random.integers(-128, 128, (n, k), np.int8), None
+        w, weight = q.astype(np.float64), f"const q : i8[{n}, {k}]; f = cast(q, dtype=f32); w = cast(f, dtype=bf16)"
+    else:
+        q, extra = weights(format, n, k)
+        w = dequantise(format, q, extra, 32).astype(np.float64)
+        weight = f'const q : u8[{n}, {q.shape[1]}]; w = dequantise(q, format="{format}", dtype=bf16, group_size=32)'
+    text = (f"size M in [1, {rows}] hint {rows}; input x : bf16[M, {k}]; input g : bf16[{k}]; {weight}; "
+            f"h = rms_norm(x, g, normalized_shape=[{k}], eps=1e-5); y = linear(h, w); output y")
+    module = compiled(library, graph(text), ALWAYS)
+    assert strategies(plan_of(library, module)) == [PACKED], plan_of(library, module)
+    arrays = {"x": operand(random, (rows, k), "bf16"), "g": operand(random, (k,), "bf16"), "q": q, "y": empty((rows, n), "bf16")}
+    a = rounded(NORMS["rms_weight"][1](numbers(arrays["x"]), numbers(arrays["g"]), 0), "bf16")
+    check_near(runs(library, module, arrays, {"M": rows}), a, w.T, "bf16")
+    library.c.ind_module_destroy(module)
+
+
+def gated(rows, k, n, outputs="output y"):
+    return graph(f"size M in [1, {rows}] hint {rows}; input x : bf16[M, {k}]; input g : bf16[{k}]; input gate : bf16[{n}, {k}]; "
+                 f"input up : bf16[{n}, {k}]; input down : bf16[{k}, {n}]; h = rms_norm(x, g, normalized_shape=[{k}], eps=1e-30); "
+                 f"a = linear(h, gate); b = linear(h, up); s = relu(a); c = mul(s, b); d = linear(c, down); y = add(x, d); {outputs}")
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_gated_mlp(library, rows):
+    """Two launches. The elements of a row are 2 or -2, so that all values are exact."""
+    k, n = 264, 40
+    module = compiled(library, gated(rows, k, n), {})
+    kernels = strategies(plan_of(library, module))
+    assert len(kernels) == 2 and kernels[0] == ROWS, plan_of(library, module)
+    random = np.random.default_rng(rows)
+    x, g = random.choice([-2.0, 2.0], (rows, k)), random.integers(-1, 2, k).astype(float)
+    gate, up = (random.integers(-1, 2, (n, k)) * (random.random((n, k)) < 0.05) for _ in range(2))
+    down = random.integers(-1, 2, (k, n)) * (random.random((k, n)) < 0.1)
+    h = x / 2 * g
+    c = np.maximum(h @ gate.T, 0) * (h @ up.T)
+    want = x + c @ down.T
+    assert np.abs(c).max() < 256 and np.abs(want).max() < 256 and c.any()
+    arrays = {name: to_bf16(v.astype(np.float32)) for name, v in {"x": x, "g": g, "gate": gate, "up": up, "down": down}.items()}
+    arrays["y"] = empty((rows, k), "bf16")
+    assert (numbers(runs(library, module, arrays, {"M": rows})) == want).all()
+    library.c.ind_module_destroy(module)
+
+
+def test_parts_of_a_launch(library):
+    """Two products of one weight, each with its own normalisation."""
+    k, n = 264, 40
+    text = graph(f"size M in [1, 2] hint 2; input x : bf16[M, {k}]; input v : bf16[M, {k}]; input w : bf16[{n}, {k}]; "
+                 f"h = rms_norm(x, normalized_shape=[{k}], eps=1e-5); s = softmax(v, dim=-1); y = linear(h, w); z = linear(s, w); output y, z")
+    module = compiled(library, text, {})
+    assert "2 kernels in 1 launch" in plan_of(library, module), plan_of(library, module)
+    random = np.random.default_rng(7)
+    arrays = {name: operand(random, shape, "bf16") for name, shape in {"x": (2, k), "v": (2, k), "w": (n, k)}.items()}
+    arrays.update(y=empty((2, n), "bf16"), z=empty((2, n), "bf16"))
+    runs(library, module, arrays, {"M": 2})
+    x, v, w = (numbers(arrays[name]) for name in "xvw")
+    check_near(arrays["y"], rounded(NORMS["rms"][1](x, 0, 0), "bf16"), w.T, "bf16")
+    check_near(arrays["z"], rounded(softmax(v), "bf16"), w.T, "bf16")
+    library.c.ind_module_destroy(module)
+
+
+def test_residual_sum_before_a_norm(library):
+    """The sum is an epilogue, stored once, and read by the norm in the next product and by the last sum."""
+    k, n = 264, 40
+    text = graph(f"size M in [1, 2] hint 2; input x : bf16[M, {k}]; input t : bf16[M, {n}]; input o : bf16[{k}, {n}]; input w : bf16[{n}, {k}]; "
+                 f"input e : bf16[{k}, {n}]; p = linear(t, o); r = add(x, p); h = rms_norm(r, normalized_shape=[{k}], eps=1e-5); c = linear(h, w); "
+                 "d = linear(c, e); y = add(r, d); output y")
+    module = compiled(library, text, {})
+    assert len(strategies(plan_of(library, module))) == 3, plan_of(library, module)
+    random = np.random.default_rng(9)
+    shapes = {"x": (2, k), "t": (2, n), "o": (k, n), "w": (n, k), "e": (k, n)}
+    arrays = {name: operand(random, shape, "bf16") for name, shape in shapes.items()}
+    arrays["y"] = empty((2, k), "bf16")
+    got = numbers(runs(library, module, arrays, {"M": 2}))
+    x, t, o, w, e = (numbers(arrays[name]) for name in "xtowe")
+    r = rounded(x + t @ o.T, "bf16")
+    c = rounded(rounded(NORMS["rms"][1](r, 0, 0), "bf16") @ w.T, "bf16")
+    bound = 2.0**-7 * (np.abs(r) + np.abs(c) @ np.abs(e).T)
+    assert (np.abs(got - (r + c @ e.T)) <= bound).all()
+    library.c.ind_module_destroy(module)
+
+
+@pytest.mark.parametrize("outputs, rows", [("output y, h", 1), ("output y, h", 2)])
+def test_a_result_that_is_needed_elsewhere_is_a_kernel(library, outputs, rows):
+    module = compiled(library, gated(rows, 264, 40, outputs), ALWAYS)
+    assert len(strategies(plan_of(library, module))) == 3, plan_of(library, module)
+    library.c.ind_module_destroy(module)
+
+
+def test_batch_invariant_rows(library):
+    """A row has the same bits whatever the number of rows is."""
+    k, n = 264, 40
+    text = graph(f"size M in [1, 16] hint 4; input x : bf16[M, {k}]; input w : bf16[{n}, {k}]; h = rms_norm(x, normalized_shape=[{k}], eps=1e-5); "
+                 "y = linear(h, w); output y")
+    module = compiled(library, text, {**ALWAYS, "batch_invariant": 1})
+    assert len(strategies(plan_of(library, module))) == 1, plan_of(library, module)
+    random = np.random.default_rng(3)
+    x, w = operand(random, (16, k), "bf16"), operand(random, (n, k), "bf16")
+    rows = {}
+    for m in [1, 2, 5, 16]:
+        arrays = {"x": x[:m].copy(), "w": w, "y": empty((m, n), "bf16")}
+        rows[m] = runs(library, module, arrays, {"M": m})
+    assert all((rows[m] == rows[16][:m]).all() for m in rows)
+    library.c.ind_module_destroy(module)
