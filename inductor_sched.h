@@ -1375,7 +1375,14 @@ static uint32_t sched__expr_mask(const ind_body *body, const uint32_t *mask, uin
     return m;
 }
 
-void ind__body_var_masks(const ind_body *body, uint32_t *mask) {
+/* True if the value is the group of the points of one P variable. */
+static bool sched__is_group(const ind_body *body, const ind__inst *in, uint32_t mask) {
+    return in->op == IND_LOOP_INDIRECT && in->flags & IND__INST_GROUP && mask && !(mask & (mask - 1)) &&
+           !(mask >> body->rank);
+}
+
+/* `groups`: groups of rows depend on the rows. */
+static void sched__var_masks(const ind_body *body, uint32_t *mask, bool groups) {
     uint32_t outer = (1u << body->rank) - 1;
     for (uint32_t i = 0; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
@@ -1385,7 +1392,12 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask) {
             m |= sched__expr_mask(body, mask, i, body->index[in->index + k]);
         if (in->op == IND_LOOP_SCAN || in->op == IND_LOOP_STATE) m |= ((1u << body->rrank) - 1) << body->rank;
         mask[i] = in->op == IND_LOOP_REDUCE ? m & outer : m;
+        if (!groups && sched__is_group(body, in, m)) mask[i] = 0;
     }
+}
+
+void ind__body_var_masks(const ind_body *body, uint32_t *mask) {
+    sched__var_masks(body, mask, true);
 }
 
 /* Sets flag[i] if instruction i feeds a DOT. Returns true if there is a DOT. */
@@ -1908,7 +1920,7 @@ static bool sched__merge_loops(sched__fuser *f, const ind_body *body, ind__loops
     uint32_t *mask = ind__alloc(f->context, body->num_inst * sizeof *mask);
     uint8_t operands[IND__SCHED_DIMS];
     if (!mask) return sched__fail(f);
-    ind__body_var_masks(body, mask);
+    sched__var_masks(body, mask, false);
     sched__operands(body, mask, operands);
     for (int v = body->rank + body->rrank - 2; v >= 0; v--)
         if (v + 1 != body->rank && operands[v] == operands[v + 1]) ind__loops_merge(l, v);
@@ -3996,8 +4008,9 @@ static bool sched__make_kernel(sched__fuser *f, ind_kernel *k, uint32_t g) {
     k->run = group->run;
     uint32_t *mask = ind__alloc(f->context, k->body->num_inst * sizeof *mask);
     if (!mask) return sched__fail(f);
-    ind__body_var_masks(k->body, mask);
+    sched__var_masks(k->body, mask, false);
     sched__set_matmul(k, mask);
+    ind__body_var_masks(k->body, mask);
     bool ok = sched__set_loops(f, k, g) && sched__set_args(f, k);
     if (ok) sched__set_name(f, k);
     ok = ok && sched__set_work(f, k, mask);

@@ -66,6 +66,7 @@ extern "C" {
 //@ graph/ops/windows/columns.h
 //@ graph/ops/products/matmul.h
 //@ graph/ops/products/eight_bit.h
+//@ graph/ops/products/grouped.h
 //@ graph/ops/products/einsum.h
 //@ graph/ops/products/attention.h
 //@ graph/ops/signal/fourier.h
@@ -170,6 +171,7 @@ extern "C" {
 //@ graph/ops/windows/columns.c
 //@ graph/ops/products/matmul.c
 //@ graph/ops/products/eight_bit.c
+//@ graph/ops/products/grouped.c
 //@ graph/ops/products/einsum.c
 //@ graph/ops/products/attention.c
 //@ graph/ops/signal/fourier.c

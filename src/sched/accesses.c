@@ -12,7 +12,14 @@ static uint32_t sched__expr_mask(const ind_body *body, const uint32_t *mask, uin
     return m;
 }
 
-void ind__body_var_masks(const ind_body *body, uint32_t *mask) {
+/* True if the value is the group of the points of one P variable. */
+static bool sched__is_group(const ind_body *body, const ind__inst *in, uint32_t mask) {
+    return in->op == IND_LOOP_INDIRECT && in->flags & IND__INST_GROUP && mask && !(mask & (mask - 1)) &&
+           !(mask >> body->rank);
+}
+
+/* `groups`: groups of rows depend on the rows. */
+static void sched__var_masks(const ind_body *body, uint32_t *mask, bool groups) {
     uint32_t outer = (1u << body->rank) - 1;
     for (uint32_t i = 0; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
@@ -22,7 +29,12 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask) {
             m |= sched__expr_mask(body, mask, i, body->index[in->index + k]);
         if (in->op == IND_LOOP_SCAN || in->op == IND_LOOP_STATE) m |= ((1u << body->rrank) - 1) << body->rank;
         mask[i] = in->op == IND_LOOP_REDUCE ? m & outer : m;
+        if (!groups && sched__is_group(body, in, m)) mask[i] = 0;
     }
+}
+
+void ind__body_var_masks(const ind_body *body, uint32_t *mask) {
+    sched__var_masks(body, mask, true);
 }
 
 /* Sets flag[i] if instruction i feeds a DOT. Returns true if there is a DOT. */

@@ -209,8 +209,9 @@ static bool sched__make_kernel(sched__fuser *f, ind_kernel *k, uint32_t g) {
     k->run = group->run;
     uint32_t *mask = ind__alloc(f->context, k->body->num_inst * sizeof *mask);
     if (!mask) return sched__fail(f);
-    ind__body_var_masks(k->body, mask);
+    sched__var_masks(k->body, mask, false);
     sched__set_matmul(k, mask);
+    ind__body_var_masks(k->body, mask);
     bool ok = sched__set_loops(f, k, g) && sched__set_args(f, k);
     if (ok) sched__set_name(f, k);
     ok = ok && sched__set_work(f, k, mask);

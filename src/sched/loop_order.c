@@ -195,7 +195,7 @@ static bool sched__merge_loops(sched__fuser *f, const ind_body *body, ind__loops
     uint32_t *mask = ind__alloc(f->context, body->num_inst * sizeof *mask);
     uint8_t operands[IND__SCHED_DIMS];
     if (!mask) return sched__fail(f);
-    ind__body_var_masks(body, mask);
+    sched__var_masks(body, mask, false);
     sched__operands(body, mask, operands);
     for (int v = body->rank + body->rrank - 2; v >= 0; v--)
         if (v + 1 != body->rank && operands[v] == operands[v + 1]) ind__loops_merge(l, v);

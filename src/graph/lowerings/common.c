@@ -7,6 +7,12 @@
    f16 and bf16). Every operand is first cast to the compute type of its op; this is all of type promotion. An f16 or
    bf16 result is not rounded inside a kernel (as in TorchInductor); an explicit cast rounds. */
 
+/* The checked ends of groups of rows, in memory. */
+typedef struct graph__group_ends {
+    ind__box *box; /* NULL: none */
+    ind_expr rows;
+} graph__group_ends;
+
 typedef struct graph__lowering {
     const ind_graph *graph;
     ind__lowered *program;
@@ -15,6 +21,7 @@ typedef struct graph__lowering {
     uint32_t *first_output; /* by tensor: 1 + first position among the graph's outputs, 0: none */
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
     uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input contains it after the run */
+    graph__group_ends *group_ends; /* by tensor of offsets */
     bool *channels_last;    /* by tensor: stored with channels last; NULL: none is */
     bool deterministic;     /* scatters combine the points of an element in the order of the points */
 } graph__lowering;

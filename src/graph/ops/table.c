@@ -37,6 +37,7 @@
     IND__LOWERED_COLUMNS(X)                                                                                            \
     IND__LOWERED_MATMUL(X)                                                                                             \
     IND__LOWERED_EIGHT_BIT(X)                                                                                          \
+    IND__LOWERED_GROUPED(X)                                                                                            \
     IND__LOWERED_ATTENTION(X)                                                                                          \
     IND__LOWERED_FOURIER(X)                                                                                            \
     IND__LOWERED_CUSTOM(X)                                                                                             \

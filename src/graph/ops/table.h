@@ -37,6 +37,7 @@
     IND_OPS_COLUMNS(X)                                                                                                 \
     IND_OPS_MATMUL(X)                                                                                                  \
     IND_OPS_EIGHT_BIT(X)                                                                                               \
+    IND_OPS_GROUPED(X)                                                                                                 \
     IND_OPS_ATTENTION(X)                                                                                               \
     IND_OPS_FOURIER(X)                                                                                                 \
     IND_OPS_CUSTOM(X)                                                                                                  \
