@@ -2174,6 +2174,39 @@ static const char *const cg__prelude_CHUNK_COPY[] = {
     "}\n",
     NULL,
 };
+static const char *const cg__prelude_FIND_GROUP[] = {
+    "template <typename T> struct ind_group_rows {\n",
+    "    int group;\n",
+    "    T first, end;\n",
+    "};\n",
+    "// The rows of tile number `tile`. Groups of rows end at ends[0 .. groups); the rows after them, up to `rows`, are group\n",
+    "// number `groups`. A tile has up to TM rows of one group. Beyond the last tile: no rows. All lanes of a warp call it.\n",
+    "template <typename T, int TM>\n",
+    "static IND_INLINE ind_group_rows<T> ind_find_group(const int *ends, int groups, T rows, int tile) {\n",
+    "    const int lane = threadIdx.x % 32;\n",
+    "    for (int from = 0; from <= groups; from += 32) {\n",
+    "        const int group = from + lane;\n",
+    "        const T first = group > 0 && group <= groups ? ends[group - 1] : 0, end = group < groups ? ends[group] : rows;\n",
+    "        const int tiles = group <= groups && end > first ? (int)((end - first + TM - 1) / TM) : 0;\n",
+    "        int upto = tiles;\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int d = 1; d < 32; d *= 2) {\n",
+    "            const int before = __shfl_up_sync(0xffffffffu, upto, d);\n",
+    "            if (lane >= d) upto += before;\n",
+    "        }\n",
+    "        const unsigned found = __ballot_sync(0xffffffffu, tile < upto);\n",
+    "        if (found) {\n",
+    "            const int owner = __ffs((int)found) - 1;\n",
+    "            const int in_group = __shfl_sync(0xffffffffu, tile - (upto - tiles), owner);\n",
+    "            const T start = __shfl_sync(0xffffffffu, first, owner), stop = __shfl_sync(0xffffffffu, end, owner);\n",
+    "            return {from + owner, start + (T)in_group * TM, stop};\n",
+    "        }\n",
+    "        tile -= __shfl_sync(0xffffffffu, upto, 31);\n",
+    "    }\n",
+    "    return {groups, rows, rows};\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_MMA_TILE[] = {
     "// The element at (k, x) of a tile [k][x] of TK / 2 rows of 32-bit elements.\n",
     "template <int TX, int TK> static IND_INLINE unsigned ind_tile_word(const unsigned short *tile, int k, int x) {\n",
@@ -3767,6 +3800,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(HALF_TILE, 0)                                                                                    \
     X(TILE_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC, IND__CG_HALF_TILE))                                   \
     X(CHUNK_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                     \
+    X(FIND_GROUP, 0)                                                                                   \
     X(MMA_TILE, IND__CG_NEEDS(IND__CG_HALF_TILE, IND__CG_LDMATRIX))                                    \
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
     X(BULK_COPY, 0)                                                                                    \
@@ -10503,6 +10537,13 @@ typedef struct cg__mm_packed {
     int64_t shared;       /* bytes of a block for rings and rows of a */
 } cg__mm_packed;
 
+/* Groups of rows, each with a matrix of its own in b; see grouped.c. */
+typedef struct cg__mm_group {
+    uint32_t indirect; /* the group of a row; 0: rows have no groups */
+    uint32_t ends;     /* buffer: where the groups end */
+    ind_expr num;
+} cg__mm_group;
+
 typedef struct cg__mm_problem {
     cg__mm_operand a, b, b2; /* b2: of the second product */
     int m, n, k;             /* domain variables, -1: none */
@@ -10517,8 +10558,8 @@ typedef struct cg__mm_problem {
     const char *no_maps;
     bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) */
     const cg__mm_packed *packed; /* of b */
-    bool unsplit;                /* blocks cannot share a tile */
-    int max_cluster;             /* blocks of a cluster, at most; 1: no clusters */
+    cg__mm_group group;
+    int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
     int few_rows;  /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
     bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
@@ -10566,8 +10607,11 @@ static void cg__mm_merge_rows(cg__decider *d, cg__mm_problem *p) {
     }
 }
 
+static bool cg__mm_has_indirect(const ind__writer *w, ind_expr index);
+static void cg__mm_find_group(cg__decider *d, cg__mm_problem *p);
+
 static bool cg__mm_contiguous(const ind__writer *w, uint32_t i, int v) {
-    return v >= 0 && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT) && cg__contiguous(w, i, v);
+    return v >= 0 && !cg__mm_has_indirect(w, cg__index_of(w, i)) && cg__contiguous(w, i, v);
 }
 
 /* Is some STORE contiguous along variable v? */
@@ -10601,12 +10645,17 @@ static void cg__mm_need_operand(ind__writer *w, const cg__mm_operand *o) {
 static bool cg__mm_is_early_load(const ind__writer *w, uint32_t i) {
     const ind__inst *in = cg__inst(w, i);
     if (!w->needed[i] || in->op != IND_LOOP_LOAD || in->arg[0]) return false;
-    return !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+    return !cg__mm_has_indirect(w, cg__index_of(w, i));
 }
 
 /* Has the LOAD other elements in every row and column of the operand? */
 static bool cg__mm_is_tile(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
     return p->k >= 0 && o->x >= 0 && w->plan->varies[i] >> p->k & w->plan->varies[i] >> o->x & 1;
+}
+
+/* True if the operand's tiles start at any row, so that no vectors lie along x: those of a with groups of rows. */
+static bool cg__mm_starts_anywhere(const cg__mm_problem *p, const cg__mm_operand *o) {
+    return p->group.indirect && o == &p->a;
 }
 
 /* A prologue: rounded to 16 bits it is for tensor cores. The tile's rows lie along what most of the bytes lie along. */
@@ -10624,7 +10673,7 @@ static void cg__mm_find_computed(ind__writer *w, const cg__mm_problem *p, cg__mm
         along_k += cg__mm_contiguous(w, i, p->k) ? bytes : 0;
         along_x += cg__mm_contiguous(w, i, o->x) ? bytes : 0;
     }
-    o->k_major = along_k >= along_x;
+    o->k_major = along_k >= along_x || cg__mm_starts_anywhere(p, o);
 }
 
 /* Is it the cast of an i8 from memory to i32? */
@@ -10650,7 +10699,7 @@ static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_
     if (cg__inst(w, i)->op != IND_LOOP_LOAD) return;
     o->load = i;
     o->memory = cg__memory_dtype(w, i);
-    o->k_major = cg__mm_contiguous(w, i, p->k) || !cg__mm_contiguous(w, i, x);
+    o->k_major = cg__mm_contiguous(w, i, p->k) || !cg__mm_contiguous(w, i, x) || cg__mm_starts_anywhere(p, o);
 }
 
 /* The tiles of two right operands have one layout, and both are copied or both computed. */
@@ -10766,7 +10815,9 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
     p->a.statistics = d->plan->stage[p->a.value];
-    if (!p->dot2 && !p->a.statistics && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m))
+    cg__mm_find_group(d, p);
+    if (!p->dot2 && !p->a.statistics && !p->group.indirect && !cg__mm_stores_along(&d->w, p->n) &&
+        cg__mm_stores_along(&d->w, p->m))
         cg__mm_swap_operands(p);
     cg__mm_find_scaled_operands(&d->w, p);
     p->involved = cg__mm_is_involved(&d->w, &p->a) || cg__mm_is_involved(&d->w, &p->b);
@@ -10833,6 +10884,101 @@ static void cg__mm_choose_staged(cg__decider *d, const cg__mm_problem *p, cg__mm
         d->plan->resident[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << cg__mm_resident_shift(p, o));
         o->staged_bytes += tile ? bytes : 0;
     }
+}
+
+/* ================================================================================ src/cuda/templates/gemm/grouped.c */
+/* Products of groups of rows, each with a matrix of its own: out[m, n] = sum over k of a[m, k] * b[group(m), k, n]. A
+   tile has rows of one group, so that the main loops of all tile templates multiply it as any other: b starts at the
+   matrix of the group, and the rows of a end where the group does. The ends of the groups are data. A launch has as many
+   rows of tiles as any ends can need, and a block finds its rows in them. Rows after the last group are a group without
+   a matrix: its tiles have no steps. */
+
+/* ---- decisions */
+
+/* The buffer from which the group of a row is found. */
+static uint32_t cg__mm_ends_of(ind__writer *w, uint32_t indirect) {
+    uint32_t ends = UINT32_MAX;
+    cg__need_none(w);
+    cg__need(w, indirect);
+    cg__close_needed(w);
+    for (uint32_t i = 1; i < indirect; i++)
+        if (w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) ends = cg__inst(w, i)->source;
+    return ends;
+}
+
+/* True for an INDIRECT that is the group of a row of the product. */
+static bool cg__mm_is_group(const ind__writer *w, const cg__mm_problem *p, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    return inst->op == IND_LOOP_INDIRECT && inst->flags & IND__INST_GROUP && p->m >= 0 &&
+           w->plan->varies[i] == 1u << p->m;
+}
+
+/* The first INDIRECT by which b is found and that is the group of some row; 0: none. */
+static uint32_t cg__mm_group_of_b(ind__writer *w, const cg__mm_problem *p) {
+    uint32_t i = 1;
+    cg__mm_need_operand(w, &p->b);
+    while (i < p->b.value &&
+           !(w->needed[i] && cg__inst(w, i)->op == IND_LOOP_INDIRECT && cg__inst(w, i)->flags & IND__INST_GROUP))
+        i++;
+    return i < p->b.value ? i : 0;
+}
+
+/* The group has one text in the whole block. */
+static void cg__mm_set_group_text(ind__writer *w, const cg__mm_problem *p) {
+    if (!p->group.indirect) return;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_is_group(w, p, i) && !w->value[i] && cg__mm_ends_of(w, i) == p->group.ends)
+            w->value[i] = cg__string(w, "t%u", i);
+}
+
+static void cg__mm_find_group(cg__decider *d, cg__mm_problem *p) {
+    const uint32_t i = cg__mm_group_of_b(&d->w, p);
+    if (!i || !cg__mm_is_group(&d->w, p, i)) return;
+    p->group.indirect = i;
+    p->group.ends = cg__mm_ends_of(&d->w, i);
+    p->group.num = d->plan->domain.index[cg__inst(&d->w, i)->index];
+    cg__mm_set_group_text(&d->w, p);
+}
+
+/* Rows of tiles that the ends of groups can need: one that is not full for each group, and for the rows after them. */
+static ind_expr cg__mm_row_tiles(const cg__mm_problem *p, int tile_m) {
+    const ind_expr tiles = ind_expr_ceildiv(p->size_m, ind_int(p->size_m.context, tile_m));
+    return p->group.indirect ? ind_expr_min(ind_expr_add(tiles, p->group.num), p->size_m) : tiles;
+}
+
+/* Groups that have rows at the hinted sizes, 1 without groups. */
+static int64_t cg__mm_hinted_groups(const cg__mm_problem *p) {
+    const int64_t m = ind_hint(p->size_m), groups = p->group.indirect ? ind_hint(p->group.num) : 1;
+    return groups < m ? groups : m < 1 ? 1 : m;
+}
+
+/* ---- writing */
+
+/* True if an index depends on data, other than the group of the block's rows. */
+static bool cg__mm_has_indirect(const ind__writer *w, ind_expr index) {
+    ind_expr symbol[32];
+    if (!ind__expr_has_kind(index, IND_SYMBOL_INDIRECT)) return false;
+    const int num = ind__expr_symbols(index, symbol, 32);
+    for (int s = 0; s < num && s < 32; s++) {
+        const ind_symbol *sym = ind_expr_symbol(symbol[s]);
+        if (sym->kind == IND_SYMBOL_INDIRECT && !w->value[sym->slot]) return true;
+    }
+    return num > 32;
+}
+
+/* The block's rows: "first_m", "size_m", where its group ends, "grouped", if it has a matrix, and the group under the
+   names of its INDIRECTs. `tile`: number of the row of tiles. */
+static void cg__mm_write_group(ind__writer *w, const cg__mm_problem *p, const char *tile) {
+    const char *type = cg__int(w), *num = cg__expr_string(w, p->group.num);
+    ind__textf(&w->code, "const ind_group_rows<%s> span = ind_find_group<%s, %d>(%s, (int)%s, %s, (int)(%s));\n", type,
+               type, w->variant->of.tile.m, cg__buffer(w, p->group.ends), num, cg__expr_string(w, p->size_m), tile);
+    ind__textf(&w->code, "const bool grouped = span.group < %s;\n", num);
+    ind__textf(&w->code, "const %s first_m = span.first, size_m = span.end;\n", type);
+    ind__textf(&w->code, "if (first_m >= size_m) return;\n");
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_is_group(w, p, i) && w->value[i])
+            ind__textf(&w->code, "const %s t%u = grouped ? span.group : %s - 1;\n", type, i, num);
+    cg__use(w, IND__CG_FIND_GROUP);
 }
 
 /* =============================================================================== src/cuda/templates/gemm/template.c */
@@ -10989,7 +11135,8 @@ static double cg__mm_hinted_rows(const cg__mm_problem *p) {
 
 /* Tiles at the hinted sizes. */
 static int64_t cg__mm_hinted_tiles(const cg__mm_problem *p, const cg__mm_config *c) {
-    const int64_t m = (int64_t)ceil(cg__mm_hinted_rows(p) / c->tile_m), n = ind_hint(p->size_n);
+    const int64_t groups = cg__mm_hinted_groups(p), n = ind_hint(p->size_n);
+    const int64_t m = groups * (int64_t)ceil(ceil(cg__mm_hinted_rows(p) / (double)groups) / c->tile_m);
     const int64_t columns = c->tile_n / cg__mm_products(p);
     return ind_hint(p->batch) * m * ((n + columns - 1) / columns);
 }
@@ -11034,7 +11181,7 @@ static double cg__mm_read_cost(const cg__mm_template *x, const cg__mm_problem *p
                                const ind_target *target) {
     const ind_thresholds *t = &target->thresholds;
     const double m = cg__mm_hinted_rows(p), k = (double)ind_hint(p->size_k);
-    const double n = (double)ind_hint(p->size_n) * cg__mm_products(p);
+    const double n = (double)ind_hint(p->size_n) * cg__mm_products(p) * (double)cg__mm_hinted_groups(p);
     const double bytes = (m * ind_dtype_bytes(p->a.memory) + n * ind_dtype_bytes(p->b.memory)) * k;
     const double read = bytes * (double)ind_hint(p->batch) / cg__mm_memory_rate(target) / target->num_sms;
     const double per_sm = cg__mm_blocks_per_sm(p, c, target), fit = cg__mm_occupancy(x, p, c, target);
@@ -11089,14 +11236,14 @@ static ind_expr cg__mm_groups(const ind__tile_plan *tile) {
 }
 
 static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v) {
-    const ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
+    const ind_expr rows = cg__mm_row_tiles(p, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
     return ind_expr_mul(ind_expr_mul(rows, columns), p->batch);
 }
 
 /* Tiles along n, then along m, then the batch. With many columns of tiles the order is in stripes of up to 8 rows,
    column by column: resident blocks then read the fewest different rows and columns. */
 static void cg__mm_tile_axes(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr tiles[3]) {
-    ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
+    ind_expr rows = cg__mm_row_tiles(p, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
     const bool few = v->strategy == IND_STRATEGY_MATMUL_ROWS || v->strategy == IND_STRATEGY_MATMUL_PACKED;
     if (few && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
     *stripe = 1;
@@ -11151,7 +11298,7 @@ static int cg__mm_cluster_sms(int cluster, const ind_target *t) {
 static int cg__mm_splits_of(const cg__mm_problem *p, const cg__mm_config *c, int waves, const ind_target *t) {
     const int cluster = cg__mm_cluster(c);
     const int64_t tiles = cg__mm_hinted_tiles(p, c), steps = ind_hint(p->size_k) / c->tile_k / MM_LEAST_STEPS / cluster;
-    if (p->unsplit || tiles < 1) return 1;
+    if (!p->max_cluster || tiles < 1) return 1;
     const int64_t fill = (int64_t)waves * cg__mm_cluster_sms(cluster, t) / cluster / tiles;
     const int64_t clusters = fill > steps ? steps : fill;
     return clusters < 1 ? 1 : (int)clusters * cluster;
@@ -11267,7 +11414,8 @@ static void cg__mm_write_steps(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const char *type = cg__int(w);
     if (!cg__mm_is_split(w->variant)) {
-        ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", type, tile->k - 1, tile->k);
+        ind__textf(&w->code, "const %s steps = %s(size_k + %d) / %d;\n", type, p->group.indirect ? "!grouped ? 0 : " : "",
+                   tile->k - 1, tile->k);
         return;
     }
     const ind_expr steps = cg__mm_tiles(p->size_k, tile->k), each = ind_expr_floordiv(steps, tile->splits);
@@ -11432,6 +11580,13 @@ static void cg__mm_set_plain_names(ind__writer *w) {
     if (w->plan->domain.rrank) w->var[w->plan->domain.rank] = "r0";
 }
 
+/* With groups of rows, the block's tile sets size_m. */
+static void cg__mm_write_sizes(ind__writer *w, const cg__mm_problem *p) {
+    const char *m = p->group.indirect ? "" : cg__string(w, "size_m = %s, ", cg__expr_string(w, p->size_m));
+    ind__textf(&w->code, "const %s %ssize_n = %s, size_k = %s;\n", cg__int(w), m, cg__expr_string(w, p->size_n),
+               cg__expr_string(w, p->size_k));
+}
+
 /* The sizes, and the block's tile and batch. The last stripe may have rows of tiles that do not exist. */
 static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
@@ -11439,11 +11594,15 @@ static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) 
     int stripe;
     ind_expr blocks[3];
     cg__mm_blocks(p, v, &stripe, blocks);
-    ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
-               cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
+    cg__mm_write_sizes(w, p);
     cg__write_axes(w, blocks, at);
     if (cg__mm_is_split(v)) cg__mm_write_split(w, p, at);
-    if (stripe == 1) {
+    if (p->group.indirect) {
+        const char *row = stripe == 1 ? at[1] : cg__string(w, "%s * %d + %s %% %d", at[1], stripe, at[0], stripe);
+        cg__mm_write_group(w, p, row);
+        const char *column = stripe == 1 ? at[0] : cg__string(w, "(%s / %d)", at[0], stripe);
+        ind__textf(&w->code, "const %s first_n = %s%s * %d;\n", type, wide, column, cg__mm_columns(v));
+    } else if (stripe == 1) {
         ind__textf(&w->code, "const %s first_m = %s%s * %d, first_n = %s%s * %d;\n", type, wide, at[1], v->of.tile.m,
                    wide, at[0], cg__mm_columns(v));
     } else {
@@ -11488,9 +11647,10 @@ static int cg__mm_tile_cols(const ind__variant *v, const cg__mm_operand *o, char
     return o->k_major ? v->of.tile.k : cg__mm_edge(v, name);
 }
 
-/* Is an operand with rows along m or n, `size` of them, made up of whole tiles? */
-static bool cg__mm_is_whole(const ind__variant *v, const cg__mm_operand *o, ind_expr size, char name) {
-    return ind_known_multiple(size, cg__mm_tile_rows(v, o, name));
+/* Is an operand with rows along m or n made up of whole tiles? */
+static bool cg__mm_is_whole(const ind__variant *v, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind_expr size = name == 'a' ? p->size_m : p->size_n;
+    return !cg__mm_starts_anywhere(p, o) && ind_known_multiple(size, cg__mm_tile_rows(v, o, name));
 }
 
 /* By how much the operand's elements move when k grows by 1, if that is the same everywhere. */
@@ -11509,7 +11669,7 @@ static void cg__mm_write_addresses(ind__writer *w, const cg__mm_problem *p, cons
     char x = name == 'a' ? 'm' : 'n';
     int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_tile_cols(v, o, name) / cg__mm_chunk(p);
     int apart = v->threads / chunks, n = (rows + apart - 1) / apart;
-    bool mask = o->k_major && !cg__mm_is_whole(v, o, x == 'm' ? p->size_m : p->size_n, name);
+    bool mask = o->k_major && !cg__mm_is_whole(v, p, o, name);
     ind__textf(&w->code, "%s at_%c[%d];\n", cg__int(w), name, n);
     if (mask) ind__textf(&w->code, "unsigned in_%c = 0;\n", name);
     cg__unroll(w);
@@ -11568,7 +11728,7 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
             ind__textf(&w->code, "16, ");
         else
             ind__textf(&w->code, "ind_chunk_bytes<%d>(size_k - first_k - %s), ", size, chunk);
-        bool all = cg__mm_is_whole(v, o, name == 'a' ? p->size_m : p->size_n, name);
+        bool all = cg__mm_is_whole(v, p, o, name);
         ind__textf(&w->code, all ? "~0u);\n" : "in_%c);\n", name);
     } else {
         ind__textf(&w->code, "    %s, at_%c, %s, ", from, name, whole ? cg__string(w, "%d", rows) : "size_k - first_k");
@@ -12625,6 +12785,7 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
 static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
     cg__mm_operand *const o[3] = {&p->a, &p->b, &p->b2};
     if (!(d->assume & IND__ASSUME_MAPS)) p->no_maps = "the variant assumes no tensor maps";
+    if (p->group.indirect) p->no_maps = "rows are in groups";
     if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
     for (int i = 0; i < 1 + cg__mm_products(p) && !p->no_maps; i++) {
         ind__tensor_map *map = (ind__tensor_map *)ind__arena_alloc(d->w.arena, sizeof *map);
@@ -13485,6 +13646,7 @@ static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
     const int64_t range = p->packed->no ? 0 : d->variant->range.to;
     const bool guard = d->assume & IND__ASSUME_FEW_ROWS && !d->w.schedule->program->batch_invariant;
     int64_t least, most;
+    if (p->group.indirect) return; /* a tile has the rows of one group */
     ind__known_bounds(p->size_m, &least, &most);
     if (least > few || (most > few && !guard)) return;
     if (guard && range && most > range)
@@ -14191,7 +14353,7 @@ static bool cg__mm_fits(const cg__mm_template *x, const cg__mm_problem *p, cg__m
 /* True if blocks can share tiles of the configuration, in clusters of c->cluster, to which it is fitted. */
 static bool cg__mm_fits_shared(const cg__mm_template *x, const cg__mm_problem *p, cg__mm_config *c,
                                const ind_target *t) {
-    if (x->alone || p->unsplit) return false;
+    if (x->alone || !p->max_cluster) return false;
     if (c->cluster && !(x->fit_cluster ? x->fit_cluster(c, p, t) : cg__mm_fit_cluster(c, x, p))) return false;
     return cg__mm_shared(x, p, c) + MM_EXCHANGE_SHARED <= t->shared_per_block;
 }
@@ -14308,6 +14470,7 @@ static void cg__mm_set_text_of_sum(ind__writer *w, uint32_t dot, const char *tex
 }
 
 static void cg__mm_set_sum_text(ind__writer *w, const cg__mm_problem *p) {
+    cg__mm_set_group_text(w, p);
     const char *text = p->n < 0 ? "dot[0]" : "dot[j]";
     if (!ind_dtype_is_float(p->sum)) text = cg__string(w, "((%s)%s)", cg__types[p->sum].value, text);
     cg__mm_set_text_of_sum(w, p->dot, text);
@@ -14399,6 +14562,9 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
 
 static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const char *reason) {
     cg__mm_explain(d, p, reason);
+    if (d->variant->why && p->group.indirect) cg__why(d, "tiles of rows of one group; %s", d->variant->why);
+    if (d->variant->why && !p->group.indirect && cg__mm_group_of_b(&d->w, p))
+        cg__why(d, "no tiles of rows of one group, as several loops make a row; %s", d->variant->why);
     if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
 }
 
@@ -14529,8 +14695,10 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     cg__mm_find_maps(d, p);
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_rows(d, p);
-    p->unsplit = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
     p->max_cluster = d->plan->part || p->dot2 ? 1 : d->w.target->max_cluster; /* a slice is of one product */
+    if (d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body) ||
+        p->group.indirect)
+        p->max_cluster = 0;
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }

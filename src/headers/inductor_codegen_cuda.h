@@ -167,6 +167,7 @@ extern "C" {
 //@ cuda/emit/scan/lookback.c
 //@ cuda/emit/scan/sort.c
 //@ cuda/templates/gemm/problem.c
+//@ cuda/templates/gemm/grouped.c
 //@ cuda/templates/gemm/template.c
 //@ cuda/templates/gemm/split.c
 //@ cuda/templates/gemm/load.c

@@ -177,6 +177,37 @@ template <typename T> static IND_INLINE void ind_chunk_copy(T *to, const T *from
             ind_cp_async16((char *)to + c, (const char *)from + c, bytes <= c ? 0 : bytes - c < 16 ? bytes - c : 16);
     }
 }
+//@ FIND_GROUP
+template <typename T> struct ind_group_rows {
+    int group;
+    T first, end;
+};
+// The rows of tile number `tile`. Groups of rows end at ends[0 .. groups); the rows after them, up to `rows`, are group
+// number `groups`. A tile has up to TM rows of one group. Beyond the last tile: no rows. All lanes of a warp call it.
+template <typename T, int TM>
+static IND_INLINE ind_group_rows<T> ind_find_group(const int *ends, int groups, T rows, int tile) {
+    const int lane = threadIdx.x % 32;
+    for (int from = 0; from <= groups; from += 32) {
+        const int group = from + lane;
+        const T first = group > 0 && group <= groups ? ends[group - 1] : 0, end = group < groups ? ends[group] : rows;
+        const int tiles = group <= groups && end > first ? (int)((end - first + TM - 1) / TM) : 0;
+        int upto = tiles;
+        _Pragma("unroll")
+        for (int d = 1; d < 32; d *= 2) {
+            const int before = __shfl_up_sync(0xffffffffu, upto, d);
+            if (lane >= d) upto += before;
+        }
+        const unsigned found = __ballot_sync(0xffffffffu, tile < upto);
+        if (found) {
+            const int owner = __ffs((int)found) - 1;
+            const int in_group = __shfl_sync(0xffffffffu, tile - (upto - tiles), owner);
+            const T start = __shfl_sync(0xffffffffu, first, owner), stop = __shfl_sync(0xffffffffu, end, owner);
+            return {from + owner, start + (T)in_group * TM, stop};
+        }
+        tile -= __shfl_sync(0xffffffffu, upto, 31);
+    }
+    return {groups, rows, rows};
+}
 //@ MMA_TILE
 // The element at (k, x) of a tile [k][x] of TK / 2 rows of 32-bit elements.
 template <int TX, int TK> static IND_INLINE unsigned ind_tile_word(const unsigned short *tile, int k, int x) {

@@ -8,6 +8,7 @@ static void cg__mm_set_text_of_sum(ind__writer *w, uint32_t dot, const char *tex
 }
 
 static void cg__mm_set_sum_text(ind__writer *w, const cg__mm_problem *p) {
+    cg__mm_set_group_text(w, p);
     const char *text = p->n < 0 ? "dot[0]" : "dot[j]";
     if (!ind_dtype_is_float(p->sum)) text = cg__string(w, "((%s)%s)", cg__types[p->sum].value, text);
     cg__mm_set_text_of_sum(w, p->dot, text);
@@ -99,6 +100,9 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
 
 static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const char *reason) {
     cg__mm_explain(d, p, reason);
+    if (d->variant->why && p->group.indirect) cg__why(d, "tiles of rows of one group; %s", d->variant->why);
+    if (d->variant->why && !p->group.indirect && cg__mm_group_of_b(&d->w, p))
+        cg__why(d, "no tiles of rows of one group, as several loops make a row; %s", d->variant->why);
     if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
 }
 
@@ -229,8 +233,10 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     cg__mm_find_maps(d, p);
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_rows(d, p);
-    p->unsplit = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
     p->max_cluster = d->plan->part || p->dot2 ? 1 : d->w.target->max_cluster; /* a slice is of one product */
+    if (d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body) ||
+        p->group.indirect)
+        p->max_cluster = 0;
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }

@@ -10,6 +10,13 @@ static void cg__mm_set_plain_names(ind__writer *w) {
     if (w->plan->domain.rrank) w->var[w->plan->domain.rank] = "r0";
 }
 
+/* With groups of rows, the block's tile sets size_m. */
+static void cg__mm_write_sizes(ind__writer *w, const cg__mm_problem *p) {
+    const char *m = p->group.indirect ? "" : cg__string(w, "size_m = %s, ", cg__expr_string(w, p->size_m));
+    ind__textf(&w->code, "const %s %ssize_n = %s, size_k = %s;\n", cg__int(w), m, cg__expr_string(w, p->size_n),
+               cg__expr_string(w, p->size_k));
+}
+
 /* The sizes, and the block's tile and batch. The last stripe may have rows of tiles that do not exist. */
 static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
@@ -17,11 +24,15 @@ static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) 
     int stripe;
     ind_expr blocks[3];
     cg__mm_blocks(p, v, &stripe, blocks);
-    ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
-               cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
+    cg__mm_write_sizes(w, p);
     cg__write_axes(w, blocks, at);
     if (cg__mm_is_split(v)) cg__mm_write_split(w, p, at);
-    if (stripe == 1) {
+    if (p->group.indirect) {
+        const char *row = stripe == 1 ? at[1] : cg__string(w, "%s * %d + %s %% %d", at[1], stripe, at[0], stripe);
+        cg__mm_write_group(w, p, row);
+        const char *column = stripe == 1 ? at[0] : cg__string(w, "(%s / %d)", at[0], stripe);
+        ind__textf(&w->code, "const %s first_n = %s%s * %d;\n", type, wide, column, cg__mm_columns(v));
+    } else if (stripe == 1) {
         ind__textf(&w->code, "const %s first_m = %s%s * %d, first_n = %s%s * %d;\n", type, wide, at[1], v->of.tile.m,
                    wide, at[0], cg__mm_columns(v));
     } else {
@@ -66,9 +77,10 @@ static int cg__mm_tile_cols(const ind__variant *v, const cg__mm_operand *o, char
     return o->k_major ? v->of.tile.k : cg__mm_edge(v, name);
 }
 
-/* Is an operand with rows along m or n, `size` of them, made up of whole tiles? */
-static bool cg__mm_is_whole(const ind__variant *v, const cg__mm_operand *o, ind_expr size, char name) {
-    return ind_known_multiple(size, cg__mm_tile_rows(v, o, name));
+/* Is an operand with rows along m or n made up of whole tiles? */
+static bool cg__mm_is_whole(const ind__variant *v, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind_expr size = name == 'a' ? p->size_m : p->size_n;
+    return !cg__mm_starts_anywhere(p, o) && ind_known_multiple(size, cg__mm_tile_rows(v, o, name));
 }
 
 /* By how much the operand's elements move when k grows by 1, if that is the same everywhere. */
@@ -87,7 +99,7 @@ static void cg__mm_write_addresses(ind__writer *w, const cg__mm_problem *p, cons
     char x = name == 'a' ? 'm' : 'n';
     int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_tile_cols(v, o, name) / cg__mm_chunk(p);
     int apart = v->threads / chunks, n = (rows + apart - 1) / apart;
-    bool mask = o->k_major && !cg__mm_is_whole(v, o, x == 'm' ? p->size_m : p->size_n, name);
+    bool mask = o->k_major && !cg__mm_is_whole(v, p, o, name);
     ind__textf(&w->code, "%s at_%c[%d];\n", cg__int(w), name, n);
     if (mask) ind__textf(&w->code, "unsigned in_%c = 0;\n", name);
     cg__unroll(w);
@@ -146,7 +158,7 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
             ind__textf(&w->code, "16, ");
         else
             ind__textf(&w->code, "ind_chunk_bytes<%d>(size_k - first_k - %s), ", size, chunk);
-        bool all = cg__mm_is_whole(v, o, name == 'a' ? p->size_m : p->size_n, name);
+        bool all = cg__mm_is_whole(v, p, o, name);
         ind__textf(&w->code, all ? "~0u);\n" : "in_%c);\n", name);
     } else {
         ind__textf(&w->code, "    %s, at_%c, %s, ", from, name, whole ? cg__string(w, "%d", rows) : "size_k - first_k");

@@ -50,6 +50,13 @@ typedef struct cg__mm_packed {
     int64_t shared;       /* bytes of a block for rings and rows of a */
 } cg__mm_packed;
 
+/* Groups of rows, each with a matrix of its own in b; see grouped.c. */
+typedef struct cg__mm_group {
+    uint32_t indirect; /* the group of a row; 0: rows have no groups */
+    uint32_t ends;     /* buffer: where the groups end */
+    ind_expr num;
+} cg__mm_group;
+
 typedef struct cg__mm_problem {
     cg__mm_operand a, b, b2; /* b2: of the second product */
     int m, n, k;             /* domain variables, -1: none */
@@ -64,8 +71,8 @@ typedef struct cg__mm_problem {
     const char *no_maps;
     bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) */
     const cg__mm_packed *packed; /* of b */
-    bool unsplit;                /* blocks cannot share a tile */
-    int max_cluster;             /* blocks of a cluster, at most; 1: no clusters */
+    cg__mm_group group;
+    int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
     int few_rows;  /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
     bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
@@ -113,8 +120,11 @@ static void cg__mm_merge_rows(cg__decider *d, cg__mm_problem *p) {
     }
 }
 
+static bool cg__mm_has_indirect(const ind__writer *w, ind_expr index);
+static void cg__mm_find_group(cg__decider *d, cg__mm_problem *p);
+
 static bool cg__mm_contiguous(const ind__writer *w, uint32_t i, int v) {
-    return v >= 0 && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT) && cg__contiguous(w, i, v);
+    return v >= 0 && !cg__mm_has_indirect(w, cg__index_of(w, i)) && cg__contiguous(w, i, v);
 }
 
 /* Is some STORE contiguous along variable v? */
@@ -148,12 +158,17 @@ static void cg__mm_need_operand(ind__writer *w, const cg__mm_operand *o) {
 static bool cg__mm_is_early_load(const ind__writer *w, uint32_t i) {
     const ind__inst *in = cg__inst(w, i);
     if (!w->needed[i] || in->op != IND_LOOP_LOAD || in->arg[0]) return false;
-    return !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+    return !cg__mm_has_indirect(w, cg__index_of(w, i));
 }
 
 /* Has the LOAD other elements in every row and column of the operand? */
 static bool cg__mm_is_tile(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
     return p->k >= 0 && o->x >= 0 && w->plan->varies[i] >> p->k & w->plan->varies[i] >> o->x & 1;
+}
+
+/* True if the operand's tiles start at any row, so that no vectors lie along x: those of a with groups of rows. */
+static bool cg__mm_starts_anywhere(const cg__mm_problem *p, const cg__mm_operand *o) {
+    return p->group.indirect && o == &p->a;
 }
 
 /* A prologue: rounded to 16 bits it is for tensor cores. The tile's rows lie along what most of the bytes lie along. */
@@ -171,7 +186,7 @@ static void cg__mm_find_computed(ind__writer *w, const cg__mm_problem *p, cg__mm
         along_k += cg__mm_contiguous(w, i, p->k) ? bytes : 0;
         along_x += cg__mm_contiguous(w, i, o->x) ? bytes : 0;
     }
-    o->k_major = along_k >= along_x;
+    o->k_major = along_k >= along_x || cg__mm_starts_anywhere(p, o);
 }
 
 /* Is it the cast of an i8 from memory to i32? */
@@ -197,7 +212,7 @@ static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_
     if (cg__inst(w, i)->op != IND_LOOP_LOAD) return;
     o->load = i;
     o->memory = cg__memory_dtype(w, i);
-    o->k_major = cg__mm_contiguous(w, i, p->k) || !cg__mm_contiguous(w, i, x);
+    o->k_major = cg__mm_contiguous(w, i, p->k) || !cg__mm_contiguous(w, i, x) || cg__mm_starts_anywhere(p, o);
 }
 
 /* The tiles of two right operands have one layout, and both are copied or both computed. */
@@ -313,7 +328,9 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
     p->a.statistics = d->plan->stage[p->a.value];
-    if (!p->dot2 && !p->a.statistics && !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m))
+    cg__mm_find_group(d, p);
+    if (!p->dot2 && !p->a.statistics && !p->group.indirect && !cg__mm_stores_along(&d->w, p->n) &&
+        cg__mm_stores_along(&d->w, p->m))
         cg__mm_swap_operands(p);
     cg__mm_find_scaled_operands(&d->w, p);
     p->involved = cg__mm_is_involved(&d->w, &p->a) || cg__mm_is_involved(&d->w, &p->b);

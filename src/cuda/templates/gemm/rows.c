@@ -309,6 +309,7 @@ static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
     const int64_t range = p->packed->no ? 0 : d->variant->range.to;
     const bool guard = d->assume & IND__ASSUME_FEW_ROWS && !d->w.schedule->program->batch_invariant;
     int64_t least, most;
+    if (p->group.indirect) return; /* a tile has the rows of one group */
     ind__known_bounds(p->size_m, &least, &most);
     if (least > few || (most > few && !guard)) return;
     if (guard && range && most > range)

@@ -28,7 +28,7 @@ static int cg__mm_cluster_sms(int cluster, const ind_target *t) {
 static int cg__mm_splits_of(const cg__mm_problem *p, const cg__mm_config *c, int waves, const ind_target *t) {
     const int cluster = cg__mm_cluster(c);
     const int64_t tiles = cg__mm_hinted_tiles(p, c), steps = ind_hint(p->size_k) / c->tile_k / MM_LEAST_STEPS / cluster;
-    if (p->unsplit || tiles < 1) return 1;
+    if (!p->max_cluster || tiles < 1) return 1;
     const int64_t fill = (int64_t)waves * cg__mm_cluster_sms(cluster, t) / cluster / tiles;
     const int64_t clusters = fill > steps ? steps : fill;
     return clusters < 1 ? 1 : (int)clusters * cluster;
@@ -144,7 +144,8 @@ static void cg__mm_write_steps(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const char *type = cg__int(w);
     if (!cg__mm_is_split(w->variant)) {
-        ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", type, tile->k - 1, tile->k);
+        ind__textf(&w->code, "const %s steps = %s(size_k + %d) / %d;\n", type, p->group.indirect ? "!grouped ? 0 : " : "",
+                   tile->k - 1, tile->k);
         return;
     }
     const ind_expr steps = cg__mm_tiles(p->size_k, tile->k), each = ind_expr_floordiv(steps, tile->splits);

@@ -151,7 +151,8 @@ static double cg__mm_hinted_rows(const cg__mm_problem *p) {
 
 /* Tiles at the hinted sizes. */
 static int64_t cg__mm_hinted_tiles(const cg__mm_problem *p, const cg__mm_config *c) {
-    const int64_t m = (int64_t)ceil(cg__mm_hinted_rows(p) / c->tile_m), n = ind_hint(p->size_n);
+    const int64_t groups = cg__mm_hinted_groups(p), n = ind_hint(p->size_n);
+    const int64_t m = groups * (int64_t)ceil(ceil(cg__mm_hinted_rows(p) / (double)groups) / c->tile_m);
     const int64_t columns = c->tile_n / cg__mm_products(p);
     return ind_hint(p->batch) * m * ((n + columns - 1) / columns);
 }
@@ -196,7 +197,7 @@ static double cg__mm_read_cost(const cg__mm_template *x, const cg__mm_problem *p
                                const ind_target *target) {
     const ind_thresholds *t = &target->thresholds;
     const double m = cg__mm_hinted_rows(p), k = (double)ind_hint(p->size_k);
-    const double n = (double)ind_hint(p->size_n) * cg__mm_products(p);
+    const double n = (double)ind_hint(p->size_n) * cg__mm_products(p) * (double)cg__mm_hinted_groups(p);
     const double bytes = (m * ind_dtype_bytes(p->a.memory) + n * ind_dtype_bytes(p->b.memory)) * k;
     const double read = bytes * (double)ind_hint(p->batch) / cg__mm_memory_rate(target) / target->num_sms;
     const double per_sm = cg__mm_blocks_per_sm(p, c, target), fit = cg__mm_occupancy(x, p, c, target);
@@ -251,14 +252,14 @@ static ind_expr cg__mm_groups(const ind__tile_plan *tile) {
 }
 
 static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v) {
-    const ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
+    const ind_expr rows = cg__mm_row_tiles(p, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
     return ind_expr_mul(ind_expr_mul(rows, columns), p->batch);
 }
 
 /* Tiles along n, then along m, then the batch. With many columns of tiles the order is in stripes of up to 8 rows,
    column by column: resident blocks then read the fewest different rows and columns. */
 static void cg__mm_tile_axes(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr tiles[3]) {
-    ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
+    ind_expr rows = cg__mm_row_tiles(p, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
     const bool few = v->strategy == IND_STRATEGY_MATMUL_ROWS || v->strategy == IND_STRATEGY_MATMUL_PACKED;
     if (few && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
     *stripe = 1;
