@@ -2180,14 +2180,21 @@ static const char *const cg__prelude_FIND_GROUP[] = {
     "    T first, end;\n",
     "};\n",
     "// The rows of tile number `tile`. Groups of rows end at ends[0 .. groups); the rows after them, up to `rows`, are group\n",
-    "// number `groups`. A tile has up to TM rows of one group. Beyond the last tile: no rows. All lanes of a warp call it.\n",
+    "// number `groups`. A tile has up to TM rows of one group. Beyond the last tile: no rows. A warp calls it; lanes count the\n",
+    "// tiles of 4 groups each.\n",
     "template <typename T, int TM>\n",
     "static IND_INLINE ind_group_rows<T> ind_find_group(const int *ends, int groups, T rows, int tile) {\n",
     "    const int lane = threadIdx.x % 32;\n",
-    "    for (int from = 0; from <= groups; from += 32) {\n",
-    "        const int group = from + lane;\n",
-    "        const T first = group > 0 && group <= groups ? ends[group - 1] : 0, end = group < groups ? ends[group] : rows;\n",
-    "        const int tiles = group <= groups && end > first ? (int)((end - first + TM - 1) / TM) : 0;\n",
+    "    for (int from = 0; from <= groups; from += 128) {\n",
+    "        const int mine = from + lane * 4;\n",
+    "        T end[5] = {mine > 0 && mine <= groups ? (T)ends[mine - 1] : 0};\n",
+    "        int num[4], tiles = 0;\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int j = 0; j < 4; j++) {\n",
+    "            end[j + 1] = mine + j < groups ? ends[mine + j] : rows;\n",
+    "            num[j] = mine + j <= groups && end[j + 1] > end[j] ? (int)((end[j + 1] - end[j] + TM - 1) / TM) : 0;\n",
+    "            tiles += num[j];\n",
+    "        }\n",
     "        int upto = tiles;\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int d = 1; d < 32; d *= 2) {\n",
@@ -2196,10 +2203,20 @@ static const char *const cg__prelude_FIND_GROUP[] = {
     "        }\n",
     "        const unsigned found = __ballot_sync(0xffffffffu, tile < upto);\n",
     "        if (found) {\n",
+    "            int in = tile - (upto - tiles), group = mine;\n",
+    "            T first = end[0], stop = end[1];\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int j = 0; j < 3; j++) {\n",
+    "                if (group != mine + j || in < num[j]) continue;\n",
+    "                in -= num[j];\n",
+    "                group++;\n",
+    "                first = end[j + 1];\n",
+    "                stop = end[j + 2];\n",
+    "            }\n",
     "            const int owner = __ffs((int)found) - 1;\n",
-    "            const int in_group = __shfl_sync(0xffffffffu, tile - (upto - tiles), owner);\n",
-    "            const T start = __shfl_sync(0xffffffffu, first, owner), stop = __shfl_sync(0xffffffffu, end, owner);\n",
-    "            return {from + owner, start + (T)in_group * TM, stop};\n",
+    "            first += (T)in * TM;\n",
+    "            return {__shfl_sync(0xffffffffu, group, owner), __shfl_sync(0xffffffffu, first, owner),\n",
+    "                    __shfl_sync(0xffffffffu, stop, owner)};\n",
     "        }\n",
     "        tile -= __shfl_sync(0xffffffffu, upto, 31);\n",
     "    }\n",
@@ -10966,15 +10983,17 @@ static bool cg__mm_has_indirect(const ind__writer *w, ind_expr index) {
     return num > 32;
 }
 
-/* The block's rows: "first_m", "size_m", where its group ends, "grouped", if it has a matrix, and the group under the
-   names of its INDIRECTs. `tile`: number of the row of tiles. */
-static void cg__mm_write_group(ind__writer *w, const cg__mm_problem *p, const char *tile) {
+/* The rows of a tile: their first one, under the name `first`, "size_m", where their group ends, "grouped", if it has a
+   matrix, and the group under the names of its INDIRECTs. `tile`: number of the row of tiles; `none`: what to do without
+   rows. */
+static void cg__mm_write_group(ind__writer *w, const cg__mm_problem *p, const char *tile, const char *first,
+                               const char *none) {
     const char *type = cg__int(w), *num = cg__expr_string(w, p->group.num);
     ind__textf(&w->code, "const ind_group_rows<%s> span = ind_find_group<%s, %d>(%s, (int)%s, %s, (int)(%s));\n", type,
                type, w->variant->of.tile.m, cg__buffer(w, p->group.ends), num, cg__expr_string(w, p->size_m), tile);
     ind__textf(&w->code, "const bool grouped = span.group < %s;\n", num);
-    ind__textf(&w->code, "const %s first_m = span.first, size_m = span.end;\n", type);
-    ind__textf(&w->code, "if (first_m >= size_m) return;\n");
+    ind__textf(&w->code, "const %s %s = span.first, size_m = span.end;\n", type, first);
+    ind__textf(&w->code, "if (%s >= size_m) %s;\n", first, none);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__mm_is_group(w, p, i) && w->value[i])
             ind__textf(&w->code, "const %s t%u = grouped ? span.group : %s - 1;\n", type, i, num);
@@ -11599,7 +11618,7 @@ static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) 
     if (cg__mm_is_split(v)) cg__mm_write_split(w, p, at);
     if (p->group.indirect) {
         const char *row = stripe == 1 ? at[1] : cg__string(w, "%s * %d + %s %% %d", at[1], stripe, at[0], stripe);
-        cg__mm_write_group(w, p, row);
+        cg__mm_write_group(w, p, row, "first_m", "return");
         const char *column = stripe == 1 ? at[0] : cg__string(w, "(%s / %d)", at[0], stripe);
         ind__textf(&w->code, "const %s first_n = %s%s * %d;\n", type, wide, column, cg__mm_columns(v));
     } else if (stripe == 1) {
@@ -12759,8 +12778,24 @@ static const char *cg__mm_add_dim(ind__tensor_map *map, ind_expr size, ind_expr 
     return NULL;
 }
 
+/* True if the operand has a matrix for each group of rows. */
+static bool cg__mm_is_grouped(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+    return p->group.indirect && o->load &&
+           ind__expr_depends(cg__index_of(w, o->load), w->body->index[cg__inst(w, p->group.indirect)->index + 1]);
+}
+
+/* Adds the dimension of matrices of groups, if the index has a group; *rest: the index without. */
+static const char *cg__mm_add_groups(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o,
+                                     ind_expr *rest, ind__tensor_map *map) {
+    if (!cg__mm_is_grouped(w, p, o)) return NULL;
+    const ind_expr group = w->body->index[cg__inst(w, p->group.indirect)->index + 1];
+    ind_expr stride;
+    if (!ind__affine(*rest, group, &stride, rest)) return "an operand's index is not a sum of strides";
+    return cg__mm_add_dim(map, p->group.num, stride, 1);
+}
+
 /* The map of an operand: the dimension along which neighbours are contiguous, the other one of the tile, then the batch
-   variables that its index has. Boxes are set by the configuration. */
+   variables that its index has, then the group of rows. Boxes are set by the configuration. */
 static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o,
                                    ind__tensor_map *map) {
     const ind__loops *x = &w->plan->domain;
@@ -12771,21 +12806,21 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
     rest = cg__index_of(w, o->load);
     for (int v = 0; v < x->rank + x->rrank; v++)
         if (!ind__affine(rest, x->var[v], &stride[v], &rest)) return "an operand's index is not a sum of strides";
-    *map = (ind__tensor_map){.dtype = o->memory, .offset = rest, .swizzle = 128};
-    const char *no = cg__is_declared(rest) ? NULL : "an operand's offset depends on data";
-    if (!no) no = cg__mm_add_dim(map, x->extent[along], stride[along], 128 / p->tensor_bytes);
+    *map = (ind__tensor_map){.dtype = o->memory, .swizzle = 128};
+    const char *no = cg__mm_add_dim(map, x->extent[along], stride[along], 128 / p->tensor_bytes);
     if (!no) no = cg__mm_add_dim(map, x->extent[other], stride[other], 64);
     for (int v = x->rank - 1; v >= 0 && !no; v--)
         if (cg__mm_is_batch(p, v) && !ind_known_eq(stride[v], ind_int(w->context, 0)))
             no = cg__mm_add_dim(map, x->extent[v], stride[v], 1);
-    return no;
+    if (!no) no = cg__mm_add_groups(w, p, o, &rest, map);
+    map->offset = rest;
+    return no || cg__is_declared(rest) ? no : "an operand's offset depends on data";
 }
 
 /* Sets the maps of the operands, or the reason why there are none. */
 static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
     cg__mm_operand *const o[3] = {&p->a, &p->b, &p->b2};
     if (!(d->assume & IND__ASSUME_MAPS)) p->no_maps = "the variant assumes no tensor maps";
-    if (p->group.indirect) p->no_maps = "rows are in groups";
     if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
     for (int i = 0; i < 1 + cg__mm_products(p) && !p->no_maps; i++) {
         ind__tensor_map *map = (ind__tensor_map *)ind__arena_alloc(d->w.arena, sizeof *map);
@@ -12803,7 +12838,7 @@ static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
    rows that do not exist are not copied. (With boxes of 64 rows, 4 rows x 4096 x 14336 take 40.4 us and 64 rows 33.8,
    H200. Smaller boxes were not measured.) */
 static int cg__mm_box_rows(const cg__mm_problem *p, int tile_m) {
-    const int64_t m = ind_hint(p->size_m);
+    const int64_t groups = cg__mm_hinted_groups(p), m = (ind_hint(p->size_m) + groups - 1) / groups;
     int rows = 8;
     while (rows < m && rows < tile_m) rows *= 2;
     return tile_m % rows ? tile_m : rows;
@@ -12873,8 +12908,11 @@ static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p) {
                "const unsigned in_group = in_batch - group * (columns * %d), left = rows - group * %d, high = left < "
                "%d ? left : %d, column = in_group / high;\n",
                stripe, stripe, stripe, stripe);
-    ind__textf(&w->code, "const %s tile_m = (%s)(group * %d + in_group - column * high) * %d;\n", type, type, stripe,
-               v->of.tile.m);
+    const char *row = cg__string(w, "group * %d + in_group - column * high", stripe);
+    if (p->group.indirect)
+        cg__mm_write_group(w, p, row, "tile_m", "continue");
+    else
+        ind__textf(&w->code, "const %s tile_m = (%s)(%s) * %d;\n", type, type, row, v->of.tile.m);
     ind__textf(&w->code, "const %s tile_n = (%s)column * %d;\n", type, type, cg__mm_columns(v));
     if (!single) cg__write_outer_vars(w, "batch", skip);
 }
@@ -12890,6 +12928,7 @@ static void cg__mm_begin_tiles(ind__writer *w, const cg__mm_problem *p) {
         cg__mm_write_steps(w, p);
     }
     cg__mm_write_tile_of(w, p);
+    if (p->group.indirect) cg__mm_write_steps(w, p);
 }
 
 static void cg__mm_write_next_stage(ind__writer *w) {
@@ -12911,6 +12950,7 @@ static void cg__mm_write_box(ind__writer *w, const cg__mm_problem *p, char name,
             continue;
         ind__textf(&w->code, ", (int)i%d", u);
     }
+    if (cg__mm_is_grouped(w, p, o)) ind__textf(&w->code, ", (int)t%u", p->group.indirect);
     ind__textf(&w->code, ");\n");
 }
 
@@ -12967,14 +13007,17 @@ static void cg__mm_write_registers(ind__writer *w, bool copies) {
         ind__textf(&w->code, "ind_more_registers<%d>();\n", (all + (all - few) * 4 / warps) / 8 * 8);
 }
 
-/* The warpgroup that copies. */
+/* The warpgroup that copies: one thread of it, whose warp finds the groups of rows with it. */
 static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     cg__begin(w, "if (warp >= %d)", tile->warps_m);
     cg__mm_write_registers(w, true);
-    cg__begin(w, "if (threadIdx.x == %d)", tile->warps_m * 32);
+    if (p->group.indirect)
+        cg__begin(w, "if (warp == %d)", tile->warps_m);
+    else
+        cg__begin(w, "if (threadIdx.x == %d)", tile->warps_m * 32);
     cg__mm_begin_tiles(w, p);
-    cg__begin(w, "for (int step = 0; step < steps; step++)");
+    cg__begin(w, "for (int step = 0; step < steps%s; step++)", p->group.indirect ? " && lane == 0" : "");
     cg__mm_write_first_k(w, cg__string(w, "(%s)step", cg__int(w)));
     ind__textf(&w->code, "ind_barrier_wait(empty + stage, phase ^ 1);\n");
     cg__mm_write_expect(w, p);
@@ -13034,7 +13077,8 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "last = stage;\n");
     cg__mm_write_next_stage(w);
     cg__end(w);
-    ind__textf(&w->code, "sums.wait<0>();\nif (lane == 0) ind_barrier_arrive(empty + last);\n");
+    ind__textf(&w->code, "sums.wait<0>();\nif (lane == 0%s) ind_barrier_arrive(empty + last);\n",
+               p->group.indirect ? " && steps" : "");
     ind__textf(&w->code, "%s acc[%d][4];\nsums.read(acc);\n", cg__mm_sum_type(p), tile->n / 8);
 }
 
@@ -13071,19 +13115,18 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
 
 static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    const char *type = cg__int(w);
     const int k = cg__mm_units(p, tile->k), in_a = tile->stages * tile->m * k, in_b = tile->stages * tile->n * k;
     const int strips = 2 * (in_a + in_b),
               barriers = strips + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, tile->cluster);
     if (cg__mm_has_sum_registers(w))
         ind__textf(&w->code, "ind_wgmma_sums<%s, %d> sums;\n", cg__mm_sum_type(p), tile->n / 8);
-    ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
-               cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
+    cg__mm_write_sizes(w, p);
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
-    if (!cg__mm_is_split(w->variant)) cg__mm_write_steps(w, p);
-    ind__textf(&w->code,
-               "const unsigned rows = (unsigned)((size_m + %d) / %d), columns = (unsigned)((size_n + %d) / %d);\n",
-               tile->m - 1, tile->m, cg__mm_columns(w->variant) - 1, cg__mm_columns(w->variant));
+    if (!cg__mm_is_split(w->variant) && !p->group.indirect) cg__mm_write_steps(w, p);
+    const char *rows = p->group.indirect ? cg__expr_string(w, cg__mm_row_tiles(p, tile->m))
+                                         : cg__string(w, "(size_m + %d) / %d", tile->m - 1, tile->m);
+    ind__textf(&w->code, "const unsigned rows = (unsigned)(%s), columns = (unsigned)((size_n + %d) / %d);\n", rows,
+               cg__mm_columns(w->variant) - 1, cg__mm_columns(w->variant));
     ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
     ind__textf(&w->code,
                "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "

@@ -183,14 +183,21 @@ template <typename T> struct ind_group_rows {
     T first, end;
 };
 // The rows of tile number `tile`. Groups of rows end at ends[0 .. groups); the rows after them, up to `rows`, are group
-// number `groups`. A tile has up to TM rows of one group. Beyond the last tile: no rows. All lanes of a warp call it.
+// number `groups`. A tile has up to TM rows of one group. Beyond the last tile: no rows. A warp calls it; lanes count the
+// tiles of 4 groups each.
 template <typename T, int TM>
 static IND_INLINE ind_group_rows<T> ind_find_group(const int *ends, int groups, T rows, int tile) {
     const int lane = threadIdx.x % 32;
-    for (int from = 0; from <= groups; from += 32) {
-        const int group = from + lane;
-        const T first = group > 0 && group <= groups ? ends[group - 1] : 0, end = group < groups ? ends[group] : rows;
-        const int tiles = group <= groups && end > first ? (int)((end - first + TM - 1) / TM) : 0;
+    for (int from = 0; from <= groups; from += 128) {
+        const int mine = from + lane * 4;
+        T end[5] = {mine > 0 && mine <= groups ? (T)ends[mine - 1] : 0};
+        int num[4], tiles = 0;
+        _Pragma("unroll")
+        for (int j = 0; j < 4; j++) {
+            end[j + 1] = mine + j < groups ? ends[mine + j] : rows;
+            num[j] = mine + j <= groups && end[j + 1] > end[j] ? (int)((end[j + 1] - end[j] + TM - 1) / TM) : 0;
+            tiles += num[j];
+        }
         int upto = tiles;
         _Pragma("unroll")
         for (int d = 1; d < 32; d *= 2) {
@@ -199,10 +206,20 @@ static IND_INLINE ind_group_rows<T> ind_find_group(const int *ends, int groups, 
         }
         const unsigned found = __ballot_sync(0xffffffffu, tile < upto);
         if (found) {
+            int in = tile - (upto - tiles), group = mine;
+            T first = end[0], stop = end[1];
+            _Pragma("unroll")
+            for (int j = 0; j < 3; j++) {
+                if (group != mine + j || in < num[j]) continue;
+                in -= num[j];
+                group++;
+                first = end[j + 1];
+                stop = end[j + 2];
+            }
             const int owner = __ffs((int)found) - 1;
-            const int in_group = __shfl_sync(0xffffffffu, tile - (upto - tiles), owner);
-            const T start = __shfl_sync(0xffffffffu, first, owner), stop = __shfl_sync(0xffffffffu, end, owner);
-            return {from + owner, start + (T)in_group * TM, stop};
+            first += (T)in * TM;
+            return {__shfl_sync(0xffffffffu, group, owner), __shfl_sync(0xffffffffu, first, owner),
+                    __shfl_sync(0xffffffffu, stop, owner)};
         }
         tile -= __shfl_sync(0xffffffffu, upto, 31);
     }

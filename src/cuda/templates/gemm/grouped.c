@@ -77,15 +77,17 @@ static bool cg__mm_has_indirect(const ind__writer *w, ind_expr index) {
     return num > 32;
 }
 
-/* The block's rows: "first_m", "size_m", where its group ends, "grouped", if it has a matrix, and the group under the
-   names of its INDIRECTs. `tile`: number of the row of tiles. */
-static void cg__mm_write_group(ind__writer *w, const cg__mm_problem *p, const char *tile) {
+/* The rows of a tile: their first one, under the name `first`, "size_m", where their group ends, "grouped", if it has a
+   matrix, and the group under the names of its INDIRECTs. `tile`: number of the row of tiles; `none`: what to do without
+   rows. */
+static void cg__mm_write_group(ind__writer *w, const cg__mm_problem *p, const char *tile, const char *first,
+                               const char *none) {
     const char *type = cg__int(w), *num = cg__expr_string(w, p->group.num);
     ind__textf(&w->code, "const ind_group_rows<%s> span = ind_find_group<%s, %d>(%s, (int)%s, %s, (int)(%s));\n", type,
                type, w->variant->of.tile.m, cg__buffer(w, p->group.ends), num, cg__expr_string(w, p->size_m), tile);
     ind__textf(&w->code, "const bool grouped = span.group < %s;\n", num);
-    ind__textf(&w->code, "const %s first_m = span.first, size_m = span.end;\n", type);
-    ind__textf(&w->code, "if (first_m >= size_m) return;\n");
+    ind__textf(&w->code, "const %s %s = span.first, size_m = span.end;\n", type, first);
+    ind__textf(&w->code, "if (%s >= size_m) %s;\n", first, none);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__mm_is_group(w, p, i) && w->value[i])
             ind__textf(&w->code, "const %s t%u = grouped ? span.group : %s - 1;\n", type, i, num);

@@ -29,7 +29,7 @@ static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) 
     if (cg__mm_is_split(v)) cg__mm_write_split(w, p, at);
     if (p->group.indirect) {
         const char *row = stripe == 1 ? at[1] : cg__string(w, "%s * %d + %s %% %d", at[1], stripe, at[0], stripe);
-        cg__mm_write_group(w, p, row);
+        cg__mm_write_group(w, p, row, "first_m", "return");
         const char *column = stripe == 1 ? at[0] : cg__string(w, "(%s / %d)", at[0], stripe);
         ind__textf(&w->code, "const %s first_n = %s%s * %d;\n", type, wide, column, cg__mm_columns(v));
     } else if (stripe == 1) {

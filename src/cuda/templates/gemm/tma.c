@@ -25,8 +25,24 @@ static const char *cg__mm_add_dim(ind__tensor_map *map, ind_expr size, ind_expr 
     return NULL;
 }
 
+/* True if the operand has a matrix for each group of rows. */
+static bool cg__mm_is_grouped(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+    return p->group.indirect && o->load &&
+           ind__expr_depends(cg__index_of(w, o->load), w->body->index[cg__inst(w, p->group.indirect)->index + 1]);
+}
+
+/* Adds the dimension of matrices of groups, if the index has a group; *rest: the index without. */
+static const char *cg__mm_add_groups(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o,
+                                     ind_expr *rest, ind__tensor_map *map) {
+    if (!cg__mm_is_grouped(w, p, o)) return NULL;
+    const ind_expr group = w->body->index[cg__inst(w, p->group.indirect)->index + 1];
+    ind_expr stride;
+    if (!ind__affine(*rest, group, &stride, rest)) return "an operand's index is not a sum of strides";
+    return cg__mm_add_dim(map, p->group.num, stride, 1);
+}
+
 /* The map of an operand: the dimension along which neighbours are contiguous, the other one of the tile, then the batch
-   variables that its index has. Boxes are set by the configuration. */
+   variables that its index has, then the group of rows. Boxes are set by the configuration. */
 static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o,
                                    ind__tensor_map *map) {
     const ind__loops *x = &w->plan->domain;
@@ -37,21 +53,21 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
     rest = cg__index_of(w, o->load);
     for (int v = 0; v < x->rank + x->rrank; v++)
         if (!ind__affine(rest, x->var[v], &stride[v], &rest)) return "an operand's index is not a sum of strides";
-    *map = (ind__tensor_map){.dtype = o->memory, .offset = rest, .swizzle = 128};
-    const char *no = cg__is_declared(rest) ? NULL : "an operand's offset depends on data";
-    if (!no) no = cg__mm_add_dim(map, x->extent[along], stride[along], 128 / p->tensor_bytes);
+    *map = (ind__tensor_map){.dtype = o->memory, .swizzle = 128};
+    const char *no = cg__mm_add_dim(map, x->extent[along], stride[along], 128 / p->tensor_bytes);
     if (!no) no = cg__mm_add_dim(map, x->extent[other], stride[other], 64);
     for (int v = x->rank - 1; v >= 0 && !no; v--)
         if (cg__mm_is_batch(p, v) && !ind_known_eq(stride[v], ind_int(w->context, 0)))
             no = cg__mm_add_dim(map, x->extent[v], stride[v], 1);
-    return no;
+    if (!no) no = cg__mm_add_groups(w, p, o, &rest, map);
+    map->offset = rest;
+    return no || cg__is_declared(rest) ? no : "an operand's offset depends on data";
 }
 
 /* Sets the maps of the operands, or the reason why there are none. */
 static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
     cg__mm_operand *const o[3] = {&p->a, &p->b, &p->b2};
     if (!(d->assume & IND__ASSUME_MAPS)) p->no_maps = "the variant assumes no tensor maps";
-    if (p->group.indirect) p->no_maps = "rows are in groups";
     if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
     for (int i = 0; i < 1 + cg__mm_products(p) && !p->no_maps; i++) {
         ind__tensor_map *map = (ind__tensor_map *)ind__arena_alloc(d->w.arena, sizeof *map);
@@ -69,7 +85,7 @@ static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
    rows that do not exist are not copied. (With boxes of 64 rows, 4 rows x 4096 x 14336 take 40.4 us and 64 rows 33.8,
    H200. Smaller boxes were not measured.) */
 static int cg__mm_box_rows(const cg__mm_problem *p, int tile_m) {
-    const int64_t m = ind_hint(p->size_m);
+    const int64_t groups = cg__mm_hinted_groups(p), m = (ind_hint(p->size_m) + groups - 1) / groups;
     int rows = 8;
     while (rows < m && rows < tile_m) rows *= 2;
     return tile_m % rows ? tile_m : rows;
@@ -139,8 +155,11 @@ static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p) {
                "const unsigned in_group = in_batch - group * (columns * %d), left = rows - group * %d, high = left < "
                "%d ? left : %d, column = in_group / high;\n",
                stripe, stripe, stripe, stripe);
-    ind__textf(&w->code, "const %s tile_m = (%s)(group * %d + in_group - column * high) * %d;\n", type, type, stripe,
-               v->of.tile.m);
+    const char *row = cg__string(w, "group * %d + in_group - column * high", stripe);
+    if (p->group.indirect)
+        cg__mm_write_group(w, p, row, "tile_m", "continue");
+    else
+        ind__textf(&w->code, "const %s tile_m = (%s)(%s) * %d;\n", type, type, row, v->of.tile.m);
     ind__textf(&w->code, "const %s tile_n = (%s)column * %d;\n", type, type, cg__mm_columns(v));
     if (!single) cg__write_outer_vars(w, "batch", skip);
 }
@@ -156,6 +175,7 @@ static void cg__mm_begin_tiles(ind__writer *w, const cg__mm_problem *p) {
         cg__mm_write_steps(w, p);
     }
     cg__mm_write_tile_of(w, p);
+    if (p->group.indirect) cg__mm_write_steps(w, p);
 }
 
 static void cg__mm_write_next_stage(ind__writer *w) {
@@ -177,6 +197,7 @@ static void cg__mm_write_box(ind__writer *w, const cg__mm_problem *p, char name,
             continue;
         ind__textf(&w->code, ", (int)i%d", u);
     }
+    if (cg__mm_is_grouped(w, p, o)) ind__textf(&w->code, ", (int)t%u", p->group.indirect);
     ind__textf(&w->code, ");\n");
 }
 
@@ -233,14 +254,17 @@ static void cg__mm_write_registers(ind__writer *w, bool copies) {
         ind__textf(&w->code, "ind_more_registers<%d>();\n", (all + (all - few) * 4 / warps) / 8 * 8);
 }
 
-/* The warpgroup that copies. */
+/* The warpgroup that copies: one thread of it, whose warp finds the groups of rows with it. */
 static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     cg__begin(w, "if (warp >= %d)", tile->warps_m);
     cg__mm_write_registers(w, true);
-    cg__begin(w, "if (threadIdx.x == %d)", tile->warps_m * 32);
+    if (p->group.indirect)
+        cg__begin(w, "if (warp == %d)", tile->warps_m);
+    else
+        cg__begin(w, "if (threadIdx.x == %d)", tile->warps_m * 32);
     cg__mm_begin_tiles(w, p);
-    cg__begin(w, "for (int step = 0; step < steps; step++)");
+    cg__begin(w, "for (int step = 0; step < steps%s; step++)", p->group.indirect ? " && lane == 0" : "");
     cg__mm_write_first_k(w, cg__string(w, "(%s)step", cg__int(w)));
     ind__textf(&w->code, "ind_barrier_wait(empty + stage, phase ^ 1);\n");
     cg__mm_write_expect(w, p);
@@ -300,7 +324,8 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "last = stage;\n");
     cg__mm_write_next_stage(w);
     cg__end(w);
-    ind__textf(&w->code, "sums.wait<0>();\nif (lane == 0) ind_barrier_arrive(empty + last);\n");
+    ind__textf(&w->code, "sums.wait<0>();\nif (lane == 0%s) ind_barrier_arrive(empty + last);\n",
+               p->group.indirect ? " && steps" : "");
     ind__textf(&w->code, "%s acc[%d][4];\nsums.read(acc);\n", cg__mm_sum_type(p), tile->n / 8);
 }
 
@@ -337,19 +362,18 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
 
 static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    const char *type = cg__int(w);
     const int k = cg__mm_units(p, tile->k), in_a = tile->stages * tile->m * k, in_b = tile->stages * tile->n * k;
     const int strips = 2 * (in_a + in_b),
               barriers = strips + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, tile->cluster);
     if (cg__mm_has_sum_registers(w))
         ind__textf(&w->code, "ind_wgmma_sums<%s, %d> sums;\n", cg__mm_sum_type(p), tile->n / 8);
-    ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
-               cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
+    cg__mm_write_sizes(w, p);
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
-    if (!cg__mm_is_split(w->variant)) cg__mm_write_steps(w, p);
-    ind__textf(&w->code,
-               "const unsigned rows = (unsigned)((size_m + %d) / %d), columns = (unsigned)((size_n + %d) / %d);\n",
-               tile->m - 1, tile->m, cg__mm_columns(w->variant) - 1, cg__mm_columns(w->variant));
+    if (!cg__mm_is_split(w->variant) && !p->group.indirect) cg__mm_write_steps(w, p);
+    const char *rows = p->group.indirect ? cg__expr_string(w, cg__mm_row_tiles(p, tile->m))
+                                         : cg__string(w, "(size_m + %d) / %d", tile->m - 1, tile->m);
+    ind__textf(&w->code, "const unsigned rows = (unsigned)(%s), columns = (unsigned)((size_n + %d) / %d);\n", rows,
+               cg__mm_columns(w->variant) - 1, cg__mm_columns(w->variant));
     ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
     ind__textf(&w->code,
                "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
