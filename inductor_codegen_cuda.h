@@ -12997,9 +12997,10 @@ static void cg__mm_write_expect(ind__writer *w, const cg__mm_problem *p) {
 }
 
 /* Registers of a thread that copies, and of one that multiplies: multiples of 8. A block begins with the same number
-   for all threads, at most 64 K together. */
-static void cg__mm_write_registers(ind__writer *w, bool copies) {
-    const int warps = w->variant->of.tile.warps_m, all = 65536 / ((warps + 4) * 32) / 8 * 8, few = 24;
+   for all threads, at most 64 K together. A copying warp that finds groups of rows takes more. */
+static void cg__mm_write_registers(ind__writer *w, const cg__mm_problem *p, bool copies) {
+    const int warps = w->variant->of.tile.warps_m, all = 65536 / ((warps + 4) * 32) / 8 * 8;
+    const int few = p->group.indirect ? 32 : 24;
     if (all > 248) return;
     if (copies)
         ind__textf(&w->code, "ind_fewer_registers<%d>();\n", few);
@@ -13011,7 +13012,7 @@ static void cg__mm_write_registers(ind__writer *w, bool copies) {
 static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     cg__begin(w, "if (warp >= %d)", tile->warps_m);
-    cg__mm_write_registers(w, true);
+    cg__mm_write_registers(w, p, true);
     if (p->group.indirect)
         cg__begin(w, "if (warp == %d)", tile->warps_m);
     else
@@ -13148,7 +13149,7 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "__syncthreads();\n");
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
-    cg__mm_write_registers(w, false);
+    cg__mm_write_registers(w, p, false);
     ind__textf(&w->code, "%s *const sum = reinterpret_cast<%s *>(ind_smem + %d) + warp * %d;\n", cg__mm_sum_type(p),
                cg__mm_sum_type(p), strips, cg__mm_strip_bytes(p, tile->n, tile->warps_m, tile->cluster) / 4);
     ind__textf(&w->code, "const int first_row = warp / 4 * 64;\n");

@@ -3885,6 +3885,20 @@ static ind_expr sched__points(const ind_body *body, uint32_t mask) {
     return n;
 }
 
+/* The last INDIRECT that is the group of a row; 0: none. */
+static uint32_t sched__last_group(const ind_body *body) {
+    uint32_t last = 0;
+    for (uint32_t i = 1; i < body->num_inst; i++)
+        if (body->inst[i].op == IND_LOOP_INDIRECT && body->inst[i].flags & IND__INST_GROUP) last = i;
+    return last;
+}
+
+/* True if the access is to the matrix of a group of rows. */
+static bool sched__has_group(const ind_body *body, const ind__inst *in) {
+    const uint32_t group = sched__last_group(body);
+    return group && ind__expr_depends(body->index[in->index], body->index[body->inst[group].index + 1]);
+}
+
 /* Elements of the buffer that the body accesses: the points of the variables in its indices, at most the whole
    buffer. */
 static ind_expr sched__accessed_elements(sched__fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
@@ -3897,7 +3911,7 @@ static ind_expr sched__accessed_elements(sched__fuser *f, const ind_body *body, 
         if (sched__combines_run(in)) return all;
         uint32_t m = sched__expr_mask(body, mask, i, body->index[in->index]);
         total = ind_expr_add(total, sched__points(body, m));
-        masked = masked || in->arg[in->op == IND_LOOP_STORE];
+        masked = masked || in->arg[in->op == IND_LOOP_STORE] || sched__has_group(body, in);
     }
     if (masked && !ind_known_le(total, all)) return ind_expr_min(all, total);
     return ind_known_le(all, total) ? all : total;
@@ -3924,13 +3938,16 @@ static ind_expr sched__accessed_bytes(sched__fuser *f, const ind_kernel *k, cons
     return sum;
 }
 
-/* Counts one per arithmetic instruction and element, one per element of a reduction or scan, two of a DOT. */
+/* Counts one per arithmetic instruction and element, one per element of a reduction or scan, two of a DOT. Integers that
+   find the group of a row are not counted: a block finds it once. */
 static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
     const ind_body *body = k->body;
     uint32_t inner = ~((1u << body->rank) - 1);
     int64_t per_output = 0, per_element = 0;
+    const uint32_t group = sched__last_group(body);
     for (uint32_t i = 1; i < body->num_inst && !body->call; i++) {
         const ind__inst *in = &body->inst[i];
+        if (i < group && !ind_dtype_is_float((ind_dtype)in->dtype)) continue;
         char class = ind__loop_op_class((ind_loop_op)in->op);
         if (in->op == IND_LOOP_SCAN || sched__combines_run(in))
             per_element++;

@@ -269,6 +269,21 @@ def test_float_weights(pool, tmp_path, arch):
     check(FLOAT_WEIGHTS, arch, tmp_path)
 
 
+# Groups of rows: tiles of every size, with sizes known and unknown, and an epilogue of the group.
+GROUPED = [
+    f"graph product {{\n  size T in [0, 100000] hint {t}\n  size E in [1, 1000] hint {e}\n  input x : {dtype}[T, {k}]\n  input w : {dtype}{shape}\n"
+    f"  input offs : i32[{groups}]\n  input b : {dtype}[{groups}, {n}]\n  m = {right}\n  p = grouped_mm(x, m, offs, b)\n  y = silu(p)\n  output y\n}}\n"
+    for t, e, n, k in ((4096, 8, 4096, 4096), (25344, 128, 768, 2048), (8, 128, 4096, 4096), (512, 64, 1408, 2048), (300, 3, 520, 96))
+    for groups in ("E", e) for dtype in ("bf16", "f32")
+    for shape, right in ((f"[{groups}, {n}, {k}]", "transpose(w, 1, 2)"), (f"[{groups}, {k}, {n}]", f"view(w, size=[{groups}, {k}, {n}])"))
+]
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100"])
+def test_grouped(pool, tmp_path, arch):
+    check(GROUPED, arch, tmp_path)
+
+
 # Tiles of every size, in each layout of the operands.
 TF32 = [
     f"graph product {{\n  size M in [0, 100000] hint {m}\n  input x : f32{first}\n  input w : f32{second}\n  input c : f32[{n}]\n"
