@@ -149,9 +149,9 @@ static const char per_window_dimension[] = " kernel_size stride padding dilation
 /* Operands that are not just any tensor. */
 static const struct {
     const char *name;
-    char kind; /* i indices, o where bags begin, b bool, s a seed */
+    char kind; /* i indices, o where bags begin or groups end, b bool, s a seed */
 } operand_kinds[] = {{"index", 'i'}, {"indices", 'i'}, {"target", 'i'},  {"mask", 'b'},   {"condition", 'b'},
-                     {"seed", 's'},  {"sorter", 'i'},  {"offsets", 'o'}, {"repeats", 'i'}};
+                     {"seed", 's'},  {"sorter", 'i'},  {"offsets", 'o'}, {"repeats", 'i'}, {"offs", 'o'}};
 
 /* Whose operand `target` is no index. */
 static const char float_targets[] = " binary_cross_entropy binary_cross_entropy_with_logits kl_div ";
@@ -679,6 +679,19 @@ static void set_scaled(const trial *t, value *v) {
     if (k >= 2 && chance(60)) set_block_scale(&t->g->v[t->s.operand[k - 2]], (int)k - 2, v);
 }
 
+/* Rows, a matrix for each group, where groups end, and a bias for each group. */
+static void set_grouped(const trial *t, value *v) {
+    const uint32_t k = t->s.num_operands;
+    const value *rows = k > 0 ? &t->g->v[t->s.operand[0]] : NULL, *all = k > 1 ? &t->g->v[t->s.operand[1]] : NULL;
+    v->rank = k == 1 ? 3 : k == 2 ? 1 : 2;
+    if (k == 2) v->dtype = IND_I32;
+    if (k == 1 || k == 3) v->dtype = rows->dtype;
+    for (int d = 0; d < v->rank; d++) choose(k == 1 && d == 0 ? "1|2|3|5" : "1|3|8|16|17|33", v->dim[d], DIM);
+    if (k == 1) memcpy(v->dim[1], rows->dim[1], sizeof v->dim[1]);
+    if (k > 1) memcpy(v->dim[0], all->dim[0], sizeof v->dim[0]);
+    if (k == 3) memcpy(v->dim[1], all->dim[2], sizeof v->dim[1]);
+}
+
 static bool draw_operand(trial *t, char kind) {
     const value *first = t->s.num_operands ? &t->g->v[t->s.operand[0]] : NULL;
     bool pointwise = ind__op_has(t->op, 'P') && (first || !(ind__op_has(t->op, 'T') || t->s.in_place));
@@ -689,7 +702,8 @@ static bool draw_operand(trial *t, char kind) {
         return true;
     }
     const bool scaled = t->op == IND_OP_SCALED_MM && t->s.num_operands < 4;
-    int old = !scaled && chance(kind == 's' || (t->s.in_place && !first) ? 90 : 55) ? draw_old(t, kind) : -1;
+    const bool grouped = t->op == IND_OP_GROUPED_MM;
+    int old = !scaled && !grouped && chance(kind == 's' || (t->s.in_place && !first) ? 90 : 55) ? draw_old(t, kind) : -1;
     if (old >= 0) return add_operand(t, old), true;
     value *v = fresh(t->g);
     if (!v) return false;
@@ -697,6 +711,8 @@ static bool draw_operand(trial *t, char kind) {
     v->is_const = chance(20) && !(t->s.in_place && !first);
     if (scaled)
         set_scaled(t, v);
+    else if (grouped)
+        set_grouped(t, v);
     else if (kind == 's')
         v->rank = 0;
     else if (wants_same_shape(t, kind))
