@@ -10912,21 +10912,10 @@ static void cg__mm_choose_staged(cg__decider *d, const cg__mm_problem *p, cg__mm
 
 /* ---- decisions */
 
-/* The buffer from which the group of a row is found. */
-static uint32_t cg__mm_ends_of(ind__writer *w, uint32_t indirect) {
-    uint32_t ends = UINT32_MAX;
-    cg__need_none(w);
-    cg__need(w, indirect);
-    cg__close_needed(w);
-    for (uint32_t i = 1; i < indirect; i++)
-        if (w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) ends = cg__inst(w, i)->source;
-    return ends;
-}
-
 /* True for an INDIRECT that is the group of a row of the product. */
 static bool cg__mm_is_group(const ind__writer *w, const cg__mm_problem *p, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    return inst->op == IND_LOOP_INDIRECT && inst->flags & IND__INST_GROUP && p->m >= 0 &&
+    return inst->op == IND_LOOP_INDIRECT && inst->source && p->m >= 0 &&
            w->plan->varies[i] == 1u << p->m;
 }
 
@@ -10934,9 +10923,7 @@ static bool cg__mm_is_group(const ind__writer *w, const cg__mm_problem *p, uint3
 static uint32_t cg__mm_group_of_b(ind__writer *w, const cg__mm_problem *p) {
     uint32_t i = 1;
     cg__mm_need_operand(w, &p->b);
-    while (i < p->b.value &&
-           !(w->needed[i] && cg__inst(w, i)->op == IND_LOOP_INDIRECT && cg__inst(w, i)->flags & IND__INST_GROUP))
-        i++;
+    while (i < p->b.value && !(w->needed[i] && cg__inst(w, i)->op == IND_LOOP_INDIRECT && cg__inst(w, i)->source)) i++;
     return i < p->b.value ? i : 0;
 }
 
@@ -10944,7 +10931,7 @@ static uint32_t cg__mm_group_of_b(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_set_group_text(ind__writer *w, const cg__mm_problem *p) {
     if (!p->group.indirect) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__mm_is_group(w, p, i) && !w->value[i] && cg__mm_ends_of(w, i) == p->group.ends)
+        if (cg__mm_is_group(w, p, i) && !w->value[i] && cg__inst(w, i)->source == p->group.ends)
             w->value[i] = cg__string(w, "t%u", i);
 }
 
@@ -10952,7 +10939,7 @@ static void cg__mm_find_group(cg__decider *d, cg__mm_problem *p) {
     const uint32_t i = cg__mm_group_of_b(&d->w, p);
     if (!i || !cg__mm_is_group(&d->w, p, i)) return;
     p->group.indirect = i;
-    p->group.ends = cg__mm_ends_of(&d->w, i);
+    p->group.ends = cg__inst(&d->w, i)->source;
     p->group.num = d->plan->domain.index[cg__inst(&d->w, i)->index];
     cg__mm_set_group_text(&d->w, p);
 }

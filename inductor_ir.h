@@ -1127,7 +1127,9 @@ typedef struct ind__inst {
         int64_t i;
         const struct ind__function *function;
     } imm;
-    uint32_t source;    /* LOAD, STORE: buffer number (or operand number while recording a graph op) */
+    uint32_t source;    /* LOAD, STORE: buffer number (or operand number while recording a graph op). INDIRECT: the group
+                           of a row is the number of this buffer's elements that are at most the row, or the last group;
+                           the elements are in [0, rows]; 0: another index */
     uint32_t index;     /* LOAD, STORE, INDEX: first of num_index entries in body->index; INDIRECT: [extent, symbol] */
     uint32_t num_index; /* LOAD, STORE: rank until layouts are fixed, then 1 (linear offset in elements) */
 } ind__inst;
@@ -1136,9 +1138,6 @@ typedef struct ind__inst {
 #define IND__INST_SCATTER   2 /* STORE: several points may store the same element; in order, the last one remains */
 #define IND__INST_CHECKED                                                                                              \
     16 /* INDIRECT: an earlier loop has checked the index, so the check is dead if the value is not read */
-/* INDIRECT: group of a row. The value is the number of elements of a buffer that are at most the row, or the last group.
-   Only LOADs of this buffer are among its operands. Its elements are in [0, rows]. */
-#define IND__INST_GROUP  64
 #define IND__INST_SELDOM 32 /* STORE: its mask is true for few points; a hint */
 #define IND__INST_RUN    8  /* STORE: the values of a run of rows of P points are combined; see ind__buffer.run */
 /* REDUCE of products: every 128 of them may be added with the precision of tensor cores for 8-bit floats. */
@@ -1171,7 +1170,7 @@ struct ind_ops {
     struct ind__origins *origins; /* collects the graph nodes of inlined code; NULL: not recorded */
     struct ind__capture *capture; /* receives a scatter instead of emitting it; NULL: the scatter is emitted */
     bool checked;                 /* ind_op_indirect: an earlier loop has checked the indices in memory */
-    bool group;                   /* ind_op_indirect: the value is the group of a row (IND__INST_GROUP) */
+    uint32_t group_ends;          /* ind_op_indirect: the buffer from which the group of a row is found; 0: no group */
     bool seldom;                  /* ind__emit_scatter: the mask is true for few points */
 };
 ind_value ind__emit1(ind_ops *o, ind_loop_op op, ind_value a);
@@ -11672,7 +11671,7 @@ ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap) {
     if (!x.id) return ir__expr_none(o->context);
     ind__inst i = {.op = IND_LOOP_INDIRECT, .dtype = IND_I64, .flags = wrap ? IND__INST_WRAP : 0, .arg = {x.id}};
     if (o->checked) i.flags |= IND__INST_CHECKED;
-    if (o->group) i.flags |= IND__INST_GROUP;
+    i.source = o->group_ends;
     i.num_index = 2;
     ind_expr index[2] = {size, size};
     ind_value v = o->emit(o, &i, index);
@@ -11736,12 +11735,12 @@ static ind_value ir__replay_all(ir__replay_state *s, const uint8_t *live) {
         if (x->op == IND_LOOP_INDIRECT) {
             ind_expr extent = ind__substitute(b->index[x->index], s->from, s->to, s->num);
             s->from[s->num] = b->index[x->index + 1];
-            const bool checked = s->o->checked, group = s->o->group;
+            const bool checked = s->o->checked;
             s->o->checked = x->flags & IND__INST_CHECKED;
-            s->o->group = x->flags & IND__INST_GROUP;
+            s->o->group_ends = x->source;
             s->to[s->num] = ind_op_indirect(s->o, (ind_value){s->map[x->arg[0]]}, extent, x->flags & IND__INST_WRAP);
             s->o->checked = checked;
-            s->o->group = group;
+            s->o->group_ends = 0;
             if (!ind__ok(s->to[s->num])) return ir__no_value;
             s->num++;
             continue;
@@ -13707,8 +13706,11 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
     case IND_LOOP_INDIRECT:
         ind__textf(t, " %%%u in [0, ", i->arg[0]);
         ind__text_expr(t, b->index[i->index]);
-        ind__textf(t, ")%s%s%s", i->flags & IND__INST_WRAP ? " wrap" : "",
-                   i->flags & IND__INST_CHECKED ? " checked" : "", i->flags & IND__INST_GROUP ? " group of a row" : "");
+        ind__textf(t, ")%s%s", i->flags & IND__INST_WRAP ? " wrap" : "",
+                   i->flags & IND__INST_CHECKED ? " checked" : "");
+        if (!i->source) break;
+        ind__textf(t, " group by ");
+        ir__print_source(t, i->source, name, user);
         break;
     default:
         if (i->op == IND_LOOP_REDUCE) ind__textf(t, " %s", ind__reduction_name((ind_reduction)i->reduction));

@@ -257,6 +257,7 @@ typedef struct ind_fusion_policy {
     X(PAIR_SIZES, "both are matrix products, of different sizes")                                                      \
     X(PAIR_LEFT, "both are matrix products, with different left operands")                                             \
     X(PAIR_RIGHT, "both are matrix products, with different strides of their right operands")                          \
+    X(PAIR_GROUPS, "both are matrix products, with different groups of rows")                                          \
     X(PAIR_TYPE, "both are matrix products, but not of 16-bit operands of one type")                                   \
     X(PAIR_QUANTISED, "both are matrix products, and a right operand is a quantised weight")                           \
     X(PAIR_READER, "both are matrix products, and no epilogue reads both results")                                     \
@@ -1377,7 +1378,7 @@ static uint32_t sched__expr_mask(const ind_body *body, const uint32_t *mask, uin
 
 /* True if the value is the group of the points of one P variable. */
 static bool sched__is_group(const ind_body *body, const ind__inst *in, uint32_t mask) {
-    return in->op == IND_LOOP_INDIRECT && in->flags & IND__INST_GROUP && mask && !(mask & (mask - 1)) &&
+    return in->op == IND_LOOP_INDIRECT && in->source && mask && !(mask & (mask - 1)) &&
            !(mask >> body->rank);
 }
 
@@ -2322,7 +2323,23 @@ static const ind__inst *sched__product_of(const ind_body *body) {
     return &body->inst[sched__next_product(body, 1)];
 }
 
-/* Access of operand k of the product in loop l if it is a plain load; NULL: it is not. Casts to the type that the
+/* True if the index depends on data by the group of a row at most. *group: its INDIRECT; 0: it does not depend on
+   data. */
+static bool sched__find_group(const ind_body *body, ind_expr index, uint32_t *group) {
+    ind_expr symbol[32];
+    const int num = ind__expr_symbols(index, symbol, 32);
+    *group = 0;
+    for (int s = 0; s < num && s < 32; s++) {
+        const ind_symbol *x = ind_expr_symbol(symbol[s]);
+        if (x->kind != IND_SYMBOL_INDIRECT) continue;
+        if (*group || !body->inst[x->slot].source) return false;
+        *group = (uint32_t)x->slot;
+    }
+    return num <= 32;
+}
+
+/* Access of operand k of the product in loop l if it is a plain load, of a right operand perhaps of the matrix of a
+   row's group; NULL: it is not. Casts to the type that the
    value has change nothing. */
 static const ind__access *sched__product_operand(const sched__fuser *f, uint32_t l, int k) {
     const ind_body *body = f->program->loop[l].body;
@@ -2331,7 +2348,19 @@ static const ind__access *sched__product_operand(const sched__fuser *f, uint32_t
     if (in->op != IND_LOOP_LOAD || in->arg[0]) return NULL;
     const ind__access *at = f->access + f->first_access[l];
     for (const ind__inst *before = body->inst + 1; before < in; before++) at += sched__is_access(before);
-    return at->indirect ? NULL : at;
+    uint32_t group;
+    return at->indirect && !(k == 1 && sched__find_group(body, at->index, &group)) ? NULL : at;
+}
+
+/* The second index with the group of the first one: rows of both products have equal groups. Not valid if they do
+   not. */
+static ind_expr sched__with_group(const ind_body *a, ind_expr first, const ind_body *b, ind_expr second) {
+    uint32_t x, y;
+    sched__find_group(a, first, &x);
+    sched__find_group(b, second, &y);
+    if (a->inst[x].source != b->inst[y].source) return (ind_expr){0};
+    if (!x) return second;
+    return ind__substitute(second, &b->index[b->inst[y].index + 1], &a->index[a->inst[x].index + 1], 1);
 }
 
 /* True if the difference of the indices is the same at all points. */
@@ -2401,8 +2430,10 @@ static ind_fusion_reason sched__check_products(sched__fuser *f, uint32_t a, uint
     if (!ind_expr_same(at, sched__index_in(f, left[1], fit->b, fit->map_b))) return IND_FUSION_PAIR_LEFT;
     if (!right[0] || !right[1]) return IND_FUSION_PAIR_RIGHT;
     const ind_expr first = sched__index_in(f, right[0], fit->a, fit->map_a);
-    if (!sched__same_strides(fit->domain, first, sched__index_in(f, right[1], fit->b, fit->map_b)))
-        return IND_FUSION_PAIR_RIGHT;
+    const ind_expr second = sched__with_group(f->program->loop[x->dot].body, first, f->program->loop[y->dot].body,
+                                              sched__index_in(f, right[1], fit->b, fit->map_b));
+    if (!ind__ok(second)) return f->failed ? IND_FUSION_PAIR_RIGHT : IND_FUSION_PAIR_GROUPS;
+    if (!sched__same_strides(fit->domain, first, second)) return IND_FUSION_PAIR_RIGHT;
     if (!sched__has_columns(fit->domain, at, first)) return IND_FUSION_TWO_TEMPLATES;
     if (sched__reads_quantised(f, right[0]) || sched__reads_quantised(f, right[1])) return IND_FUSION_PAIR_QUANTISED;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY; /* both right operands are live */
@@ -3889,7 +3920,7 @@ static ind_expr sched__points(const ind_body *body, uint32_t mask) {
 static uint32_t sched__last_group(const ind_body *body) {
     uint32_t last = 0;
     for (uint32_t i = 1; i < body->num_inst; i++)
-        if (body->inst[i].op == IND_LOOP_INDIRECT && body->inst[i].flags & IND__INST_GROUP) last = i;
+        if (body->inst[i].op == IND_LOOP_INDIRECT && body->inst[i].source) last = i;
     return last;
 }
 

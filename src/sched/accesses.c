@@ -14,7 +14,7 @@ static uint32_t sched__expr_mask(const ind_body *body, const uint32_t *mask, uin
 
 /* True if the value is the group of the points of one P variable. */
 static bool sched__is_group(const ind_body *body, const ind__inst *in, uint32_t mask) {
-    return in->op == IND_LOOP_INDIRECT && in->flags & IND__INST_GROUP && mask && !(mask & (mask - 1)) &&
+    return in->op == IND_LOOP_INDIRECT && in->source && mask && !(mask & (mask - 1)) &&
            !(mask >> body->rank);
 }
 

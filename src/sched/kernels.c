@@ -90,7 +90,7 @@ static ind_expr sched__points(const ind_body *body, uint32_t mask) {
 static uint32_t sched__last_group(const ind_body *body) {
     uint32_t last = 0;
     for (uint32_t i = 1; i < body->num_inst; i++)
-        if (body->inst[i].op == IND_LOOP_INDIRECT && body->inst[i].flags & IND__INST_GROUP) last = i;
+        if (body->inst[i].op == IND_LOOP_INDIRECT && body->inst[i].source) last = i;
     return last;
 }
 

@@ -163,6 +163,28 @@ def test_computed_operands(on, dtype, strategy):
     library.c.ind_module_destroy(module)
 
 
+@pytest.mark.parametrize("layout", ["w_along_n", "w_along_k"])
+@pytest.mark.parametrize("cc, dtype, strategy", [("9.0", "bf16", TMA), ("8.0", "f16", MMA)])
+def test_two_products(on, cc, dtype, strategy, layout):
+    """The gate and the other product of an expert are one kernel."""
+    library = on(SMS=3, CC=cc)
+    second = {"w_along_n": "input q : A[E, K, N]; u = view(q, size=[E, K, N]); ", "w_along_k": "input q : A[E, N, K]; u = transpose(q, 1, 2); "}[layout]
+    text = LAYOUTS[layout] + second + "input offs : i32[E]; g = grouped_mm(x, w, offs); h = grouped_mm(x, u, offs); r = relu(g); y = mul(r, h); output y"
+    module = library.compile(graph(text, dtype), "grouped")
+    plan = plan_of(library, module)
+    assert "2 kernels" in plan and f"{strategy}: two products with the same a; {GROUPED}" in plan, plan
+    for t, ends in ENDS:
+        for k, n in [(64, 128), (40, 24), (33, 7)]:
+            arrays = arrays_of(layout, t, ends, k, n, dtype)
+            q = whole(np.random.default_rng(n), arrays["v" if layout == "w_along_k" else "w"].shape, dtype)
+            x, w = operands(layout, arrays)
+            u = numbers(q).transpose(0, 2, 1) if layout == "w_along_k" else numbers(q)
+            want = np.maximum(product(x, w, ends), 0) * product(x, u, ends)
+            got = run(library, module, arrays | {"q": q}, {"T": t, "E": len(ends), "K": k, "N": n}, dtype, (t, n))
+            assert (np.abs(got - want) <= np.abs(want) * 2**-8).all(), (t, ends, k, n)
+    library.c.ind_module_destroy(module)
+
+
 BAD = [[5, 4, 30], [-1, 4, 30], [5, 6, 31], [30, 0, 30], [-2147483648, 0, 30], [2147483647, 2147483647, 2147483647], [30, 29, 28]]
 
 

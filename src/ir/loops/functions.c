@@ -449,7 +449,7 @@ ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap) {
     if (!x.id) return ir__expr_none(o->context);
     ind__inst i = {.op = IND_LOOP_INDIRECT, .dtype = IND_I64, .flags = wrap ? IND__INST_WRAP : 0, .arg = {x.id}};
     if (o->checked) i.flags |= IND__INST_CHECKED;
-    if (o->group) i.flags |= IND__INST_GROUP;
+    i.source = o->group_ends;
     i.num_index = 2;
     ind_expr index[2] = {size, size};
     ind_value v = o->emit(o, &i, index);

@@ -14,7 +14,9 @@ typedef struct ind__inst {
         int64_t i;
         const struct ind__function *function;
     } imm;
-    uint32_t source;    /* LOAD, STORE: buffer number (or operand number while recording a graph op) */
+    uint32_t source;    /* LOAD, STORE: buffer number (or operand number while recording a graph op). INDIRECT: the group
+                           of a row is the number of this buffer's elements that are at most the row, or the last group;
+                           the elements are in [0, rows]; 0: another index */
     uint32_t index;     /* LOAD, STORE, INDEX: first of num_index entries in body->index; INDIRECT: [extent, symbol] */
     uint32_t num_index; /* LOAD, STORE: rank until layouts are fixed, then 1 (linear offset in elements) */
 } ind__inst;
@@ -23,9 +25,6 @@ typedef struct ind__inst {
 #define IND__INST_SCATTER   2 /* STORE: several points may store the same element; in order, the last one remains */
 #define IND__INST_CHECKED                                                                                              \
     16 /* INDIRECT: an earlier loop has checked the index, so the check is dead if the value is not read */
-/* INDIRECT: group of a row. The value is the number of elements of a buffer that are at most the row, or the last group.
-   Only LOADs of this buffer are among its operands. Its elements are in [0, rows]. */
-#define IND__INST_GROUP  64
 #define IND__INST_SELDOM 32 /* STORE: its mask is true for few points; a hint */
 #define IND__INST_RUN    8  /* STORE: the values of a run of rows of P points are combined; see ind__buffer.run */
 /* REDUCE of products: every 128 of them may be added with the precision of tensor cores for 8-bit floats. */
@@ -58,7 +57,7 @@ struct ind_ops {
     struct ind__origins *origins; /* collects the graph nodes of inlined code; NULL: not recorded */
     struct ind__capture *capture; /* receives a scatter instead of emitting it; NULL: the scatter is emitted */
     bool checked;                 /* ind_op_indirect: an earlier loop has checked the indices in memory */
-    bool group;                   /* ind_op_indirect: the value is the group of a row (IND__INST_GROUP) */
+    uint32_t group_ends;          /* ind_op_indirect: the buffer from which the group of a row is found; 0: no group */
     bool seldom;                  /* ind__emit_scatter: the mask is true for few points */
 };
 ind_value ind__emit1(ind_ops *o, ind_loop_op op, ind_value a);

@@ -56,8 +56,11 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
     case IND_LOOP_INDIRECT:
         ind__textf(t, " %%%u in [0, ", i->arg[0]);
         ind__text_expr(t, b->index[i->index]);
-        ind__textf(t, ")%s%s%s", i->flags & IND__INST_WRAP ? " wrap" : "",
-                   i->flags & IND__INST_CHECKED ? " checked" : "", i->flags & IND__INST_GROUP ? " group of a row" : "");
+        ind__textf(t, ")%s%s", i->flags & IND__INST_WRAP ? " wrap" : "",
+                   i->flags & IND__INST_CHECKED ? " checked" : "");
+        if (!i->source) break;
+        ind__textf(t, " group by ");
+        ir__print_source(t, i->source, name, user);
         break;
     default:
         if (i->op == IND_LOOP_REDUCE) ind__textf(t, " %s", ind__reduction_name((ind_reduction)i->reduction));

@@ -44,12 +44,12 @@ static ind_value ir__replay_all(ir__replay_state *s, const uint8_t *live) {
         if (x->op == IND_LOOP_INDIRECT) {
             ind_expr extent = ind__substitute(b->index[x->index], s->from, s->to, s->num);
             s->from[s->num] = b->index[x->index + 1];
-            const bool checked = s->o->checked, group = s->o->group;
+            const bool checked = s->o->checked;
             s->o->checked = x->flags & IND__INST_CHECKED;
-            s->o->group = x->flags & IND__INST_GROUP;
+            s->o->group_ends = x->source;
             s->to[s->num] = ind_op_indirect(s->o, (ind_value){s->map[x->arg[0]]}, extent, x->flags & IND__INST_WRAP);
             s->o->checked = checked;
-            s->o->group = group;
+            s->o->group_ends = 0;
             if (!ind__ok(s->to[s->num])) return ir__no_value;
             s->num++;
             continue;

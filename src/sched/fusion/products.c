@@ -4,7 +4,23 @@ static const ind__inst *sched__product_of(const ind_body *body) {
     return &body->inst[sched__next_product(body, 1)];
 }
 
-/* Access of operand k of the product in loop l if it is a plain load; NULL: it is not. Casts to the type that the
+/* True if the index depends on data by the group of a row at most. *group: its INDIRECT; 0: it does not depend on
+   data. */
+static bool sched__find_group(const ind_body *body, ind_expr index, uint32_t *group) {
+    ind_expr symbol[32];
+    const int num = ind__expr_symbols(index, symbol, 32);
+    *group = 0;
+    for (int s = 0; s < num && s < 32; s++) {
+        const ind_symbol *x = ind_expr_symbol(symbol[s]);
+        if (x->kind != IND_SYMBOL_INDIRECT) continue;
+        if (*group || !body->inst[x->slot].source) return false;
+        *group = (uint32_t)x->slot;
+    }
+    return num <= 32;
+}
+
+/* Access of operand k of the product in loop l if it is a plain load, of a right operand perhaps of the matrix of a
+   row's group; NULL: it is not. Casts to the type that the
    value has change nothing. */
 static const ind__access *sched__product_operand(const sched__fuser *f, uint32_t l, int k) {
     const ind_body *body = f->program->loop[l].body;
@@ -13,7 +29,19 @@ static const ind__access *sched__product_operand(const sched__fuser *f, uint32_t
     if (in->op != IND_LOOP_LOAD || in->arg[0]) return NULL;
     const ind__access *at = f->access + f->first_access[l];
     for (const ind__inst *before = body->inst + 1; before < in; before++) at += sched__is_access(before);
-    return at->indirect ? NULL : at;
+    uint32_t group;
+    return at->indirect && !(k == 1 && sched__find_group(body, at->index, &group)) ? NULL : at;
+}
+
+/* The second index with the group of the first one: rows of both products have equal groups. Not valid if they do
+   not. */
+static ind_expr sched__with_group(const ind_body *a, ind_expr first, const ind_body *b, ind_expr second) {
+    uint32_t x, y;
+    sched__find_group(a, first, &x);
+    sched__find_group(b, second, &y);
+    if (a->inst[x].source != b->inst[y].source) return (ind_expr){0};
+    if (!x) return second;
+    return ind__substitute(second, &b->index[b->inst[y].index + 1], &a->index[a->inst[x].index + 1], 1);
 }
 
 /* True if the difference of the indices is the same at all points. */
@@ -83,8 +111,10 @@ static ind_fusion_reason sched__check_products(sched__fuser *f, uint32_t a, uint
     if (!ind_expr_same(at, sched__index_in(f, left[1], fit->b, fit->map_b))) return IND_FUSION_PAIR_LEFT;
     if (!right[0] || !right[1]) return IND_FUSION_PAIR_RIGHT;
     const ind_expr first = sched__index_in(f, right[0], fit->a, fit->map_a);
-    if (!sched__same_strides(fit->domain, first, sched__index_in(f, right[1], fit->b, fit->map_b)))
-        return IND_FUSION_PAIR_RIGHT;
+    const ind_expr second = sched__with_group(f->program->loop[x->dot].body, first, f->program->loop[y->dot].body,
+                                              sched__index_in(f, right[1], fit->b, fit->map_b));
+    if (!ind__ok(second)) return IND_FUSION_PAIR_GROUPS;
+    if (!sched__same_strides(fit->domain, first, second)) return IND_FUSION_PAIR_RIGHT;
     if (!sched__has_columns(fit->domain, at, first)) return IND_FUSION_TWO_TEMPLATES;
     if (sched__reads_quantised(f, right[0]) || sched__reads_quantised(f, right[1])) return IND_FUSION_PAIR_QUANTISED;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY; /* both right operands are live */

@@ -86,10 +86,10 @@ static ind_expr graph__group_of(ind_ops *o, const graph__lower_ctx *l, ind_expr 
     const bool checked = o->checked;
     o->checked = true; /* positions of the search are less than the number of groups */
     ind_value ended = graph__search_steps(o, &s, ind_op_index(o, row, IND_I64));
-    o->group = true;
+    o->group_ends = l->part[1]->storage->buffer;
     ended = ind_op_minimum(o, ended, ind_op_index(o, graph__last_group(l), IND_I64));
     const ind_expr group = ind_op_indirect(o, ended, groups, false);
-    o->group = false;
+    o->group_ends = 0;
     o->checked = checked;
     return group;
 }
