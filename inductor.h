@@ -5554,8 +5554,8 @@ typedef struct graph__lowering {
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
     uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input contains it after the run */
     graph__group_ends *group_ends; /* by tensor of offsets */
-    bool *channels_last;    /* by tensor: stored with channels last; NULL: none is */
-    bool deterministic;     /* scatters combine the points of an element in the order of the points */
+    bool *channels_last;           /* by tensor: stored with channels last; NULL: none is */
+    bool deterministic;            /* scatters combine the points of an element in the order of the points */
 } graph__lowering;
 
 typedef void (*graph__lower_scatter_fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
@@ -18082,8 +18082,7 @@ static ind_status graph__lower_grouped_mm(graph__lower_ctx *l, ind__box **result
     ind_status status = graph__lower_group_ends(l);
     if (status) return status;
     if (graph__size_is_zero(graph__lower_operand_info(l, 0)->size[1])) {
-        l->part[0] =
-            ind__box_pointwise(l->w->program, y->dtype, y->size, y->rank, graph__neutral_element, &zero);
+        l->part[0] = ind__box_pointwise(l->w->program, y->dtype, y->size, y->rank, graph__neutral_element, &zero);
         status = l->part[0] ? IND_OK : ind__failed(l->context);
     } else {
         status = graph__lower_group_product(l, &l->part[0]);
@@ -28789,7 +28788,8 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     w.group_ends = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.group_ends);
     const bool layouts = policy && policy->channels_last;
     if (layouts) w.channels_last = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.channels_last);
-    bool ready = (w.channels_last || !layouts) && w.box && w.users && w.first_output && w.next_output && w.last_user && w.group_ends;
+    bool ready = (w.channels_last || !layouts) && w.box && w.users && w.first_output && w.next_output && w.last_user &&
+                 w.group_ends;
     status = ready ? graph__lower_all(&w) : ind__failed(c);
     ind__free(c, w.box);
     ind__free(c, w.users);

@@ -14,8 +14,15 @@ static uint32_t sched__expr_mask(const ind_body *body, const uint32_t *mask, uin
 
 /* True if the value is the group of the points of one P variable. */
 static bool sched__is_group(const ind_body *body, const ind__inst *in, uint32_t mask) {
-    return in->op == IND_LOOP_INDIRECT && in->source && mask && !(mask & (mask - 1)) &&
-           !(mask >> body->rank);
+    return in->op == IND_LOOP_INDIRECT && in->source && mask && !(mask & (mask - 1)) && !(mask >> body->rank);
+}
+
+/* The last INDIRECT that is the group of a row; 0: none. */
+static uint32_t sched__last_group(const ind_body *body) {
+    uint32_t last = 0;
+    for (uint32_t i = 1; i < body->num_inst; i++)
+        if (body->inst[i].op == IND_LOOP_INDIRECT && body->inst[i].source) last = i;
+    return last;
 }
 
 /* `groups`: groups of rows depend on the rows. */

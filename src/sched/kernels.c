@@ -86,14 +86,6 @@ static ind_expr sched__points(const ind_body *body, uint32_t mask) {
     return n;
 }
 
-/* The last INDIRECT that is the group of a row; 0: none. */
-static uint32_t sched__last_group(const ind_body *body) {
-    uint32_t last = 0;
-    for (uint32_t i = 1; i < body->num_inst; i++)
-        if (body->inst[i].op == IND_LOOP_INDIRECT && body->inst[i].source) last = i;
-    return last;
-}
-
 /* True if the access is to the matrix of a group of rows. */
 static bool sched__has_group(const ind_body *body, const ind__inst *in) {
     const uint32_t group = sched__last_group(body);
@@ -139,8 +131,8 @@ static ind_expr sched__accessed_bytes(sched__fuser *f, const ind_kernel *k, cons
     return sum;
 }
 
-/* Counts one per arithmetic instruction and element, one per element of a reduction or scan, two of a DOT. Integers that
-   find the group of a row are not counted: a block finds it once. */
+/* Counts one per arithmetic instruction and element, one per element of a reduction or scan, two of a DOT. Integers
+   that find the group of a row are not counted: a block finds it once. */
 static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
     const ind_body *body = k->body;
     uint32_t inner = ~((1u << body->rank) - 1);

@@ -185,6 +185,45 @@ def test_two_products(on, cc, dtype, strategy, layout):
     library.c.ind_module_destroy(module)
 
 
+GATHERED = [("9.0", "bf16", 4096, WGMMA), ("9.0", "bf16", 16, MMA), ("8.0", "f16", 64, MMA), ("8.0", "f32", 64, FMA)]
+
+
+@pytest.mark.parametrize("cc, dtype, hint, strategy, both", [(*row, both) for row in GATHERED for both in (False, True) if not both or row[3] != FMA])
+def test_gathered_rows(on, cc, dtype, hint, strategy, both):
+    """The rows of the left operand are copied from where an index finds them, without a kernel that stores them. An index that is none
+    is reported."""
+    library = on(SMS=3, CC=cc)
+    second = "input u : A[E, K, N]; h = grouped_mm(a, u, offs); r = relu(g); y = mul(r, h); " if both else "y = relu(g); "
+    text = (f"input z : A[S, K]; input token : i64[T]; input w : A[E, K, N]; input offs : i32[E]; a = index_select(z, dim=0, index=token); g = grouped_mm(a, w, offs); {second}"
+            "output y")
+    groups = 100 if hint == 4096 else 8  # with few rows of a group, gathering is always worth it
+    sized = graph(text, dtype, (hint, groups, 4096, 4096)).replace("{\n", "{\n  size S in [1, 100000] hint 4096\n", 1).replace("size K in [0,", "size K in [1,")
+    module = library.compile(sized, "grouped")
+    plan = plan_of(library, module)
+    pair = "two products with the same a; " if both else ""
+    assert "2 kernels" in plan and f"{strategy}: {pair}{GROUPED}" in plan.partition("kernel 1 ")[2], plan
+    for t, ends in ENDS:
+        for k, n in [(64, 128), (40, 24), (33, 7)]:
+            random = np.random.default_rng(t + k)
+            arrays = {"z": whole(random, (50, k), dtype), "token": random.integers(0, 50, t), "w": whole(random, (len(ends), k, n), dtype), "offs": np.array(ends, np.int32)}
+            if both:
+                arrays["u"] = whole(random, (len(ends), k, n), dtype)
+            a = numbers(arrays["z"])[arrays["token"]]
+            want = np.maximum(product(a, numbers(arrays["w"]), ends), 0)
+            if both:
+                want = want * product(a, numbers(arrays["u"]), ends)
+            sizes = {"T": t, "E": len(ends), "K": k, "N": n, "S": 50}
+            got = run(library, module, arrays, sizes, dtype, (t, n))
+            assert (np.abs(got - want) <= np.abs(want) * 2**-8).all(), (t, ends, k, n)
+    for bad in (50, -1):
+        wrong = np.zeros(5, np.int64)
+        wrong[3] = bad
+        arrays |= {"token": wrong, "offs": np.array([0, 0, 2, 3, 3], np.int32), "y": np.full((5, n), 1, arrays["z"].dtype)}
+        status = library.run(module, arrays, sizes | {"T": 5})
+        assert library.status(status) == "index out of range" and "index_select" in library.error(), library.error()
+    library.c.ind_module_destroy(module)
+
+
 BAD = [[5, 4, 30], [-1, 4, 30], [5, 6, 31], [30, 0, 30], [-2147483648, 0, 30], [2147483647, 2147483647, 2147483647], [30, 29, 28]]
 
 

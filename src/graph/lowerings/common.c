@@ -22,8 +22,8 @@ typedef struct graph__lowering {
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
     uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input contains it after the run */
     graph__group_ends *group_ends; /* by tensor of offsets */
-    bool *channels_last;    /* by tensor: stored with channels last; NULL: none is */
-    bool deterministic;     /* scatters combine the points of an element in the order of the points */
+    bool *channels_last;           /* by tensor: stored with channels last; NULL: none is */
+    bool deterministic;            /* scatters combine the points of an element in the order of the points */
 } graph__lowering;
 
 typedef void (*graph__lower_scatter_fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);

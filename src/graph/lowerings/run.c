@@ -180,7 +180,8 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     w.group_ends = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.group_ends);
     const bool layouts = policy && policy->channels_last;
     if (layouts) w.channels_last = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.channels_last);
-    bool ready = (w.channels_last || !layouts) && w.box && w.users && w.first_output && w.next_output && w.last_user && w.group_ends;
+    bool ready = (w.channels_last || !layouts) && w.box && w.users && w.first_output && w.next_output && w.last_user &&
+                 w.group_ends;
     status = ready ? graph__lower_all(&w) : ind__failed(c);
     ind__free(c, w.box);
     ind__free(c, w.users);

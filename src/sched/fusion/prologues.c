@@ -1,12 +1,39 @@
 /* ---- prologues: operands of a matrix product that are computed in its loads */
 
+/* True if the loop copies whole rows of a matrix, each found by an index of its own. */
+static bool sched__gathers_rows(const sched__fuser *f, uint32_t l) {
+    const ind_body *body = f->program->loop[l].body;
+    const ind__inst *store = &body->inst[body->num_inst - 1], *load = &body->inst[store->arg[0]];
+    int64_t one;
+    if (body->rank != 2 || body->rrank || store->op != IND_LOOP_STORE || load->op != IND_LOOP_LOAD || load->arg[0])
+        return false;
+    if (f->program->buffer[load->source].dtype != f->program->buffer[store->source].dtype) return false;
+    if (!ind_expr_is_int(ind_expr_stride(body->index[load->index], body->var[1]), &one) || one != 1) return false;
+    for (const ind__inst *in = body->inst + 1; in < store; in++) {
+        if (in == load || in->op == IND_LOOP_INDIRECT) continue;
+        for (uint32_t k = 0; k < in->num_index; k++)
+            if (ind__expr_depends(body->index[in->index + k], body->var[1])) return false;
+    }
+    return true;
+}
+
+/* True if group a gathers rows that are the left operand of b's product of groups of rows: each row of a tile is copied
+   from where it is. */
+static bool sched__gathers_left(const sched__fuser *f, uint32_t a, uint32_t b) {
+    const sched__group *x = &f->group[a], *y = &f->group[b];
+    if (x->count != 1 || y->dot == IND__SCHED_NONE || !sched__gathers_rows(f, x->head)) return false;
+    const ind__access *left = sched__product_operand(f, y->dot, 0), *right = sched__product_operand(f, y->dot, 1);
+    const uint32_t writer = left ? sched__writer(f, left->buffer) : IND__SCHED_NONE;
+    return writer == x->head && right && right->indirect;
+}
+
 /* Checks that the loop may be recomputed for each tile, and that only the product reads its stores. Returns a reason if
    not. */
 static ind_fusion_reason sched__check_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, uint32_t b) {
     const ind_body *body = f->program->loop[l].body;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        if (in->op == IND_LOOP_INDIRECT) return IND_FUSION_PROLOGUE_GATHERED;
+        if (in->op == IND_LOOP_INDIRECT && !sched__gathers_left(f, a, b)) return IND_FUSION_PROLOGUE_GATHERED;
         if (in->op == IND_LOOP_REDUCE || in->op == IND_LOOP_SCAN) return IND_FUSION_PROLOGUE_REDUCED;
         if (in->op != IND_LOOP_STORE) continue;
         if (in->arg[1] || in->reduction || in->flags & IND__INST_SCATTER) return IND_FUSION_PROLOGUE_PARTIAL;
@@ -155,6 +182,21 @@ static bool sched__is_quantised(const sched__fuser *f, uint32_t a) {
     return bytes;
 }
 
+enum { SCHED__FEW_GROUP_ROWS = 64 }; /* so many rows of a group are multiplied faster than its matrix is read */
+
+/* True if a product of groups of rows gathers the rows of its left operand at less cost than the kernel that stores
+   them. It loses the bulk copies of that operand, unless reading the matrices limits it. */
+static bool sched__gathering_is_profitable(const sched__fuser *f, uint32_t b, const sched__inlining *n) {
+    const sched__group *y = &f->group[b];
+    const ind_body *body = f->program->loop[y->dot].body;
+    const ind_expr groups = body->index[body->inst[sched__last_group(body)].index];
+    const double rows = (double)sched__hint(y->domain->size[0]) / (double)sched__hint(groups);
+    double lost = n->macs * (y->dot2 == IND__SCHED_NONE ? 1 : 2) / f->policy.macs_per_byte;
+    if (rows <= SCHED__FEW_GROUP_ROWS) lost = 0;
+    return sched__reread(f, n->inputs, n->times) + lost <=
+           n->inputs + n->made + sched__reread(f, n->made, n->times) + (double)f->policy.launch_bytes;
+}
+
 /* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: its inputs once, its result
    written and read back, read again for every tile of the product's other dimension, and a launch. Fused: its inputs
    and operations for every tile; for 16 bits also the lost asynchronous copies and steps that wait for their tile. A
@@ -166,6 +208,7 @@ static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, uint32_t 
     sched__inlining n;
     sched__measure_inlining(f, a, fit, read, &n);
     if (n.eighth) return false;
+    if (sched__gathers_left(f, a, b)) return sched__gathering_is_profitable(f, b, &n);
     if (n.times <= SCHED__QUANTISED_TILES && sched__is_quantised(f, a)) return true;
     double busy = n.blocks < p->fill_blocks ? n.blocks / p->fill_blocks : 1, waves = n.blocks / p->fill_blocks;
     double unfused = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;

@@ -1,16 +1,15 @@
 /* Products of groups of rows, each with a matrix of its own: out[m, n] = sum over k of a[m, k] * b[group(m), k, n]. A
    tile has rows of one group, so that the main loops of all tile templates multiply it as any other: b starts at the
-   matrix of the group, and the rows of a end where the group does. The ends of the groups are data. A launch has as many
-   rows of tiles as any ends can need, and a block finds its rows in them. Rows after the last group are a group without
-   a matrix: its tiles have no steps. */
+   matrix of the group, and the rows of a end where the group does. The ends of the groups are data. A launch has as
+   many rows of tiles as any ends can need, and a block finds its rows in them. Rows after the last group are a group
+   without a matrix: its tiles have no steps. */
 
 /* ---- decisions */
 
 /* True for an INDIRECT that is the group of a row of the product. */
 static bool cg__mm_is_group(const ind__writer *w, const cg__mm_problem *p, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    return inst->op == IND_LOOP_INDIRECT && inst->source && p->m >= 0 &&
-           w->plan->varies[i] == 1u << p->m;
+    return inst->op == IND_LOOP_INDIRECT && inst->source && p->m >= 0 && w->plan->varies[i] == 1u << p->m;
 }
 
 /* The first INDIRECT by which b is found and that is the group of some row; 0: none. */
@@ -36,6 +35,59 @@ static void cg__mm_find_group(cg__decider *d, cg__mm_problem *p) {
     p->group.ends = cg__inst(&d->w, i)->source;
     p->group.num = d->plan->domain.index[cg__inst(&d->w, i)->index];
     cg__mm_set_group_text(&d->w, p);
+}
+
+/* ---- rows of a that are gathered */
+
+/* The LOAD of a whose value is rounded to the type that it has in memory, which changes nothing; 0: another value. */
+static uint32_t cg__mm_stored_load(const ind__writer *w, uint32_t i) {
+    const ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
+    const uint32_t load = op == IND_LOOP_LOAD ? i : cg__inst(w, i)->arg[0];
+    if (op == IND_LOOP_LOAD) return load;
+    if (op != IND_LOOP_ROUND_F16 && op != IND_LOOP_ROUND_BF16) return 0;
+    const ind_dtype type = op == IND_LOOP_ROUND_F16 ? IND_F16 : IND_BF16;
+    return cg__inst(w, load)->op == IND_LOOP_LOAD && cg__memory_dtype(w, load) == type ? load : 0;
+}
+
+/* True if a is a LOAD, contiguous along k, of rows that indices from memory find. */
+static bool cg__mm_gathers(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+    ind_expr symbol[32];
+    if (!p->group.indirect || o != &p->a || !o->load || p->k < 0 || cg__inst(w, o->load)->arg[0]) return false;
+    const ind_expr index = cg__index_of(w, o->load);
+    const int num = ind__expr_symbols(index, symbol, 32);
+    bool any = false;
+    for (int s = 0; s < num && s < 32; s++) {
+        const ind_symbol *sym = ind_expr_symbol(symbol[s]);
+        if (sym->kind != IND_SYMBOL_INDIRECT) continue;
+        if (w->plan->varies[sym->slot] != 1u << p->m) return false;
+        any = true;
+    }
+    return any && num <= 32 && cg__contiguous(w, o->load, p->k);
+}
+
+static bool cg__mm_find_gathered(const ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o) {
+    o->load = cg__mm_stored_load(w, o->value);
+    const bool gathers = o->load && cg__mm_gathers(w, p, o);
+    if (gathers)
+        o->memory = cg__memory_dtype(w, o->load);
+    else
+        o->load = 0;
+    return gathers;
+}
+
+/* True if tiles after the last group have no steps. If a reads indices, its steps check them. */
+static bool cg__mm_skips_steps(const ind__writer *w, const cg__mm_problem *p) {
+    return p->group.indirect && !p->a.computed && !cg__mm_gathers(w, p, &p->a);
+}
+
+/* Writes the indices of a row of a, in the scope of the row. */
+static void cg__mm_write_gathered(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+    if (!cg__mm_gathers(w, p, o)) return;
+    cg__need_none(w);
+    cg__need(w, o->load);
+    cg__close_needed(w);
+    w->needed[o->load] = 0;
+    cg__emit(w, IND__CG_ALL_VARS, 0);
 }
 
 /* Rows of tiles that the ends of groups can need: one that is not full for each group, and for the rows after them. */
@@ -65,8 +117,8 @@ static bool cg__mm_has_indirect(const ind__writer *w, ind_expr index) {
 }
 
 /* The rows of a tile: their first one, under the name `first`, "size_m", where their group ends, "grouped", if it has a
-   matrix, and the group under the names of its INDIRECTs. `tile`: number of the row of tiles; `none`: what to do without
-   rows. */
+   matrix, and the group under the names of its INDIRECTs. `tile`: number of the row of tiles; `none`: what to do
+   without rows. */
 static void cg__mm_write_group(ind__writer *w, const cg__mm_problem *p, const char *tile, const char *first,
                                const char *none) {
     const char *type = cg__int(w), *num = cg__expr_string(w, p->group.num);

@@ -118,6 +118,7 @@ static void cg__mm_write_addresses(ind__writer *w, const cg__mm_problem *p, cons
     if (mask) ind__textf(&w->code, "in_%c |= (unsigned)(first_%c + row < size_%c) << i;\n", name, x, x);
     cg__mm_set_text(w, o->x, "x");
     cg__mm_set_text(w, p->k, o->k_major ? "0" : row);
+    cg__mm_write_gathered(w, p, o);
     ind__textf(&w->code, "at_%c[i] = %s;\n", name, cg__expr_string(w, cg__index_of(w, o->load)));
     cg__end(w);
     cg__use(w, IND__CG_TILE_COPY);

@@ -73,8 +73,8 @@ typedef struct cg__mm_problem {
     const cg__mm_packed *packed; /* of b */
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
-    int few_rows;  /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
-    bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
+    int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
+    bool involved;   /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
 static int cg__mm_products(const cg__mm_problem *p) {
@@ -122,6 +122,9 @@ static void cg__mm_merge_rows(cg__decider *d, cg__mm_problem *p) {
 
 static bool cg__mm_has_indirect(const ind__writer *w, ind_expr index);
 static void cg__mm_find_group(cg__decider *d, cg__mm_problem *p);
+
+static bool cg__mm_find_gathered(const ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o);
+static bool cg__mm_gathers(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o);
 
 static bool cg__mm_contiguous(const ind__writer *w, uint32_t i, int v) {
     return v >= 0 && !cg__mm_has_indirect(w, cg__index_of(w, i)) && cg__contiguous(w, i, v);
@@ -200,6 +203,7 @@ static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_
     uint32_t i = o->value, source;
     o->x = x;
     o->k_major = true;
+    if (cg__mm_find_gathered(w, p, o)) return;
     for (source = i; cg__inst(w, source)->op == IND_LOOP_CAST;) source = cg__inst(w, source)->arg[0];
     if (cg__inst(w, source)->op != IND_LOOP_LOAD) {
         cg__mm_find_computed(w, p, o);
@@ -352,7 +356,8 @@ static bool cg__mm_can_copy(cg__decider *d, const cg__mm_problem *p, const cg__m
     ind_expr guard = {0};
     bool aligned = false;
     int along = o->k_major ? p->k : o->x;
-    if (!o->load || !cg__mm_contiguous(&d->w, o->load, along) ||
+    const bool gathers = cg__mm_gathers(&d->w, p, o);
+    if (!o->load || (!gathers && !cg__mm_contiguous(&d->w, o->load, along)) ||
         !cg__vector_access(d, o->load, along, cg__mm_chunk(p), &guard, &aligned))
         return false;
     if (ind__ok(guard)) cg__guard(d->variant, guard);

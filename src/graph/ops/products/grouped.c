@@ -146,8 +146,7 @@ static ind_status graph__lower_grouped_mm(graph__lower_ctx *l, ind__box **result
     ind_status status = graph__lower_group_ends(l);
     if (status) return status;
     if (graph__size_is_zero(graph__lower_operand_info(l, 0)->size[1])) {
-        l->part[0] =
-            ind__box_pointwise(l->w->program, y->dtype, y->size, y->rank, graph__neutral_element, &zero);
+        l->part[0] = ind__box_pointwise(l->w->program, y->dtype, y->size, y->rank, graph__neutral_element, &zero);
         status = l->part[0] ? IND_OK : ind__failed(l->context);
     } else {
         status = graph__lower_group_product(l, &l->part[0]);
