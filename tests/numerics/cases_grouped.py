@@ -15,6 +15,8 @@ OFFS = {
     "one_row_each": (5, [1, 2, 3, 4, 5]),
     "many": (90, sorted(7 * g % 91 for g in range(40))),
     "no_rows": (0, [0, 0, 0]),
+    "one_row": (1, [0, 1, 1]),
+    "one_row_left": (1, [0, 0]),
 }
 
 
