@@ -276,6 +276,11 @@ GROUPED = [
     for t, e, n, k in ((4096, 8, 4096, 4096), (25344, 128, 768, 2048), (8, 128, 4096, 4096), (512, 64, 1408, 2048), (300, 3, 520, 96))
     for groups in ("E", e) for dtype in ("bf16", "f32")
     for shape, right in ((f"[{groups}, {n}, {k}]", "transpose(w, 1, 2)"), (f"[{groups}, {k}, {n}]", f"view(w, size=[{groups}, {k}, {n}])"))
+] + [
+    f"graph product {{\n  size T in [1, 100000] hint {t}\n  input x : bf16[T, 2048]\n  input token : i64[2*T]\n  input w : bf16[64, 2048, 1408]\n"
+    "  input u : bf16[64, 2048, 1408]\n  input offs : i32[64]\n  a = index_select(x, dim=0, index=token)\n  g = grouped_mm(a, w, offs)\n  h = grouped_mm(a, u, offs)\n"
+    "  s = silu(g)\n  y = mul(s, h)\n  output y\n}\n"
+    for t in (16, 1024, 16384)
 ]
 
 

@@ -36,7 +36,7 @@ static const struct {
     {"PAIR_LEFT", PAIR("bf16[64, 64]") "s = matmul(x, v); q = matmul(v, x); r = mul(s, q)", false},
     {"PAIR_RIGHT", PAIR("bf16[64, 64]") "s = matmul(x, v); q = linear(x, w); r = mul(s, q)", false},
     {"PAIR_GROUPS", "input x : bf16[64, 64]; input v : bf16[2, 64, 64]; input w : bf16[2, 64, 64]; input o : i32[2]; input p : i32[2]; "
-                    "s = grouped_mm(x, v, o); q = grouped_mm(x, w, p); r = mul(s, q)", false},
+                    "a = grouped_mm(x, v, o); q = grouped_mm(x, w, p); r = mul(a, q); s = relu(x)", false},
     {"PAIR_FULL", PAIR("bf16[64, 64]") "s = matmul(x, v); q = matmul(x, w); t = matmul(x, x); p = mul(s, q); r = mul(p, t)", false},
     {"TWO_TEMPLATES", PAIR("bf16[64, 64]") "p = matmul(v, w); s = matmul(x, p); r = matmul(x, v); output p", false, "p"},
     {"DOMAINS_DIFFER", "input x : f32[64, 32]; s = amin(x, 0); r = amax(x, 1)", false},
