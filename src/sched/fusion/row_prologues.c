@@ -131,6 +131,8 @@ static ind_fusion_reason sched__can_inline_rows(sched__fuser *f, uint32_t a, uin
     if (f->policy.disable_row_prologues) return IND_FUSION_PROLOGUE_REDUCED;
     if (f->group[a].mutates) return IND_FUSION_MUTATION;
     if (f->group[b].dot == IND__SCHED_NONE || f->group[b].mutates) return IND_FUSION_PROLOGUE;
+    /* Blocks with groups of rows have no template for statistics of rows. */
+    if (sched__last_group(f->program->loop[f->group[b].dot].body)) return IND_FUSION_PROLOGUE_REDUCED;
     ind_fusion_reason reason = sched__find_left_read(f, a, b, &read);
     const sched__fit *own = sched__fused(reason) ? sched__fit_row_prologue(f, a, b, read) : NULL;
     if (!sched__fused(reason)) return reason;
