@@ -81,8 +81,9 @@ extern "C" {
    range of a size, a number that it is a multiple of, and a hint. The module is right for every size in the range. The
    hint (by default 64 or the nearest value in range) only selects between variants, all of which are right. One compile
    serves the whole range; a run outside it is an error. On a GPU the first launch at sizes unlike the hints may compile
-   another variant of a kernel; ind_compile_desc.all_variants compiles all of them ahead of time. Where an op needs two
-   equal sizes, the declarations must prove that they are equal; the library never assumes that "B" equals "S".
+   another variant of a kernel; ind_compile_desc.all_variants compiles all of them ahead of time, background_variants
+   in a thread after ind_compile has returned. Where an op needs two equal sizes, the declarations must prove that they
+   are equal; the library never assumes that "B" equals "S".
 
    Facts and guards state more about sizes than their ranges. They come before the first tensor with such a size.
    ind_fact(g, "S == 4*T") is a promise; ind_guard_that(g, "S <= 512", NULL) restricts the module. After that both hold:
@@ -2002,6 +2003,12 @@ typedef struct ind_compile_desc {
        one. With this flag all variants are compiled ahead of time: no launch compiles, and ind_pack_save writes all of
        them. */
     bool all_variants;
+    /* The other variants are compiled by a thread of the library that starts when ind_compile returns: a launch
+       compiles only what the thread has not reached. ind_module_destroy waits until the source being compiled is
+       finished. Off by default: the thread uses a core, and calls the allocator and the logger. Without threads
+       (num_threads 1) and with all_variants it does nothing. ind_module_build_variants does the same in a thread of the
+       caller. */
+    bool background_variants;
     uint32_t disabled_passes; /* one bit per ind_pass */
     /* Names of patterns and passes, separated by spaces; may be NULL. enabled: patterns and passes that are off by
        default, because their replacement is not faster yet, or because it changes results by more than rounding. A pass
@@ -29156,6 +29163,7 @@ ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_modul
     if (!status) status = ind__compile_stages(&k);
 
     status = ind__compile_end(&k, status);
+    if (!status && k.desc.background_variants && !k.desc.all_variants) ind__module_start_ahead(k.module);
     *module = k.module;
     return status;
 }

@@ -138,6 +138,13 @@ IND_API ind_status ind_module_release(ind_module *module, const char *name);
    ones. NULL if there is none. It belongs to the module. It may be queried and printed, but not launched. */
 IND_API ind_module *ind_module_prepare_module(const ind_module *module);
 
+/* Builds all variants that are not built yet (ind_compile_desc.all_variants), so that no later launch compiles. An
+   engine calls it in a thread of its own, while others launch and compile: sources are compiled without a lock, and a
+   variant can be launched as soon as it is built. If one fails, the others are still built, and the first error is
+   returned; a launch that needs it tries again. ind_compile_desc.background_variants has it called in a thread of the
+   library. The host device has no variants. Errors: those of ind_compile. */
+IND_API ind_status ind_module_build_variants(ind_module *module);
+
 /* Memory of the module's device, for callers without an allocator. It is aligned to 256 bytes. Free it with
    ind_module_free before the module is destroyed. Copies are synchronous. */
 IND_API ind_status ind_module_alloc(ind_module *module, size_t bytes, void **memory);
@@ -368,6 +375,9 @@ typedef struct ind__module_desc {
 /* c is the user's context, or one the module owns (ind__context_fork). The module frees an owned context, unless this
    function fails. */
 ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_module **module);
+
+/* Starts a thread that builds the missing variants; ind_module_destroy waits for it. */
+void ind__module_start_ahead(ind_module *m);
 
 struct ind_module {
     ind__owned owned; /* first */
@@ -2097,6 +2107,11 @@ typedef struct ind__executable {
         size_t max_eval_bytes;
         bool any_matmul;
     } on_host;
+    struct rt__exec_ahead { /* builds variants that no launch has needed yet */
+        rt__thread thread;
+        bool started;
+        _Atomic(uint32_t) stop;
+    } ahead;
     ind_instance *instances; /* guarded by the context's lists lock */
 } ind__executable;
 
@@ -2170,6 +2185,7 @@ static ind_status rt__host_prepare(ind_module *m);
 static void rt__host_free(ind_module *m);
 static ind_status rt__cuda_prepare(ind_module *m);
 static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first);
+static void rt__end_ahead(ind_module *m);
 
 static ind_status rt__exec_slot(ind__executable *x, ind_expr e, uint32_t *slot) {
     *slot = ind__program_add(&x->sizes.program, e);
@@ -2528,6 +2544,7 @@ static void rt__module_clear(ind_module *m) {
     ind_context *c = m->context;
     ind__executable *x = m->executable;
     if (x) {
+        rt__end_ahead(m);
         while (x->instances) ind_instance_destroy(x->instances);
         const uint32_t blocks = m->constant_block ? m->num_bindings : 0;
         bool owns = false;
@@ -2593,6 +2610,7 @@ ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_mod
     ind_status status = m->executable ? IND_OK : IND_OUT_OF_MEMORY;
     if (!status) {
         m->executable->runtime = r;
+        atomic_init(&m->executable->ahead.stop, 0);
         m->executable->sizes.program.context = c;
         status = rt__module_copy_desc(m, d);
     }
@@ -6173,8 +6191,10 @@ static ind_status rt__cuda_prepare(ind_module *m) {
 /* ========================================================================================== src/runtime/cuda/late.c */
 /* ---- variants built on demand by a launch */
 
-/* Compiles one variant or fallback if needed, and loads it. *local: bytes of local memory of its build. */
-static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_variant *x, void **function, int *local) {
+/* Compiles one variant or fallback if needed, and loads it. late: for a launch; *local: bytes of local memory of its
+   build. */
+static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_variant *x, bool late, void **function,
+                                             int *local) {
     const ind__variant *v = x->plan;
     char arch[16];
     ind__target_name(&m->desc.plan->target, arch);
@@ -6182,7 +6202,7 @@ static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_varia
     if (!e) return IND_OUT_OF_MEMORY;
     ind_status status = rt__cuda_compile(m, &e, &v, 1);
     ind__lists_lock(m->context);
-    m->desc.stats.num_late++;
+    m->desc.stats.num_late += late;
     ind__lists_unlock(m->context);
     e->only_tried = false;
     if (!status) status = rt__cuda_load_or_compile(m, e, v);
@@ -6194,7 +6214,7 @@ static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_varia
 /* Selects the fallback with the least local memory, stopping at the first that needs none, as
    rt__cuda_replace_spilling does. Skips variants whose clusters do not fit on the device; if one fits, those without
    clusters. */
-static ind_status rt__cuda_build_alternatives(ind_module *m, rt__exec_variant *first) {
+static ind_status rt__cuda_build_alternatives(ind_module *m, rt__exec_variant *first, bool late) {
     rt__exec_variant *best = NULL;
     void *function = NULL, *best_function = NULL;
     int local, least = 1;
@@ -6202,7 +6222,7 @@ static ind_status rt__cuda_build_alternatives(ind_module *m, rt__exec_variant *f
     for (rt__exec_variant *x = first; x && !status && least > 0; x = x->fallback) {
         int clusters = 1;
         if (best && rt__leaves_cluster(best->plan, x->plan)) break;
-        status = rt__cuda_build_alternative(m, x, &function, &local);
+        status = rt__cuda_build_alternative(m, x, late, &function, &local);
         if (!status && ind__cluster_of(x->plan) > 1)
             status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &clusters);
         if (status || !clusters || (best && local >= least)) continue;
@@ -6224,9 +6244,9 @@ static ind_status rt__cuda_late_failed(ind_context *c, const ind__variant *v, in
                      v->source.entry, ind__strategy_text(v->strategy), reason);
 }
 
-/* Builds a variant on demand; concurrent threads that need it wait. The caller's stream may be capturing. Loading a
-   kernel is then allowed only in relaxed capture mode; nothing here waits for a stream. */
-static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
+/* Builds a variant if it is not built; concurrent threads that need it wait. The calling thread may capture a stream.
+   Loading a kernel is then allowed only in relaxed capture mode; nothing here waits for a stream. */
+static ind_status rt__cuda_build(ind_module *m, rt__exec_variant *first, bool late) {
     rt__runtime *r = m->executable->runtime;
     int mode = IND__CUDA_CAPTURE_RELAXED;
     rt__mutex_lock(&r->mutex);
@@ -6237,17 +6257,22 @@ static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
     const double start = ind__now_ms();
     ind_status status = IND__CUDA_CALL(m->context, r, cuThreadExchangeStreamCaptureMode, (&mode));
     if (!status) {
-        status = rt__cuda_build_alternatives(m, first);
+        status = rt__cuda_build_alternatives(m, first, late);
         (void)r->driver.cuThreadExchangeStreamCaptureMode(&mode);
     }
     ind__lists_lock(m->context);
-    m->desc.stats.late_ms += ind__now_ms() - start;
+    if (late) m->desc.stats.late_ms += ind__now_ms() - start;
     ind__lists_unlock(m->context);
-    ind__log(m->context, 3, "cuda: kernel %s: a launch needs another variant (%s)", first->plan->source.entry,
+    ind__log(m->context, 3, "cuda: kernel %s: %s (%s)", first->plan->source.entry,
+             late ? "a launch needs another variant" : "another variant, before a launch needs it",
              status ? "it cannot be built" : "built");
-    if (status && status != IND_OUT_OF_MEMORY) status = rt__cuda_late_failed(m->context, first->plan, status);
+    if (status && status != IND_OUT_OF_MEMORY && late) status = rt__cuda_late_failed(m->context, first->plan, status);
     rt__mutex_unlock(&r->mutex);
     return status;
+}
+
+static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
+    return rt__cuda_build(m, first, true);
 }
 
 /* Minimum driver for programmatic dependent launch after a kernel of this library. Graphs of earlier drivers do not
@@ -6342,6 +6367,85 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
     }
     if (captured && after_kernel) rt__cuda_record(r, stream);
     return IND_OK;
+}
+
+/* ========================================================================================= src/runtime/cuda/ahead.c */
+/* ---- variants built before a launch needs them, while other threads launch and compile */
+
+/* Compiles the source of a variant, if no module has. Only the results are moved under the lock. */
+static ind_status rt__cuda_compile_ahead(ind_module *m, const ind__variant *v) {
+    ind_context *c = m->context;
+    rt__runtime *r = m->executable->runtime;
+    char arch[16], option[64];
+    ind__target_name(&m->desc.plan->target, arch);
+    rt__cuda_arch_option(&m->desc.plan->target, false, option);
+    rt__mutex_lock(&r->mutex);
+    ind__kernel_entry *e = rt__cuda_entry(c, r, v, arch);
+    const bool compiled = e && e->cubin;
+    ind_status status = !e ? IND_OUT_OF_MEMORY : compiled ? IND_OK : rt__cuda_open_nvrtc(c, r);
+    rt__mutex_unlock(&r->mutex);
+    if (status || compiled) return status;
+    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source.text, .name = v->source.entry, .arch_option = option};
+    rt__cuda_job_run(&job, 0, 0);
+    rt__mutex_lock(&r->mutex);
+    if (e->cubin)
+        rt__cuda_job_free(&job); /* another thread was faster */
+    else
+        status = rt__cuda_collect(c, &job, &e, 1);
+    rt__mutex_unlock(&r->mutex);
+    return status;
+}
+
+/* Builds the missing variants of a step until the module is destroyed. Returns the first failure. */
+static ind_status rt__cuda_build_step(ind_module *m, rt__exec_step *s) {
+    ind_status first = IND_OK;
+    for (int k = 0; k < s->num_variants; k++) {
+        rt__exec_variant *x = &s->variant[k];
+        if (atomic_load_explicit(&m->executable->ahead.stop, memory_order_relaxed)) break;
+        if (rt__built(x)) continue;
+        ind_status status = rt__cuda_compile_ahead(m, x->plan);
+        if (!status) status = rt__cuda_build(m, x, false);
+        if (!first) first = status;
+    }
+    return first;
+}
+
+ind_status ind_module_build_variants(ind_module *m) {
+    if (!m) return IND_INVALID_ARGUMENT;
+    if (m->desc.device != IND_DEVICE_CUDA) return IND_OK;
+    struct rt__exec_launches *x = &m->executable->launches;
+    ind_status first = rt__module_enter(m);
+    if (first) return first;
+    for (uint32_t i = 0; i < x->num_steps; i++) {
+        const ind_status status = rt__cuda_build_step(m, &x->step[i]);
+        if (!first) first = status;
+    }
+    rt__module_leave(m);
+    return first;
+}
+
+/* ---- the thread that does this after ind_compile has returned */
+
+static IND__RT_THREAD_CALL rt__build_ahead(void *arg) {
+    ind_module *m = (ind_module *)arg;
+    if (ind_module_build_variants(m))
+        ind__log(m->context, 2, "module %s: a variant cannot be built: %s", m->desc.name, ind_error(m->context));
+    return IND__RT_THREAD_END;
+}
+
+/* Without a thread, launches build what they need. */
+void ind__module_start_ahead(ind_module *m) {
+    struct rt__exec_ahead *a = &m->executable->ahead;
+    if (m->desc.device != IND_DEVICE_CUDA || m->executable->runtime->pool.wanted < 1) return;
+    a->started = rt__thread_start(&a->thread, rt__build_ahead, m);
+}
+
+static void rt__end_ahead(ind_module *m) {
+    struct rt__exec_ahead *a = &m->executable->ahead;
+    if (!a->started) return;
+    atomic_store_explicit(&a->stop, 1, memory_order_relaxed);
+    rt__thread_join(a->thread);
+    a->started = false;
 }
 
 /* =========================================================================================== src/runtime/prepared.c */

@@ -350,6 +350,7 @@ ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_modul
     if (!status) status = ind__compile_stages(&k);
 
     status = ind__compile_end(&k, status);
+    if (!status && k.desc.background_variants && !k.desc.all_variants) ind__module_start_ahead(k.module);
     *module = k.module;
     return status;
 }

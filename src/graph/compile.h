@@ -84,6 +84,12 @@ typedef struct ind_compile_desc {
        one. With this flag all variants are compiled ahead of time: no launch compiles, and ind_pack_save writes all of
        them. */
     bool all_variants;
+    /* The other variants are compiled by a thread of the library that starts when ind_compile returns: a launch
+       compiles only what the thread has not reached. ind_module_destroy waits until the source being compiled is
+       finished. Off by default: the thread uses a core, and calls the allocator and the logger. Without threads
+       (num_threads 1) and with all_variants it does nothing. ind_module_build_variants does the same in a thread of the
+       caller. */
+    bool background_variants;
     uint32_t disabled_passes; /* one bit per ind_pass */
     /* Names of patterns and passes, separated by spaces; may be NULL. enabled: patterns and passes that are off by
        default, because their replacement is not faster yet, or because it changes results by more than rounding. A pass

@@ -52,8 +52,9 @@
    range of a size, a number that it is a multiple of, and a hint. The module is right for every size in the range. The
    hint (by default 64 or the nearest value in range) only selects between variants, all of which are right. One compile
    serves the whole range; a run outside it is an error. On a GPU the first launch at sizes unlike the hints may compile
-   another variant of a kernel; ind_compile_desc.all_variants compiles all of them ahead of time. Where an op needs two
-   equal sizes, the declarations must prove that they are equal; the library never assumes that "B" equals "S".
+   another variant of a kernel; ind_compile_desc.all_variants compiles all of them ahead of time, background_variants
+   in a thread after ind_compile has returned. Where an op needs two equal sizes, the declarations must prove that they
+   are equal; the library never assumes that "B" equals "S".
 
    Facts and guards state more about sizes than their ranges. They come before the first tensor with such a size.
    ind_fact(g, "S == 4*T") is a promise; ind_guard_that(g, "S <= 512", NULL) restricts the module. After that both hold:

@@ -97,6 +97,7 @@ extern "C" {
 //@ runtime/cuda/variants.c
 //@ runtime/cuda/prepare.c
 //@ runtime/cuda/late.c
+//@ runtime/cuda/ahead.c
 //@ runtime/prepared.c
 //@ runtime/capture.c
 //@ runtime/profile.c

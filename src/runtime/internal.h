@@ -32,6 +32,9 @@ typedef struct ind__module_desc {
    function fails. */
 ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_module **module);
 
+/* Starts a thread that builds the missing variants; ind_module_destroy waits for it. */
+void ind__module_start_ahead(ind_module *m);
+
 struct ind_module {
     ind__owned owned; /* first */
     ind_context *context;

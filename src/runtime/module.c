@@ -116,6 +116,11 @@ typedef struct ind__executable {
         size_t max_eval_bytes;
         bool any_matmul;
     } on_host;
+    struct rt__exec_ahead { /* builds variants that no launch has needed yet */
+        rt__thread thread;
+        bool started;
+        _Atomic(uint32_t) stop;
+    } ahead;
     ind_instance *instances; /* guarded by the context's lists lock */
 } ind__executable;
 
@@ -189,6 +194,7 @@ static ind_status rt__host_prepare(ind_module *m);
 static void rt__host_free(ind_module *m);
 static ind_status rt__cuda_prepare(ind_module *m);
 static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first);
+static void rt__end_ahead(ind_module *m);
 
 static ind_status rt__exec_slot(ind__executable *x, ind_expr e, uint32_t *slot) {
     *slot = ind__program_add(&x->sizes.program, e);
@@ -547,6 +553,7 @@ static void rt__module_clear(ind_module *m) {
     ind_context *c = m->context;
     ind__executable *x = m->executable;
     if (x) {
+        rt__end_ahead(m);
         while (x->instances) ind_instance_destroy(x->instances);
         const uint32_t blocks = m->constant_block ? m->num_bindings : 0;
         bool owns = false;
@@ -612,6 +619,7 @@ ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_mod
     ind_status status = m->executable ? IND_OK : IND_OUT_OF_MEMORY;
     if (!status) {
         m->executable->runtime = r;
+        atomic_init(&m->executable->ahead.stop, 0);
         m->executable->sizes.program.context = c;
         status = rt__module_copy_desc(m, d);
     }

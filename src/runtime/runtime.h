@@ -106,6 +106,13 @@ IND_API ind_status ind_module_release(ind_module *module, const char *name);
    ones. NULL if there is none. It belongs to the module. It may be queried and printed, but not launched. */
 IND_API ind_module *ind_module_prepare_module(const ind_module *module);
 
+/* Builds all variants that are not built yet (ind_compile_desc.all_variants), so that no later launch compiles. An
+   engine calls it in a thread of its own, while others launch and compile: sources are compiled without a lock, and a
+   variant can be launched as soon as it is built. If one fails, the others are still built, and the first error is
+   returned; a launch that needs it tries again. ind_compile_desc.background_variants has it called in a thread of the
+   library. The host device has no variants. Errors: those of ind_compile. */
+IND_API ind_status ind_module_build_variants(ind_module *module);
+
 /* Memory of the module's device, for callers without an allocator. It is aligned to 256 bytes. Free it with
    ind_module_free before the module is destroyed. Copies are synchronous. */
 IND_API ind_status ind_module_alloc(ind_module *module, size_t bytes, void **memory);

@@ -1,6 +1,7 @@
 /* Variants of kernels, on a GPU or the emulation of one (IND_DEVICE=cuda): launches whose sizes or pointers are the
-   first to select one build it, once for all threads, also while a stream is captured; a pack has what was built; what
-   cannot be built is said, and other launches go on. On the host there is nothing to build, only the results. */
+   first to select one build it, once for all threads, also while a stream is captured; all may be built before, by a
+   call or by a thread of the library; a pack has what was built; what cannot be built is said, and other launches go
+   on. On the host there is nothing to build, only the results. */
 #include "inductor.h"
 
 #include "check.h"
@@ -54,8 +55,7 @@ static ind_context *new_context(const char *pack, const char *nvrtc) {
 }
 
 /* A module and an instance in the context, and memory for tensors that start up to 16 bytes late. */
-static bool make_of(setup *s, ind_context *c, bool rows, int hint, bool all) {
-    const ind_compile_desc desc = {.all_variants = all};
+static bool make_as(setup *s, ind_context *c, bool rows, int hint, ind_compile_desc desc) {
     char hinted[sizeof many + 8];
     *s = (setup){.c = c, .many = rows};
     snprintf(hinted, sizeof hinted, rows ? many : text, hint);
@@ -65,6 +65,10 @@ static bool make_of(setup *s, ind_context *c, bool rows, int hint, bool all) {
     CHECK(ok, "%s", ind_error(c));
     s->cuda = ok && ind_module_query_stats(s->m).device == IND_DEVICE_CUDA;
     return ok;
+}
+
+static bool make_of(setup *s, ind_context *c, bool rows, int hint, bool all) {
+    return make_as(s, c, rows, hint, (ind_compile_desc){.all_variants = all});
 }
 
 static bool make(setup *s, ind_context *c, int hint, bool all) {
@@ -273,6 +277,54 @@ static void test_capture(void) {
     ind_context_destroy(c);
 }
 
+/* Launches build nothing after the call, which is made twice. */
+static void test_ahead(void) {
+    ind_context *c = new_context(NULL, NULL);
+    setup s;
+    if (c && make(&s, c, EVEN, false)) {
+        const int before = ind_module_query_stats(s.m).num_sources;
+        for (int i = 0; i < 2; i++) CHECK(!ind_module_build_variants(s.m), "%s", ind_error(c));
+        const int after = ind_module_query_stats(s.m).num_sources;
+        CHECK((after > before) == s.cuda, "%d sources, then %d", before, after);
+        CHECK(ind_would_compile(s.m, "S=253").num_late == 0, "%s", ind_would_compile(s.m, "S=253").reason);
+        check_launch(&s, ODD, 0, 0);
+        check_launch(&s, EVEN, 4, 0);
+        CHECK(ind_module_query_stats(s.m).num_sources == after, "a launch compiled");
+        drop(&s);
+    }
+    CHECK(ind_module_build_variants(NULL) == IND_INVALID_ARGUMENT, "no module");
+    ind_context_destroy(c);
+}
+
+static void *build_all(void *module) {
+    return ind_module_build_variants((ind_module *)module) ? module : NULL;
+}
+
+/* The library's thread, two of the caller and launches build variants at the same time, each once. */
+static void test_background(void) {
+    const ind_compile_desc desc = {.background_variants = true};
+    ind_context *c = new_context(NULL, NULL);
+    pthread_t thread[2];
+    void *failed;
+    setup s, other;
+    if (c && make_as(&s, c, false, EVEN, desc) && upload(&s, ODD, 0)) {
+        for (int i = 0; i < 2; i++) pthread_create(&thread[i], NULL, build_all, s.m);
+        CHECK(!ind_launch(s.n, desc_of(&s, ODD, 0, NULL)) && !ind_instance_check(s.n), "%s", ind_error(c));
+        for (int i = 0; i < 2; i++) {
+            pthread_join(thread[i], &failed);
+            CHECK(!failed, "thread %d", i);
+        }
+        check_result(&s, ODD, 0, "while threads build");
+        CHECK(ind_module_query_stats(s.m).num_late <= 1, "%d", ind_module_query_stats(s.m).num_late);
+        CHECK(ind_would_compile(s.m, "S=253").num_late == 0, "%s", ind_would_compile(s.m, "S=253").reason);
+    }
+    drop(&s);
+    if (c && make_as(&other, c, true, EVEN, desc)) drop(&other); /* while its thread compiles */
+    if (c && make_as(&other, c, true, ODD, desc))
+        for (int i = 0; i < 3; i++) ind_module_free(other.m, other.memory[i]);
+    ind_context_destroy(c); /* it destroys the module while the thread compiles */
+}
+
 /* Without NVRTC a pack must have the variant. */
 static void test_pack(void) {
     setup s;
@@ -300,6 +352,8 @@ static void test_refused(void) {
     if (!cuda) return;
     c = new_context(few, "build/there_is_no_nvrtc.so");
     if (c && make(&s, c, EVEN, false)) {
+        CHECK(ind_module_build_variants(s.m) == IND_LIBRARY && strstr(ind_error(c), "there_is_no_nvrtc"), "%s",
+              ind_error(c));
         CHECK(ind_launch(s.n, desc_of(&s, ODD, 0, NULL)) == IND_LIBRARY, "%s", ind_error(c));
         CHECK(strstr(ind_instance_error(s.n), "first to need its variant") &&
                   strstr(ind_instance_error(s.n), "there_is_no_nvrtc") &&
@@ -322,6 +376,8 @@ int main(void) {
     test_all_variants();
     test_threads();
     test_capture();
+    test_ahead();
+    test_background();
     test_pack();
     test_refused();
     return check_summary();

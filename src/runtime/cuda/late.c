@@ -1,7 +1,9 @@
 /* ---- variants built on demand by a launch */
 
-/* Compiles one variant or fallback if needed, and loads it. *local: bytes of local memory of its build. */
-static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_variant *x, void **function, int *local) {
+/* Compiles one variant or fallback if needed, and loads it. late: for a launch; *local: bytes of local memory of its
+   build. */
+static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_variant *x, bool late, void **function,
+                                             int *local) {
     const ind__variant *v = x->plan;
     char arch[16];
     ind__target_name(&m->desc.plan->target, arch);
@@ -9,7 +11,7 @@ static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_varia
     if (!e) return IND_OUT_OF_MEMORY;
     ind_status status = rt__cuda_compile(m, &e, &v, 1);
     ind__lists_lock(m->context);
-    m->desc.stats.num_late++;
+    m->desc.stats.num_late += late;
     ind__lists_unlock(m->context);
     e->only_tried = false;
     if (!status) status = rt__cuda_load_or_compile(m, e, v);
@@ -21,7 +23,7 @@ static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_varia
 /* Selects the fallback with the least local memory, stopping at the first that needs none, as
    rt__cuda_replace_spilling does. Skips variants whose clusters do not fit on the device; if one fits, those without
    clusters. */
-static ind_status rt__cuda_build_alternatives(ind_module *m, rt__exec_variant *first) {
+static ind_status rt__cuda_build_alternatives(ind_module *m, rt__exec_variant *first, bool late) {
     rt__exec_variant *best = NULL;
     void *function = NULL, *best_function = NULL;
     int local, least = 1;
@@ -29,7 +31,7 @@ static ind_status rt__cuda_build_alternatives(ind_module *m, rt__exec_variant *f
     for (rt__exec_variant *x = first; x && !status && least > 0; x = x->fallback) {
         int clusters = 1;
         if (best && rt__leaves_cluster(best->plan, x->plan)) break;
-        status = rt__cuda_build_alternative(m, x, &function, &local);
+        status = rt__cuda_build_alternative(m, x, late, &function, &local);
         if (!status && ind__cluster_of(x->plan) > 1)
             status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &clusters);
         if (status || !clusters || (best && local >= least)) continue;
@@ -51,9 +53,9 @@ static ind_status rt__cuda_late_failed(ind_context *c, const ind__variant *v, in
                      v->source.entry, ind__strategy_text(v->strategy), reason);
 }
 
-/* Builds a variant on demand; concurrent threads that need it wait. The caller's stream may be capturing. Loading a
-   kernel is then allowed only in relaxed capture mode; nothing here waits for a stream. */
-static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
+/* Builds a variant if it is not built; concurrent threads that need it wait. The calling thread may capture a stream.
+   Loading a kernel is then allowed only in relaxed capture mode; nothing here waits for a stream. */
+static ind_status rt__cuda_build(ind_module *m, rt__exec_variant *first, bool late) {
     rt__runtime *r = m->executable->runtime;
     int mode = IND__CUDA_CAPTURE_RELAXED;
     rt__mutex_lock(&r->mutex);
@@ -64,17 +66,22 @@ static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
     const double start = ind__now_ms();
     ind_status status = IND__CUDA_CALL(m->context, r, cuThreadExchangeStreamCaptureMode, (&mode));
     if (!status) {
-        status = rt__cuda_build_alternatives(m, first);
+        status = rt__cuda_build_alternatives(m, first, late);
         (void)r->driver.cuThreadExchangeStreamCaptureMode(&mode);
     }
     ind__lists_lock(m->context);
-    m->desc.stats.late_ms += ind__now_ms() - start;
+    if (late) m->desc.stats.late_ms += ind__now_ms() - start;
     ind__lists_unlock(m->context);
-    ind__log(m->context, 3, "cuda: kernel %s: a launch needs another variant (%s)", first->plan->source.entry,
+    ind__log(m->context, 3, "cuda: kernel %s: %s (%s)", first->plan->source.entry,
+             late ? "a launch needs another variant" : "another variant, before a launch needs it",
              status ? "it cannot be built" : "built");
-    if (status && status != IND_OUT_OF_MEMORY) status = rt__cuda_late_failed(m->context, first->plan, status);
+    if (status && status != IND_OUT_OF_MEMORY && late) status = rt__cuda_late_failed(m->context, first->plan, status);
     rt__mutex_unlock(&r->mutex);
     return status;
+}
+
+static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
+    return rt__cuda_build(m, first, true);
 }
 
 /* Minimum driver for programmatic dependent launch after a kernel of this library. Graphs of earlier drivers do not
