@@ -256,7 +256,8 @@ ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc
     const ind__extern *old = ind__extern_find(context, desc->name);
     if (old) {
         const ind_extern_desc *d = &old->desc;
-        bool same = d->host == desc->host && d->cuda == desc->cuda && d->shape == desc->shape && d->user == desc->user;
+        bool same = d->host == desc->host && d->cuda == desc->cuda && d->shape == desc->shape &&
+                    d->user == desc->user && d->strided == desc->strided;
         return same ? IND_OK
                     : ind__fail(context, IND_INVALID_ARGUMENT, "extern: another extern call is registered as %s",
                                 desc->name);

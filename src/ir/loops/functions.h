@@ -29,10 +29,11 @@ typedef struct ind__extern {
 } ind__extern;
 const ind__extern *ind__extern_find(const ind_context *c, const char *name); /* NULL: not registered */
 
-/* One operand of a call in a lowered program: a buffer, or a contiguous part of one. */
+/* One operand of a call in a lowered program: a buffer, or a view of one. */
 typedef struct ind__call_arg {
     uint32_t buffer;
     ind_extern_type type;
+    ind_expr stride[IND_MAX_RANK], offset; /* of a view, in elements; offset invalid: contiguous */
 } ind__call_arg;
 
 /* An extern call in place of a loop. Its body describes its reads and writes to the analyses: it has no variables,
