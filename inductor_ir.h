@@ -1097,7 +1097,10 @@ void ind__function_print_signature(ind__text *t, const ind__function *f);
 typedef struct ind__extern {
     const struct ind__extern *next; /* registered earlier */
     ind_extern_desc desc;
+    bool product; /* a matrix product by a library, of this library's own */
 } ind__extern;
+/* Like ind_extern_register. */
+ind_status ind__extern_register(ind_context *context, const ind_extern_desc *desc, bool product);
 const ind__extern *ind__extern_find(const ind_context *c, const char *name); /* NULL: not registered */
 
 /* One operand of a call in a lowered program: a buffer, or a view of one. */
@@ -11477,6 +11480,10 @@ const ind__extern *ind__extern_find(const ind_context *c, const char *name) {
 }
 
 ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc) {
+    return ind__extern_register(context, desc, false);
+}
+
+ind_status ind__extern_register(ind_context *context, const ind_extern_desc *desc, bool product) {
     if (!context) return IND_INVALID_ARGUMENT;
     if (!desc || !desc->name || !*desc->name || (!desc->host && !desc->cuda && !desc->shape))
         return ind__fail(context, IND_INVALID_ARGUMENT, "extern: the name or all functions are NULL");
@@ -11500,6 +11507,7 @@ ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc
     if (name) {
         e->desc = *desc;
         e->desc.name = name;
+        e->product = product;
         e->next = context->externs;
         context->externs = e;
     }

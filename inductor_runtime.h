@@ -7693,9 +7693,10 @@ static ind_status rt__lt_register(ind_context *c, rt__cublaslt *lt) {
                                         IND__CUBLASLT_SCALED_FAST};
     ind_status status = IND_OK;
     for (int i = 0; i < 4 && !status; i++)
-        status = ind_extern_register(
+        status = ind__extern_register(
             c,
-            &(ind_extern_desc){.name = name[i], .cuda = rt__lt_call, .user = &lt->op[i], .strided = !lt->op[i].scaled});
+            &(ind_extern_desc){.name = name[i], .cuda = rt__lt_call, .user = &lt->op[i], .strided = !lt->op[i].scaled},
+            true);
     return status;
 }
 
