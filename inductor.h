@@ -1772,12 +1772,13 @@ IND_API ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *d
                                                                                                        */
 
 /* An extern call (ind_extern_register in inductor_ir.h): a separate step without generated code. Its operands are
-   stored and contiguous. It returns the first result, ind_result the others: the declared ones, then the contents after
-   the call of each operand in `mutates`. Ops that read such an operand itself see its contents before the call; if a
-   later op does, the call gets a copy. A call without used results is dropped; any other runs once per run. ind_compile
-   looks up the callbacks: a missing one is IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no
-   types and no shape rule), IND_TYPE_MISMATCH (the rule returns other types), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE
-   and IND_OVERFLOW (the workspace), any error of the rule. */
+   stored, and contiguous unless the call is registered with `strided`. It returns the first result, ind_result the
+   others: the declared ones, then the contents after the call of each operand in `mutates`. Ops that read such an
+   operand itself see its contents before the call; if a later op does, the call gets a copy. A call without used
+   results is dropped; any other runs once per run. ind_compile looks up the callbacks: a missing one is
+   IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no types and no shape rule), IND_TYPE_MISMATCH
+   (the rule returns other types), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE and IND_OVERFLOW (the workspace), any error of
+   the rule. */
 typedef struct ind_extern_args {
     const ind_tensor *inputs;
     int num_inputs;
@@ -27638,7 +27639,7 @@ static bool graph__pad_product(graph__rewrite *r, uint32_t i, uint32_t *operands
 /* ---- products that cuBLASLt runs (ind_compile_desc.cublaslt): they become extern calls
 
    The operands stay views: the calls take strides. The library adds a bias that is one number per column. It computes
-   the product alone: ops before and after it are kernels of their own. */
+   the product alone: ops before and after it are separate kernels. */
 
 struct graph__library_search {
     const ind__pass_options *options;

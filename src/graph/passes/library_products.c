@@ -1,7 +1,7 @@
 /* ---- products that cuBLASLt runs (ind_compile_desc.cublaslt): they become extern calls
 
    The operands stay views: the calls take strides. The library adds a bias that is one number per column. It computes
-   the product alone: ops before and after it are kernels of their own. */
+   the product alone: ops before and after it are separate kernels. */
 
 struct graph__library_search {
     const ind__pass_options *options;
