@@ -3,10 +3,12 @@ results against the generated kernels of the host device, the problems that the 
 and a library that is missing. Values of enumerations against the manual's header, where a toolkit has it."""
 
 import ctypes
+import glob
 import os
 import pathlib
 import re
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -192,10 +194,11 @@ HEADER = {"TYPE_F32": "CUDA_R_32F", "TYPE_F16": "CUDA_R_16F", "TYPE_BF16": "CUDA
 
 def test_values_are_those_of_the_header():
     """Values that stand in the headers, as numbers or after the one before."""
-    folders = [pathlib.Path(f) for f in (os.environ.get("CUDA_PATH", "") + "/include", "/usr/local/cuda/include", *map(str, pathlib.Path("/usr/local").glob("cuda-1[23]*/include")))]
-    folder = next((f for f in folders if (f / "cublasLt.h").exists()), None)
+    wheels = [found for d in sys.path for found in glob.glob(f"{d}/nvidia/*/include")]
+    folders = [os.environ.get("CUDA_PATH", "") + "/include", "/usr/local/cuda/include", *glob.glob("/usr/local/cuda-1[23]*/include"), *wheels]
+    folder = next((pathlib.Path(f) for f in folders if os.path.exists(f"{f}/cublasLt.h")), None)
     if not folder:
-        pytest.skip("no CUDA toolkit with cublasLt.h")
+        pytest.skip("no cublasLt.h: neither a CUDA toolkit nor the wheel nvidia-cublas is here")
     text = "".join((folder / name).read_text() for name in ("cublasLt.h", "cublas_api.h", "library_types.h"))
     values = declared()
     assert set(HEADER) | {"MOST_ALIGNMENT"} == set(values)
@@ -207,13 +210,14 @@ def test_values_are_those_of_the_header():
 
 
 def real_library():
-    names = ["libcublasLt.so.13", "libcublasLt.so.12", "/usr/local/cuda/lib64/libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.12"]
+    wheels = [found for d in sys.path for found in glob.glob(f"{d}/nvidia/*/lib/libcublasLt.so.1[23]")]
+    names = ["libcublasLt.so.13", "libcublasLt.so.12", *glob.glob("/usr/local/cuda/lib64/libcublasLt.so.1[23]"), *wheels]
     for name in names:
         try:
             return ctypes.CDLL(name)
         except OSError:
             continue
-    pytest.skip(f"no cuBLASLt: tried {', '.join(names)}")
+    pytest.skip(f"no cuBLASLt: tried {', '.join(names)}; pip install nvidia-cublas brings one")
 
 
 def test_attributes_have_the_sizes_of_the_library():
