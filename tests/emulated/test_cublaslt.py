@@ -62,6 +62,7 @@ CASES = {
 REFUSED = {
     "f64": ("input x : f64[M, 10]; input w : f64[10, 8]; y = matmul(x, w)", "its operands are not f16, bf16 or f32"),
     "int_mm": ("input x : i8[M, 16]; input w : i8[16, 8]; y = int_mm(x, w)", "the op is none that cuBLASLt runs"),
+    "groups": ("input x : bf16[M, 16]; input w : bf16[4, 16, 8]; input o : i32[4]; y = grouped_mm(x, w, o)", "the op is none that cuBLASLt runs"),
     "vector": ("input x : f32[M, 10]; input w : f32[10]; y = matmul(x, w)", "an operand is a vector"),
     "depth": ("input x : f32[8, M]; input w : f32[M, 8]; y = matmul(x, w)", "its depth may be 0"),
     "data": ("input v : f32[M]; i = nonzero(v); c = cast(i, dtype=f32); input w : f32[1, 8]; y = matmul(c, w)", "the sizes of an operand depend on data"),

@@ -46,6 +46,9 @@ static const view views[] = {
     {"t = slice(x, 1, 1, 4)\n  v = transpose(t, -1, -2)", "f32[B, 8, 3]", {3, 8, 3}, {48, 1, 8}, 8, false},
     {"v = transpose(x, 0, 1)", "f32[6, B, 8]", {6, 3, 8}, {8, 48, 1}, 0, false},
     {"t = select(x, 0, 1)\n  v = expand(t, size=[4, 6, 8])", "f32[4, 6, 8]", {4, 6, 8}, {0, 8, 1}, 48, false},
+    {"v = slice(x, 1, 3, 4)", "f32[B, 1, 8]", {3, 1, 8}, {48, 8, 1}, 24, false},
+    {"v = slice(x, 2, 5, 6)", "f32[B, 6, 1]", {3, 6, 1}, {48, 8, 1}, 5, false},
+    {"t = slice(x, 1, 3, 4)\n  v = transpose(t, 0, 1)", "f32[1, B, 8]", {1, 3, 8}, {0, 48, 1}, 24, false},
     {"v = slice(x, 2, 0, 8, 2)", "f32[B, 6, 4]", {3, 6, 4}, {48, 8, 2}, 0, true},
     {"v = flip(x, dims=[0])", "f32[B, 6, 8]", {3, 6, 8}, {-48, 8, 1}, 96, true},
     {"v = flip(x, dims=[1])", "f32[B, 6, 8]", {3, 6, 8}, {48, -8, 1}, 40, true},
@@ -55,6 +58,27 @@ static const view views[] = {
 static float expected(const float *x, const view *v, int64_t i) {
     const int64_t at[3] = {i / (v->size[1] * v->size[2]), i / v->size[2] % v->size[1], i % v->size[2]};
     return x[v->offset + at[0] * v->stride[0] + at[1] * v->stride[1] + at[2] * v->stride[2]];
+}
+
+/* The graph of the kernel, compiled and run by itself, computes the same. */
+static void test_kernel_graph(ind_module *made, const view *v, const char *name) {
+    float x[NUMEL], y[4 * ROWS * COLUMNS] = {0};
+    const int last = ind_module_query_stats(made).num_kernels - 1;
+    ind_graph *g = ind_module_kernel_graph(made, last);
+    ind_module *m = NULL;
+    for (int i = 0; i < NUMEL; i++) x[i] = (float)i;
+    if (last > 0) { /* it reads a copy */
+        CHECK(g, "%s: no graph", v->statements);
+        return;
+    }
+    CHECK(g && !ind_compile(g, NULL, &m), "%s, %s: no module", v->statements, name);
+    ind_binding io[] = {{"x", x}, {"y", y}};
+    ind_run_desc run = {.bindings = io, .num_bindings = 2, .sizes = "B=3", .memory = IND_MEMORY_HOST};
+    CHECK(m && !ind_run(m, &run), "%s, %s: no run", v->statements, name);
+    bool same = true;
+    for (int64_t i = 0; i < v->size[0] * v->size[1] * v->size[2]; i++) same = same && y[i] == expected(x, v, i);
+    CHECK(same, "%s, %s: the kernel graph has other values", v->statements, name);
+    ind_module_destroy(m);
 }
 
 static void test_view(ind_context *c, const view *v, const char *name, seen *s, bool strided) {
@@ -79,6 +103,7 @@ static void test_view(ind_context *c, const view *v, const char *name, seen *s, 
     else
         CHECK(!memcmp(s->stride, v->stride, sizeof v->stride) && s->offset == v->offset, "%s: strides %d %d %d from %d", v->statements,
               (int)s->stride[0], (int)s->stride[1], (int)s->stride[2], (int)s->offset);
+    test_kernel_graph(m, v, name);
     ind_module_destroy(m);
     ind_graph_destroy(g);
 }
