@@ -12548,6 +12548,9 @@ static bool ir__settle_strided(ind__lowered *p, const ind__box *x, ind__call_arg
             if (!ind__ok(stride[d]) || ind__expr_depends(stride[d], at[i])) return false;
     }
     ind_expr offset = ind__substitute(lies, at, zero, x->rank);
+    const int row = x->rank - 2, column = x->rank - 1; /* a dimension of size 1 may have any stride */
+    if (ir__is_unit(x->size[column])) stride[column] = x->size[column];
+    if (ir__is_unit(x->size[row])) stride[row] = x->size[ir__is_unit(stride[column]) ? column : row];
     if (!ind__ok(offset) || !ir__are_matrices(x->size, stride, x->rank)) return false;
     memcpy(arg->stride, stride, (size_t)x->rank * sizeof *stride);
     arg->offset = offset;
