@@ -7881,12 +7881,15 @@ static int rt__lt_type(ind_dtype t) {
     }
 }
 
-/* Finds the leading dimension of a matrix. False: no dimension has stride 1. */
+/* Finds the leading dimension of a matrix, which a single row or column may have any of. False: no dimension has stride
+   1. */
 static bool rt__lt_matrix(const ind_extern_tensor *t, int64_t *ld, int64_t *transposed) {
     const int row = t->rank - 2, column = t->rank - 1;
     *transposed = t->stride[column] != 1;
-    *ld = t->stride[*transposed ? column : row];
-    return !*transposed || t->stride[row] == 1;
+    const int along = *transposed ? row : column, across = *transposed ? column : row;
+    *ld = t->stride[across];
+    if (t->size[across] == 1 && *ld < t->size[along]) *ld = t->size[along];
+    return t->stride[along] == 1;
 }
 
 /* The stride of batch dimension d of the result in an operand, which may lack it or repeat its matrices. */
@@ -7919,6 +7922,7 @@ static void rt__lt_fold(rt__lt_product *p) {
     key->batch = 1;
     if (!p->num_dims) return;
     const rt__lt_dim x = p->dim[p->num_dims - 1];
+    if (key->m == 1 && !key->transposed_a && x.a >= key->k) key->ld_a = x.a;
     const bool rows = !x.b && !key->transposed_a && x.a == key->m * key->ld_a && x.d == key->m * key->n;
     if (!rows && x.size > INT32_MAX) return; /* one launch each */
     p->num_dims--;

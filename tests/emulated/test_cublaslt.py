@@ -47,6 +47,12 @@ CASES = {
                            [problem(8, 5, 10, ld="8,10")]),
     "computed operands": ("input x : f32[M, 10]; input w : f32[10, 8]; a = exp(x); p = matmul(a, w); r = relu(p); y = add(r, 1)", ["M=5"],
                           [problem(8, 5, 10, ld="8,10")]),
+    "one row of a transposed matrix": ("input x : f32[40, M]; input w : f32[40, 24]; a = transpose(x, 0, 1); y = matmul(a, w)", ["M=1"],
+                                       [problem(24, 1, 40, ld="24,40")]),
+    "one column of a transposed matrix": ("input x : f32[8, 40]; input w : f32[M, 40]; y = linear(x, w)", ["M=1"], [problem(1, 8, 40, "TN", "40,40")]),
+    "depth of one": ("input x : f32[M, 1]; input w : f32[24, 1]; y = linear(x, w)", ["M=5"], [problem(24, 5, 1, ld="24,1")]),
+    "last rows": ("input x : f16[M, 6, 32]; input w : f16[32, 24]; a = slice(x, 1, 5, 6); y = matmul(a, w)", ["M=5"],
+                  [problem(24, 5, 32, ld="24,192", type=2)]),
     "two products": ("input x : f32[M, 16]; input w : f32[16, 16]; a = matmul(x, w); y = matmul(a, w)", ["M=5"],
                      [problem(16, 5, 16, ld="16,16")] * 2),
     "8-bit floats": ("input x : f8e4m3fn[M, 32]; input w : f8e4m3fn[48, 32]; input s : f32[]; input t : f32[1]; input c : bf16[48]; "
