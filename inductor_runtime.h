@@ -7582,9 +7582,9 @@ typedef struct rt__lt_key {
     int64_t m, n, k, batch;
     int64_t ld_a, ld_b, step_a, step_b, step_d; /* leading dimensions, and elements between matrices of a batch */
     int64_t transposed_a, transposed_b;
-    int64_t type_a, type_b, type_d, type_bias; /* cudaDataType_t; -1: no bias */
-    int64_t align_a, align_b, align_d;         /* bytes, at most IND__LT_MOST_ALIGNMENT */
-    int64_t workspace;                         /* bytes at most */
+    int64_t type_a, type_b, type_d, type_bias;     /* cudaDataType_t; -1: no bias */
+    int64_t align_a, align_b, align_d, align_bias; /* bytes, at most IND__LT_MOST_ALIGNMENT */
+    int64_t workspace;                             /* bytes at most */
     int64_t tf32, scaled, fast;
 } rt__lt_key;
 
@@ -7771,6 +7771,24 @@ static void rt__lt_describe(rt__cublaslt *lt, rt__lt_plan *p, rt__lt_error *e) {
                                (p->desc, list[i].attribute, list[i].value, list[i].bytes));
 }
 
+/* Vectors and numbers that a descriptor points to; NULL: none. */
+typedef struct rt__lt_pointers {
+    const char *bias, *scale_a, *scale_b;
+} rt__lt_pointers;
+
+static void rt__lt_point(rt__cublaslt *lt, const rt__lt_plan *plan, const rt__lt_pointers *p, rt__lt_error *e) {
+    const struct {
+        int attribute;
+        const char *const *pointer;
+    } list[] = {{IND__LT_DESC_BIAS_POINTER, &p->bias},
+                {IND__LT_DESC_SCALE_A_POINTER, &p->scale_b},
+                {IND__LT_DESC_SCALE_B_POINTER, &p->scale_a}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (*list[i].pointer)
+            (void)IND__LT_CALL(lt, e, cublasLtMatmulDescSetAttribute,
+                               (plan->desc, list[i].attribute, list[i].pointer, sizeof *list[i].pointer));
+}
+
 /* Creates the layout of `rows` rows of `columns` elements in memory: to cuBLAS, the columns are rows. */
 static void rt__lt_lay(rt__cublaslt *lt, void **layout, int64_t type, int64_t rows, int64_t columns, int64_t ld,
                        int64_t batch, int64_t step, rt__lt_error *e) {
@@ -7835,20 +7853,34 @@ static rt__lt_plan **rt__lt_place(rt__cublaslt *lt, const rt__lt_key *key) {
     return &lt->plan[(first + lt->replaced++ % IND__LT_PROBES) % IND__LT_PLANS];
 }
 
-/* Returns the plan of a product, made at its first launch. NULL: see the error. The mutex is locked. */
-static const rt__lt_plan *rt__lt_plan_of(rt__cublaslt *lt, const rt__lt_key *key, rt__lt_error *e) {
-    rt__lt_plan **at = rt__lt_place(lt, key);
-    if (*at && !memcmp(&(*at)->key, key, sizeof *key)) return *at;
+/* Makes the plan of a product. NULL: see the error. */
+static rt__lt_plan *rt__lt_make_plan(rt__cublaslt *lt, const rt__lt_key *key, const rt__lt_pointers *pointers,
+                                     rt__lt_error *e) {
     rt__lt_plan *p = (rt__lt_plan *)ind__alloc(lt->context, sizeof *p);
     if (!p) return e->status = IND_OUT_OF_MEMORY, NULL;
     p->key = *key;
     rt__lt_describe(lt, p, e);
+    rt__lt_point(lt, p, pointers, e);
     rt__lt_lay_all(lt, p, e);
     rt__lt_choose(lt, p, e);
-    if (e->status) return rt__lt_plan_destroy(lt, p), NULL;
+    if (!e->status) return p;
+    rt__lt_plan_destroy(lt, p);
+    return NULL;
+}
+
+/* Returns the plan of a product, made at its first launch, for these pointers. NULL: see the error. The mutex is
+   locked. */
+static const rt__lt_plan *rt__lt_plan_of(rt__cublaslt *lt, const rt__lt_key *key, const rt__lt_pointers *pointers,
+                                         rt__lt_error *e) {
+    rt__lt_plan **at = rt__lt_place(lt, key);
+    if (*at && !memcmp(&(*at)->key, key, sizeof *key)) {
+        rt__lt_point(lt, *at, pointers, e);
+        return e->status ? NULL : *at;
+    }
+    rt__lt_plan *p = rt__lt_make_plan(lt, key, pointers, e);
+    if (!p) return NULL;
     rt__lt_plan_destroy(lt, *at);
-    *at = p;
-    return p;
+    return *at = p;
 }
 
 /* ==================================================================================== src/runtime/cublaslt/launch.c */
@@ -7862,7 +7894,8 @@ typedef struct rt__lt_dim {
 /* A product as cuBLASLt computes it: one launch for each point of `dim`. */
 typedef struct rt__lt_product {
     rt__lt_key key;
-    const char *a, *b, *scale_a, *scale_b, *bias;
+    const char *a, *b;
+    rt__lt_pointers pointers;
     char *d;
     int64_t bytes_a, bytes_b, bytes_d; /* of an element */
     rt__lt_dim dim[IND_MAX_RANK];
@@ -7959,7 +7992,7 @@ static const char *rt__lt_read_sizes(rt__lt_product *p, const ind_extern_call *c
     key->type_bias = bias ? rt__lt_type(bias->dtype) : -1;
     if (key->type_a < 0 || key->type_b < 0 || key->type_d < 0 || (bias && key->type_bias < 0))
         return "a type is not supported";
-    p->bias = bias ? (const char *)bias->data : NULL;
+    p->pointers.bias = bias ? (const char *)bias->data : NULL;
     return NULL;
 }
 
@@ -7978,8 +8011,8 @@ static const char *rt__lt_read(rt__lt_product *p, const ind_extern_call *call, c
     p->bytes_a = ind_dtype_bytes(a->dtype);
     p->bytes_b = ind_dtype_bytes(b->dtype);
     p->bytes_d = ind_dtype_bytes(d->dtype);
-    p->scale_a = op->scaled ? (const char *)call->input[2].data : NULL;
-    p->scale_b = op->scaled ? (const char *)call->input[3].data : NULL;
+    p->pointers.scale_a = op->scaled ? (const char *)call->input[2].data : NULL;
+    p->pointers.scale_b = op->scaled ? (const char *)call->input[3].data : NULL;
     key->workspace = call->workspace_bytes;
     key->tf32 = op->tf32;
     key->scaled = op->scaled;
@@ -7994,20 +8027,6 @@ static int64_t rt__lt_alignment(const char *pointer) {
     return (int64_t)(bits & (~bits + 1));
 }
 
-/* Sets the pointers of a plan's descriptor. */
-static void rt__lt_point(rt__cublaslt *lt, const rt__lt_plan *plan, const rt__lt_product *p, rt__lt_error *e) {
-    const struct {
-        int attribute;
-        const char *const *pointer;
-    } list[] = {{IND__LT_DESC_BIAS_POINTER, &p->bias},
-                {IND__LT_DESC_SCALE_A_POINTER, &p->scale_b},
-                {IND__LT_DESC_SCALE_B_POINTER, &p->scale_a}};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (*list[i].pointer)
-            (void)IND__LT_CALL(lt, e, cublasLtMatmulDescSetAttribute,
-                               (plan->desc, list[i].attribute, list[i].pointer, sizeof *list[i].pointer));
-}
-
 /* Enqueues one product or batch. */
 static void rt__lt_enqueue(rt__cublaslt *lt, rt__lt_product *p, const char *a, const char *b, char *d,
                            const ind_extern_call *call, rt__lt_error *e) {
@@ -8015,9 +8034,9 @@ static void rt__lt_enqueue(rt__cublaslt *lt, rt__lt_product *p, const char *a, c
     p->key.align_a = rt__lt_alignment(a);
     p->key.align_b = rt__lt_alignment(b);
     p->key.align_d = rt__lt_alignment(d);
-    const rt__lt_plan *plan = rt__lt_plan_of(lt, &p->key, e);
+    p->key.align_bias = rt__lt_alignment(p->pointers.bias);
+    const rt__lt_plan *plan = rt__lt_plan_of(lt, &p->key, &p->pointers, e);
     if (!plan) return;
-    rt__lt_point(lt, plan, p, e);
     (void)IND__LT_CALL(lt, e, cublasLtMatmul,
                        (lt->handle, plan->desc, &one, b, plan->layout_b, a, plan->layout_a, &zero, d, plan->layout_d, d,
                         plan->layout_d, plan->choice.algorithm, call->workspace, (size_t)call->workspace_bytes,

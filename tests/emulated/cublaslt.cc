@@ -420,6 +420,7 @@ API cublasLtMatmulAlgoGetHeuristic(handle *h, description *d, layout *a, layout 
     if (why) {
         return forbidden(__func__, why);
     }
+    REQUIRE((d->epilogue == EPILOGUE_BIAS) == (d->bias != nullptr));
     memset(out, 0, sizeof *out);
     *found = j.m == 7 && j.n == 7 && j.k == 7 ? 0 : 1; /* a problem without an algorithm, for tests */
     out->found.problem = problem_of(*d, *a, *b, *result);

@@ -8,7 +8,8 @@ typedef struct rt__lt_dim {
 /* A product as cuBLASLt computes it: one launch for each point of `dim`. */
 typedef struct rt__lt_product {
     rt__lt_key key;
-    const char *a, *b, *scale_a, *scale_b, *bias;
+    const char *a, *b;
+    rt__lt_pointers pointers;
     char *d;
     int64_t bytes_a, bytes_b, bytes_d; /* of an element */
     rt__lt_dim dim[IND_MAX_RANK];
@@ -105,7 +106,7 @@ static const char *rt__lt_read_sizes(rt__lt_product *p, const ind_extern_call *c
     key->type_bias = bias ? rt__lt_type(bias->dtype) : -1;
     if (key->type_a < 0 || key->type_b < 0 || key->type_d < 0 || (bias && key->type_bias < 0))
         return "a type is not supported";
-    p->bias = bias ? (const char *)bias->data : NULL;
+    p->pointers.bias = bias ? (const char *)bias->data : NULL;
     return NULL;
 }
 
@@ -124,8 +125,8 @@ static const char *rt__lt_read(rt__lt_product *p, const ind_extern_call *call, c
     p->bytes_a = ind_dtype_bytes(a->dtype);
     p->bytes_b = ind_dtype_bytes(b->dtype);
     p->bytes_d = ind_dtype_bytes(d->dtype);
-    p->scale_a = op->scaled ? (const char *)call->input[2].data : NULL;
-    p->scale_b = op->scaled ? (const char *)call->input[3].data : NULL;
+    p->pointers.scale_a = op->scaled ? (const char *)call->input[2].data : NULL;
+    p->pointers.scale_b = op->scaled ? (const char *)call->input[3].data : NULL;
     key->workspace = call->workspace_bytes;
     key->tf32 = op->tf32;
     key->scaled = op->scaled;
@@ -140,20 +141,6 @@ static int64_t rt__lt_alignment(const char *pointer) {
     return (int64_t)(bits & (~bits + 1));
 }
 
-/* Sets the pointers of a plan's descriptor. */
-static void rt__lt_point(rt__cublaslt *lt, const rt__lt_plan *plan, const rt__lt_product *p, rt__lt_error *e) {
-    const struct {
-        int attribute;
-        const char *const *pointer;
-    } list[] = {{IND__LT_DESC_BIAS_POINTER, &p->bias},
-                {IND__LT_DESC_SCALE_A_POINTER, &p->scale_b},
-                {IND__LT_DESC_SCALE_B_POINTER, &p->scale_a}};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (*list[i].pointer)
-            (void)IND__LT_CALL(lt, e, cublasLtMatmulDescSetAttribute,
-                               (plan->desc, list[i].attribute, list[i].pointer, sizeof *list[i].pointer));
-}
-
 /* Enqueues one product or batch. */
 static void rt__lt_enqueue(rt__cublaslt *lt, rt__lt_product *p, const char *a, const char *b, char *d,
                            const ind_extern_call *call, rt__lt_error *e) {
@@ -161,9 +148,9 @@ static void rt__lt_enqueue(rt__cublaslt *lt, rt__lt_product *p, const char *a, c
     p->key.align_a = rt__lt_alignment(a);
     p->key.align_b = rt__lt_alignment(b);
     p->key.align_d = rt__lt_alignment(d);
-    const rt__lt_plan *plan = rt__lt_plan_of(lt, &p->key, e);
+    p->key.align_bias = rt__lt_alignment(p->pointers.bias);
+    const rt__lt_plan *plan = rt__lt_plan_of(lt, &p->key, &p->pointers, e);
     if (!plan) return;
-    rt__lt_point(lt, plan, p, e);
     (void)IND__LT_CALL(lt, e, cublasLtMatmul,
                        (lt->handle, plan->desc, &one, b, plan->layout_b, a, plan->layout_a, &zero, d, plan->layout_d, d,
                         plan->layout_d, plan->choice.algorithm, call->workspace, (size_t)call->workspace_bytes,

@@ -86,9 +86,9 @@ typedef struct rt__lt_key {
     int64_t m, n, k, batch;
     int64_t ld_a, ld_b, step_a, step_b, step_d; /* leading dimensions, and elements between matrices of a batch */
     int64_t transposed_a, transposed_b;
-    int64_t type_a, type_b, type_d, type_bias; /* cudaDataType_t; -1: no bias */
-    int64_t align_a, align_b, align_d;         /* bytes, at most IND__LT_MOST_ALIGNMENT */
-    int64_t workspace;                         /* bytes at most */
+    int64_t type_a, type_b, type_d, type_bias;     /* cudaDataType_t; -1: no bias */
+    int64_t align_a, align_b, align_d, align_bias; /* bytes, at most IND__LT_MOST_ALIGNMENT */
+    int64_t workspace;                             /* bytes at most */
     int64_t tf32, scaled, fast;
 } rt__lt_key;
 

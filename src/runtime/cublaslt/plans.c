@@ -57,6 +57,24 @@ static void rt__lt_describe(rt__cublaslt *lt, rt__lt_plan *p, rt__lt_error *e) {
                                (p->desc, list[i].attribute, list[i].value, list[i].bytes));
 }
 
+/* Vectors and numbers that a descriptor points to; NULL: none. */
+typedef struct rt__lt_pointers {
+    const char *bias, *scale_a, *scale_b;
+} rt__lt_pointers;
+
+static void rt__lt_point(rt__cublaslt *lt, const rt__lt_plan *plan, const rt__lt_pointers *p, rt__lt_error *e) {
+    const struct {
+        int attribute;
+        const char *const *pointer;
+    } list[] = {{IND__LT_DESC_BIAS_POINTER, &p->bias},
+                {IND__LT_DESC_SCALE_A_POINTER, &p->scale_b},
+                {IND__LT_DESC_SCALE_B_POINTER, &p->scale_a}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (*list[i].pointer)
+            (void)IND__LT_CALL(lt, e, cublasLtMatmulDescSetAttribute,
+                               (plan->desc, list[i].attribute, list[i].pointer, sizeof *list[i].pointer));
+}
+
 /* Creates the layout of `rows` rows of `columns` elements in memory: to cuBLAS, the columns are rows. */
 static void rt__lt_lay(rt__cublaslt *lt, void **layout, int64_t type, int64_t rows, int64_t columns, int64_t ld,
                        int64_t batch, int64_t step, rt__lt_error *e) {
@@ -121,18 +139,32 @@ static rt__lt_plan **rt__lt_place(rt__cublaslt *lt, const rt__lt_key *key) {
     return &lt->plan[(first + lt->replaced++ % IND__LT_PROBES) % IND__LT_PLANS];
 }
 
-/* Returns the plan of a product, made at its first launch. NULL: see the error. The mutex is locked. */
-static const rt__lt_plan *rt__lt_plan_of(rt__cublaslt *lt, const rt__lt_key *key, rt__lt_error *e) {
-    rt__lt_plan **at = rt__lt_place(lt, key);
-    if (*at && !memcmp(&(*at)->key, key, sizeof *key)) return *at;
+/* Makes the plan of a product. NULL: see the error. */
+static rt__lt_plan *rt__lt_make_plan(rt__cublaslt *lt, const rt__lt_key *key, const rt__lt_pointers *pointers,
+                                     rt__lt_error *e) {
     rt__lt_plan *p = (rt__lt_plan *)ind__alloc(lt->context, sizeof *p);
     if (!p) return e->status = IND_OUT_OF_MEMORY, NULL;
     p->key = *key;
     rt__lt_describe(lt, p, e);
+    rt__lt_point(lt, p, pointers, e);
     rt__lt_lay_all(lt, p, e);
     rt__lt_choose(lt, p, e);
-    if (e->status) return rt__lt_plan_destroy(lt, p), NULL;
+    if (!e->status) return p;
+    rt__lt_plan_destroy(lt, p);
+    return NULL;
+}
+
+/* Returns the plan of a product, made at its first launch, for these pointers. NULL: see the error. The mutex is
+   locked. */
+static const rt__lt_plan *rt__lt_plan_of(rt__cublaslt *lt, const rt__lt_key *key, const rt__lt_pointers *pointers,
+                                         rt__lt_error *e) {
+    rt__lt_plan **at = rt__lt_place(lt, key);
+    if (*at && !memcmp(&(*at)->key, key, sizeof *key)) {
+        rt__lt_point(lt, *at, pointers, e);
+        return e->status ? NULL : *at;
+    }
+    rt__lt_plan *p = rt__lt_make_plan(lt, key, pointers, e);
+    if (!p) return NULL;
     rt__lt_plan_destroy(lt, *at);
-    *at = p;
-    return p;
+    return *at = p;
 }
