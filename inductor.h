@@ -1772,12 +1772,13 @@ IND_API ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *d
                                                                                                        */
 
 /* An extern call (ind_extern_register in inductor_ir.h): a separate step without generated code. Its operands are
-   stored and contiguous. It returns the first result, ind_result the others: the declared ones, then the contents after
-   the call of each operand in `mutates`. Ops that read such an operand itself see its contents before the call; if a
-   later op does, the call gets a copy. A call without used results is dropped; any other runs once per run. ind_compile
-   looks up the callbacks: a missing one is IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no
-   types and no shape rule), IND_TYPE_MISMATCH (the rule returns other types), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE
-   and IND_OVERFLOW (the workspace), any error of the rule. */
+   stored, and contiguous unless the call is registered with `strided`. It returns the first result, ind_result the
+   others: the declared ones, then the contents after the call of each operand in `mutates`. Ops that read such an
+   operand itself see its contents before the call; if a later op does, the call gets a copy. A call without used
+   results is dropped; any other runs once per run. ind_compile looks up the callbacks: a missing one is
+   IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no types and no shape rule), IND_TYPE_MISMATCH
+   (the rule returns other types), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE and IND_OVERFLOW (the workspace), any error of
+   the rule. */
 typedef struct ind_extern_args {
     const ind_tensor *inputs;
     int num_inputs;
@@ -2020,6 +2021,13 @@ typedef struct ind_compile_desc {
     ind_prepare_policy prepare;
     ind_realise_policy realise;
     ind_fusion_policy fusion;
+    /* Matrix products are run by cuBLASLt, as extern calls (docs/custom-ops.md): matmul, mm, bmm, linear and addmm of
+       f16, bf16 and f32, and scaled_mm with one scale per operand. The library is opened by the first such compile:
+       ind_context_desc.cuda.cublaslt_path. It adds a bias that is one number per column. Everything else is fused into
+       generated kernels before and after. A product that cuBLASLt does not take, or of constants alone, is generated;
+       the text of IND_STAGE_PASSES says why. The flag is ignored for the host device. With emit_only the library is not
+       opened, and a module with such products does not run. Error: IND_LIBRARY says what was tried. */
+    bool cublaslt;
 } ind_compile_desc;
 
 /* Finds the target of an architecture name: "sm_80", "sm_90a". Error: IND_INVALID_ARGUMENT lists the allowed names. */
@@ -2467,6 +2475,9 @@ typedef struct ind__pass_options {
     double launch_bytes; /* memory traffic in the time of a launch */
     bool product_pairs;  /* two products that share an operand and an epilogue become one kernel */
     bool tensor_cores;   /* the target multiplies 16-bit elements on tensor cores */
+    /* Products run by cuBLASLt, if `library`. */
+    bool library, batch_invariant, allow_tf32;
+    const ind_target *target;
     ind__pass_log *log;
 } ind__pass_options;
 ind_status ind__graph_optimise(const ind_graph *g, const ind__pass_options *options, ind_graph **out);
@@ -24500,6 +24511,7 @@ static void ind__pass_log_json(ind__text *t, const ind__pass_log *log) {
        CANONICAL  one form for ops with several                 keeps  everything; patterns know this form
        ALGEBRA    parts of one tensor, dead updates             keeps  everything
        PAD_PRODUCTS  after patterns and merged products      keeps  everything
+       cublaslt   before PAD_PRODUCTS, if asked for          keeps  everything
        REINPLACE  after all others: changes the order           keeps  everything
 
    Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. Then a round finds the matches of all
@@ -24515,6 +24527,7 @@ typedef struct graph__seen {
 typedef struct graph__product_search graph__product_search;
 typedef struct graph__batch_search graph__batch_search;
 typedef struct graph__pad_search graph__pad_search;
+typedef struct graph__library_search graph__library_search;
 
 typedef struct graph__rewrite {
     const ind_graph *from;
@@ -24526,11 +24539,12 @@ typedef struct graph__rewrite {
     uint32_t seen_size;
     const ind__node *hashed; /* CSE: the node that `hash` is of */
     uint32_t hash;
-    pattern__application *application;   /* NULL: patterns are not applied in this iteration */
-    uint32_t *application_of;            /* by node: 1 + the application that replaces an output; 0: none */
-    const graph__product_search *merged; /* NULL: products are not merged in this iteration */
-    const graph__batch_search *batched;  /* NULL: nor become batches */
-    const graph__pad_search *padded;     /* NULL: nor are their operands padded */
+    pattern__application *application;    /* NULL: patterns are not applied in this iteration */
+    uint32_t *application_of;             /* by node: 1 + the application that replaces an output; 0: none */
+    const graph__product_search *merged;  /* NULL: products are not merged in this iteration */
+    const graph__batch_search *batched;   /* NULL: nor become batches */
+    const graph__pad_search *padded;      /* NULL: nor are their operands padded */
+    const graph__library_search *library; /* NULL: nor are they run by a library */
     uint32_t applied;
     const ind_pass_desc *pass;           /* a pass of the user, in place of the built-in ones; or NULL */
     uint32_t *users;                     /* readers of every tensor of `from`; NULL: not known */
@@ -27621,6 +27635,156 @@ static bool graph__pad_product(graph__rewrite *r, uint32_t i, uint32_t *operands
     return true;
 }
 
+/* ============================================================================== src/graph/passes/library_products.c */
+/* ---- products that cuBLASLt runs (ind_compile_desc.cublaslt): they become extern calls
+
+   The operands stay views: the calls take strides. The library adds a bias that is one number per column. It computes
+   the product alone: ops before and after it are separate kernels. */
+
+struct graph__library_search {
+    const ind__pass_options *options;
+    ind__arena arena;
+    bool *taken; /* by node */
+    uint32_t num;
+};
+
+/* Returns why the library does not multiply operands a and b; NULL: it does. */
+static const char *graph__refuse_operands(const ind_graph *g, const ind__tensor_info *a, const ind__tensor_info *b) {
+    if (a->rank < 2 || b->rank < 2) return "an operand is a vector";
+    if (graph__has_data_sizes(g, a) || graph__has_data_sizes(g, b)) return "the sizes of an operand depend on data";
+    if (!ind_known_le(ind_int(g->context, 1), a->size[a->rank - 1])) return "its depth may be 0";
+    return NULL;
+}
+
+static const char *graph__refuse_addmm(const ind_graph *g, const ind__node *n) {
+    const ind__tensor_info *bias = &g->tensor[n->operand[0]], *y = &g->tensor[n->result];
+    if (!graph__is_one(&n->attr[0]) || !graph__is_one(&n->attr[1])) return "alpha or beta is not 1";
+    if (bias->rank != 1 || !ind_known_eq(bias->size[0], y->size[1])) return "its bias is not one number per column";
+    return NULL;
+}
+
+/* Returns the bias of a product; 0: none. */
+static uint32_t graph__library_bias(const ind__node *n) {
+    if (n->op == IND_OP_ADDMM) return n->operand[0];
+    const uint32_t last = n->op == IND_OP_SCALED_MM ? 4 : n->op == IND_OP_LINEAR ? 2 : n->num_operands;
+    return last < n->num_operands ? n->operand[last] : 0;
+}
+
+/* cuBLAS takes 8-bit floats in rows of multiples of 16 bytes (its manual, cublasLtMatmul, "FP8"). */
+static const char *graph__refuse_scaled(const ind_graph *g, const ind__node *n, const ind_target *target) {
+    const ind__tensor_info *a = &g->tensor[n->operand[0]], *b = &g->tensor[n->operand[1]], *y = &g->tensor[n->result];
+    const uint32_t last = graph__library_bias(n);
+    const ind__tensor_info *bias = last ? &g->tensor[last] : NULL;
+    if (target->sm < 89) return "tensor cores multiply 8-bit floats from sm_89 on";
+    if (!ind__is_one_element(&g->tensor[n->operand[2]]) || !ind__is_one_element(&g->tensor[n->operand[3]]))
+        return "an operand has more than one scale";
+    if (a->dtype == IND_F8E5M2 && b->dtype == IND_F8E5M2) return "both operands are f8e5m2";
+    if (y->dtype != IND_F16 && y->dtype != IND_BF16 && y->dtype != IND_F32) return "its result is an 8-bit float";
+    if (bias && (bias->dtype != y->dtype || y->dtype == IND_F32))
+        return "its bias is not f16 or bf16, as the result is";
+    if (!ind_known_multiple(a->size[1], 16) || !ind_known_multiple(b->size[1], 16))
+        return "its depth or columns are not known to be a multiple of 16";
+    return NULL;
+}
+
+/* Returns why a product is generated; NULL: the library runs it. */
+static const char *graph__refuse_library(const ind_graph *g, const ind__node *n, const ind__pass_options *o) {
+    const uint32_t first = n->op == IND_OP_ADDMM;
+    const ind__tensor_info *a = &g->tensor[n->operand[first]], *b = &g->tensor[n->operand[first + 1]];
+    const bool scaled = n->op == IND_OP_SCALED_MM;
+    uint32_t at[2];
+    if (o->batch_invariant) return "the bits of a row may depend on the number of rows (batch_invariant)";
+    if (!scaled && !graph__matrices_of(n, &at[0], &at[1])) return "the op is none that cuBLASLt runs";
+    if (!scaled && a->dtype != IND_F16 && a->dtype != IND_BF16 && a->dtype != IND_F32)
+        return "its operands are not f16, bf16 or f32";
+    const char *why = graph__refuse_operands(g, a, b);
+    if (!why && n->op == IND_OP_ADDMM) why = graph__refuse_addmm(g, n);
+    return !why && scaled ? graph__refuse_scaled(g, n, o->target) : why;
+}
+
+/* Finds the products that the library runs, and logs the others. False: out of memory. */
+static bool graph__find_library_products(graph__library_search *s, const ind_graph *g, const ind__pass_options *o) {
+    pattern__uses uses;
+    memset(s, 0, sizeof *s);
+    s->options = o;
+    s->arena.context = g->context;
+    s->taken = ind__arena_alloc(&s->arena, g->num_nodes * sizeof *s->taken);
+    if (!s->taken || !pattern__make_uses(&s->arena, g, &uses)) return false;
+    for (uint32_t i = 1; i < g->num_nodes; i++) {
+        const ind__node *n = &g->node[i];
+        if (!ind__op_has(n->op, 'M') || (o->prepared && uses.constant[n->result])) continue;
+        const char *why = graph__refuse_library(g, n, o);
+        s->taken[i] = !why;
+        s->num += !why;
+        if (why)
+            graph__log(o->log, "cublaslt", true, "%s (%s) is a generated kernel: %s", g->tensor[n->result].name,
+                       ind__op_name(n->op), why);
+    }
+    return true;
+}
+
+/* ---- replaces products */
+
+static const char *graph__library_name(const ind_graph *g, const ind__node *n, bool tf32) {
+    if (n->op == IND_OP_SCALED_MM) return n->attr[1].i ? IND__CUBLASLT_SCALED_FAST : IND__CUBLASLT_SCALED;
+    return tf32 && g->tensor[n->result].dtype == IND_F32 ? IND__CUBLASLT_MATMUL_TF32 : IND__CUBLASLT_MATMUL;
+}
+
+/* Returns the right matrix of node n in the new graph, transposed if the call or the op has it the other way round. */
+static uint32_t graph__library_right(graph__rewrite *r, const ind__node *n, uint32_t at) {
+    const ind__tensor_info *t = &r->from->tensor[n->operand[at]];
+    const ind__node *before = graph__producer_of(r->from, n->operand[at]);
+    if (n->op != IND_OP_LINEAR && n->op != IND_OP_SCALED_MM) return r->map[n->operand[at]];
+    if (graph__is_transposed(before, t->rank)) return r->map[before->operand[0]];
+    return ind_transpose((ind_tensor){r->to, r->map[n->operand[at]]}, -2, -1).id;
+}
+
+/* Fills the operands of the call: matrices, scales, bias. */
+static uint32_t graph__library_operands(graph__rewrite *r, const ind__node *n, uint32_t *operand) {
+    const uint32_t first = n->op == IND_OP_ADDMM, bias = graph__library_bias(n);
+    uint32_t num = 0;
+    operand[num++] = r->map[n->operand[first]];
+    operand[num++] = graph__library_right(r, n, first + 1);
+    if (n->op == IND_OP_SCALED_MM) {
+        operand[num++] = r->map[n->operand[2]];
+        operand[num++] = r->map[n->operand[3]];
+    }
+    if (bias) operand[num++] = r->map[bias];
+    return num;
+}
+
+/* Adds the call that replaces the product of node i. False: the new graph failed. */
+static bool graph__library_product(graph__rewrite *r, uint32_t i) {
+    const ind__pass_options *o = r->library->options;
+    const ind__node *from = &r->from->node[i];
+    const ind__tensor_info *y = &r->from->tensor[from->result];
+    ind__node n = *from;
+    uint32_t operand[5];
+    ind_expr type[2 + IND_MAX_RANK] = {ind_int(r->to->context, y->dtype), ind_int(r->to->context, y->rank)};
+    if (!graph__may_change(r->log)) return true;
+    ind_here(r->to, n.file, n.line);
+    for (int d = 0; d < y->rank; d++) type[2 + d] = y->size[d];
+    const char *name = graph__library_name(r->from, from, o->allow_tf32);
+    ind__attr attr[4] = {{.kind = IND__ATTR_STR, .s = name},
+                         {.kind = IND__ATTR_SIZE, .e = ind_int(r->to->context, o->target->cublas_bytes)},
+                         {.kind = IND__ATTR_NONE},
+                         {.kind = IND__ATTR_EXPRS, .list = type, .count = 2 + y->rank}};
+    n.op = IND_OP_EXTERN;
+    n.name = name;
+    n.num_operands = graph__library_operands(r, from, operand);
+    n.operand = operand;
+    n.attr = attr;
+    n.num_attrs = 4;
+    if (r->to->status) return false;
+    r->hashed = NULL;
+    if (!(r->map[from->result] = graph__rewrite_add(r, &n))) return false;
+    graph__log(r->log, "cublaslt", false, "%s (%s) is run by %s: the library computes the product alone", y->name,
+               ind__op_name(from->op), name);
+    r->applied++;
+    r->changed = true;
+    return true;
+}
+
 /* =========================================================================================== src/graph/passes/run.c */
 /* ---- iterations ---- */
 
@@ -27851,6 +28015,8 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
             return graph__rewrite_status(r);
         if (r->padded && r->padded->product_of[i] && !graph__pad_product(r, i, operands))
             return graph__rewrite_status(r);
+        if (r->library && r->library->taken[i] && !graph__library_product(r, i))
+            return graph__rewrite_status(r);
         if (!r->map[g->node[i].result] && !graph__copy_node(r, i, operands)) return graph__rewrite_status(r);
     }
     return graph__copy_results(r);
@@ -28055,6 +28221,17 @@ static ind_status graph__apply_pads(graph__optimiser *o) {
     return status;
 }
 
+/* Turns products into extern calls of cuBLASLt. */
+static ind_status graph__apply_library(graph__optimiser *o) {
+    if (!o->options->library) return IND_OK;
+    graph__library_search s;
+    uint32_t applied = 0;
+    ind_status status = graph__find_library_products(&s, o->now, o->options) ? IND_OK : ind__failed(o->given->context);
+    if (!status && s.num) status = graph__replace_groups(o, (graph__rewrite){.library = &s}, &applied);
+    ind__arena_free(&s.arena);
+    return status;
+}
+
 /* Repeats rounds of REINPLACE until nothing changes. */
 static ind_status graph__order_updates(graph__optimiser *o) {
     ind_status status = IND_OK;
@@ -28082,6 +28259,7 @@ static ind_status graph__run_all_passes(graph__optimiser *o) {
         status = graph__run_passes(o);
         if (!status) status = graph__run_user_passes(o, IND_POINT_OPTIMISED, &changed);
     }
+    if (!status) status = graph__apply_library(o);
     if (!status) status = graph__apply_pads(o);
     if (!status) status = graph__order_updates(o);
     if (!status) status = graph__run_user_passes(o, IND_POINT_LOWERING, &changed);
@@ -28925,7 +29103,15 @@ static bool ind__prepares(const ind__compilation *k) {
     return !k->is_prepare && !(k->desc.disabled_passes >> IND_PASS_PREPARE & 1) && k->desc.prepare.budget >= 0;
 }
 
+static bool ind__uses_cublaslt(const ind__compilation *k) {
+    return k->desc.cublaslt && (k->desc.emit_only || k->device == IND_DEVICE_CUDA);
+}
+
 static ind_status ind__compile_passes(ind__compilation *k) {
+    if (ind__uses_cublaslt(k)) {
+        const ind_status status = ind__cublaslt_register(k->context, !k->desc.emit_only);
+        if (status) return status;
+    }
     ind__disable_named_passes(&k->desc);
     k->log.context = k->log.arena.context = k->context;
     k->log.limit = k->desc.max_changes;
@@ -28939,6 +29125,10 @@ static ind_status ind__compile_passes(ind__compilation *k) {
                                        .launch_bytes = (double)figures.launch_bytes,
                                        .product_pairs = !figures.disable && !figures.disable_product_pairs,
                                        .tensor_cores = k->desc.emit_only || k->device == IND_DEVICE_CUDA,
+                                       .library = ind__uses_cublaslt(k),
+                                       .batch_invariant = k->desc.batch_invariant,
+                                       .allow_tf32 = k->desc.allow_tf32,
+                                       .target = &k->target,
                                        .log = &k->log};
     if (!options.builtin) return ind__failed(k->context);
     ind_status status = ind__graph_optimise(k->given, &options, &k->graph);
@@ -30732,6 +30922,15 @@ static bool graph__raise_empty(graph__raise *r) {
     return true;
 }
 
+/* An operand of an extern call: a contiguous tensor, or a view by strides. */
+static ind_tensor graph__raise_call_operand(graph__raise *r, const ind__call_arg *x) {
+    const ind_tensor all = r->buffer[x->buffer].contents;
+    const ind__attr a[3] = {ind__attr_sizes(x->type.size, x->type.rank), ind__attr_sizes(x->stride, x->type.rank),
+                            ind__attr_size(x->offset)};
+    if (!ind__ok(x->offset)) return graph__raise_reshape(r, all, x->type.size, x->type.rank);
+    return graph__raise_call(r, IND_OP_AS_STRIDED, &all, 1, a, 3);
+}
+
 /* An extern call: its operands with their types, then its results. The last results are new versions of some
    operands. */
 static void graph__raise_extern(graph__raise *r) {
@@ -30741,8 +30940,7 @@ static void graph__raise_extern(graph__raise *r) {
     b.operand = ind__arena_alloc(&r->g->arena, (num + (size_t)1) * sizeof *b.operand);
     if (!b.operand) ind__graph_no_memory(r->g, call->name);
     for (uint32_t k = 0; b.operand && k < num; k++) {
-        const ind__call_arg *x = &call->arg[k];
-        b.operand[k] = graph__raise_reshape(r, r->buffer[x->buffer].contents, x->type.size, x->type.rank).id;
+        b.operand[k] = graph__raise_call_operand(r, &call->arg[k]).id;
     }
     for (uint32_t j = num; j < num + call->num_outputs; j++) {
         uint32_t old = r->buffer[call->arg[j].buffer].mutates, k = 0;

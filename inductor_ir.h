@@ -117,10 +117,11 @@ typedef struct ind_context_desc {
     ind_logger log;
     ind_device device; /* IND_DEVICE: host, cuda or auto */
     struct {
-        void *context;            /* a CUcontext to use instead of the device's primary one; owned by the caller */
-        int ordinal;              /* device number, 0-based; ignored if context is given */
-        const char *library_path; /* IND_CUDA_LIBRARY: the driver library */
-        const char *nvrtc_path;   /* IND_NVRTC_LIBRARY: the NVRTC library */
+        void *context;             /* a CUcontext to use instead of the device's primary one; owned by the caller */
+        int ordinal;               /* device number, 0-based; ignored if context is given */
+        const char *library_path;  /* IND_CUDA_LIBRARY: the driver library */
+        const char *nvrtc_path;    /* IND_NVRTC_LIBRARY: the NVRTC library */
+        const char *cublaslt_path; /* IND_CUBLASLT_LIBRARY: cuBLASLt, for ind_compile_desc.cublaslt */
     } cuda;
     struct {
         const char *path; /* IND_PACK: file with compiled kernels, read at creation; written by ind_pack_save */
@@ -666,9 +667,11 @@ typedef struct ind_extern_tensor {
     void *data; /* may be NULL if there are no elements */
     ind_dtype dtype;
     int rank;
-    const int64_t *size, *stride; /* rank entries each; strides in elements, row-major */
+    const int64_t *size, *stride; /* rank entries each; strides in elements, row-major unless `strided` */
     const int64_t *count;         /* the size of dimension 0 if it comes from data; else NULL */
 } ind_extern_tensor;
+
+#define IND_EXTERN_MESSAGE 256
 
 typedef struct ind_extern_call {
     const char *name;
@@ -680,6 +683,7 @@ typedef struct ind_extern_call {
     int num_outputs;
     void *workspace; /* aligned to 256 bytes; undefined contents; NULL if none was requested */
     int64_t workspace_bytes;
+    char *message; /* room for IND_EXTERN_MESSAGE bytes, "" at first: why the call fails, which the error repeats */
     const ind_symbol *size; /* the module's declared sizes, and their values in this run */
     const int64_t *size_value;
     int num_sizes;
@@ -707,6 +711,10 @@ typedef struct ind_extern_desc {
     ind_extern_fn host, cuda;  /* a missing one makes ind_compile for that device IND_NOT_SUPPORTED */
     ind_extern_shape_fn shape; /* NULL: each call declares the types of its results */
     void *user;
+    /* Operands of two or more dimensions may be views, such as transposed matrices or parts of longer rows. One of the
+       last two dimensions has stride 1, the other at least its size, the dimensions before them any stride from 0 on.
+       Other views are copied to contiguous memory, as all views are without this flag. */
+    bool strided;
 } ind_extern_desc;
 
 /* Registers an extern call in a context under its name. Registering the same again is allowed. Errors:
@@ -1089,13 +1097,17 @@ void ind__function_print_signature(ind__text *t, const ind__function *f);
 typedef struct ind__extern {
     const struct ind__extern *next; /* registered earlier */
     ind_extern_desc desc;
+    bool product; /* a matrix product by a library, of this library's own */
 } ind__extern;
+/* Like ind_extern_register. */
+ind_status ind__extern_register(ind_context *context, const ind_extern_desc *desc, bool product);
 const ind__extern *ind__extern_find(const ind_context *c, const char *name); /* NULL: not registered */
 
-/* One operand of a call in a lowered program: a buffer, or a contiguous part of one. */
+/* One operand of a call in a lowered program: a buffer, or a view of one. */
 typedef struct ind__call_arg {
     uint32_t buffer;
     ind_extern_type type;
+    ind_expr stride[IND_MAX_RANK], offset; /* of a view, in elements; offset invalid: contiguous */
 } ind__call_arg;
 
 /* An extern call in place of a loop. Its body describes its reads and writes to the analyses: it has no variables,
@@ -2066,6 +2078,7 @@ static void ir__context_defaults(ind_context_desc *d) {
     if (!d->device && device && !strcmp(device, "cuda")) d->device = IND_DEVICE_CUDA;
     ir__env_string(&d->cuda.library_path, "IND_CUDA_LIBRARY");
     ir__env_string(&d->cuda.nvrtc_path, "IND_NVRTC_LIBRARY");
+    ir__env_string(&d->cuda.cublaslt_path, "IND_CUBLASLT_LIBRARY");
     ir__env_string(&d->pack.path, "IND_PACK");
     ir__env_int(&d->log_level, "IND_LOG");
     ir__env_int(&d->verify, "IND_VERIFY");
@@ -2103,7 +2116,7 @@ ind_status ind_context_create(const ind_context_desc *desc, ind_context **contex
     c->states = ir__states_create(c);
     bool ok = c->states && (c->lists = ir__lock_create(c)) != NULL && ir__context_begin(c);
     ok = ok && ir__keep_string(c, &c->desc.cuda.library_path) && ir__keep_string(c, &c->desc.cuda.nvrtc_path) &&
-         ir__keep_string(c, &c->desc.pack.path);
+         ir__keep_string(c, &c->desc.cuda.cublaslt_path) && ir__keep_string(c, &c->desc.pack.path);
     if (!ok) {
         ind_context_destroy(c);
         return IND_OUT_OF_MEMORY;
@@ -11467,6 +11480,10 @@ const ind__extern *ind__extern_find(const ind_context *c, const char *name) {
 }
 
 ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc) {
+    return ind__extern_register(context, desc, false);
+}
+
+ind_status ind__extern_register(ind_context *context, const ind_extern_desc *desc, bool product) {
     if (!context) return IND_INVALID_ARGUMENT;
     if (!desc || !desc->name || !*desc->name || (!desc->host && !desc->cuda && !desc->shape))
         return ind__fail(context, IND_INVALID_ARGUMENT, "extern: the name or all functions are NULL");
@@ -11478,7 +11495,8 @@ ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc
     const ind__extern *old = ind__extern_find(context, desc->name);
     if (old) {
         const ind_extern_desc *d = &old->desc;
-        bool same = d->host == desc->host && d->cuda == desc->cuda && d->shape == desc->shape && d->user == desc->user;
+        bool same = d->host == desc->host && d->cuda == desc->cuda && d->shape == desc->shape &&
+                    d->user == desc->user && d->strided == desc->strided;
         return same ? IND_OK
                     : ind__fail(context, IND_INVALID_ARGUMENT, "extern: another extern call is registered as %s",
                                 desc->name);
@@ -11489,6 +11507,7 @@ ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc
     if (name) {
         e->desc = *desc;
         e->desc.name = name;
+        e->product = product;
         e->next = context->externs;
         context->externs = e;
     }
@@ -12499,9 +12518,50 @@ static bool ir__settle_contiguous(ind__lowered *p, const ind__box *x) {
     return true;
 }
 
-static bool ir__call_input(ind__lowered *p, ind__box *x, ind__call_arg *arg) {
+static bool ir__is_unit(ind_expr e) {
+    int64_t v;
+    return ind_expr_is_int(e, &v) && v == 1;
+}
+
+/* True if these are the strides of rows or columns of matrices that do not overlap (ind_extern_desc.strided). */
+static bool ir__are_matrices(const ind_expr *size, const ind_expr *stride, int rank) {
+    const int row = rank - 2, column = rank - 1;
+    const bool rows = ir__is_unit(stride[column]), columns = ir__is_unit(stride[row]);
+    bool fits =
+        (rows && ind_known_le(size[column], stride[row])) || (columns && ind_known_le(size[row], stride[column]));
+    for (int d = 0; fits && d < row; d++) fits = ind_known_le(ind_int(size[d].context, 0), stride[d]);
+    return fits;
+}
+
+/* Finds strides and offset of matrices in a row-major buffer, and fixes the order of its dimensions. False: the call
+   needs a copy. */
+static bool ir__settle_strided(ind__lowered *p, const ind__box *x, ind__call_arg *arg) {
+    const ind__storage *s = x->storage;
+    if (x->rank < 2 || !s->buffer || !ir__is_contiguous(&p->buffer[s->buffer].layout)) return false;
+    ind_expr at[IND_MAX_RANK], stride[IND_MAX_RANK], zero[IND_MAX_RANK];
+    ir__box_symbols(p->context, x, at);
+    ind_expr lies = ind__linearise(p->context, x->identity ? at : x->map, s->size, s->rank);
+    for (int d = 0; d < x->rank; d++) {
+        zero[d] = ind_int(p->context, 0);
+        stride[d] = ind_expr_stride(lies, at[d]);
+        for (int i = 0; i < x->rank; i++)
+            if (!ind__ok(stride[d]) || ind__expr_depends(stride[d], at[i])) return false;
+    }
+    ind_expr offset = ind__substitute(lies, at, zero, x->rank);
+    const int row = x->rank - 2, column = x->rank - 1; /* a dimension of size 1 may have any stride */
+    if (ir__is_unit(x->size[column])) stride[column] = x->size[column];
+    if (ir__is_unit(x->size[row])) stride[row] = x->size[ir__is_unit(stride[column]) ? column : row];
+    if (!ind__ok(offset) || !ir__are_matrices(x->size, stride, x->rank)) return false;
+    memcpy(arg->stride, stride, (size_t)x->rank * sizeof *stride);
+    arg->offset = offset;
+    p->buffer[s->buffer].layout.ordered = true;
+    return true;
+}
+
+static bool ir__call_input(ind__lowered *p, ind__box *x, bool strided, ind__call_arg *arg) {
     if (!x || ind__box_realise(p, x)) return false;
-    if (!ir__settle_contiguous(p, x)) {
+    memset(arg, 0, sizeof *arg);
+    if (!ir__settle_contiguous(p, x) && !(strided && ir__settle_strided(p, x, arg))) {
         x = ind__box_copy(p, x);
         if (!x || !ir__settle_contiguous(p, x)) return false;
     }
@@ -12514,7 +12574,7 @@ static bool ir__call_input(ind__lowered *p, ind__box *x, ind__call_arg *arg) {
 static uint32_t ir__call_result(ind__lowered *p, const ind_extern_type *t, ind__call_arg *arg) {
     uint32_t made = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, t->dtype, t->size, t->rank);
     if (made) p->buffer[made].layout.ordered = true;
-    if (arg) *arg = (ind__call_arg){made, *t};
+    if (arg) *arg = (ind__call_arg){.buffer = made, .type = *t};
     return made;
 }
 
@@ -12525,14 +12585,16 @@ static uint32_t ir__call_version(ind__lowered *p, const ind__call_arg *input, in
         return 0;
     }
     uint32_t made = ir__realise_readers(p, input->buffer) ? 0 : ir__add_version(p, input->buffer);
-    *arg = (ind__call_arg){made, input->type};
+    *arg = (ind__call_arg){.buffer = made, .type = input->type};
     return made;
 }
 
 static bool ir__call_args(ind__lowered *p, const ind__call_desc *d, ind__extern_call *call) {
     ind__call_arg *out = call->arg + d->num_inputs;
-    for (uint32_t k = 0; k < d->num_inputs; k++)
-        if (!ir__call_input(p, d->input[k], &call->arg[k])) return false;
+    for (uint32_t k = 0; k < d->num_inputs; k++) {
+        const bool strided = call->op && call->op->desc.strided && !d->overwrites[k];
+        if (!ir__call_input(p, d->input[k], strided, &call->arg[k])) return false;
+    }
     for (uint32_t k = 0; k < d->num_results; k++)
         if (!ir__call_result(p, &d->result[k], out + call->num_outputs++)) return false;
     for (uint32_t k = 0; k < d->num_inputs; k++)

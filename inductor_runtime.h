@@ -19,7 +19,7 @@
 
    Contents: >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack >>internal
    implementation: >>platform >>symbols >>check >>nvrtc >>pack >>module >>memory >>sizes >>instance >>launch >>run
-   >>host-device >>cuda-device >>prepared >>capture >>profile >>tune >>readiness
+   >>host-device >>cuda-device >>prepared >>capture >>profile >>tune >>readiness >>cublaslt
 */
 #include "inductor_codegen_cuda.h"
 #ifndef INDUCTOR_RUNTIME_H
@@ -412,6 +412,16 @@ ind_status ind__query_end(const ind__query *q, ind_status status);
 /* Resolves AUTO and opens the device. For CUDA, fills *target. Another thread may still be creating the driver context;
    users of that context wait for it. */
 ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *device, ind_target *target);
+/* Matrix products by cuBLASLt (ind_compile_desc.cublaslt): extern calls with these names. The first two multiply
+   a [.., m, k] and b [.., k, n], then add a bias [n] if there is a third operand. The other two multiply a [m, k] and
+   the transposed w [n, k], both of 8-bit floats, with one scale each, then add a bias if there is a fifth operand. */
+#define IND__CUBLASLT_MATMUL      "cublaslt.matmul"
+#define IND__CUBLASLT_MATMUL_TF32 "cublaslt.matmul_tf32"
+#define IND__CUBLASLT_SCALED      "cublaslt.scaled_mm"
+#define IND__CUBLASLT_SCALED_FAST "cublaslt.scaled_mm_fast" /* use_fast_accum */
+/* Registers these calls in the context. open: opens the library and creates a handle for the opened device.
+   Errors: IND_LIBRARY (says what was tried), IND_OUT_OF_MEMORY, IND_DEVICE. */
+ind_status ind__cublaslt_register(ind_context *c, bool open);
 /* Waits for the driver context even if it is not needed: a program may exit right after a failed compile. */
 void ind__device_settle(ind_context *c);
 /* Compiles CUDA C to a cubin or PTX with NVRTC; needs no GPU. The caller frees *out (ind__free). */
@@ -591,7 +601,8 @@ static bool rt__is_no_file(const char *path) {
 
 static const char *const rt__driver_names[] = {"nvcuda.dll", NULL};
 static const char *const rt__nvrtc_names[] = {"nvrtc64_130_0.dll", "nvrtc64_120_0.dll", NULL};
-static const char *const rt__nvrtc_folders[] = {NULL};
+static const char *const rt__cublaslt_names[] = {"cublasLt64_13.dll", "cublasLt64_12.dll", NULL};
+static const char *const rt__cuda_folders[] = {NULL};
 #define IND__RT_CUDA_PATH_FOLDER "\\bin\\"
 
 #else /* POSIX. Uses only functions that -std=c11 declares, as a program may include its own headers first. */
@@ -702,7 +713,8 @@ static bool rt__is_no_file(const char *path) {
 
 static const char *const rt__driver_names[] = {"libcuda.so.1", "libcuda.so", NULL};
 static const char *const rt__nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", NULL};
-static const char *const rt__nvrtc_folders[] = {"/usr/local/cuda/lib64/", NULL};
+static const char *const rt__cublaslt_names[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
+static const char *const rt__cuda_folders[] = {"/usr/local/cuda/lib64/", NULL};
 #define IND__RT_CUDA_PATH_FOLDER "/lib64/"
 
 #endif
@@ -1116,7 +1128,8 @@ typedef struct rt__runtime {
         uint32_t num_tuned, cap_tuned;
         bool pack_read;
     } compiled;
-    const char *text; /* last result of ind_device_text; in the context's names */
+    struct rt__cublaslt *cublaslt; /* NULL: no module uses it */
+    const char *text;              /* last result of ind_device_text; in the context's names */
     ind__text why_not;
     struct rt__captures {
         rt__mutex mutex; /* guards the fields of this struct and nothing else, as launches lock it */
@@ -1126,6 +1139,7 @@ typedef struct rt__runtime {
 } rt__runtime;
 
 static void rt__runtime_destroy(ind_context *c);
+static void rt__cublaslt_destroy(struct rt__cublaslt *lt);
 
 static rt__runtime *rt__runtime_create(ind_context *c) {
     rt__runtime *r = (rt__runtime *)ind__alloc(c, sizeof *r);
@@ -1203,32 +1217,34 @@ static ind_status rt__cuda_open_driver(ind_context *c, rt__runtime *r) {
     return status;
 }
 
-/* Tries the default names in one folder ("": the system's search path). */
-static void *rt__cuda_try_folder(ind__text *tried, const char *folder, char *path, size_t size) {
-    for (int i = 0; rt__nvrtc_names[i]; i++) {
-        void *library = rt__cuda_try_library(tried, folder, rt__nvrtc_names[i]);
+/* Tries some names in one folder ("": the system's search path). */
+static void *rt__cuda_try_folder(ind__text *tried, const char *folder, const char *const *names, char *path,
+                                 size_t size) {
+    for (int i = 0; names[i]; i++) {
+        void *library = rt__cuda_try_library(tried, folder, names[i]);
         if (!library) continue;
-        int n = snprintf(path, size, "%s%s", folder, rt__nvrtc_names[i]);
+        int n = snprintf(path, size, "%s%s", folder, names[i]);
         if (n < 0 || (size_t)n >= size) path[0] = 0;
         return library;
     }
     return NULL;
 }
 
-/* Tries the user's path only, if given. Otherwise the system's search path, $CUDA_PATH, then the usual folders. Writes
-   the path found to `path`. */
-static void *rt__cuda_find_nvrtc(const char *given, ind__text *tried, char *path, size_t size) {
+/* Tries the user's path only, if given. Otherwise `names` in the system's search path, $CUDA_PATH, then the usual
+   folders. Writes the path found to `path`. */
+static void *rt__cuda_find_library(const char *given, const char *const *names, ind__text *tried, char *path,
+                                   size_t size) {
     if (given) {
         snprintf(path, size, "%s", given);
         return rt__cuda_try_library(tried, "", given);
     }
-    void *library = rt__cuda_try_folder(tried, "", path, size);
+    void *library = rt__cuda_try_folder(tried, "", names, path, size);
     const char *root = getenv("CUDA_PATH");
     char folder[300];
     int n = root && *root ? snprintf(folder, sizeof folder, "%s" IND__RT_CUDA_PATH_FOLDER, root) : -1;
-    if (!library && n > 0 && (size_t)n < sizeof folder) library = rt__cuda_try_folder(tried, folder, path, size);
-    for (int i = 0; !library && rt__nvrtc_folders[i]; i++)
-        library = rt__cuda_try_folder(tried, rt__nvrtc_folders[i], path, size);
+    if (!library && n > 0 && (size_t)n < sizeof folder) library = rt__cuda_try_folder(tried, folder, names, path, size);
+    for (int i = 0; !library && rt__cuda_folders[i]; i++)
+        library = rt__cuda_try_folder(tried, rt__cuda_folders[i], names, path, size);
     return library;
 }
 
@@ -1241,7 +1257,8 @@ static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
     if (r->nvrtc.library) return IND_OK;
     const double start = ind__now_ms();
     ind__text tried = {.context = c};
-    void *library = rt__cuda_find_nvrtc(c->desc.cuda.nvrtc_path, &tried, r->nvrtc.path, sizeof r->nvrtc.path);
+    void *library =
+        rt__cuda_find_library(c->desc.cuda.nvrtc_path, rt__nvrtc_names, &tried, r->nvrtc.path, sizeof r->nvrtc.path);
     ind_status status = ind__text_status(&tried);
     if (!status && !library)
         status = ind__fail(c, IND_LIBRARY, "nvrtc: no library: tried %s; set IND_NVRTC_LIBRARY, or ship a kernel pack",
@@ -1443,7 +1460,7 @@ static IND__RT_THREAD_CALL rt__cuda_warm_up(void *arg) {
     rt__cuda_warm_up_state *w = (rt__cuda_warm_up_state *)arg;
     rt__cuda_nvrtc *n = &w->nvrtc;
     void *program = NULL;
-    n->library = rt__cuda_find_nvrtc(w->given, NULL, n->path, sizeof n->path);
+    n->library = rt__cuda_find_library(w->given, rt__nvrtc_names, NULL, n->path, sizeof n->path);
     if (!n->library || rt__cuda_load_nvrtc(n->library, n)) return IND__RT_THREAD_END;
     if (!n->nvrtcCreateProgram(&program, source, "ind_warm", 0, NULL, NULL)) {
         (void)n->nvrtcCompileProgram(program, 1, options);
@@ -1978,9 +1995,10 @@ static void rt__runtime_destroy(ind_context *c) {
     }
     ind__free(c, r->compiled.entry);
     ind__free(c, r->compiled.tuned);
+    rt__cublaslt_destroy(r->cublaslt);
     if (inside) rt__cuda_leave(r);
     rt__cuda_release_device(r);
-    /* The libraries stay loaded: neither frees its static memory, so repeated loading would leak. */
+    /* The libraries stay loaded: none frees its static memory, so repeated loading would leak. */
     rt__mutex_destroy(&r->captures.mutex);
     rt__mutex_destroy(&r->mutex);
     ind__text_free(&r->why_not);
@@ -2045,7 +2063,8 @@ typedef struct rt__exec_step {
 /* Slots of the sizes and strides of a call's operand. */
 typedef struct rt__exec_tensor {
     uint32_t size[IND_MAX_RANK], stride[IND_MAX_RANK];
-    uint32_t count; /* buffer that stores the size of dimension 0; RT_NONE: not data-dependent */
+    uint32_t count;  /* buffer that stores the size of dimension 0; RT_NONE: not data-dependent */
+    uint32_t offset; /* elements before the view; RT_NONE: none */
 } rt__exec_tensor;
 
 typedef struct rt__exec_condition {
@@ -2480,16 +2499,18 @@ static bool rt__body_checked(const ind_body *b) {
     return false;
 }
 
-static ind_status rt__call_tensor(ind_module *m, const ind_extern_type *t, rt__exec_tensor *out) {
+static ind_status rt__call_tensor(ind_module *m, const ind__call_arg *a, rt__exec_tensor *out) {
     const ind__lowered *p = m->desc.lowered;
+    const ind_extern_type *t = &a->type;
+    const bool view = a->offset.context != NULL;
     ind_expr stride = ind_int(m->context, 1);
-    ind_status status = IND_OK;
-    out->count = IND__RT_NONE;
+    out->count = out->offset = IND__RT_NONE;
+    ind_status status = view ? rt__exec_slot(m->executable, a->offset, &out->offset) : IND_OK;
     for (uint32_t u = 0; t->rank && u < p->num_unbacked; u++)
         if (ind_expr_same(t->size[0], p->unbacked[u].symbol)) out->count = p->unbacked[u].buffer;
     for (int d = t->rank; d-- > 0 && !status;) {
         status = rt__exec_slot(m->executable, ind__most(p->unbacked, p->num_unbacked, t->size[d]), &out->size[d]);
-        if (!status) status = rt__exec_slot(m->executable, stride, &out->stride[d]);
+        if (!status) status = rt__exec_slot(m->executable, view ? a->stride[d] : stride, &out->stride[d]);
         stride = ind_expr_mul(stride, t->size[d]);
     }
     return status;
@@ -2507,7 +2528,7 @@ static ind_status rt__module_call(ind_module *m, uint32_t at) {
     s->workspace_slot = call->workspace ? x->memory.buffer_numel[call->workspace] : IND__RT_NONE;
     s->tensor = (rt__exec_tensor *)ind__arena_alloc(&m->arena, n * sizeof *s->tensor);
     ind_status status = s->tensor ? IND_OK : IND_OUT_OF_MEMORY;
-    for (uint32_t k = 0; k < n && !status; k++) status = rt__call_tensor(m, &call->arg[k].type, &s->tensor[k]);
+    for (uint32_t k = 0; k < n && !status; k++) status = rt__call_tensor(m, &call->arg[k], &s->tensor[k]);
     return status;
 }
 
@@ -3730,13 +3751,15 @@ static void rt__bind_call(ind_instance *n, const rt__exec_step *s) {
     for (uint32_t k = 0; k < s->call->num_inputs + s->call->num_outputs; k++) {
         const ind__call_arg *a = &s->call->arg[k];
         int64_t *dim = n->calls.dim + (size_t)(s->first_tensor + k) * 2 * IND_MAX_RANK;
-        n->calls.tensor[s->first_tensor + k] =
-            (ind_extern_tensor){.data = (void *)(uintptr_t)n->bindings.address[a->buffer],
-                                .dtype = a->type.dtype,
-                                .rank = a->type.rank,
-                                .size = dim,
-                                .stride = dim + IND_MAX_RANK,
-                                .count = rt__count_address(n, s->tensor[k].count)};
+        const int64_t offset = s->tensor[k].offset == IND__RT_NONE ? 0 : n->sizes.slot[s->tensor[k].offset];
+        const uint64_t base = n->bindings.address[a->buffer];
+        const uint64_t data = base ? base + (uint64_t)offset * (uint64_t)ind_dtype_bytes(a->type.dtype) : 0;
+        n->calls.tensor[s->first_tensor + k] = (ind_extern_tensor){.data = (void *)(uintptr_t)data,
+                                                                   .dtype = a->type.dtype,
+                                                                   .rank = a->type.rank,
+                                                                   .size = dim,
+                                                                   .stride = dim + IND_MAX_RANK,
+                                                                   .count = rt__count_address(n, s->tensor[k].count)};
         for (int d = 0; d < a->type.rank; d++) {
             dim[d] = n->sizes.slot[s->tensor[k].size[d]];
             dim[IND_MAX_RANK + d] = n->sizes.slot[s->tensor[k].stride[d]];
@@ -3748,6 +3771,7 @@ static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *st
     const ind_module *m = n->module;
     const ind__extern_call *c = s->call;
     bool cuda = m->desc.device == IND_DEVICE_CUDA;
+    char message[IND_EXTERN_MESSAGE] = "";
     ind_extern_call call = {.name = c->name,
                             .device = m->desc.device,
                             .stream = cuda ? stream : NULL,
@@ -3758,12 +3782,15 @@ static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *st
                             .size = m->executable->sizes.size,
                             .size_value = n->sizes.value,
                             .num_sizes = (int)m->desc.num_sizes,
+                            .message = message,
                             .user = c->op->desc.user};
     if (c->workspace) {
         call.workspace_bytes = n->sizes.slot[s->workspace_slot];
         call.workspace = call.workspace_bytes ? (void *)(uintptr_t)n->bindings.address[c->workspace] : NULL;
     }
     ind_status status = (cuda ? c->op->desc.cuda : c->op->desc.host)(&call);
+    message[IND_EXTERN_MESSAGE - 1] = 0;
+    if (status && *message) return ind__fail(m->context, status, "%s: %s", c->name, message);
     return status ? ind__fail(m->context, status, "%s: the callback of this extern call failed: %s", c->name,
                               ind_status_text(status))
                   : IND_OK;
@@ -7464,6 +7491,605 @@ ind_verdict ind_would_compile(ind_module *m, const char *sizes) {
     none.status = IND_OUT_OF_MEMORY;
     snprintf(none.reason, sizeof none.reason, "out of memory");
     return none;
+}
+
+/* =================================================================================== src/runtime/cublaslt/library.c */
+/* --------------------------------------------------------------------------------------------- >>cublaslt */
+
+/* The functions of cuBLASLt in use, from its manual ("Using the cuBLASLt API"); all return a cublasStatus_t. Handles,
+   descriptors, layouts and preferences are pointers to opaque structs. */
+#define IND__CUBLASLT_SYMBOLS(X)                                                                                       \
+    X(cublasLtCreate, (void **handle))                                                                                 \
+    X(cublasLtDestroy, (void *handle))                                                                                 \
+    X(cublasLtMatmulDescCreate, (void **desc, int compute, int scale_type))                                            \
+    X(cublasLtMatmulDescDestroy, (void *desc))                                                                         \
+    X(cublasLtMatmulDescSetAttribute, (void *desc, int attribute, const void *value, size_t bytes))                    \
+    X(cublasLtMatrixLayoutCreate, (void **layout, int type, uint64_t rows, uint64_t columns, int64_t ld))              \
+    X(cublasLtMatrixLayoutDestroy, (void *layout))                                                                     \
+    X(cublasLtMatrixLayoutSetAttribute, (void *layout, int attribute, const void *value, size_t bytes))                \
+    X(cublasLtMatmulPreferenceCreate, (void **preference))                                                             \
+    X(cublasLtMatmulPreferenceDestroy, (void *preference))                                                             \
+    X(cublasLtMatmulPreferenceSetAttribute, (void *preference, int attribute, const void *value, size_t bytes))        \
+    X(cublasLtMatmulAlgoGetHeuristic, (void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference, \
+                                       int wanted, struct rt__lt_choice *choice, int *found))                          \
+    X(cublasLtMatmul, (void *handle, void *desc, const void *alpha, const void *a, void *layout_a, const void *b,      \
+                       void *layout_b, const void *beta, const void *c, void *layout_c, void *d, void *layout_d,       \
+                       const void *algorithm, void *workspace, size_t bytes, void *stream))
+
+/* Values of its enumerations in use. */
+enum {
+    IND__LT_TYPE_F32 = 0, /* cudaDataType_t */
+    IND__LT_TYPE_F16 = 2,
+    IND__LT_TYPE_BF16 = 14,
+    IND__LT_TYPE_F8E4M3 = 28,
+    IND__LT_TYPE_F8E5M2 = 29,
+    IND__LT_COMPUTE_F32 = 68, /* cublasComputeType_t */
+    IND__LT_COMPUTE_TF32 = 77,
+    IND__LT_OPERATION_N = 0, /* cublasOperation_t */
+    IND__LT_OPERATION_T = 1,
+    IND__LT_DESC_TRANSPOSE_A = 3, /* cublasLtMatmulDescAttributes_t */
+    IND__LT_DESC_TRANSPOSE_B = 4,
+    IND__LT_DESC_EPILOGUE = 7,
+    IND__LT_DESC_BIAS_POINTER = 8,
+    IND__LT_DESC_SCALE_A_POINTER = 17,
+    IND__LT_DESC_SCALE_B_POINTER = 18,
+    IND__LT_DESC_FAST_ACCUM = 25,
+    IND__LT_DESC_BIAS_TYPE = 26,
+    IND__LT_EPILOGUE_BIAS = 4,       /* cublasLtEpilogue_t */
+    IND__LT_LAYOUT_BATCH_COUNT = 5,  /* cublasLtMatrixLayoutAttribute_t */
+    IND__LT_LAYOUT_BATCH_STRIDE = 6, /* in elements */
+    IND__LT_PREFER_WORKSPACE = 1,    /* cublasLtMatmulPreferenceAttributes_t */
+    IND__LT_PREFER_ALIGNMENT_A = 5,  /* in bytes; B, C and D follow */
+    IND__LT_MOST_ALIGNMENT = 256     /* the default of the preference */
+};
+
+/* cublasStatus_t: value, name, meaning, status of the library. */
+#define IND__CUBLAS_STATUSES(X)                                                                                        \
+    X(1, "NOT_INITIALIZED", "cuBLAS is not initialised", IND_DEVICE)                                                   \
+    X(3, "ALLOC_FAILED", "cuBLAS could not allocate memory", IND_OUT_OF_MEMORY)                                        \
+    X(7, "INVALID_VALUE", "an argument is invalid", IND_DEVICE)                                                        \
+    X(8, "ARCH_MISMATCH", "the GPU lacks a feature", IND_NOT_SUPPORTED)                                                \
+    X(11, "MAPPING_ERROR", "access to GPU memory failed", IND_DEVICE)                                                  \
+    X(13, "EXECUTION_FAILED", "the GPU program failed", IND_DEVICE)                                                    \
+    X(14, "INTERNAL_ERROR", "an internal operation failed", IND_DEVICE)                                                \
+    X(15, "NOT_SUPPORTED", "the combination of types and sizes is not supported", IND_NOT_SUPPORTED)                   \
+    X(16, "LICENSE_ERROR", "the licence could not be checked", IND_DEVICE)
+
+/* cublasLtMatmulHeuristicResult_t. */
+typedef struct rt__lt_choice {
+    uint64_t algorithm[8]; /* cublasLtMatmulAlgo_t */
+    size_t workspace_bytes;
+    int status;
+    float waves;
+    int reserved[4];
+} rt__lt_choice;
+
+typedef struct rt__lt_functions {
+#define X(name, args) int(IND__RT_CUDA_CALL * name) args;
+    IND__CUBLASLT_SYMBOLS(X)
+#undef X
+} rt__lt_functions;
+
+static const rt__cuda_symbol rt__lt_table[] = {
+#define X(name, args) {#name, offsetof(rt__lt_functions, name)},
+    IND__CUBLASLT_SYMBOLS(X)
+#undef X
+};
+
+/* What a product is planned for: with the same key, the same descriptors and algorithm fit. cuBLAS stores matrices by
+   columns, so that it computes D^T = B^T A^T: its first operand is b. */
+typedef struct rt__lt_key {
+    int64_t m, n, k, batch;
+    int64_t ld_a, ld_b, step_a, step_b, step_d; /* leading dimensions, and elements between matrices of a batch */
+    int64_t transposed_a, transposed_b;
+    int64_t type_a, type_b, type_d, type_bias;     /* cudaDataType_t; -1: no bias */
+    int64_t align_a, align_b, align_d, align_bias; /* bytes, at most IND__LT_MOST_ALIGNMENT */
+    int64_t workspace;                             /* bytes at most */
+    int64_t tf32, scaled, fast;
+} rt__lt_key;
+
+typedef struct rt__lt_plan {
+    rt__lt_key key;
+    void *desc, *layout_a, *layout_b, *layout_d;
+    rt__lt_choice choice;
+} rt__lt_plan;
+
+#define IND__LT_PLANS  1024 /* kept at a time */
+#define IND__LT_PROBES 8    /* places where a plan may be */
+
+/* One of the registered extern calls. */
+typedef struct rt__lt_op {
+    struct rt__cublaslt *library;
+    bool tf32, scaled, fast;
+} rt__lt_op;
+
+/* cuBLASLt in a context. */
+typedef struct rt__cublaslt {
+    ind_context *context;
+    rt__runtime *runtime;
+    rt__mutex mutex; /* guards everything below */
+    void *library, *handle;
+    rt__lt_functions f;
+    rt__lt_op op[4];
+    rt__lt_plan *plan[IND__LT_PLANS]; /* by hash of the key */
+    uint32_t replaced;                /* plans that made room for others */
+} rt__cublaslt;
+
+/* Turns a cublasStatus_t into a status. text: says what failed, with the number and its meaning. */
+static ind_status rt__lt_status(int status, const char *function, char *text, size_t bytes) {
+    const char *name = "unknown status", *meaning = "no description";
+    ind_status out = IND_DEVICE;
+    if (!status) return IND_OK;
+#define X(value, title, sentence, as)                                                                                  \
+    if (status == (value)) name = title, meaning = sentence, out = (as);
+    IND__CUBLAS_STATUSES(X)
+#undef X
+    snprintf(text, bytes, "%s: %s (%d: %s)", function, name, status, meaning);
+    return out;
+}
+
+/* Finds the library and its functions. */
+static ind_status rt__lt_load(rt__cublaslt *lt, ind_context *c) {
+    char path[256] = "";
+    ind__text tried = {.context = c};
+    void *library = rt__cuda_find_library(c->desc.cuda.cublaslt_path, rt__cublaslt_names, &tried, path, sizeof path);
+    ind_status status = ind__text_status(&tried);
+    if (!status && !library)
+        status = ind__fail(c, IND_LIBRARY, "cublaslt: no library: tried %s; set IND_CUBLASLT_LIBRARY", tried.data);
+    if (!status) {
+        const char *lacks =
+            rt__cuda_load_table(library, rt__lt_table, sizeof rt__lt_table / sizeof *rt__lt_table, &lt->f);
+        if (lacks)
+            status = ind__fail(c, IND_LIBRARY, "cublaslt: %s has no %s; CUDA 12 or later is needed", path, lacks);
+    }
+    if (!status)
+        lt->library = library;
+    else
+        rt__library_close(library);
+    ind__text_free(&tried);
+    return status;
+}
+
+/* Creates the handle, which belongs to the current driver context. */
+static ind_status rt__lt_create_handle(rt__cublaslt *lt, ind_context *c) {
+    char why[200];
+    const ind_status status = rt__lt_status(lt->f.cublasLtCreate(&lt->handle), "cublasLtCreate", why, sizeof why);
+    if (!status) return IND_OK;
+    lt->handle = NULL;
+    return ind__fail(c, status, "cublaslt: %s", why);
+}
+
+/* Opens the library for the device that the runtime has opened. The runtime's mutex is locked. */
+static ind_status rt__lt_open(rt__cublaslt *lt, ind_context *c) {
+    if (lt->handle) return IND_OK;
+    ind_status status = lt->library ? IND_OK : rt__lt_load(lt, c);
+    if (!status) status = rt__cuda_retained(c, lt->runtime);
+    if (!status) status = rt__cuda_enter(c, lt->runtime);
+    if (status) return status;
+    status = rt__lt_create_handle(lt, c);
+    rt__cuda_leave(lt->runtime);
+    return status;
+}
+
+static ind_status rt__lt_call(const ind_extern_call *call);
+
+static rt__cublaslt *rt__lt_create(ind_context *c, rt__runtime *r) {
+    rt__cublaslt *lt = (rt__cublaslt *)ind__alloc(c, sizeof *lt);
+    if (!lt) return NULL;
+    lt->context = c;
+    lt->runtime = r;
+    if (!rt__mutex_init(&lt->mutex)) {
+        ind__free(c, lt);
+        ind__fail(c, IND_OUT_OF_MEMORY, "the system has no resources for a mutex");
+        return NULL;
+    }
+    lt->op[1].tf32 = lt->op[2].scaled = lt->op[3].scaled = lt->op[3].fast = true;
+    for (int i = 0; i < 4; i++) lt->op[i].library = lt;
+    return lt;
+}
+
+static ind_status rt__lt_register(ind_context *c, rt__cublaslt *lt) {
+    static const char *const name[4] = {IND__CUBLASLT_MATMUL, IND__CUBLASLT_MATMUL_TF32, IND__CUBLASLT_SCALED,
+                                        IND__CUBLASLT_SCALED_FAST};
+    ind_status status = IND_OK;
+    for (int i = 0; i < 4 && !status; i++)
+        status = ind__extern_register(
+            c,
+            &(ind_extern_desc){.name = name[i], .cuda = rt__lt_call, .user = &lt->op[i], .strided = !lt->op[i].scaled},
+            true);
+    return status;
+}
+
+ind_status ind__cublaslt_register(ind_context *c, bool open) {
+    rt__runtime *r = rt__runtime_of(c);
+    if (!r) return IND_OUT_OF_MEMORY;
+    rt__mutex_lock(&r->mutex);
+    if (!r->cublaslt) r->cublaslt = rt__lt_create(c->root, r);
+    ind_status status = r->cublaslt ? rt__lt_register(c->root, r->cublaslt) : IND_OUT_OF_MEMORY;
+    if (!status && open) status = rt__lt_open(r->cublaslt, c);
+    rt__mutex_unlock(&r->mutex);
+    return status;
+}
+
+/* ===================================================================================== src/runtime/cublaslt/plans.c */
+/* ---- plans of products by cuBLASLt: descriptors, layouts and the algorithm, for the sizes of a product */
+
+static void rt__lt_plan_destroy(rt__cublaslt *lt, rt__lt_plan *p) {
+    if (!p) return;
+    if (p->desc) (void)lt->f.cublasLtMatmulDescDestroy(p->desc);
+    if (p->layout_a) (void)lt->f.cublasLtMatrixLayoutDestroy(p->layout_a);
+    if (p->layout_b) (void)lt->f.cublasLtMatrixLayoutDestroy(p->layout_b);
+    if (p->layout_d) (void)lt->f.cublasLtMatrixLayoutDestroy(p->layout_d);
+    ind__free(lt->context, p);
+}
+
+/* The device's context is current, if a handle exists. The library stays open, as the driver does. */
+static void rt__cublaslt_destroy(rt__cublaslt *lt) {
+    if (!lt) return;
+    for (uint32_t i = 0; i < IND__LT_PLANS; i++) rt__lt_plan_destroy(lt, lt->plan[i]);
+    if (lt->handle) (void)lt->f.cublasLtDestroy(lt->handle);
+    rt__mutex_destroy(&lt->mutex);
+    ind__free(lt->context, lt);
+}
+
+/* The first failure of a launch. */
+typedef struct rt__lt_error {
+    ind_status status;
+    char *text; /* IND_EXTERN_MESSAGE bytes */
+} rt__lt_error;
+
+/* Records a failure of a function. Returns true if there is none yet. */
+static bool rt__lt_ok(rt__lt_error *e, int status, const char *function) {
+    if (!e->status) e->status = rt__lt_status(status, function, e->text, IND_EXTERN_MESSAGE);
+    return !e->status;
+}
+
+/* Calls a function unless one has failed. */
+#define IND__LT_CALL(lt, e, name, args) ((e)->status ? false : rt__lt_ok((e), (lt)->f.name args, #name))
+
+static void rt__lt_describe(rt__cublaslt *lt, rt__lt_plan *p, rt__lt_error *e) {
+    const rt__lt_key *key = &p->key;
+    const int32_t transpose_b = key->transposed_b ? IND__LT_OPERATION_T : IND__LT_OPERATION_N;
+    const int32_t transpose_a = key->transposed_a ? IND__LT_OPERATION_T : IND__LT_OPERATION_N;
+    const int32_t epilogue = IND__LT_EPILOGUE_BIAS, bias = (int32_t)key->type_bias;
+    const int8_t fast = 1;
+    const struct {
+        int attribute;
+        bool set;
+        const void *value;
+        size_t bytes;
+    } list[] = {{IND__LT_DESC_TRANSPOSE_A, true, &transpose_b, sizeof transpose_b},
+                {IND__LT_DESC_TRANSPOSE_B, true, &transpose_a, sizeof transpose_a},
+                {IND__LT_DESC_EPILOGUE, bias >= 0, &epilogue, sizeof epilogue},
+                {IND__LT_DESC_BIAS_TYPE, bias >= 0, &bias, sizeof bias},
+                {IND__LT_DESC_FAST_ACCUM, key->fast != 0, &fast, sizeof fast}};
+    (void)IND__LT_CALL(lt, e, cublasLtMatmulDescCreate,
+                       (&p->desc, key->tf32 ? IND__LT_COMPUTE_TF32 : IND__LT_COMPUTE_F32, IND__LT_TYPE_F32));
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (list[i].set)
+            (void)IND__LT_CALL(lt, e, cublasLtMatmulDescSetAttribute,
+                               (p->desc, list[i].attribute, list[i].value, list[i].bytes));
+}
+
+/* Vectors and numbers that a descriptor points to; NULL: none. */
+typedef struct rt__lt_pointers {
+    const char *bias, *scale_a, *scale_b;
+} rt__lt_pointers;
+
+static void rt__lt_point(rt__cublaslt *lt, const rt__lt_plan *plan, const rt__lt_pointers *p, rt__lt_error *e) {
+    const struct {
+        int attribute;
+        const char *const *pointer;
+    } list[] = {{IND__LT_DESC_BIAS_POINTER, &p->bias},
+                {IND__LT_DESC_SCALE_A_POINTER, &p->scale_b},
+                {IND__LT_DESC_SCALE_B_POINTER, &p->scale_a}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (*list[i].pointer)
+            (void)IND__LT_CALL(lt, e, cublasLtMatmulDescSetAttribute,
+                               (plan->desc, list[i].attribute, list[i].pointer, sizeof *list[i].pointer));
+}
+
+/* Creates the layout of `rows` rows of `columns` elements in memory: to cuBLAS, the columns are rows. */
+static void rt__lt_lay(rt__cublaslt *lt, void **layout, int64_t type, int64_t rows, int64_t columns, int64_t ld,
+                       int64_t batch, int64_t step, rt__lt_error *e) {
+    const int32_t count = (int32_t)batch;
+    (void)IND__LT_CALL(lt, e, cublasLtMatrixLayoutCreate, (layout, (int)type, (uint64_t)columns, (uint64_t)rows, ld));
+    if (batch == 1) return;
+    (void)IND__LT_CALL(lt, e, cublasLtMatrixLayoutSetAttribute,
+                       (*layout, IND__LT_LAYOUT_BATCH_COUNT, &count, sizeof count));
+    (void)IND__LT_CALL(lt, e, cublasLtMatrixLayoutSetAttribute,
+                       (*layout, IND__LT_LAYOUT_BATCH_STRIDE, &step, sizeof step));
+}
+
+static void rt__lt_lay_all(rt__cublaslt *lt, rt__lt_plan *p, rt__lt_error *e) {
+    const rt__lt_key *key = &p->key;
+    const int64_t rows_a = key->transposed_a ? key->k : key->m, rows_b = key->transposed_b ? key->n : key->k;
+    rt__lt_lay(lt, &p->layout_a, key->type_a, rows_a, key->m + key->k - rows_a, key->ld_a, key->batch, key->step_a, e);
+    rt__lt_lay(lt, &p->layout_b, key->type_b, rows_b, key->k + key->n - rows_b, key->ld_b, key->batch, key->step_b, e);
+    rt__lt_lay(lt, &p->layout_d, key->type_d, key->m, key->n, key->n, key->batch, key->step_d, e);
+}
+
+/* Asks cuBLAS for the algorithm that it expects to be fastest. */
+static void rt__lt_choose(rt__cublaslt *lt, rt__lt_plan *p, rt__lt_error *e) {
+    const rt__lt_key *key = &p->key;
+    const uint64_t workspace = (uint64_t)key->workspace;
+    const int64_t align[4] = {key->align_b, key->align_a, key->align_d, key->align_d};
+    void *preference = NULL;
+    int found = 0;
+    (void)IND__LT_CALL(lt, e, cublasLtMatmulPreferenceCreate, (&preference));
+    (void)IND__LT_CALL(lt, e, cublasLtMatmulPreferenceSetAttribute,
+                       (preference, IND__LT_PREFER_WORKSPACE, &workspace, sizeof workspace));
+    for (int i = 0; i < 4; i++) {
+        const uint32_t bytes = (uint32_t)align[i];
+        (void)IND__LT_CALL(lt, e, cublasLtMatmulPreferenceSetAttribute,
+                           (preference, IND__LT_PREFER_ALIGNMENT_A + i, &bytes, sizeof bytes));
+    }
+    (void)IND__LT_CALL(
+        lt, e, cublasLtMatmulAlgoGetHeuristic,
+        (lt->handle, p->desc, p->layout_b, p->layout_a, p->layout_d, p->layout_d, preference, 1, &p->choice, &found));
+    if (preference) (void)lt->f.cublasLtMatmulPreferenceDestroy(preference);
+    if (e->status) return;
+    (void)rt__lt_ok(e, p->choice.status, "the algorithm of cublasLtMatmulAlgoGetHeuristic");
+    if (e->status || found > 0) return;
+    e->status = IND_NOT_SUPPORTED;
+    snprintf(e->text, IND_EXTERN_MESSAGE, "cublasLtMatmulAlgoGetHeuristic: no algorithm for %lld x %lld x %lld",
+             (long long)key->m, (long long)key->n, (long long)key->k);
+}
+
+static uint32_t rt__lt_hash(const rt__lt_key *key) {
+    const unsigned char *at = (const unsigned char *)key;
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (size_t i = 0; i < sizeof *key; i++) hash = (hash ^ at[i]) * 1099511628211u;
+    return (uint32_t)(hash >> 32);
+}
+
+/* Finds the place of a plan: its own, else a free one, else one whose plan is replaced. */
+static rt__lt_plan **rt__lt_place(rt__cublaslt *lt, const rt__lt_key *key) {
+    const uint32_t first = rt__lt_hash(key);
+    for (uint32_t i = 0; i < IND__LT_PROBES; i++) {
+        rt__lt_plan **at = &lt->plan[(first + i) % IND__LT_PLANS];
+        if (!*at || !memcmp(&(*at)->key, key, sizeof *key)) return at;
+    }
+    return &lt->plan[(first + lt->replaced++ % IND__LT_PROBES) % IND__LT_PLANS];
+}
+
+/* Makes the plan of a product. NULL: see the error. */
+static rt__lt_plan *rt__lt_make_plan(rt__cublaslt *lt, const rt__lt_key *key, const rt__lt_pointers *pointers,
+                                     rt__lt_error *e) {
+    rt__lt_plan *p = (rt__lt_plan *)ind__alloc(lt->context, sizeof *p);
+    if (!p) return e->status = IND_OUT_OF_MEMORY, NULL;
+    p->key = *key;
+    rt__lt_describe(lt, p, e);
+    rt__lt_point(lt, p, pointers, e);
+    rt__lt_lay_all(lt, p, e);
+    rt__lt_choose(lt, p, e);
+    if (!e->status) return p;
+    rt__lt_plan_destroy(lt, p);
+    return NULL;
+}
+
+/* Returns the plan of a product, made at its first launch, for these pointers. NULL: see the error. The mutex is
+   locked. */
+static const rt__lt_plan *rt__lt_plan_of(rt__cublaslt *lt, const rt__lt_key *key, const rt__lt_pointers *pointers,
+                                         rt__lt_error *e) {
+    rt__lt_plan **at = rt__lt_place(lt, key);
+    if (*at && !memcmp(&(*at)->key, key, sizeof *key)) {
+        rt__lt_point(lt, *at, pointers, e);
+        return e->status ? NULL : *at;
+    }
+    rt__lt_plan *p = rt__lt_make_plan(lt, key, pointers, e);
+    if (!p) return NULL;
+    rt__lt_plan_destroy(lt, *at);
+    return *at = p;
+}
+
+/* ==================================================================================== src/runtime/cublaslt/launch.c */
+/* ---- launches of products by cuBLASLt */
+
+/* A batch dimension: its size and the elements between its matrices. */
+typedef struct rt__lt_dim {
+    int64_t size, a, b, d;
+} rt__lt_dim;
+
+/* A product as cuBLASLt computes it: one launch for each point of `dim`. */
+typedef struct rt__lt_product {
+    rt__lt_key key;
+    const char *a, *b;
+    rt__lt_pointers pointers;
+    char *d;
+    int64_t bytes_a, bytes_b, bytes_d; /* of an element */
+    rt__lt_dim dim[IND_MAX_RANK];
+    int num_dims; /* the last varies fastest */
+} rt__lt_product;
+
+/* cudaDataType_t; -1: not one that is multiplied. */
+static int rt__lt_type(ind_dtype t) {
+    switch (t) {
+    case IND_F32: return IND__LT_TYPE_F32;
+    case IND_F16: return IND__LT_TYPE_F16;
+    case IND_BF16: return IND__LT_TYPE_BF16;
+    case IND_F8E4M3FN: return IND__LT_TYPE_F8E4M3;
+    case IND_F8E5M2: return IND__LT_TYPE_F8E5M2;
+    default: return -1;
+    }
+}
+
+/* Finds the leading dimension of a matrix, which a single row or column may have any of. False: no dimension has stride
+   1. */
+static bool rt__lt_matrix(const ind_extern_tensor *t, int64_t *ld, int64_t *transposed) {
+    const int row = t->rank - 2, column = t->rank - 1;
+    *transposed = t->stride[column] != 1;
+    const int along = *transposed ? row : column, across = *transposed ? column : row;
+    *ld = t->stride[across];
+    if (t->size[across] == 1 && *ld < t->size[along]) *ld = t->size[along];
+    return t->stride[along] == 1;
+}
+
+/* The stride of batch dimension d of the result in an operand, which may lack it or repeat its matrices. */
+static int64_t rt__lt_step(const ind_extern_tensor *t, int rank, int d) {
+    const int own = d - (rank - t->rank);
+    return own < 0 || t->size[own] == 1 ? 0 : t->stride[own];
+}
+
+/* Collects the batch dimensions. Those that continue each other in all tensors become one. */
+static void rt__lt_collect(rt__lt_product *p, const ind_extern_tensor *a, const ind_extern_tensor *b,
+                           const ind_extern_tensor *d) {
+    rt__lt_dim inner[IND_MAX_RANK];
+    int num = 0;
+    for (int i = d->rank - 2; i-- > 0;) {
+        const rt__lt_dim x = {d->size[i], rt__lt_step(a, d->rank, i), rt__lt_step(b, d->rank, i), d->stride[i]};
+        rt__lt_dim *last = num ? &inner[num - 1] : NULL;
+        if (x.size == 1) continue;
+        if (last && x.a == last->a * last->size && x.b == last->b * last->size && x.d == last->d * last->size)
+            last->size *= x.size;
+        else
+            inner[num++] = x;
+    }
+    for (int i = 0; i < num; i++) p->dim[i] = inner[num - 1 - i];
+    p->num_dims = num;
+}
+
+/* Makes the innermost batch dimension rows of one product if all its products share b, else a batch of cuBLAS. */
+static void rt__lt_fold(rt__lt_product *p) {
+    rt__lt_key *key = &p->key;
+    key->batch = 1;
+    if (!p->num_dims) return;
+    const rt__lt_dim x = p->dim[p->num_dims - 1];
+    if (key->m == 1 && !key->transposed_a && x.a >= key->k) key->ld_a = x.a;
+    const bool rows = !x.b && !key->transposed_a && x.a == key->m * key->ld_a && x.d == key->m * key->n;
+    if (!rows && x.size > INT32_MAX) return; /* one launch each */
+    p->num_dims--;
+    if (rows) {
+        key->m *= x.size;
+        return;
+    }
+    key->batch = x.size;
+    key->step_a = x.a;
+    key->step_b = x.b;
+    key->step_d = x.d;
+}
+
+/* Checks the operands of a call, which a text may have written by hand, and reads types and sizes. */
+static const char *rt__lt_read_sizes(rt__lt_product *p, const ind_extern_call *call, const rt__lt_op *op) {
+    const int least = op->scaled ? 4 : 2;
+    if (call->num_inputs < least || call->num_inputs > least + 1 || call->num_outputs != 1)
+        return "it has another number of operands or results";
+    const ind_extern_tensor *a = &call->input[0], *b = &call->input[1], *d = &call->output[0];
+    const ind_extern_tensor *bias = call->num_inputs > least ? &call->input[least] : NULL;
+    if (a->rank < 2 || b->rank < 2 || d->rank < 2 || d->rank < a->rank || d->rank < b->rank)
+        return "an operand or the result is not a matrix";
+    const int row = b->rank - (op->scaled ? 1 : 2);
+    rt__lt_key *key = &p->key;
+    key->m = a->size[a->rank - 2];
+    key->k = a->size[a->rank - 1];
+    key->n = d->size[d->rank - 1];
+    if (b->size[row] != key->k || b->size[2 * b->rank - 3 - row] != key->n || d->size[d->rank - 2] != key->m)
+        return "its sizes do not agree";
+    if (bias && (bias->rank != 1 || bias->size[0] != key->n)) return "the bias is not one number per column";
+    key->type_a = rt__lt_type(a->dtype);
+    key->type_b = rt__lt_type(b->dtype);
+    key->type_d = rt__lt_type(d->dtype);
+    key->type_bias = bias ? rt__lt_type(bias->dtype) : -1;
+    if (key->type_a < 0 || key->type_b < 0 || key->type_d < 0 || (bias && key->type_bias < 0))
+        return "a type is not supported";
+    p->pointers.bias = bias ? (const char *)bias->data : NULL;
+    return NULL;
+}
+
+/* Reads a call. Returns why it is refused; NULL: it is not. */
+static const char *rt__lt_read(rt__lt_product *p, const ind_extern_call *call, const rt__lt_op *op) {
+    const char *why = rt__lt_read_sizes(p, call, op);
+    if (why) return why;
+    const ind_extern_tensor *a = &call->input[0], *b = &call->input[1], *d = &call->output[0];
+    rt__lt_key *key = &p->key;
+    if (!rt__lt_matrix(a, &key->ld_a, &key->transposed_a) || !rt__lt_matrix(b, &key->ld_b, &key->transposed_b))
+        return "neither rows nor columns of an operand have stride 1";
+    if (op->scaled) key->transposed_b = 1; /* w [n, k] is b^T */
+    p->a = (const char *)a->data;
+    p->b = (const char *)b->data;
+    p->d = (char *)d->data;
+    p->bytes_a = ind_dtype_bytes(a->dtype);
+    p->bytes_b = ind_dtype_bytes(b->dtype);
+    p->bytes_d = ind_dtype_bytes(d->dtype);
+    p->pointers.scale_a = op->scaled ? (const char *)call->input[2].data : NULL;
+    p->pointers.scale_b = op->scaled ? (const char *)call->input[3].data : NULL;
+    key->workspace = call->workspace_bytes;
+    key->tf32 = op->tf32;
+    key->scaled = op->scaled;
+    key->fast = op->fast;
+    rt__lt_collect(p, a, b, d);
+    rt__lt_fold(p);
+    return NULL;
+}
+
+static int64_t rt__lt_alignment(const char *pointer) {
+    const uintptr_t bits = (uintptr_t)pointer | IND__LT_MOST_ALIGNMENT;
+    return (int64_t)(bits & (~bits + 1));
+}
+
+/* Enqueues one product or batch. */
+static void rt__lt_enqueue(rt__cublaslt *lt, rt__lt_product *p, const char *a, const char *b, char *d,
+                           const ind_extern_call *call, rt__lt_error *e) {
+    const float one = 1, zero = 0;
+    p->key.align_a = rt__lt_alignment(a);
+    p->key.align_b = rt__lt_alignment(b);
+    p->key.align_d = rt__lt_alignment(d);
+    p->key.align_bias = rt__lt_alignment(p->pointers.bias);
+    const rt__lt_plan *plan = rt__lt_plan_of(lt, &p->key, &p->pointers, e);
+    if (!plan) return;
+    (void)IND__LT_CALL(lt, e, cublasLtMatmul,
+                       (lt->handle, plan->desc, &one, b, plan->layout_b, a, plan->layout_a, &zero, d, plan->layout_d, d,
+                        plan->layout_d, plan->choice.algorithm, call->workspace, (size_t)call->workspace_bytes,
+                        call->stream));
+}
+
+/* Enqueues the products of all points of the batch dimensions that are left. */
+static void rt__lt_enqueue_all(rt__cublaslt *lt, rt__lt_product *p, const ind_extern_call *call, rt__lt_error *e) {
+    int64_t points = 1;
+    for (int i = 0; i < p->num_dims; i++) points *= p->dim[i].size;
+    for (int64_t at = 0; at < points && !e->status; at++) {
+        int64_t rest = at, a = 0, b = 0, d = 0;
+        for (int i = p->num_dims; i-- > 0; rest /= p->dim[i].size) {
+            const int64_t index = rest % p->dim[i].size;
+            a += index * p->dim[i].a;
+            b += index * p->dim[i].b;
+            d += index * p->dim[i].d;
+        }
+        rt__lt_enqueue(lt, p, p->a + a * p->bytes_a, p->b + b * p->bytes_b, p->d + d * p->bytes_d, call, e);
+    }
+}
+
+static bool rt__lt_is_empty(const ind_extern_tensor *t) {
+    for (int d = 0; d < t->rank; d++)
+        if (!t->size[d]) return true;
+    return false;
+}
+
+/* The callback of the extern calls. cuBLAS loads kernels at their first launch, which a capture in progress permits in
+   the relaxed mode only. */
+static ind_status rt__lt_call(const ind_extern_call *call) {
+    const rt__lt_op *op = (const rt__lt_op *)call->user;
+    rt__cublaslt *lt = op->library;
+    rt__lt_product p;
+    rt__lt_error e = {.status = IND_OK, .text = call->message};
+    int mode = IND__CUDA_CAPTURE_RELAXED;
+    memset(&p, 0, sizeof p);
+    const char *why = lt->handle ? rt__lt_read(&p, call, op) : "the library is not open";
+    if (why) {
+        snprintf(call->message, IND_EXTERN_MESSAGE, "%s", why);
+        return IND_INVALID_ARGUMENT;
+    }
+    if (rt__lt_is_empty(&call->output[0])) return IND_OK;
+    const int result = lt->runtime->driver.cuThreadExchangeStreamCaptureMode(&mode);
+    if (result) {
+        snprintf(call->message, IND_EXTERN_MESSAGE, "cuThreadExchangeStreamCaptureMode: error %d", result);
+        return IND_DEVICE;
+    }
+    rt__mutex_lock(&lt->mutex);
+    rt__lt_enqueue_all(lt, &p, call, &e);
+    rt__mutex_unlock(&lt->mutex);
+    (void)lt->runtime->driver.cuThreadExchangeStreamCaptureMode(&mode);
+    return e.status;
 }
 
 /* =================================================================================== src/headers/inductor_runtime.h */

@@ -278,6 +278,7 @@ typedef struct ind_fusion_policy {
     X(SCAN_FUNCTION, "a scan with a user function shares its kernel with no other scan")                               \
     X(SCAN_REDUCED, "it reads a reduction of the scan's results, which is complete only after the last element")       \
     X(EXTERN, "an extern call is a separate kernel")                                                                   \
+    X(LIBRARY, "the library computes the product alone")                                                               \
     X(CYCLE, "fusion would create a dependency cycle")                                                                 \
     X(TOO_LARGE, "too many loops or buffers for one kernel")                                                           \
     X(NO_GAIN, "saves too few bytes")                                                                                  \
@@ -497,6 +498,7 @@ typedef struct sched__group {
     bool combines;              /* one with a combine function */
     int num_scans;
     bool call;     /* it is an extern call */
+    bool library;  /* a product by a library */
     bool reserved; /* for a product, as its prologue: it is fused with nothing else */
     uint8_t care;  /* the largest sched__fuser.care of its loops */
 } sched__group;
@@ -1506,6 +1508,7 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
                         .dot2 = IND__SCHED_NONE};
     g->mutates = sched__num_mutated(f, l) != 0;
     g->call = body->call != NULL;
+    g->library = body->call && body->call->op && body->call->op->product;
     g->care = f->care ? f->care[l] : 0;
     f->group_of[l] = l, f->next_loop[l] = IND__SCHED_NONE;
     ind__access *a = f->access + f->first_access[l];
@@ -2114,7 +2117,7 @@ static ind_fusion_reason sched__check_products(sched__fuser *f, uint32_t a, uint
 
 static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
-    if (x->call || y->call) return IND_FUSION_EXTERN;
+    if (x->call || y->call) return x->library || y->library ? IND_FUSION_LIBRARY : IND_FUSION_EXTERN;
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
     const sched__domain *d = fit->domain;
     bool rows = d && d->rrank, product = x_dot || y_dot;
@@ -2879,7 +2882,7 @@ static ind_fusion_reason sched__check_inlinable(const sched__fuser *f, uint32_t 
 static ind_fusion_reason sched__check_pointwise(const sched__group *x) {
     if (x->domain->rrank || x->scans) return IND_FUSION_PROLOGUE_REDUCED;
     if (x->mutates) return IND_FUSION_MUTATION;
-    if (x->call) return IND_FUSION_EXTERN;
+    if (x->call) return x->library ? IND_FUSION_LIBRARY : IND_FUSION_EXTERN;
     return x->dot == IND__SCHED_NONE ? IND_FUSION_FUSED_PROLOGUE : IND_FUSION_TWO_TEMPLATES;
 }
 

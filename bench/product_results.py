@@ -108,15 +108,18 @@ def cost_lines(records):
     ]
 
 
+OTHERS = {"autotune": "torch.compile max-autotune", "cublaslt": "cuBLASLt called by ours"}
+
+
 def compile_lines(records):
-    found = [r["ours"] / r["autotune"] for r in records if r.get("autotune")]
-    return (
-        [
-            f"    ours / torch.compile max-autotune: geometric mean {geometric_mean(found):.3f}, worst {max(found):.3f}, of {len(found)}"
-        ]
-        if found
-        else []
-    )
+    """Our times beside those of the other programs that some cases were measured with."""
+    lines = []
+    for key, name in OTHERS.items():
+        if found := [r["ours"] / r[key] for r in records if r.get(key)]:
+            lines.append(
+                f"    ours / {name}: geometric mean {geometric_mean(found):.3f}, worst {max(found):.3f}, of {len(found)}"
+            )
+    return lines
 
 
 def worst_line(r):

@@ -130,8 +130,9 @@ def settings(num_bytes, flops=0):
     return sets, timing.launches_of(max(num_bytes, flops / 600e12 * timing.BYTES_PER_US * 1e6), sets)
 
 
-def measure(case, module, autotune):
-    """Times our module and the library's forms. autotune: torch.compile, too."""
+def measure(case, module, also):
+    """Times our module and the library's forms. also: "autotune", torch.compile; "cublaslt", our module whose products
+    cuBLASLt runs."""
     torch.manual_seed(1)
     sets, launches = settings(case.bytes, case.flops)
     w = workload(case)
@@ -139,20 +140,26 @@ def measure(case, module, autotune):
     contenders, first = library_contenders(forms(case), inputs, launches)
     names = list(contenders)
     contenders["ours"], out = run.ours(module, w, inputs, [first], launches)
-    for name in ("ours", names[0]):
+    given = module.compiler.compile(case.text, cublaslt=True) if "cublaslt" in also else None
+    if given:
+        contenders["cublaslt"], run_by_library = run.ours(given, w, inputs, [first], launches)
+    for name in ("ours", names[0], *(["cublaslt"] if given else [])):
         contenders[name].replays[0]()
     torch.cuda.synchronize()
-    error = errors(case, inputs[0], {"ours": out[0], "library": first})
-    del first, out
-    if autotune:
+    outputs = {"ours": out[0], "library": first} | ({"cublaslt": run_by_library[0]} if given else {})
+    error = errors(case, inputs[0], outputs)
+    del first, out, outputs
+    if "autotune" in also:
         found = run.peers(w, inputs, launches, run.How(["autotune"], eager=False))
         contenders |= {name: c for name, (c, _) in found.items()}
     us, rounds = timing.timings(contenders, timing.SWEEP)
-    wrong = not error["ours"] <= ERROR_FACTOR * error["library"] + 1e-6
+    if given:
+        given.destroy()
+    wrong = not all(e <= ERROR_FACTOR * error["library"] + 1e-6 for e in error.values())
     return {
         "ours": us["ours"],
         "library": {n: us[n] for n in names},
-        **({"autotune": us["autotune"]} if autotune else {}),
+        **{name: us[name] for name in also},
         "errors": error,
         "wrong": wrong,
         "rounds": rounds,
@@ -163,7 +170,7 @@ def described(case):
     return {"key": case.key, "group": case.group, "m": case.m, "n": case.n, "k": case.k, "gelu": case.gelu, **about()}
 
 
-def record(case, found, autotune):
+def record(case, found, also):
     """The record of a case; `found` is its module and the time of the compile, or the error."""
     try:
         if isinstance(found, Exception):
@@ -172,7 +179,7 @@ def record(case, found, autotune):
         plan = product_results.planned(module.plan())
         return {
             **described(case),
-            **measure(case, module, autotune),
+            **measure(case, module, also),
             **plan,
             "compile_ms": compile_ms,
             "sources": module.stats.num_sources,
@@ -218,7 +225,7 @@ def print_record(r):
         print(f"{r['key']}: {r['error']}", flush=True)
         return
     name, us = product_results.library(r)
-    more = f", autotune {r['autotune']:.2f}" if "autotune" in r else ""
+    more = "".join(f", {also} {r[also]:.2f}" for also in ("autotune", "cublaslt") if also in r)
     print(
         f"{r['key']:58s} {r['ours']:10.2f} {us:10.2f} {product_results.ratio(r):7.3f}  {'; '.join(r['strategies'])} ({name}{more})"
         f"{'  WRONG' if r['wrong'] else ''}",
@@ -226,8 +233,9 @@ def print_record(r):
     )
 
 
-def sweep(cases, file, autotuned, jobs, seconds):
-    """Measures the cases that the file lacks, and adds each to it. Starts none after `seconds`."""
+def sweep(cases, file, autotuned, cublaslt, jobs, seconds):
+    """Measures the cases that the file lacks, and adds each to it. Starts none after `seconds`. autotuned: the keys of
+    those that torch.compile is timed for; cublaslt: our products by cuBLASLt are timed, too."""
     start, compilers = time.monotonic(), Compilers(jobs)
     print(f"{compilers.each[0].device()}; torch {torch.__version__}; {torch.cuda.get_device_name()}")
     print(f"{'case':58s} {'ours us':>10s} {'library us':>10s} {'ratio':>7s}")
@@ -239,7 +247,8 @@ def sweep(cases, file, autotuned, jobs, seconds):
         batch = left[i : i + BATCH * jobs]
         for case, found in zip(batch, compilers.compile([c.text for c in batch])):
             if not late():
-                r = record(case, found, case.key in autotuned)
+                also = ["autotune"] * (case.key in autotuned) + ["cublaslt"] * cublaslt
+                r = record(case, found, also)
                 file.add(r)
                 print_record(r)
                 run.free_memory()

@@ -47,7 +47,8 @@ def run_sweep(args):
     cases = product_cases.generate(args.groups, args.seed, args.count, args.weights)
     file = product_results.File(args.out)
     jobs = args.jobs or product_timing.default_jobs()
-    product_timing.sweep(cases, file, product_cases.compiled_too(cases, args.seed, args.compile), jobs, args.seconds)
+    autotuned = product_cases.compiled_too(cases, args.seed, args.compile)
+    product_timing.sweep(cases, file, autotuned, args.cublaslt, jobs, args.seconds)
     found = [file.records[c.key] for c in cases if c.key in file.records]
     print(product_results.summary(found))
     return any("error" in r or r["wrong"] for r in found)
@@ -105,6 +106,7 @@ def add_sweep(commands):
     p.add_argument(
         "--weights", choices=("const", "input"), default="const", help="input: nothing is prepared from the weights"
     )
+    p.add_argument("--cublaslt", action="store_true", help="also ours with ind_compile_desc.cublaslt")
     add_jobs(p)
     p.set_defaults(run=run_sweep)
 

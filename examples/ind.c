@@ -14,6 +14,7 @@
  *
  * run, emit and bench take --deterministic: scatters that give the same bits on every run; --batch-invariant: rows
  * whose bits do not depend on their number; --allow-tf32: products of f32 on tensor cores (all of ind_compile_desc);
+ * --cublaslt: matrix products run by cuBLASLt, on the GPU;
  * --disable NAME, a graph pass or a pattern to be left out; --enable NAME, a pattern that is off by default; and
  * --channels-last, strides of images in memory (ind_realise_policy).
  * Sizes not given are read off the shapes of the --input arrays, else they are at their hints. Inputs and constants not
@@ -59,7 +60,7 @@ typedef struct options {
     char enabled_patterns[MAX_NAMES], disabled_patterns[MAX_NAMES];
     uint32_t max_changes, max_fusions; /* limits of a bisection; 0: none */
     double tolerance;                  /* of a bisection; negative: by element type */
-    bool json, html, deterministic, batch_invariant, allow_tf32, unfused, quiet, channels_last;
+    bool json, html, deterministic, batch_invariant, allow_tf32, cublaslt, unfused, quiet, channels_last;
 } options;
 
 /* One line: of a longer message, as NVRTC's with the source around an error, the first. */
@@ -105,7 +106,8 @@ static int usage(void) {
         "[--random SEED] [--device host|cuda|auto] [--output DIR] [--stage "
         "graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--disable NAME]... [--enable "
         "NAME]... [--arch sm_90a] "
-        "[--repeat N] [--tolerance T] [--json] [--deterministic] [--batch-invariant] [--allow-tf32] [--channels-last]; "
+        "[--repeat N] [--tolerance T] [--json] [--deterministic] [--batch-invariant] [--allow-tf32] [--cublaslt] "
+        "[--channels-last]; "
         "or ind ops "
         "[--json]; or ind size "
         "EXPR... (ind size "
@@ -180,7 +182,7 @@ static int read_option(const char *option, const char *value, options *o) {
     if (!strcmp(option, "--weights")) return o->weights = value, 0;
     return fail("unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
                 "--disable --enable --tolerance --html --repeat --json --deterministic --batch-invariant --allow-tf32 "
-                "--channels-last",
+                "--cublaslt --channels-last",
                 option);
 }
 
@@ -212,6 +214,8 @@ static int read_options(int argc, char **argv, options *o) {
             o->batch_invariant = true;
         } else if (!strcmp(argv[i], "--allow-tf32")) {
             o->allow_tf32 = true;
+        } else if (!strcmp(argv[i], "--cublaslt")) {
+            o->cublaslt = true;
         } else if (!strcmp(argv[i], "--channels-last")) {
             o->channels_last = true;
         } else if (i + 1 == argc) {
@@ -303,7 +307,8 @@ static int emit(ind_context *ctx, ind_graph *g, const options *o) {
                              .disabled_passes = o->disabled,
                              .enabled_patterns = o->enabled_patterns,
                              .disabled_patterns = o->disabled_patterns,
-                             .realise = {.channels_last = o->channels_last}};
+                             .realise = {.channels_last = o->channels_last},
+                             .cublaslt = o->cublaslt};
     ind_module *m;
     int stage = o->html ? 0 : find_word(stage_names, IND_NUM_STAGES, o->stage);
     if (stage < 0)
@@ -623,7 +628,8 @@ static int open_session(session *s, ind_graph *g) {
                              .disabled_patterns = s->o->disabled_patterns,
                              .max_changes = s->o->max_changes,
                              .realise = {.channels_last = s->o->channels_last},
-                             .fusion = {.disable = s->o->unfused, .max_fusions = s->o->max_fusions}};
+                             .fusion = {.disable = s->o->unfused, .max_fusions = s->o->max_fusions},
+                             .cublaslt = s->o->cublaslt};
     if (ind_compile(g, &desc, &s->m)) return fail("%s: %s", s->o->file, ind_error(s->ctx));
     s->n = ind_module_num_bindings(s->m);
     s->t = calloc((size_t)s->n + 1, sizeof *s->t);

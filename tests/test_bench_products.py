@@ -188,7 +188,7 @@ def test_a_variant_for_other_sizes_is_not_chosen(results):
 # ---- the tables
 
 
-RECORDS = [record("l1", ours=100.0), record("l2", ours=121.0, predicted_ns=121000, autotune=110.0),
+RECORDS = [record("l1", ours=100.0), record("l2", ours=121.0, predicted_ns=121000, autotune=110.0, cublaslt=100.0),
            record("l3", ours=110.0, library={"cublas": 200.0, "cublaslt": 100.0}, template="mma.sync tiles", strategies=["pointwise", "mma.sync tiles 64x64x64"]),
            record("f1", "few", ours=50.0, wrong=True, predicted_ns=None), {"key": "f2", "group": "few", "error": "RuntimeError: no memory"}]  # fmt: skip
 
@@ -200,6 +200,7 @@ def test_tables(results):
         "large: 3 cases; ours / library: geometric mean 1.100, median 1.100, worst 1.210, above 1.10: 1; wrong: 0",
         "    predicted / measured: median 0.80; error median 20 %, 95th percentile 27 %, of 3",
         "    ours / torch.compile max-autotune: geometric mean 1.100, worst 1.100, of 1",
+        "    ours / cuBLASLt called by ours: geometric mean 1.210, worst 1.210, of 1",
         "     ratio    ours us library us  worst cases",
         "     1.210     121.00     100.00  l2: wgmma tiles 128x256x64 (cublas)",
         "     1.100     110.00     100.00  l3: pointwise; mma.sync tiles 64x64x64 (cublaslt)",

@@ -221,6 +221,7 @@ typedef struct ind_target {
     int sm_threads;          /* most resident threads per SM */
     int block_shared;        /* bytes of shared memory that CUDA reserves in each block */
     int l1_bytes;            /* per SM: L1 cache and shared memory together */
+    int cublas_bytes;        /* workspace that cuBLAS recommends */
     ind_thresholds thresholds;
 } ind_target;
 void ind__target_defaults(ind_target *t);

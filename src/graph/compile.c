@@ -112,7 +112,15 @@ static bool ind__prepares(const ind__compilation *k) {
     return !k->is_prepare && !(k->desc.disabled_passes >> IND_PASS_PREPARE & 1) && k->desc.prepare.budget >= 0;
 }
 
+static bool ind__uses_cublaslt(const ind__compilation *k) {
+    return k->desc.cublaslt && (k->desc.emit_only || k->device == IND_DEVICE_CUDA);
+}
+
 static ind_status ind__compile_passes(ind__compilation *k) {
+    if (ind__uses_cublaslt(k)) {
+        const ind_status status = ind__cublaslt_register(k->context, !k->desc.emit_only);
+        if (status) return status;
+    }
     ind__disable_named_passes(&k->desc);
     k->log.context = k->log.arena.context = k->context;
     k->log.limit = k->desc.max_changes;
@@ -126,6 +134,10 @@ static ind_status ind__compile_passes(ind__compilation *k) {
                                        .launch_bytes = (double)figures.launch_bytes,
                                        .product_pairs = !figures.disable && !figures.disable_product_pairs,
                                        .tensor_cores = k->desc.emit_only || k->device == IND_DEVICE_CUDA,
+                                       .library = ind__uses_cublaslt(k),
+                                       .batch_invariant = k->desc.batch_invariant,
+                                       .allow_tf32 = k->desc.allow_tf32,
+                                       .target = &k->target,
                                        .log = &k->log};
     if (!options.builtin) return ind__failed(k->context);
     ind_status status = ind__graph_optimise(k->given, &options, &k->graph);

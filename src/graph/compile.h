@@ -101,6 +101,13 @@ typedef struct ind_compile_desc {
     ind_prepare_policy prepare;
     ind_realise_policy realise;
     ind_fusion_policy fusion;
+    /* Matrix products are run by cuBLASLt, as extern calls (docs/custom-ops.md): matmul, mm, bmm, linear and addmm of
+       f16, bf16 and f32, and scaled_mm with one scale per operand. The library is opened by the first such compile:
+       ind_context_desc.cuda.cublaslt_path. It adds a bias that is one number per column. Everything else is fused into
+       generated kernels before and after. A product that cuBLASLt does not take, or of constants alone, is generated;
+       the text of IND_STAGE_PASSES says why. The flag is ignored for the host device. With emit_only the library is not
+       opened, and a module with such products does not run. Error: IND_LIBRARY says what was tried. */
+    bool cublaslt;
 } ind_compile_desc;
 
 /* Finds the target of an architecture name: "sm_80", "sm_90a". Error: IND_INVALID_ARGUMENT lists the allowed names. */

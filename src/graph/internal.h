@@ -169,6 +169,9 @@ typedef struct ind__pass_options {
     double launch_bytes; /* memory traffic in the time of a launch */
     bool product_pairs;  /* two products that share an operand and an epilogue become one kernel */
     bool tensor_cores;   /* the target multiplies 16-bit elements on tensor cores */
+    /* Products run by cuBLASLt, if `library`. */
+    bool library, batch_invariant, allow_tf32;
+    const ind_target *target;
     ind__pass_log *log;
 } ind__pass_options;
 ind_status ind__graph_optimise(const ind_graph *g, const ind__pass_options *options, ind_graph **out);

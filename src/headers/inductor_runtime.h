@@ -19,7 +19,7 @@
 
    Contents: >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack >>internal
    implementation: >>platform >>symbols >>check >>nvrtc >>pack >>module >>memory >>sizes >>instance >>launch >>run
-   >>host-device >>cuda-device >>prepared >>capture >>profile >>tune >>readiness
+   >>host-device >>cuda-device >>prepared >>capture >>profile >>tune >>readiness >>cublaslt
 */
 #include "inductor_codegen_cuda.h"
 #ifndef INDUCTOR_RUNTIME_H
@@ -103,6 +103,9 @@ extern "C" {
 //@ runtime/profile.c
 //@ runtime/tune.c
 //@ runtime/readiness.c
+//@ runtime/cublaslt/library.c
+//@ runtime/cublaslt/plans.c
+//@ runtime/cublaslt/launch.c
 
 #endif /* INDUCTOR_RUNTIME_IMPLEMENTATION_DONE */
 #endif /* INDUCTOR_RUNTIME_IMPLEMENTATION */

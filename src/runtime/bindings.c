@@ -282,13 +282,15 @@ static void rt__bind_call(ind_instance *n, const rt__exec_step *s) {
     for (uint32_t k = 0; k < s->call->num_inputs + s->call->num_outputs; k++) {
         const ind__call_arg *a = &s->call->arg[k];
         int64_t *dim = n->calls.dim + (size_t)(s->first_tensor + k) * 2 * IND_MAX_RANK;
-        n->calls.tensor[s->first_tensor + k] =
-            (ind_extern_tensor){.data = (void *)(uintptr_t)n->bindings.address[a->buffer],
-                                .dtype = a->type.dtype,
-                                .rank = a->type.rank,
-                                .size = dim,
-                                .stride = dim + IND_MAX_RANK,
-                                .count = rt__count_address(n, s->tensor[k].count)};
+        const int64_t offset = s->tensor[k].offset == IND__RT_NONE ? 0 : n->sizes.slot[s->tensor[k].offset];
+        const uint64_t base = n->bindings.address[a->buffer];
+        const uint64_t data = base ? base + (uint64_t)offset * (uint64_t)ind_dtype_bytes(a->type.dtype) : 0;
+        n->calls.tensor[s->first_tensor + k] = (ind_extern_tensor){.data = (void *)(uintptr_t)data,
+                                                                   .dtype = a->type.dtype,
+                                                                   .rank = a->type.rank,
+                                                                   .size = dim,
+                                                                   .stride = dim + IND_MAX_RANK,
+                                                                   .count = rt__count_address(n, s->tensor[k].count)};
         for (int d = 0; d < a->type.rank; d++) {
             dim[d] = n->sizes.slot[s->tensor[k].size[d]];
             dim[IND_MAX_RANK + d] = n->sizes.slot[s->tensor[k].stride[d]];
@@ -300,6 +302,7 @@ static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *st
     const ind_module *m = n->module;
     const ind__extern_call *c = s->call;
     bool cuda = m->desc.device == IND_DEVICE_CUDA;
+    char message[IND_EXTERN_MESSAGE] = "";
     ind_extern_call call = {.name = c->name,
                             .device = m->desc.device,
                             .stream = cuda ? stream : NULL,
@@ -310,12 +313,15 @@ static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *st
                             .size = m->executable->sizes.size,
                             .size_value = n->sizes.value,
                             .num_sizes = (int)m->desc.num_sizes,
+                            .message = message,
                             .user = c->op->desc.user};
     if (c->workspace) {
         call.workspace_bytes = n->sizes.slot[s->workspace_slot];
         call.workspace = call.workspace_bytes ? (void *)(uintptr_t)n->bindings.address[c->workspace] : NULL;
     }
     ind_status status = (cuda ? c->op->desc.cuda : c->op->desc.host)(&call);
+    message[IND_EXTERN_MESSAGE - 1] = 0;
+    if (status && *message) return ind__fail(m->context, status, "%s: %s", c->name, message);
     return status ? ind__fail(m->context, status, "%s: the callback of this extern call failed: %s", c->name,
                               ind_status_text(status))
                   : IND_OK;

@@ -93,7 +93,7 @@ static IND__RT_THREAD_CALL rt__cuda_warm_up(void *arg) {
     rt__cuda_warm_up_state *w = (rt__cuda_warm_up_state *)arg;
     rt__cuda_nvrtc *n = &w->nvrtc;
     void *program = NULL;
-    n->library = rt__cuda_find_nvrtc(w->given, NULL, n->path, sizeof n->path);
+    n->library = rt__cuda_find_library(w->given, rt__nvrtc_names, NULL, n->path, sizeof n->path);
     if (!n->library || rt__cuda_load_nvrtc(n->library, n)) return IND__RT_THREAD_END;
     if (!n->nvrtcCreateProgram(&program, source, "ind_warm", 0, NULL, NULL)) {
         (void)n->nvrtcCompileProgram(program, 1, options);

@@ -68,6 +68,16 @@ ind_status ind__query_end(const ind__query *q, ind_status status);
 /* Resolves AUTO and opens the device. For CUDA, fills *target. Another thread may still be creating the driver context;
    users of that context wait for it. */
 ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *device, ind_target *target);
+/* Matrix products by cuBLASLt (ind_compile_desc.cublaslt): extern calls with these names. The first two multiply
+   a [.., m, k] and b [.., k, n], then add a bias [n] if there is a third operand. The other two multiply a [m, k] and
+   the transposed w [n, k], both of 8-bit floats, with one scale each, then add a bias if there is a fifth operand. */
+#define IND__CUBLASLT_MATMUL      "cublaslt.matmul"
+#define IND__CUBLASLT_MATMUL_TF32 "cublaslt.matmul_tf32"
+#define IND__CUBLASLT_SCALED      "cublaslt.scaled_mm"
+#define IND__CUBLASLT_SCALED_FAST "cublaslt.scaled_mm_fast" /* use_fast_accum */
+/* Registers these calls in the context. open: opens the library and creates a handle for the opened device.
+   Errors: IND_LIBRARY (says what was tried), IND_OUT_OF_MEMORY, IND_DEVICE. */
+ind_status ind__cublaslt_register(ind_context *c, bool open);
 /* Waits for the driver context even if it is not needed: a program may exit right after a failed compile. */
 void ind__device_settle(ind_context *c);
 /* Compiles CUDA C to a cubin or PTX with NVRTC; needs no GPU. The caller frees *out (ind__free). */

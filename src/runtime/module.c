@@ -54,7 +54,8 @@ typedef struct rt__exec_step {
 /* Slots of the sizes and strides of a call's operand. */
 typedef struct rt__exec_tensor {
     uint32_t size[IND_MAX_RANK], stride[IND_MAX_RANK];
-    uint32_t count; /* buffer that stores the size of dimension 0; RT_NONE: not data-dependent */
+    uint32_t count;  /* buffer that stores the size of dimension 0; RT_NONE: not data-dependent */
+    uint32_t offset; /* elements before the view; RT_NONE: none */
 } rt__exec_tensor;
 
 typedef struct rt__exec_condition {
@@ -489,16 +490,18 @@ static bool rt__body_checked(const ind_body *b) {
     return false;
 }
 
-static ind_status rt__call_tensor(ind_module *m, const ind_extern_type *t, rt__exec_tensor *out) {
+static ind_status rt__call_tensor(ind_module *m, const ind__call_arg *a, rt__exec_tensor *out) {
     const ind__lowered *p = m->desc.lowered;
+    const ind_extern_type *t = &a->type;
+    const bool view = a->offset.context != NULL;
     ind_expr stride = ind_int(m->context, 1);
-    ind_status status = IND_OK;
-    out->count = IND__RT_NONE;
+    out->count = out->offset = IND__RT_NONE;
+    ind_status status = view ? rt__exec_slot(m->executable, a->offset, &out->offset) : IND_OK;
     for (uint32_t u = 0; t->rank && u < p->num_unbacked; u++)
         if (ind_expr_same(t->size[0], p->unbacked[u].symbol)) out->count = p->unbacked[u].buffer;
     for (int d = t->rank; d-- > 0 && !status;) {
         status = rt__exec_slot(m->executable, ind__most(p->unbacked, p->num_unbacked, t->size[d]), &out->size[d]);
-        if (!status) status = rt__exec_slot(m->executable, stride, &out->stride[d]);
+        if (!status) status = rt__exec_slot(m->executable, view ? a->stride[d] : stride, &out->stride[d]);
         stride = ind_expr_mul(stride, t->size[d]);
     }
     return status;
@@ -516,7 +519,7 @@ static ind_status rt__module_call(ind_module *m, uint32_t at) {
     s->workspace_slot = call->workspace ? x->memory.buffer_numel[call->workspace] : IND__RT_NONE;
     s->tensor = (rt__exec_tensor *)ind__arena_alloc(&m->arena, n * sizeof *s->tensor);
     ind_status status = s->tensor ? IND_OK : IND_OUT_OF_MEMORY;
-    for (uint32_t k = 0; k < n && !status; k++) status = rt__call_tensor(m, &call->arg[k].type, &s->tensor[k]);
+    for (uint32_t k = 0; k < n && !status; k++) status = rt__call_tensor(m, &call->arg[k], &s->tensor[k]);
     return status;
 }
 

@@ -111,7 +111,8 @@ static bool rt__is_no_file(const char *path) {
 
 static const char *const rt__driver_names[] = {"nvcuda.dll", NULL};
 static const char *const rt__nvrtc_names[] = {"nvrtc64_130_0.dll", "nvrtc64_120_0.dll", NULL};
-static const char *const rt__nvrtc_folders[] = {NULL};
+static const char *const rt__cublaslt_names[] = {"cublasLt64_13.dll", "cublasLt64_12.dll", NULL};
+static const char *const rt__cuda_folders[] = {NULL};
 #define IND__RT_CUDA_PATH_FOLDER "\\bin\\"
 
 #else /* POSIX. Uses only functions that -std=c11 declares, as a program may include its own headers first. */
@@ -222,7 +223,8 @@ static bool rt__is_no_file(const char *path) {
 
 static const char *const rt__driver_names[] = {"libcuda.so.1", "libcuda.so", NULL};
 static const char *const rt__nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", NULL};
-static const char *const rt__nvrtc_folders[] = {"/usr/local/cuda/lib64/", NULL};
+static const char *const rt__cublaslt_names[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
+static const char *const rt__cuda_folders[] = {"/usr/local/cuda/lib64/", NULL};
 #define IND__RT_CUDA_PATH_FOLDER "/lib64/"
 
 #endif

@@ -220,7 +220,8 @@ typedef struct rt__runtime {
         uint32_t num_tuned, cap_tuned;
         bool pack_read;
     } compiled;
-    const char *text; /* last result of ind_device_text; in the context's names */
+    struct rt__cublaslt *cublaslt; /* NULL: no module uses it */
+    const char *text;              /* last result of ind_device_text; in the context's names */
     ind__text why_not;
     struct rt__captures {
         rt__mutex mutex; /* guards the fields of this struct and nothing else, as launches lock it */
@@ -230,6 +231,7 @@ typedef struct rt__runtime {
 } rt__runtime;
 
 static void rt__runtime_destroy(ind_context *c);
+static void rt__cublaslt_destroy(struct rt__cublaslt *lt);
 
 static rt__runtime *rt__runtime_create(ind_context *c) {
     rt__runtime *r = (rt__runtime *)ind__alloc(c, sizeof *r);
@@ -307,32 +309,34 @@ static ind_status rt__cuda_open_driver(ind_context *c, rt__runtime *r) {
     return status;
 }
 
-/* Tries the default names in one folder ("": the system's search path). */
-static void *rt__cuda_try_folder(ind__text *tried, const char *folder, char *path, size_t size) {
-    for (int i = 0; rt__nvrtc_names[i]; i++) {
-        void *library = rt__cuda_try_library(tried, folder, rt__nvrtc_names[i]);
+/* Tries some names in one folder ("": the system's search path). */
+static void *rt__cuda_try_folder(ind__text *tried, const char *folder, const char *const *names, char *path,
+                                 size_t size) {
+    for (int i = 0; names[i]; i++) {
+        void *library = rt__cuda_try_library(tried, folder, names[i]);
         if (!library) continue;
-        int n = snprintf(path, size, "%s%s", folder, rt__nvrtc_names[i]);
+        int n = snprintf(path, size, "%s%s", folder, names[i]);
         if (n < 0 || (size_t)n >= size) path[0] = 0;
         return library;
     }
     return NULL;
 }
 
-/* Tries the user's path only, if given. Otherwise the system's search path, $CUDA_PATH, then the usual folders. Writes
-   the path found to `path`. */
-static void *rt__cuda_find_nvrtc(const char *given, ind__text *tried, char *path, size_t size) {
+/* Tries the user's path only, if given. Otherwise `names` in the system's search path, $CUDA_PATH, then the usual
+   folders. Writes the path found to `path`. */
+static void *rt__cuda_find_library(const char *given, const char *const *names, ind__text *tried, char *path,
+                                   size_t size) {
     if (given) {
         snprintf(path, size, "%s", given);
         return rt__cuda_try_library(tried, "", given);
     }
-    void *library = rt__cuda_try_folder(tried, "", path, size);
+    void *library = rt__cuda_try_folder(tried, "", names, path, size);
     const char *root = getenv("CUDA_PATH");
     char folder[300];
     int n = root && *root ? snprintf(folder, sizeof folder, "%s" IND__RT_CUDA_PATH_FOLDER, root) : -1;
-    if (!library && n > 0 && (size_t)n < sizeof folder) library = rt__cuda_try_folder(tried, folder, path, size);
-    for (int i = 0; !library && rt__nvrtc_folders[i]; i++)
-        library = rt__cuda_try_folder(tried, rt__nvrtc_folders[i], path, size);
+    if (!library && n > 0 && (size_t)n < sizeof folder) library = rt__cuda_try_folder(tried, folder, names, path, size);
+    for (int i = 0; !library && rt__cuda_folders[i]; i++)
+        library = rt__cuda_try_folder(tried, rt__cuda_folders[i], names, path, size);
     return library;
 }
 
@@ -345,7 +349,8 @@ static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
     if (r->nvrtc.library) return IND_OK;
     const double start = ind__now_ms();
     ind__text tried = {.context = c};
-    void *library = rt__cuda_find_nvrtc(c->desc.cuda.nvrtc_path, &tried, r->nvrtc.path, sizeof r->nvrtc.path);
+    void *library =
+        rt__cuda_find_library(c->desc.cuda.nvrtc_path, rt__nvrtc_names, &tried, r->nvrtc.path, sizeof r->nvrtc.path);
     ind_status status = ind__text_status(&tried);
     if (!status && !library)
         status = ind__fail(c, IND_LIBRARY, "nvrtc: no library: tried %s; set IND_NVRTC_LIBRARY, or ship a kernel pack",

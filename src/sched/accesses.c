@@ -142,6 +142,7 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
                         .dot2 = IND__SCHED_NONE};
     g->mutates = sched__num_mutated(f, l) != 0;
     g->call = body->call != NULL;
+    g->library = body->call && body->call->op && body->call->op->product;
     g->care = f->care ? f->care[l] : 0;
     f->group_of[l] = l, f->next_loop[l] = IND__SCHED_NONE;
     ind__access *a = f->access + f->first_access[l];

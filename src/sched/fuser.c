@@ -65,6 +65,7 @@ typedef struct sched__group {
     bool combines;              /* one with a combine function */
     int num_scans;
     bool call;     /* it is an extern call */
+    bool library;  /* a product by a library */
     bool reserved; /* for a product, as its prologue: it is fused with nothing else */
     uint8_t care;  /* the largest sched__fuser.care of its loops */
 } sched__group;

@@ -193,6 +193,7 @@ typedef struct ind_fusion_policy {
     X(SCAN_FUNCTION, "a scan with a user function shares its kernel with no other scan")                               \
     X(SCAN_REDUCED, "it reads a reduction of the scan's results, which is complete only after the last element")       \
     X(EXTERN, "an extern call is a separate kernel")                                                                   \
+    X(LIBRARY, "the library computes the product alone")                                                               \
     X(CYCLE, "fusion would create a dependency cycle")                                                                 \
     X(TOO_LARGE, "too many loops or buffers for one kernel")                                                           \
     X(NO_GAIN, "saves too few bytes")                                                                                  \

@@ -1,11 +1,11 @@
-# The CUDA emulation: a driver and an NVRTC for machines without a GPU. Included by the Makefile of the repository.
-#   make emulated-test   builds both libraries and their own tests; runs these with and without the sanitizers
+# The CUDA emulation: a driver, an NVRTC and a cuBLASLt for machines without a GPU. Included by the Makefile of the repository.
+#   make emulated-test   builds the libraries and their own tests; runs these with and without the sanitizers
 # EMULATED_FLAGS='-O1 -g -fsanitize=address,undefined'
 #   checks the libraries themselves; sanitized kernels need no such build.
 BUILD          ?= build
 EMULATED_FLAGS ?= -O2 -g
 EMULATED_DIR   := tests/emulated
-EMULATED       := $(BUILD)/emulated/libcuda.so $(BUILD)/emulated/libnvrtc.so
+EMULATED       := $(addprefix $(BUILD)/emulated/,libcuda.so libnvrtc.so libcublasLt.so)
 # initial-exec: LeakSanitizer misreads the thread-local storage of libraries that are opened late.
 EMULATED_CXX   := $(CXX) -std=c++17 $(EMULATED_FLAGS) -Wall -Wextra -Werror -fPIC -fvisibility=hidden \
                   -ftls-model=initial-exec
@@ -21,6 +21,10 @@ $(BUILD)/emulated/libnvrtc.so: $(EMULATED_DIR)/nvrtc.cc $(EMULATED_DEPS)
 	@mkdir -p $(@D)
 	$(EMULATED_CXX) -DIND_EMULATION_SOURCE_DIR='"$(abspath $(EMULATED_DIR))"' -shared \
 	    $(filter %.cc,$^) -o $@ -ldl -lpthread
+
+$(BUILD)/emulated/libcublasLt.so: $(EMULATED_DIR)/cublaslt.cc $(EMULATED_DEPS)
+	@mkdir -p $(@D)
+	$(EMULATED_CXX) -shared $(filter %.cc,$^) -o $@ -ldl -lpthread
 
 $(BUILD)/emulated/test_emulation: $(EMULATED_DIR)/test_emulation.cc $(EMULATED_DEPS) | $(EMULATED)
 	$(EMULATED_TEST) -fsanitize=address,undefined -fno-sanitize-recover=undefined $< -o $@ -ldl -lpthread

@@ -7,18 +7,19 @@ typedef struct cg__architecture {
     bool specific; /* has an "a" form with architecture-specific instructions */
     int sm_registers, sm_threads, shared_per_sm, shared_per_block, block_shared, l1_bytes, max_cluster;
     int mma_percent;    /* packed_mma_percent of thresholds: estimated, not measured */
+    int cublas_mib;     /* workspace of cuBLAS: its manual, cublasSetWorkspace, "Default Workspace" */
     const char *device; /* default device of the architecture: a row of cg__devices */
 } cg__architecture;
 
 static const cg__architecture cg__architectures[] = {
-    {80, false, 65536, 2048, 167936, 166912, 1024, 192 << 10, 1, 85, "A100"},
-    {86, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, 85, "RTX A6000"},
-    {87, false, 65536, 1536, 167936, 166912, 1024, 192 << 10, 1, 85, "Jetson AGX Orin"},
-    {89, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, 85, "L40S"},
-    {90, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, 60, "H200"},
-    {100, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, 60, "B200"},
-    {103, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, 60, "B300"},
-    {120, true, 65536, 1536, 102400, 101376, 1024, 128 << 10, 8, 85, "RTX 5090"},
+    {80, false, 65536, 2048, 167936, 166912, 1024, 192 << 10, 1, 85, 4, "A100"},
+    {86, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, 85, 4, "RTX A6000"},
+    {87, false, 65536, 1536, 167936, 166912, 1024, 192 << 10, 1, 85, 4, "Jetson AGX Orin"},
+    {89, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, 85, 4, "L40S"},
+    {90, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, 60, 32, "H200"},
+    {100, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, 60, 32, "B200"},
+    {103, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, 60, 32, "B300"},
+    {120, true, 65536, 1536, 102400, 101376, 1024, 128 << 10, 8, 85, 12, "RTX 5090"},
 };
 
 /* The row of the compute capability, or the closest lower one. */

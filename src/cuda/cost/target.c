@@ -39,6 +39,7 @@ void ind__target_defaults(ind_target *t) {
     cg__set_default(&t->sm_threads, a->sm_threads);
     cg__set_default(&t->block_shared, a->block_shared);
     cg__set_default(&t->l1_bytes, a->l1_bytes);
+    cg__set_default(&t->cublas_bytes, a->cublas_mib << 20);
     cg__device_defaults(t, cg__device_named(a->device));
     cg__set_default(&t->thresholds.packed_mma_percent, a->mma_percent);
     cg__threshold_defaults(&t->thresholds);

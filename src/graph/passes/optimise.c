@@ -154,6 +154,17 @@ static ind_status graph__apply_pads(graph__optimiser *o) {
     return status;
 }
 
+/* Turns products into extern calls of cuBLASLt. */
+static ind_status graph__apply_library(graph__optimiser *o) {
+    if (!o->options->library) return IND_OK;
+    graph__library_search s;
+    uint32_t applied = 0;
+    ind_status status = graph__find_library_products(&s, o->now, o->options) ? IND_OK : ind__failed(o->given->context);
+    if (!status && s.num) status = graph__replace_groups(o, (graph__rewrite){.library = &s}, &applied);
+    ind__arena_free(&s.arena);
+    return status;
+}
+
 /* Repeats rounds of REINPLACE until nothing changes. */
 static ind_status graph__order_updates(graph__optimiser *o) {
     ind_status status = IND_OK;
@@ -181,6 +192,7 @@ static ind_status graph__run_all_passes(graph__optimiser *o) {
         status = graph__run_passes(o);
         if (!status) status = graph__run_user_passes(o, IND_POINT_OPTIMISED, &changed);
     }
+    if (!status) status = graph__apply_library(o);
     if (!status) status = graph__apply_pads(o);
     if (!status) status = graph__order_updates(o);
     if (!status) status = graph__run_user_passes(o, IND_POINT_LOWERING, &changed);

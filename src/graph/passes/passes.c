@@ -10,6 +10,7 @@
        CANONICAL  one form for ops with several                 keeps  everything; patterns know this form
        ALGEBRA    parts of one tensor, dead updates             keeps  everything
        PAD_PRODUCTS  after patterns and merged products      keeps  everything
+       cublaslt   before PAD_PRODUCTS, if asked for          keeps  everything
        REINPLACE  after all others: changes the order           keeps  everything
 
    Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. Then a round finds the matches of all
@@ -25,6 +26,7 @@ typedef struct graph__seen {
 typedef struct graph__product_search graph__product_search;
 typedef struct graph__batch_search graph__batch_search;
 typedef struct graph__pad_search graph__pad_search;
+typedef struct graph__library_search graph__library_search;
 
 typedef struct graph__rewrite {
     const ind_graph *from;
@@ -36,11 +38,12 @@ typedef struct graph__rewrite {
     uint32_t seen_size;
     const ind__node *hashed; /* CSE: the node that `hash` is of */
     uint32_t hash;
-    pattern__application *application;   /* NULL: patterns are not applied in this iteration */
-    uint32_t *application_of;            /* by node: 1 + the application that replaces an output; 0: none */
-    const graph__product_search *merged; /* NULL: products are not merged in this iteration */
-    const graph__batch_search *batched;  /* NULL: nor become batches */
-    const graph__pad_search *padded;     /* NULL: nor are their operands padded */
+    pattern__application *application;    /* NULL: patterns are not applied in this iteration */
+    uint32_t *application_of;             /* by node: 1 + the application that replaces an output; 0: none */
+    const graph__product_search *merged;  /* NULL: products are not merged in this iteration */
+    const graph__batch_search *batched;   /* NULL: nor become batches */
+    const graph__pad_search *padded;      /* NULL: nor are their operands padded */
+    const graph__library_search *library; /* NULL: nor are they run by a library */
     uint32_t applied;
     const ind_pass_desc *pass;           /* a pass of the user, in place of the built-in ones; or NULL */
     uint32_t *users;                     /* readers of every tensor of `from`; NULL: not known */

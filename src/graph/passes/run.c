@@ -227,6 +227,8 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
             return graph__rewrite_status(r);
         if (r->padded && r->padded->product_of[i] && !graph__pad_product(r, i, operands))
             return graph__rewrite_status(r);
+        if (r->library && r->library->taken[i] && !graph__library_product(r, i))
+            return graph__rewrite_status(r);
         if (!r->map[g->node[i].result] && !graph__copy_node(r, i, operands)) return graph__rewrite_status(r);
     }
     return graph__copy_results(r);

@@ -101,6 +101,15 @@ static bool graph__raise_empty(graph__raise *r) {
     return true;
 }
 
+/* An operand of an extern call: a contiguous tensor, or a view by strides. */
+static ind_tensor graph__raise_call_operand(graph__raise *r, const ind__call_arg *x) {
+    const ind_tensor all = r->buffer[x->buffer].contents;
+    const ind__attr a[3] = {ind__attr_sizes(x->type.size, x->type.rank), ind__attr_sizes(x->stride, x->type.rank),
+                            ind__attr_size(x->offset)};
+    if (!ind__ok(x->offset)) return graph__raise_reshape(r, all, x->type.size, x->type.rank);
+    return graph__raise_call(r, IND_OP_AS_STRIDED, &all, 1, a, 3);
+}
+
 /* An extern call: its operands with their types, then its results. The last results are new versions of some
    operands. */
 static void graph__raise_extern(graph__raise *r) {
@@ -110,8 +119,7 @@ static void graph__raise_extern(graph__raise *r) {
     b.operand = ind__arena_alloc(&r->g->arena, (num + (size_t)1) * sizeof *b.operand);
     if (!b.operand) ind__graph_no_memory(r->g, call->name);
     for (uint32_t k = 0; b.operand && k < num; k++) {
-        const ind__call_arg *x = &call->arg[k];
-        b.operand[k] = graph__raise_reshape(r, r->buffer[x->buffer].contents, x->type.size, x->type.rank).id;
+        b.operand[k] = graph__raise_call_operand(r, &call->arg[k]).id;
     }
     for (uint32_t j = num; j < num + call->num_outputs; j++) {
         uint32_t old = r->buffer[call->arg[j].buffer].mutates, k = 0;

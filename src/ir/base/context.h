@@ -33,10 +33,11 @@ typedef struct ind_context_desc {
     ind_logger log;
     ind_device device; /* IND_DEVICE: host, cuda or auto */
     struct {
-        void *context;            /* a CUcontext to use instead of the device's primary one; owned by the caller */
-        int ordinal;              /* device number, 0-based; ignored if context is given */
-        const char *library_path; /* IND_CUDA_LIBRARY: the driver library */
-        const char *nvrtc_path;   /* IND_NVRTC_LIBRARY: the NVRTC library */
+        void *context;             /* a CUcontext to use instead of the device's primary one; owned by the caller */
+        int ordinal;               /* device number, 0-based; ignored if context is given */
+        const char *library_path;  /* IND_CUDA_LIBRARY: the driver library */
+        const char *nvrtc_path;    /* IND_NVRTC_LIBRARY: the NVRTC library */
+        const char *cublaslt_path; /* IND_CUBLASLT_LIBRARY: cuBLASLt, for ind_compile_desc.cublaslt */
     } cuda;
     struct {
         const char *path; /* IND_PACK: file with compiled kernels, read at creation; written by ind_pack_save */

@@ -201,6 +201,7 @@ static void ir__context_defaults(ind_context_desc *d) {
     if (!d->device && device && !strcmp(device, "cuda")) d->device = IND_DEVICE_CUDA;
     ir__env_string(&d->cuda.library_path, "IND_CUDA_LIBRARY");
     ir__env_string(&d->cuda.nvrtc_path, "IND_NVRTC_LIBRARY");
+    ir__env_string(&d->cuda.cublaslt_path, "IND_CUBLASLT_LIBRARY");
     ir__env_string(&d->pack.path, "IND_PACK");
     ir__env_int(&d->log_level, "IND_LOG");
     ir__env_int(&d->verify, "IND_VERIFY");
@@ -238,7 +239,7 @@ ind_status ind_context_create(const ind_context_desc *desc, ind_context **contex
     c->states = ir__states_create(c);
     bool ok = c->states && (c->lists = ir__lock_create(c)) != NULL && ir__context_begin(c);
     ok = ok && ir__keep_string(c, &c->desc.cuda.library_path) && ir__keep_string(c, &c->desc.cuda.nvrtc_path) &&
-         ir__keep_string(c, &c->desc.pack.path);
+         ir__keep_string(c, &c->desc.cuda.cublaslt_path) && ir__keep_string(c, &c->desc.pack.path);
     if (!ok) {
         ind_context_destroy(c);
         return IND_OUT_OF_MEMORY;

@@ -93,9 +93,11 @@ typedef struct ind_extern_tensor {
     void *data; /* may be NULL if there are no elements */
     ind_dtype dtype;
     int rank;
-    const int64_t *size, *stride; /* rank entries each; strides in elements, row-major */
+    const int64_t *size, *stride; /* rank entries each; strides in elements, row-major unless `strided` */
     const int64_t *count;         /* the size of dimension 0 if it comes from data; else NULL */
 } ind_extern_tensor;
+
+#define IND_EXTERN_MESSAGE 256
 
 typedef struct ind_extern_call {
     const char *name;
@@ -107,6 +109,7 @@ typedef struct ind_extern_call {
     int num_outputs;
     void *workspace; /* aligned to 256 bytes; undefined contents; NULL if none was requested */
     int64_t workspace_bytes;
+    char *message; /* room for IND_EXTERN_MESSAGE bytes, "" at first: why the call fails, which the error repeats */
     const ind_symbol *size; /* the module's declared sizes, and their values in this run */
     const int64_t *size_value;
     int num_sizes;
@@ -134,6 +137,10 @@ typedef struct ind_extern_desc {
     ind_extern_fn host, cuda;  /* a missing one makes ind_compile for that device IND_NOT_SUPPORTED */
     ind_extern_shape_fn shape; /* NULL: each call declares the types of its results */
     void *user;
+    /* Operands of two or more dimensions may be views, such as transposed matrices or parts of longer rows. One of the
+       last two dimensions has stride 1, the other at least its size, the dimensions before them any stride from 0 on.
+       Other views are copied to contiguous memory, as all views are without this flag. */
+    bool strided;
 } ind_extern_desc;
 
 /* Registers an extern call in a context under its name. Registering the same again is allowed. Errors:

@@ -245,6 +245,10 @@ const ind__extern *ind__extern_find(const ind_context *c, const char *name) {
 }
 
 ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc) {
+    return ind__extern_register(context, desc, false);
+}
+
+ind_status ind__extern_register(ind_context *context, const ind_extern_desc *desc, bool product) {
     if (!context) return IND_INVALID_ARGUMENT;
     if (!desc || !desc->name || !*desc->name || (!desc->host && !desc->cuda && !desc->shape))
         return ind__fail(context, IND_INVALID_ARGUMENT, "extern: the name or all functions are NULL");
@@ -256,7 +260,8 @@ ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc
     const ind__extern *old = ind__extern_find(context, desc->name);
     if (old) {
         const ind_extern_desc *d = &old->desc;
-        bool same = d->host == desc->host && d->cuda == desc->cuda && d->shape == desc->shape && d->user == desc->user;
+        bool same = d->host == desc->host && d->cuda == desc->cuda && d->shape == desc->shape &&
+                    d->user == desc->user && d->strided == desc->strided;
         return same ? IND_OK
                     : ind__fail(context, IND_INVALID_ARGUMENT, "extern: another extern call is registered as %s",
                                 desc->name);
@@ -267,6 +272,7 @@ ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc
     if (name) {
         e->desc = *desc;
         e->desc.name = name;
+        e->product = product;
         e->next = context->externs;
         context->externs = e;
     }

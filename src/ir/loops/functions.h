@@ -26,13 +26,17 @@ void ind__function_print_signature(ind__text *t, const ind__function *f);
 typedef struct ind__extern {
     const struct ind__extern *next; /* registered earlier */
     ind_extern_desc desc;
+    bool product; /* a matrix product by a library, of this library's own */
 } ind__extern;
+/* Like ind_extern_register. */
+ind_status ind__extern_register(ind_context *context, const ind_extern_desc *desc, bool product);
 const ind__extern *ind__extern_find(const ind_context *c, const char *name); /* NULL: not registered */
 
-/* One operand of a call in a lowered program: a buffer, or a contiguous part of one. */
+/* One operand of a call in a lowered program: a buffer, or a view of one. */
 typedef struct ind__call_arg {
     uint32_t buffer;
     ind_extern_type type;
+    ind_expr stride[IND_MAX_RANK], offset; /* of a view, in elements; offset invalid: contiguous */
 } ind__call_arg;
 
 /* An extern call in place of a loop. Its body describes its reads and writes to the analyses: it has no variables,

@@ -195,9 +195,50 @@ static bool ir__settle_contiguous(ind__lowered *p, const ind__box *x) {
     return true;
 }
 
-static bool ir__call_input(ind__lowered *p, ind__box *x, ind__call_arg *arg) {
+static bool ir__is_unit(ind_expr e) {
+    int64_t v;
+    return ind_expr_is_int(e, &v) && v == 1;
+}
+
+/* True if these are the strides of rows or columns of matrices that do not overlap (ind_extern_desc.strided). */
+static bool ir__are_matrices(const ind_expr *size, const ind_expr *stride, int rank) {
+    const int row = rank - 2, column = rank - 1;
+    const bool rows = ir__is_unit(stride[column]), columns = ir__is_unit(stride[row]);
+    bool fits =
+        (rows && ind_known_le(size[column], stride[row])) || (columns && ind_known_le(size[row], stride[column]));
+    for (int d = 0; fits && d < row; d++) fits = ind_known_le(ind_int(size[d].context, 0), stride[d]);
+    return fits;
+}
+
+/* Finds strides and offset of matrices in a row-major buffer, and fixes the order of its dimensions. False: the call
+   needs a copy. */
+static bool ir__settle_strided(ind__lowered *p, const ind__box *x, ind__call_arg *arg) {
+    const ind__storage *s = x->storage;
+    if (x->rank < 2 || !s->buffer || !ir__is_contiguous(&p->buffer[s->buffer].layout)) return false;
+    ind_expr at[IND_MAX_RANK], stride[IND_MAX_RANK], zero[IND_MAX_RANK];
+    ir__box_symbols(p->context, x, at);
+    ind_expr lies = ind__linearise(p->context, x->identity ? at : x->map, s->size, s->rank);
+    for (int d = 0; d < x->rank; d++) {
+        zero[d] = ind_int(p->context, 0);
+        stride[d] = ind_expr_stride(lies, at[d]);
+        for (int i = 0; i < x->rank; i++)
+            if (!ind__ok(stride[d]) || ind__expr_depends(stride[d], at[i])) return false;
+    }
+    ind_expr offset = ind__substitute(lies, at, zero, x->rank);
+    const int row = x->rank - 2, column = x->rank - 1; /* a dimension of size 1 may have any stride */
+    if (ir__is_unit(x->size[column])) stride[column] = x->size[column];
+    if (ir__is_unit(x->size[row])) stride[row] = x->size[ir__is_unit(stride[column]) ? column : row];
+    if (!ind__ok(offset) || !ir__are_matrices(x->size, stride, x->rank)) return false;
+    memcpy(arg->stride, stride, (size_t)x->rank * sizeof *stride);
+    arg->offset = offset;
+    p->buffer[s->buffer].layout.ordered = true;
+    return true;
+}
+
+static bool ir__call_input(ind__lowered *p, ind__box *x, bool strided, ind__call_arg *arg) {
     if (!x || ind__box_realise(p, x)) return false;
-    if (!ir__settle_contiguous(p, x)) {
+    memset(arg, 0, sizeof *arg);
+    if (!ir__settle_contiguous(p, x) && !(strided && ir__settle_strided(p, x, arg))) {
         x = ind__box_copy(p, x);
         if (!x || !ir__settle_contiguous(p, x)) return false;
     }
@@ -210,7 +251,7 @@ static bool ir__call_input(ind__lowered *p, ind__box *x, ind__call_arg *arg) {
 static uint32_t ir__call_result(ind__lowered *p, const ind_extern_type *t, ind__call_arg *arg) {
     uint32_t made = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, t->dtype, t->size, t->rank);
     if (made) p->buffer[made].layout.ordered = true;
-    if (arg) *arg = (ind__call_arg){made, *t};
+    if (arg) *arg = (ind__call_arg){.buffer = made, .type = *t};
     return made;
 }
 
@@ -221,14 +262,16 @@ static uint32_t ir__call_version(ind__lowered *p, const ind__call_arg *input, in
         return 0;
     }
     uint32_t made = ir__realise_readers(p, input->buffer) ? 0 : ir__add_version(p, input->buffer);
-    *arg = (ind__call_arg){made, input->type};
+    *arg = (ind__call_arg){.buffer = made, .type = input->type};
     return made;
 }
 
 static bool ir__call_args(ind__lowered *p, const ind__call_desc *d, ind__extern_call *call) {
     ind__call_arg *out = call->arg + d->num_inputs;
-    for (uint32_t k = 0; k < d->num_inputs; k++)
-        if (!ir__call_input(p, d->input[k], &call->arg[k])) return false;
+    for (uint32_t k = 0; k < d->num_inputs; k++) {
+        const bool strided = call->op && call->op->desc.strided && !d->overwrites[k];
+        if (!ir__call_input(p, d->input[k], strided, &call->arg[k])) return false;
+    }
     for (uint32_t k = 0; k < d->num_results; k++)
         if (!ir__call_result(p, &d->result[k], out + call->num_outputs++)) return false;
     for (uint32_t k = 0; k < d->num_inputs; k++)

@@ -142,7 +142,7 @@ static ind_fusion_reason sched__check_products(sched__fuser *f, uint32_t a, uint
 
 static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
-    if (x->call || y->call) return IND_FUSION_EXTERN;
+    if (x->call || y->call) return x->library || y->library ? IND_FUSION_LIBRARY : IND_FUSION_EXTERN;
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
     const sched__domain *d = fit->domain;
     bool rows = d && d->rrank, product = x_dot || y_dot;

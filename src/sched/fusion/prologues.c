@@ -48,7 +48,7 @@ static ind_fusion_reason sched__check_inlinable(const sched__fuser *f, uint32_t 
 static ind_fusion_reason sched__check_pointwise(const sched__group *x) {
     if (x->domain->rrank || x->scans) return IND_FUSION_PROLOGUE_REDUCED;
     if (x->mutates) return IND_FUSION_MUTATION;
-    if (x->call) return IND_FUSION_EXTERN;
+    if (x->call) return x->library ? IND_FUSION_LIBRARY : IND_FUSION_EXTERN;
     return x->dot == IND__SCHED_NONE ? IND_FUSION_FUSED_PROLOGUE : IND_FUSION_TWO_TEMPLATES;
 }
 

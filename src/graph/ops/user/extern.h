@@ -5,12 +5,13 @@
                                                                                                        */
 
 /* An extern call (ind_extern_register in inductor_ir.h): a separate step without generated code. Its operands are
-   stored and contiguous. It returns the first result, ind_result the others: the declared ones, then the contents after
-   the call of each operand in `mutates`. Ops that read such an operand itself see its contents before the call; if a
-   later op does, the call gets a copy. A call without used results is dropped; any other runs once per run. ind_compile
-   looks up the callbacks: a missing one is IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no
-   types and no shape rule), IND_TYPE_MISMATCH (the rule returns other types), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE
-   and IND_OVERFLOW (the workspace), any error of the rule. */
+   stored, and contiguous unless the call is registered with `strided`. It returns the first result, ind_result the
+   others: the declared ones, then the contents after the call of each operand in `mutates`. Ops that read such an
+   operand itself see its contents before the call; if a later op does, the call gets a copy. A call without used
+   results is dropped; any other runs once per run. ind_compile looks up the callbacks: a missing one is
+   IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no types and no shape rule), IND_TYPE_MISMATCH
+   (the rule returns other types), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE and IND_OVERFLOW (the workspace), any error of
+   the rule. */
 typedef struct ind_extern_args {
     const ind_tensor *inputs;
     int num_inputs;
