@@ -16319,6 +16319,15 @@ static double cg__occupied_slots(const ind__writer *w, double rows, int threads)
     return turns > 1 ? turns / ceil(turns) : 1;
 }
 
+/* True if a thread of 1024 lacks registers: a variance, whose state has three words, along a row of unknown length (var
+   of f16 or f32, one row: 64 or 80 bytes of local memory, NVRTC 13.0, sm_90a; 512 threads, or a known length: none). */
+static bool cg__lacks_loop_registers(const ind__writer *w) {
+    if (ind_expr_is_int(cg__r_numel(w), NULL)) return false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__state_bytes_of(w, i) > 8) return true;
+    return false;
+}
+
 /* The most threads of a block that loops over a row. With one pass that combines chunk by chunk, more and smaller
    blocks wait less for last iterations and combine steps (cross entropy with 512 and 256 threads, % of copy bandwidth
    on an H200: 36007, 57601, 65536 bf16 85, 87, 97 and 92, 96, 100; 120011 f32 88 and 98), unless many slots are idle in
@@ -16326,7 +16335,7 @@ static double cg__occupied_slots(const ind__writer *w, double rows, int threads)
    230003 f32, which are all resident at once, 79 and 94). */
 static int cg__most_loop_threads(ind__writer *w, int64_t rows) {
     const ind_thresholds *t = &w->target->thresholds;
-    if (rows < 2 * w->target->num_sms) return IND__CG_MAX_THREADS;
+    if (rows < 2 * w->target->num_sms && !cg__lacks_loop_registers(w)) return IND__CG_MAX_THREADS;
     if (cg__looped_passes(w) > 1 || !cg__combines_chunks(w)) return t->loop_threads;
     const double few = cg__occupied_slots(w, (double)rows, t->loop_threads),
                  many = cg__occupied_slots(w, (double)rows, t->loop_small);
