@@ -65,7 +65,13 @@ static ind_tensor graph__raise_round(graph__raise *r, const ind__inst *i, ind_dt
     return graph__raise_cast(r, x, (ind_dtype)i->dtype);
 }
 
-/* Checks a value as an index: loads it from the arange of all indices. */
+/* True if a kernel may have no points. */
+static bool graph__raised_may_be_empty(const graph__raise *r) {
+    return r->rank && !ind_known_lt(ind_int(r->c, 0), ind_expr_product(r->c, r->loops.extent, r->rank));
+}
+
+/* Checks a value as an index: loads it from the arange of all indices. An index of an empty dimension that is the same
+   for all points is not checked if there may be no points: the kernel would not check it either. */
 static ind_tensor graph__raise_checked(graph__raise *r, uint32_t n) {
     const ind__inst *i = &r->body->inst[n];
     ind_expr extent = r->loops.index[i->index], one = ind_int(r->c, 1);
@@ -76,6 +82,7 @@ static ind_tensor graph__raise_checked(graph__raise *r, uint32_t n) {
     ind_expr size[IND_MAX_RANK];
     if (i->flags & IND__INST_WRAP || !info) return graph__raise_call(r, IND_OP_TAKE, x, 2, NULL, 0);
     int rank = info->rank;
+    if (!rank && graph__size_is_zero(extent) && graph__raised_may_be_empty(r)) return t;
     for (int d = 0; d < rank; d++) size[d] = info->size[d];
     x[1] = rank ? graph__raise_flat(r, t) : graph__raise_reshape(r, t, &one, 1);
     return graph__raise_reshape(r, graph__raise_call(r, IND_OP_GATHER, x, 2, &dim, 1), size, rank);
