@@ -17997,8 +17997,8 @@ ind_tensor ind_grouped_mm(ind_tensor self, ind_tensor mat2, ind_tensor offs, ind
 
 /* ---- grouped products: lowering */
 
-/* The end of a group: its offset. An invalid one is reported and replaced by 0. A smaller one than that before is
-   reported as their difference. */
+/* The end of a group: its offset. An invalid one is reported and replaced by 0. If it is less than the offset
+   before, the index in the error is their difference, which is negative. */
 static ind_value graph__group_end(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__box *offs = graph__lower_operand_box(l, 2);
     const ind_expr one = ind_int(l->context, 1), zero = ind_int(l->context, 0);
@@ -27638,7 +27638,7 @@ static bool graph__pad_product(graph__rewrite *r, uint32_t i, uint32_t *operands
 /* ============================================================================== src/graph/passes/library_products.c */
 /* ---- products that cuBLASLt runs (ind_compile_desc.cublaslt): they become extern calls
 
-   The operands stay views: the calls take strides. The library adds a bias that is one number per column. It computes
+   The operands may be views: the calls take strides. The library adds a bias that is one number per column. It computes
    the product alone: ops before and after it are separate kernels. */
 
 struct graph__library_search {

@@ -2784,9 +2784,9 @@ static const char *const cg__prelude_PACKED[] = {
     "    else\n",
     "        ind_mma_f16(c, a, b);\n",
     "}\n",
-    "// The ring of a warp in shared memory has 16 rows of weights of several steps. A row of a step begins at a multiple of 16\n",
-    "// bytes in memory, up to 14 bytes before its first block. The slots of rows are odd multiples of 16 bytes apart: lanes of\n",
-    "// 8 rows read different banks. ROW is the alignment of rows in memory, up to 16 bytes.\n",
+    "// The ring of a warp in shared memory has 16 rows of weights of several steps. The copy of a row of a step begins at the\n",
+    "// address of its first block, rounded down to 16 bytes. The slots of rows are odd multiples of 16 bytes apart: lanes of 8\n",
+    "// rows read different banks. ROW is the alignment of rows in memory, up to 16 bytes.\n",
     "template <typename F, int ROW> struct ind_packed_slots {\n",
     "    static constexpr int BLOCKS = F::STEP / F::ELEMENTS, BYTES = BLOCKS * F::BYTES;\n",
     "    static constexpr int OF_STEP = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : BYTES % 4 == 0 ? 4 : 2;\n",
@@ -2975,8 +2975,8 @@ static const char *const cg__prelude_PACKED_COPIES[] = {
     "// Bytes from the end of a row on are 0. Rows from size_n on are copies of the last row, whose sums nothing reads.\n",
     "template <int ALIGNMENT, int LENGTH> struct ind_packed_copies {\n",
     "    static constexpr int ROW = ALIGNMENT;\n",
-    "    const unsigned char *row; // the last multiple of 16 bytes up to the first row\n",
-    "    int apart, offset[2];     // bytes from there to that of the other row, and from these to the rows\n",
+    "    const unsigned char *row; // address of the lane's first row, rounded down to 16 bytes\n",
+    "    int apart, offset[2];     // bytes from `row` to the rounded address of its second row; bytes that rounding removed\n",
     "    template <int STAGES, typename At> IND_INLINE void start(const At &at, unsigned char *, int first, int size_n) {\n",
     "        const int n = first + (threadIdx.x & 31) / 4;\n",
     "        const unsigned char *const r0 = at(n < size_n ? n : size_n - 1), *const r1 = at(n + 8 < size_n ? n + 8 : size_n - 1);\n",
@@ -14654,7 +14654,7 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
     cg__mm_explain(d, p, reason);
     if (d->variant->why && p->group.indirect) cg__why(d, "tiles of rows of one group; %s", d->variant->why);
     if (d->variant->why && !p->group.indirect && cg__mm_group_of_b(&d->w, p))
-        cg__why(d, "no tiles of rows of one group, as several loops make a row; %s", d->variant->why);
+        cg__why(d, "not tiled by groups of rows: the rows are more than one dimension; %s", d->variant->why);
     if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
 }
 
@@ -17875,7 +17875,7 @@ static ind_status cg__copy_part_texts(ind__writer *w, cg__part *part) {
     part->prelude = w->prelude;
     part->why_not = w->calls.num                 ? "it calls a function of the user"
                     : ind__ok(w->plan->lookback) ? "its blocks wait for one another"
-                    : cg__has_packed_weights(w)  ? "with packed weights it has variants for few rows"
+                    : cg__has_packed_weights(w)  ? "a product with packed weights has variants by its number of rows"
                                                  : NULL;
     part->params = cg__copy_text(w->arena, &params);
     part->code = cg__copy_text(w->arena, &code);

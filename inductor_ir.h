@@ -1097,7 +1097,7 @@ void ind__function_print_signature(ind__text *t, const ind__function *f);
 typedef struct ind__extern {
     const struct ind__extern *next; /* registered earlier */
     ind_extern_desc desc;
-    bool product; /* a matrix product by a library, of this library's own */
+    bool product; /* a matrix product by cuBLASLt */
 } ind__extern;
 /* Like ind_extern_register. */
 ind_status ind__extern_register(ind_context *context, const ind_extern_desc *desc, bool product);
@@ -1139,9 +1139,9 @@ typedef struct ind__inst {
         int64_t i;
         const struct ind__function *function;
     } imm;
-    uint32_t source; /* LOAD, STORE: buffer number (or operand number while recording a graph op). INDIRECT: the group
-                        of a row is the number of this buffer's elements that are at most the row, or the last group;
-                        the elements are in [0, rows]; 0: another index */
+    uint32_t source; /* LOAD, STORE: buffer number (or operand number while recording a graph op). INDIRECT: buffer of
+                        the ends of groups of rows, in [0, rows], if the index is the group of a row: the number of ends
+                        that are at most the row, limited to the last group; else 0 */
     uint32_t index;  /* LOAD, STORE, INDEX: first of num_index entries in body->index; INDIRECT: [extent, symbol] */
     uint32_t num_index; /* LOAD, STORE: rank until layouts are fixed, then 1 (linear offset in elements) */
 } ind__inst;

@@ -40,7 +40,7 @@
    product may read its results, as operands, and the fusion must save bytes. Its dimensions become expressions in
    those of the product: the linear index of the loaded element is decomposed. A kernel that reduces rows and computes
    the operand from them (a norm, a softmax) may do so too, if the rows are few: each block of the product computes its
-   rows again. A residual sum before it that a product's epilogue can compute stays in that epilogue.
+   rows again. A residual sum that a product's epilogue can compute is computed there.
 
    Column reductions in row kernels. Sums of columns (the gradient of a weight or bias) may use data that another
    kernel reads or computes row by row. They are then turned into two-stage reductions before any fusion. The first
@@ -190,6 +190,9 @@ typedef struct ind_kernel {
     X(int, macs_per_byte, 64, PRODUCTS,                                                                                \
       "16-bit multiply-adds per byte of memory traffic that a matmul with a prologue loses against plain copies",      \
       "1 / (1 / 800 - 1 / 2048) per cycle of mma.sync and wgmma, 132 SMs, 2743 bytes per cycle")                       \
+    X(int, group_rows, 64, NONE,                                                                                       \
+      "rows per group of a matmul that are multiplied in the time in which the matrix of the group is read",           \
+      "rows of a wgmma; estimated, not measured")                                                                      \
     X(int64_t, step_bytes, 1700 << 10, BANDWIDTH,                                                                      \
       "memory traffic while a block waits for 64 k of a 16-bit operand that is computed, not copied",                  \
       "0.4 us: 4096 k of an 8-bit operand took 45 us, against 19 us after a 13 us kernel that converts it")            \
@@ -268,10 +271,10 @@ typedef struct ind_fusion_policy {
     X(PROLOGUE_PADDED, "the operand of the product is padded")                                                         \
     X(PROLOGUE_PARTIAL, "the producer writes a part of the operand of the product")                                    \
     X(PROLOGUE_SHARED, "another kernel reads the operand of the product too")                                          \
-    X(PROLOGUE_ROWS, "the operand of the product is reduced along more rows than a block computes again")              \
-    X(PROLOGUE_ROW_RIGHT, "the right operand of the product is reduced along its rows")                                \
-    X(PROLOGUE_ROW_SHARED, "another kernel reads what is computed for the rows of the operand")                        \
-    X(PROLOGUE_ROW_COST, "to compute the rows of the operand in every block takes longer than a launch")               \
+    X(PROLOGUE_ROWS, "the operand is normalised, and has too many rows to be recomputed by each block of the product") \
+    X(PROLOGUE_ROW_RIGHT, "only a left operand is normalised by the blocks of its product")                            \
+    X(PROLOGUE_ROW_SHARED, "another kernel reads the normalised operand, or a reduction of its rows")                  \
+    X(PROLOGUE_ROW_COST, "normalising the operand in each block of the product costs more than a launch")              \
     X(SCAN, "fusion with sorts is disabled")                                                                           \
     X(TWO_SCANS, "too many scans for one kernel")                                                                      \
     X(TWO_SORTS, "two sorts")                                                                                          \
@@ -3016,8 +3019,6 @@ static bool sched__is_quantised(const sched__fuser *f, uint32_t a) {
     return bytes;
 }
 
-enum { SCHED__FEW_GROUP_ROWS = 64 }; /* so many rows of a group are multiplied faster than its matrix is read */
-
 /* True if a product of groups of rows gathers the rows of its left operand at less cost than the kernel that stores
    them. It loses the bulk copies of that operand, unless reading the matrices limits it. */
 static bool sched__gathering_is_profitable(const sched__fuser *f, uint32_t b, const sched__inlining *n) {
@@ -3026,7 +3027,7 @@ static bool sched__gathering_is_profitable(const sched__fuser *f, uint32_t b, co
     const ind_expr groups = body->index[body->inst[sched__last_group(body)].index];
     const double rows = (double)sched__hint(y->domain->size[0]) / (double)sched__hint(groups);
     double lost = n->macs * (y->dot2 == IND__SCHED_NONE ? 1 : 2) / f->policy.macs_per_byte;
-    if (rows <= SCHED__FEW_GROUP_ROWS) lost = 0;
+    if (rows <= f->policy.group_rows) lost = 0;
     return sched__reread(f, n->inputs, n->times) + lost <=
            n->inputs + n->made + sched__reread(f, n->made, n->times) + (double)f->policy.launch_bytes;
 }
@@ -3103,8 +3104,8 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
 }
 
 /* ================================================================================= src/sched/fusion/row_prologues.c */
-/* ---- prologues that normalise rows: reductions of the rows of a product's left operand, and what is computed from
-   them. Each block of the product computes its rows again. */
+/* ---- prologues that normalise rows: reductions of the rows of a product's left operand, and the operations on their
+   results. Each block of the product recomputes its rows. */
 
 /* True if the group reduces rows and does nothing else that a prologue cannot do. */
 static bool sched__normalises_rows(const sched__group *x) {
@@ -3394,9 +3395,10 @@ static bool sched__find_candidates(sched__fuser *f, sched__pairs *p) {
 }
 
 /* ================================================================================= src/sched/fusion/reserved_rows.c */
-/* ---- rows whose elements a product's epilogue computes: a residual sum, of which a normalisation is multiplied. It
-   would share a kernel with the normalisation, which is then no prologue. So the loops of such a normalisation are one
-   group before any other fusion, and the group waits for its product. */
+/* ---- reserved groups: normalisations that fuse with the product that multiplies them, and with nothing else. A
+   residual sum is computed in the epilogue of a product, stored, and normalised for the next product. Otherwise the
+   sum and the normalisation would become one kernel, which can be no prologue. So the loops of the normalisation
+   become one group before any other fusion. */
 
 enum { SCHED__ROW_LOOPS = 8, SCHED__ROW_PRODUCTS = 2 }; /* of a normalisation, at most; that read it */
 

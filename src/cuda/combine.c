@@ -73,7 +73,7 @@ static ind_status cg__copy_part_texts(ind__writer *w, cg__part *part) {
     part->prelude = w->prelude;
     part->why_not = w->calls.num                 ? "it calls a function of the user"
                     : ind__ok(w->plan->lookback) ? "its blocks wait for one another"
-                    : cg__has_packed_weights(w)  ? "with packed weights it has variants for few rows"
+                    : cg__has_packed_weights(w)  ? "a product with packed weights has variants by its number of rows"
                                                  : NULL;
     part->params = cg__copy_text(w->arena, &params);
     part->code = cg__copy_text(w->arena, &code);

@@ -40,7 +40,7 @@
    product may read its results, as operands, and the fusion must save bytes. Its dimensions become expressions in
    those of the product: the linear index of the loaded element is decomposed. A kernel that reduces rows and computes
    the operand from them (a norm, a softmax) may do so too, if the rows are few: each block of the product computes its
-   rows again. A residual sum before it that a product's epilogue can compute stays in that epilogue.
+   rows again. A residual sum that a product's epilogue can compute is computed there.
 
    Column reductions in row kernels. Sums of columns (the gradient of a weight or bias) may use data that another
    kernel reads or computes row by row. They are then turned into two-stage reductions before any fusion. The first

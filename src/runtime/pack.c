@@ -221,7 +221,7 @@ static void rt__runtime_destroy(ind_context *c) {
     rt__cublaslt_destroy(r->cublaslt);
     if (inside) rt__cuda_leave(r);
     rt__cuda_release_device(r);
-    /* The libraries stay loaded: none frees its static memory, so repeated loading would leak. */
+    /* The libraries are not unloaded: none frees its static memory, so repeated loading would leak. */
     rt__mutex_destroy(&r->captures.mutex);
     rt__mutex_destroy(&r->mutex);
     ind__text_free(&r->why_not);

@@ -105,6 +105,9 @@ typedef struct ind_kernel {
     X(int, macs_per_byte, 64, PRODUCTS,                                                                                \
       "16-bit multiply-adds per byte of memory traffic that a matmul with a prologue loses against plain copies",      \
       "1 / (1 / 800 - 1 / 2048) per cycle of mma.sync and wgmma, 132 SMs, 2743 bytes per cycle")                       \
+    X(int, group_rows, 64, NONE,                                                                                       \
+      "rows per group of a matmul that are multiplied in the time in which the matrix of the group is read",           \
+      "rows of a wgmma; estimated, not measured")                                                                      \
     X(int64_t, step_bytes, 1700 << 10, BANDWIDTH,                                                                      \
       "memory traffic while a block waits for 64 k of a 16-bit operand that is computed, not copied",                  \
       "0.4 us: 4096 k of an 8-bit operand took 45 us, against 19 us after a 13 us kernel that converts it")            \
@@ -183,10 +186,10 @@ typedef struct ind_fusion_policy {
     X(PROLOGUE_PADDED, "the operand of the product is padded")                                                         \
     X(PROLOGUE_PARTIAL, "the producer writes a part of the operand of the product")                                    \
     X(PROLOGUE_SHARED, "another kernel reads the operand of the product too")                                          \
-    X(PROLOGUE_ROWS, "the operand of the product is reduced along more rows than a block computes again")              \
-    X(PROLOGUE_ROW_RIGHT, "the right operand of the product is reduced along its rows")                                \
-    X(PROLOGUE_ROW_SHARED, "another kernel reads what is computed for the rows of the operand")                        \
-    X(PROLOGUE_ROW_COST, "to compute the rows of the operand in every block takes longer than a launch")               \
+    X(PROLOGUE_ROWS, "the operand is normalised, and has too many rows to be recomputed by each block of the product") \
+    X(PROLOGUE_ROW_RIGHT, "only a left operand is normalised by the blocks of its product")                            \
+    X(PROLOGUE_ROW_SHARED, "another kernel reads the normalised operand, or a reduction of its rows")                  \
+    X(PROLOGUE_ROW_COST, "normalising the operand in each block of the product costs more than a launch")              \
     X(SCAN, "fusion with sorts is disabled")                                                                           \
     X(TWO_SCANS, "too many scans for one kernel")                                                                      \
     X(TWO_SORTS, "two sorts")                                                                                          \

@@ -266,3 +266,19 @@ def test_no_host_reads_of_offsets(on):
     assert "ind_find_group" in library.c.ind_module_text(module, IND_STAGE_CUDA).decode()
     assert "x CeilDiv(Min(T, E + CeilDiv(T, 128)), 8) x 1" in plan_of(library, module), plan_of(library, module)
     library.c.ind_module_destroy(module)
+
+
+def test_rows_of_two_dimensions(on):
+    """An epilogue whose rows are two dimensions: the group depends on both, so that no tile has rows of one group."""
+    library = on(SMS=3, CC="9.0")
+    text = ("graph grouped {\n  size T in [1, 200] hint 64\n  input x : bf16[2*T, 48]\n  input w : bf16[5, 48, 40]\n  input offs : i32[5]\n"
+            "  input d : bf16[2, 1, 40]\n  g = grouped_mm(x, w, offs)\n  v = view(g, size=[2, T, 40])\n  y = add(v, d)\n  output y\n}\n")
+    module = library.compile(text, "grouped")
+    plan = plan_of(library, module)
+    assert "not tiled by groups of rows: the rows are more than one dimension" in plan and GROUPED not in plan, plan
+    ends = [10, 10, 90, 91, 140]
+    arrays = arrays_of("w_along_n", 150, ends, 48, 40, "bf16") | {"d": whole(np.random.default_rng(1), (2, 1, 40), "bf16")}
+    x, w = operands("w_along_n", arrays)
+    got = run(library, module, arrays, {"T": 75}, "bf16", (2, 75, 40))
+    assert (got == product(x, w, ends).reshape(2, 75, 40) + numbers(arrays["d"])).all()
+    library.c.ind_module_destroy(module)

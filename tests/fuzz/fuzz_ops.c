@@ -1883,6 +1883,7 @@ static const struct {
     FUSION(ops_per_byte, 'i', "1|1000"),
     FUSION(fill_blocks, 'i', "1|100000"),
     FUSION(macs_per_byte, 'i', "1|100000"),
+    FUSION(group_rows, 'i', "1|100000"),
     FUSION(step_bytes, 'l', "1|1099511627776"),
     FUSION(max_scans, 'i', "1|2|6"),
     FUSION(disable_row_mutation, 'b', "1"),

@@ -146,9 +146,9 @@ template <bool BF16> static IND_INLINE void ind_mma(float (&c)[4], const unsigne
     else
         ind_mma_f16(c, a, b);
 }
-// The ring of a warp in shared memory has 16 rows of weights of several steps. A row of a step begins at a multiple of 16
-// bytes in memory, up to 14 bytes before its first block. The slots of rows are odd multiples of 16 bytes apart: lanes of
-// 8 rows read different banks. ROW is the alignment of rows in memory, up to 16 bytes.
+// The ring of a warp in shared memory has 16 rows of weights of several steps. The copy of a row of a step begins at the
+// address of its first block, rounded down to 16 bytes. The slots of rows are odd multiples of 16 bytes apart: lanes of 8
+// rows read different banks. ROW is the alignment of rows in memory, up to 16 bytes.
 template <typename F, int ROW> struct ind_packed_slots {
     static constexpr int BLOCKS = F::STEP / F::ELEMENTS, BYTES = BLOCKS * F::BYTES;
     static constexpr int OF_STEP = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : BYTES % 4 == 0 ? 4 : 2;
@@ -333,8 +333,8 @@ struct ind_packed_maps {
 // Bytes from the end of a row on are 0. Rows from size_n on are copies of the last row, whose sums nothing reads.
 template <int ALIGNMENT, int LENGTH> struct ind_packed_copies {
     static constexpr int ROW = ALIGNMENT;
-    const unsigned char *row; // the last multiple of 16 bytes up to the first row
-    int apart, offset[2];     // bytes from there to that of the other row, and from these to the rows
+    const unsigned char *row; // address of the lane's first row, rounded down to 16 bytes
+    int apart, offset[2];     // bytes from `row` to the rounded address of its second row; bytes that rounding removed
     template <int STAGES, typename At> IND_INLINE void start(const At &at, unsigned char *, int first, int size_n) {
         const int n = first + (threadIdx.x & 31) / 4;
         const unsigned char *const r0 = at(n < size_n ? n : size_n - 1), *const r1 = at(n + 8 < size_n ? n + 8 : size_n - 1);

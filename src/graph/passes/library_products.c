@@ -1,6 +1,6 @@
 /* ---- products that cuBLASLt runs (ind_compile_desc.cublaslt): they become extern calls
 
-   The operands stay views: the calls take strides. The library adds a bias that is one number per column. It computes
+   The operands may be views: the calls take strides. The library adds a bias that is one number per column. It computes
    the product alone: ops before and after it are separate kernels. */
 
 struct graph__library_search {

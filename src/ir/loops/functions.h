@@ -26,7 +26,7 @@ void ind__function_print_signature(ind__text *t, const ind__function *f);
 typedef struct ind__extern {
     const struct ind__extern *next; /* registered earlier */
     ind_extern_desc desc;
-    bool product; /* a matrix product by a library, of this library's own */
+    bool product; /* a matrix product by cuBLASLt */
 } ind__extern;
 /* Like ind_extern_register. */
 ind_status ind__extern_register(ind_context *context, const ind_extern_desc *desc, bool product);

@@ -9,7 +9,8 @@ static void rt__lt_plan_destroy(rt__cublaslt *lt, rt__lt_plan *p) {
     ind__free(lt->context, p);
 }
 
-/* The device's context is current, if a handle exists. The library stays open, as the driver does. */
+/* Requires the device's context to be current, if a handle exists. The library is never closed, as the driver is not.
+ */
 static void rt__cublaslt_destroy(rt__cublaslt *lt) {
     if (!lt) return;
     for (uint32_t i = 0; i < IND__LT_PLANS; i++) rt__lt_plan_destroy(lt, lt->plan[i]);

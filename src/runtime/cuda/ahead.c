@@ -6,14 +6,13 @@ static ind_status rt__cuda_compile_ahead(ind_module *m, const ind__variant *v) {
     rt__runtime *r = m->executable->runtime;
     char arch[16], option[64];
     ind__target_name(&m->desc.plan->target, arch);
-    rt__cuda_arch_option(&m->desc.plan->target, false, option);
     rt__mutex_lock(&r->mutex);
     ind__kernel_entry *e = rt__cuda_entry(c, r, v, arch);
     const bool compiled = e && e->cubin;
     ind_status status = !e ? IND_OUT_OF_MEMORY : compiled ? IND_OK : rt__cuda_open_nvrtc(c, r);
     rt__mutex_unlock(&r->mutex);
     if (status || compiled) return status;
-    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source.text, .name = v->source.entry, .arch_option = option};
+    rt__cuda_job job = rt__cuda_job_of(m, v, option);
     rt__cuda_job_run(&job, 0, 0);
     rt__mutex_lock(&r->mutex);
     if (e->cubin)

@@ -8,6 +8,15 @@ static ind__kernel_entry *rt__cuda_entry(ind_context *c, rt__runtime *r, const i
     return e ? e : rt__pack_add(c, r, key, v->source.entry, arch);
 }
 
+/* A job that compiles the variant. option: room for its --gpu-architecture. */
+static rt__cuda_job rt__cuda_job_of(const ind_module *m, const ind__variant *v, char option[64]) {
+    rt__cuda_arch_option(&m->desc.plan->target, false, option);
+    return (rt__cuda_job){.nvrtc = &m->executable->runtime->nvrtc,
+                          .source = v->source.text,
+                          .name = v->source.entry,
+                          .arch_option = option};
+}
+
 /* Moves the results of finished jobs to their entries. Reports the first failure. */
 static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kernel_entry **entry, uint32_t num) {
     ind_status status = IND_OK;
@@ -25,13 +34,12 @@ static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind
     rt__runtime *r = m->executable->runtime;
     char arch[16], option[64];
     ind__target_name(&m->desc.plan->target, arch);
-    rt__cuda_arch_option(&m->desc.plan->target, false, option);
     *built = false;
     *entry = rt__cuda_entry(c, r, v, arch);
     if (!*entry) return IND_OUT_OF_MEMORY;
     ind_status status = (*entry)->cubin ? IND_OK : rt__cuda_open_nvrtc(c, r);
     if (status || (*entry)->cubin) return status;
-    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source.text, .name = v->source.entry, .arch_option = option};
+    rt__cuda_job job = rt__cuda_job_of(m, v, option);
     rt__cuda_job_run(&job, 0, 0);
     *built = true;
     return rt__cuda_collect(c, &job, entry, 1);
@@ -63,17 +71,13 @@ static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, con
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
     char option[64];
-    rt__cuda_arch_option(&m->desc.plan->target, false, option);
     rt__cuda_job *job = (rt__cuda_job *)ind__alloc(c, num * sizeof *job);
     ind__kernel_entry **todo = (ind__kernel_entry **)ind__alloc(c, num * sizeof *todo);
     ind_status status = job && todo ? IND_OK : IND_OUT_OF_MEMORY;
     uint32_t num_jobs = 0;
     for (uint32_t i = 0; i < num && !status; i++) {
         if (entry[i]->cubin) continue;
-        job[num_jobs] = (rt__cuda_job){.nvrtc = &r->nvrtc,
-                                       .source = variant[i]->source.text,
-                                       .name = variant[i]->source.entry,
-                                       .arch_option = option};
+        job[num_jobs] = rt__cuda_job_of(m, variant[i], option);
         todo[num_jobs++] = entry[i];
     }
     if (!status && num_jobs) status = rt__cuda_open_nvrtc(c, r);
@@ -145,8 +149,7 @@ static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, 
     status = rt__cuda_open_nvrtc(c, r);
     if (status) return status;
     char option[64];
-    rt__cuda_arch_option(&m->desc.plan->target, false, option);
-    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source.text, .name = v->source.entry, .arch_option = option};
+    rt__cuda_job job = rt__cuda_job_of(m, v, option);
     rt__cuda_job_run(&job, 0, 0);
     status = rt__cuda_collect(c, &job, &e, 1);
     return status ? status : rt__cuda_load(c, r, e, v->source.entry);

@@ -182,8 +182,6 @@ static bool sched__is_quantised(const sched__fuser *f, uint32_t a) {
     return bytes;
 }
 
-enum { SCHED__FEW_GROUP_ROWS = 64 }; /* so many rows of a group are multiplied faster than its matrix is read */
-
 /* True if a product of groups of rows gathers the rows of its left operand at less cost than the kernel that stores
    them. It loses the bulk copies of that operand, unless reading the matrices limits it. */
 static bool sched__gathering_is_profitable(const sched__fuser *f, uint32_t b, const sched__inlining *n) {
@@ -192,7 +190,7 @@ static bool sched__gathering_is_profitable(const sched__fuser *f, uint32_t b, co
     const ind_expr groups = body->index[body->inst[sched__last_group(body)].index];
     const double rows = (double)sched__hint(y->domain->size[0]) / (double)sched__hint(groups);
     double lost = n->macs * (y->dot2 == IND__SCHED_NONE ? 1 : 2) / f->policy.macs_per_byte;
-    if (rows <= SCHED__FEW_GROUP_ROWS) lost = 0;
+    if (rows <= f->policy.group_rows) lost = 0;
     return sched__reread(f, n->inputs, n->times) + lost <=
            n->inputs + n->made + sched__reread(f, n->made, n->times) + (double)f->policy.launch_bytes;
 }

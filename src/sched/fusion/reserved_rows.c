@@ -1,6 +1,7 @@
-/* ---- rows whose elements a product's epilogue computes: a residual sum, of which a normalisation is multiplied. It
-   would share a kernel with the normalisation, which is then no prologue. So the loops of such a normalisation are one
-   group before any other fusion, and the group waits for its product. */
+/* ---- reserved groups: normalisations that fuse with the product that multiplies them, and with nothing else. A
+   residual sum is computed in the epilogue of a product, stored, and normalised for the next product. Otherwise the
+   sum and the normalisation would become one kernel, which can be no prologue. So the loops of the normalisation
+   become one group before any other fusion. */
 
 enum { SCHED__ROW_LOOPS = 8, SCHED__ROW_PRODUCTS = 2 }; /* of a normalisation, at most; that read it */
 

@@ -1,5 +1,5 @@
-/* ---- prologues that normalise rows: reductions of the rows of a product's left operand, and what is computed from
-   them. Each block of the product computes its rows again. */
+/* ---- prologues that normalise rows: reductions of the rows of a product's left operand, and the operations on their
+   results. Each block of the product recomputes its rows. */
 
 /* True if the group reduces rows and does nothing else that a prologue cannot do. */
 static bool sched__normalises_rows(const sched__group *x) {

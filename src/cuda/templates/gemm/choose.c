@@ -102,7 +102,7 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
     cg__mm_explain(d, p, reason);
     if (d->variant->why && p->group.indirect) cg__why(d, "tiles of rows of one group; %s", d->variant->why);
     if (d->variant->why && !p->group.indirect && cg__mm_group_of_b(&d->w, p))
-        cg__why(d, "no tiles of rows of one group, as several loops make a row; %s", d->variant->why);
+        cg__why(d, "not tiled by groups of rows: the rows are more than one dimension; %s", d->variant->why);
     if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
 }
 

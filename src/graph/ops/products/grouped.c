@@ -43,8 +43,8 @@ ind_tensor ind_grouped_mm(ind_tensor self, ind_tensor mat2, ind_tensor offs, ind
 
 /* ---- grouped products: lowering */
 
-/* The end of a group: its offset. An invalid one is reported and replaced by 0. A smaller one than that before is
-   reported as their difference. */
+/* The end of a group: its offset. An invalid one is reported and replaced by 0. If it is less than the offset
+   before, the index in the error is their difference, which is negative. */
 static ind_value graph__group_end(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__box *offs = graph__lower_operand_box(l, 2);
     const ind_expr one = ind_int(l->context, 1), zero = ind_int(l->context, 0);
