@@ -134,7 +134,8 @@ def test_combo(name, text, least, number, tmp_path):
 # Producers that are separate kernels, and the reason on the edge to the product.
 APART = [
     ("wanted elsewhere too", "input x: f32[10, 16]; input w: f32[8, 16]; a = silu(x); y = linear(a, w); output y, a", 2, "another kernel reads the operand of the product too"),
-    ("a reduction", "input x: f32[10, 16]; input w: f32[8, 16]; a = softmax(x, 1); y = linear(a, w); output y", 2, "the operand of the product is the result of a reduction or scan"),
+    ("a reduction", "input x: f32[10, 16, 4]; input w: f32[8, 16]; a = sum(x, [2]); y = linear(a, w); output y", 2, "the operand of the product is the result of a reduction or scan"),
+    ("many normalised rows", "input x: f32[100, 16]; input w: f32[8, 16]; a = softmax(x, 1); y = linear(a, w); output y", 2, "the operand is normalised, and has too many rows"),
     ("a gather", "input x: f32[10, 16]; input i: i64[6]; input w: f32[8, 16]; a = index_select(x, 0, i); b = silu(a); y = linear(b, w); output y", 2, "the operand of the product is gathered"),
     ("read in two ways", "input x: f32[16, 16]; a = silu(x); t = transpose(a, 0, 1); y = matmul(a, t); output y", 2, "the product addresses the operand differently"),
     ("columns that compute it again", "input x: f32[256, 512]; input w: f32[4096, 512]; a = silu(x); y = linear(a, w); output y", 2, "few bytes"),
