@@ -196,6 +196,12 @@ typedef struct rt__recorded {
 
 #define IND__RT_CAPTURES 8 /* concurrent captures; with more, some launches wait unnecessarily */
 
+/* A target that modules were planned for: in this context, or in that of a pack that was read. */
+typedef struct rt__made_for {
+    ind_target target;
+    bool from_pack;
+} rt__made_for;
+
 /* State of a context shared by its modules: libraries, device, workers, compiled kernels. */
 typedef struct rt__runtime {
     rt__pool pool;
@@ -218,6 +224,8 @@ typedef struct rt__runtime {
         uint32_t num_entries, cap_entries;
         rt__tuned *tuned;
         uint32_t num_tuned, cap_tuned;
+        struct rt__made_for *target; /* for which modules with these kernels were planned */
+        uint32_t num_targets, cap_targets;
         bool pack_read;
     } compiled;
     struct rt__cublaslt *cublaslt; /* NULL: no module uses it */
