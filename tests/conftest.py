@@ -12,6 +12,8 @@ import subprocess
 
 import pytest
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # tests run in as many processes as there are cores; threads that wait for work spin
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 SKIPPED = 77
