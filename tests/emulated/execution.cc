@@ -632,8 +632,8 @@ void resolve_mma(unsigned index) {
         }
     }
     double d[16][8] = {};
-    for (int k = 0; k < 8 * per; k++) {
-        for (int m = 0; m < 16; m++) {
+    for (int m = 0; m < 16; m++) {
+        for (int k = 0; k < 8 * per; k++) {
             for (int n = 0; n < 8; n++) {
                 d[m][n] += (double)a[m][k] * b[k][n];
             }

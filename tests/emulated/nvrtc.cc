@@ -11,7 +11,7 @@
  * Environment, read at each compile:
  *   IND_EMULATION_CXX      the compiler, default c++
  *   IND_EMULATION_FLAGS    optimisation and checks. Default: "-O1 -g1 -fsanitize=address,undefined
- * -fno-sanitize-recover=undefined" where the process runs with AddressSanitizer, else "-O2" (a library built with it
+ * -fno-sanitize-recover=undefined" where the process runs with AddressSanitizer, else "-O1" (a library built with it
  * cannot be loaded into another process) IND_EMULATION_CACHE    folder of compiled kernels, default cache/ beside this
  * library. Names are hashes of all that goes in; safe to delete. IND_EMULATION_FAIL     fault injection (support.h),
  * for the nvrtc calls IND_EMULATION_INCLUDE  folder of ind_emulation.h, default where this library was built from
@@ -300,7 +300,7 @@ bool sanitized() {
 }
 
 std::string default_flags() {
-    return sanitized() ? "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined" : "-O2";
+    return sanitized() ? "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined" : "-O1";
 }
 
 bool runs_fma() {
