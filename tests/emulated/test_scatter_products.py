@@ -2,6 +2,8 @@
 repeated and invalid indices, blocks that share the steps of k, and mixtures of experts. The operands are small integers, so that every
 sum is exact in any order."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -226,3 +228,74 @@ def test_two_products_and_a_residual_are_scattered(on, cc, dtype, strategy):  # 
         got = run(library, module, arrays, shape, dtype)
         assert (np.abs(got - want) <= np.abs(want) * 2**-8).all(), shape
     library.c.ind_module_destroy(module)
+
+
+EXPERTS = ("graph experts {\n  size S in [1, 4096] hint HINT; input x : A[S, K]; input gate : A[E, K, F]; input up : A[E, K, F]; input down : A[E, F, K]; input offs : i32[E]; "
+           "input row : i64[2*S]; a = index_select(x, dim=0, index=row); g = grouped_mm(a, gate, offs); u = grouped_mm(a, up, offs); s = silu(g); h = mul(s, u); "
+           "y = grouped_mm(h, down, offs); f = cast(y, dtype=f32); ")
+FORMS = {
+    "added": "input weight : f32[2*S, 1]; q = mul(f, weight); base = full(size=[S, K], fill_value=0, dtype=f32); z = index_add(base, row, q, dim=0); o = cast(z, dtype=A); ",
+    "stored": ("input weight : f32[2*S, 1]; input slot : i64[2*S]; q = mul(f, weight); r = cast(q, dtype=A); base = zeros(size=[2*S, K], dtype=A); "
+               "p = index_copy(base, slot, r, dim=0); v = view(p, size=[S, 2, K]); o = sum(v, dim=1); "),
+}
+
+
+def experts(text, dtype, e, k, f, hint):
+    written = (EXPERTS + text + "output o\n}\n").replace("; ", "\n  ").replace(": A[", f": {dtype}[").replace("dtype=A)", f"dtype={dtype})")
+    for name, number in (("E", e), ("K", k), ("F", f)):
+        written = written.replace(f"[{name},", f"[{number},").replace(f" {name}]", f" {number}]").replace(f"[{name}]", f"[{number}]").replace(f" {name},", f" {number},")
+    return written.replace("HINT", str(hint))
+
+
+@pytest.mark.parametrize("order", ["forward", "random"])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("cc, dtype, hint, strategy", [("9.0", "bf16", 2048, WGMMA), ("9.0", "bf16", 16, MMA), ("8.0", "f16", 64, MMA), ("9.0", "f32", 64, FMA)])
+def test_mixtures_of_experts(on, order, form, cc, dtype, hint, strategy):  # noqa: F811
+    """Two experts per token: gate and up are one kernel, the last product stores or adds weighted rows, one kernel finishes the result."""
+    e, k, f = 6, 64, 96
+    library = on(SMS=3, CC=cc, ORDER=order)
+    module = library.compile(experts(FORMS[form], dtype, e, k, f, hint), "experts")
+    plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+    last = re.search(r"^kernel \d+ grouped_mm\w*_index_(?:add|copy): .*?arguments:", plan, re.DOTALL | re.MULTILINE)
+    assert last and f"    {strategy}: tiles of rows of one group" in last[0], plan
+    if dtype != "f32":
+        assert "two products with the same a; tiles of rows of one group" in plan and "record of index errors" in plan, plan
+    for s in (1, 5, 70, 150):
+        random = np.random.default_rng(s)
+        chosen = np.stack([random.permutation(e - 1)[:2] for _ in range(s)]).ravel()  # one expert has no rows
+        sorted_by = np.argsort(chosen, kind="stable")
+        arrays = {"x": whole(random, (s, k), dtype), "gate": whole(random, (e, k, f), dtype), "up": whole(random, (e, k, f), dtype), "down": whole(random, (e, f, k), dtype)}
+        arrays |= {"offs": np.cumsum(np.bincount(chosen, minlength=e)).astype(np.int32), "row": sorted_by // 2, "weight": random.integers(0, 4, (2 * s, 1)).astype(np.float32) / 4}
+        if form == "stored":
+            arrays["slot"] = sorted_by
+        x, gate, up, down = (numbers(arrays[name]) for name in ("x", "gate", "up", "down"))
+        want, size = np.zeros((s, k)), np.zeros((s, k))
+        for r, (token, expert) in enumerate(zip(arrays["row"], chosen[sorted_by])):
+            g = x[token] @ gate[expert]
+            h = g / (1 + np.exp(-g)) * (x[token] @ up[expert])
+            want[token] += arrays["weight"][r] * (h @ down[expert])
+            size[token] += arrays["weight"][r] * (np.abs(h) @ np.abs(down[expert]))
+        arrays["o"] = np.full((s, k), 1, NUMPY[dtype])
+        assert library.run(module, arrays, {"S": s}) == 0, library.error()
+        step = {"bf16": 2**-8, "f16": 2**-11, "f32": 2**-20}[dtype]
+        assert (np.abs(numbers(arrays["o"]) - want) <= step * (size + 4 * np.abs(want)) + 1e-6).all(), s
+    library.c.ind_module_destroy(module)
+
+
+@pytest.mark.parametrize("cc, dtype, strategy", TEMPLATES)
+def test_groups_are_scattered(on, cc, dtype, strategy):  # noqa: F811
+    """Rows of groups, also after the last one, whose results are 0: stored, and, in 16-bit floats, added as they are in memory."""
+    library = on(SMS=3, CC=cc)
+    for op in ("index_copy", "index_add"):
+        text = f"input x : A[T, K]; input w : A[5, K, N]; input offs : i32[5]; input token : i64[T]; input base : A[S, N]; y = grouped_mm(x, w, offs); z = {op}(base, token, y, dim=0); output z"
+        module = compiled(library, text, dtype, strategy, kernels=3)
+        for ends in ([10, 10, 140, 141, 200], [0, 0, 0, 0, 60], [0, 0, 0, 0, 0], [1, 2, 3, 4, 5]):
+            for k, n in [(64, 128), (33, 7)]:
+                random = np.random.default_rng(n)
+                arrays = {"x": whole(random, (200, k), dtype), "w": whole(random, (5, k, n), dtype), "base": whole(random, (230, n), dtype), "offs": np.array(ends, np.int32)}
+                arrays["token"] = random.permutation(230)[:200]
+                want = numbers(arrays["base"]).copy()
+                made = product(numbers(arrays["x"]), numbers(arrays["w"]), ends)
+                want[arrays["token"]] = made + (want[arrays["token"]] if op == "index_add" else 0)
+                assert (run(library, module, arrays, (200, k, n, 230), dtype) == want).all(), (op, ends, k, n)
+        library.c.ind_module_destroy(module)
