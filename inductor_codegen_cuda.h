@@ -4557,18 +4557,12 @@ typedef struct cg__adder_row {
     const char *name;
 } cg__adder_row;
 
-static bool cg__is_of_type(const ind__writer *w, uint32_t value, ind_dtype memory) {
-    const cg__narrow_type *narrow = cg__narrow_of(memory);
-    const ind_loop_op op = (ind_loop_op)cg__inst(w, value)->op;
-    return !narrow || op == narrow->rounding || (op == IND_LOOP_LOAD && cg__memory_dtype(w, value) == memory);
-}
-
 static const cg__adder_row *cg__adder(const ind__writer *w, uint32_t i, int elements) {
     static const cg__adder_row rows[] = {{IND_F32, IND__CG_ADD_F32, INT_MAX, 90, "ind_add_f32"}, /* scalar: atomicAdd */
                                          {IND_F16, IND__CG_ADD_F16, 70, 90, "ind_add_f16"},
                                          {IND_BF16, IND__CG_ADD_BF16, 90, 90, "ind_add_bf16"}};
     if (cg__inst(w, i)->reduction != IND_REDUCE_SUM) return NULL;
-    if (!cg__is_of_type(w, cg__inst(w, i)->arg[0], cg__memory_dtype(w, i))) return NULL;
+    if (!ind__is_value_of(w->schedule->program, w->body, cg__inst(w, i)->arg[0], cg__memory_dtype(w, i))) return NULL;
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
         if (rows[k].type != cg__memory_dtype(w, i)) continue;
         bool there = w->target->sm >= (elements > 1 ? rows[k].vector_from : rows[k].scalar_from);
@@ -5521,7 +5515,7 @@ static bool cg__masks_vector(cg__decider *d, uint32_t i, int v, int n, ind_expr 
 static bool cg__vector_store(const ind__writer *w, uint32_t i, int n) {
     const ind__inst *inst = cg__inst(w, i);
     if (!inst->arg[1] && !inst->reduction) return true;
-    if (w->kernel->kind == IND_KERNEL_MATMUL || cg__combines_run(w, i)) return false;
+    if (cg__combines_run(w, i)) return false;
     return !inst->reduction || (ind_dtype_bytes(cg__memory_dtype(w, i)) * n <= 32 && cg__adder(w, i, n));
 }
 
@@ -10635,10 +10629,17 @@ static bool cg__mm_contiguous(const ind__writer *w, uint32_t i, int v) {
     return v >= 0 && !cg__mm_has_indirect(w, cg__index_of(w, i)) && cg__contiguous(w, i, v);
 }
 
+/* Is the LOAD or STORE of the epilogue contiguous along variable v? Indices from memory may say where a STORE begins:
+   a scatter of rows. */
+static bool cg__mm_result_contiguous(const ind__writer *w, uint32_t i, int v) {
+    if (cg__inst(w, i)->op != IND_LOOP_STORE) return cg__mm_contiguous(w, i, v);
+    return v >= 0 && !cg__indirect_varies(w, cg__index_of(w, i), v) && cg__contiguous(w, i, v);
+}
+
 /* Is some STORE contiguous along variable v? */
 static bool cg__mm_stores_along(const ind__writer *w, int v) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__mm_contiguous(w, i, v)) return true;
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__mm_result_contiguous(w, i, v)) return true;
     return false;
 }
 
@@ -14585,7 +14586,7 @@ static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
     if (p->n < 0 || !cg__multiple(d, p->size_n, n, &guard)) return false;
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
         if (!d->w.needed[i] || !cg__is_access(&d->w, i)) continue;
-        bool fits = cg__mm_contiguous(&d->w, i, p->n) && cg__vector_access(d, i, p->n, n, &guard, &aligned);
+        bool fits = cg__mm_result_contiguous(&d->w, i, p->n) && cg__vector_access(d, i, p->n, n, &guard, &aligned);
         const bool shared = cg__inst(&d->w, i)->op == IND_LOOP_LOAD && (p->m < 0 || !(d->plan->varies[i] >> p->m & 1));
         if (fits && ind_dtype_bytes(cg__memory_dtype(&d->w, i)) * n > (shared ? 32 : 16)) return false;
         if (!fits && cg__inst(&d->w, i)->op == IND_LOOP_STORE) return false;
@@ -14938,19 +14939,20 @@ static bool cg__reads_pointers(const ind__writer *w) {
 /* A thread of a wgmma has two adjacent sums of a row at a time. An epilogue that stores one 16-bit tensor computes on
    these pairs. Only its results pass through shared memory, on the way to accesses of 16 bytes: half the bytes of the
    sums. One 16-bit tensor of the shape of the results may be read, such as a residual: the same way back, in vectors
-   that are loaded before the product, or while the previous strip is computed. */
+   that are loaded before the product, or while the previous strip is computed. Indices from memory may say where the
+   rows of the results are stored, or added. */
 
 static bool cg__mm_is_2d(const ind__writer *w, const cg__mm_problem *p, uint32_t i) {
     return w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD &&
            w->plan->varies[i] >> p->m & w->plan->varies[i] >> p->n & 1;
 }
 
-/* True for a 16-bit LOAD or STORE of 8 elements without a mask. */
+/* True for a 16-bit STORE, or LOAD without a mask, of 8 elements. */
 static bool cg__mm_is_rounded(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    const uint32_t mask = inst->op == IND_LOOP_STORE ? inst->arg[1] : inst->arg[0];
     const ind_dtype dtype = cg__memory_dtype(w, i);
-    return w->plan->vector[i] == 8 && !mask && !inst->reduction && (dtype == IND_F16 || dtype == IND_BF16);
+    const bool masked = inst->op == IND_LOOP_LOAD && inst->arg[0];
+    return w->plan->vector[i] == 8 && !masked && (dtype == IND_F16 || dtype == IND_BF16);
 }
 
 /* The LOAD of the shape of the results; 0: none. The epilogue is marked as needed. */
@@ -15081,6 +15083,34 @@ static void cg__mm_write_pieces(ind__writer *w, const cg__mm_problem *p, uint32_
     if (pieces > 1) cg__end(w);
 }
 
+/* Marks what the value of the STORE is computed from, not where it is stored. */
+static void cg__mm_need_value(ind__writer *w, uint32_t store) {
+    cg__need_none(w);
+    cg__need(w, cg__inst(w, store)->arg[0]);
+    cg__close_needed(w);
+    cg__need(w, store);
+}
+
+/* The reverse: the indices and the mask of the STORE. */
+static void cg__mm_need_target(ind__writer *w, uint32_t store) {
+    cg__need_none(w);
+    cg__each_use(w, store, cg__mark_needed, w);
+    w->needed[cg__stored_value(w, store)] = 0;
+    cg__close_needed(w);
+}
+
+/* Stores a vector of results, or adds it to memory. */
+static void cg__mm_write_vector(ind__writer *w, uint32_t store, int cols) {
+    const cg__adder_row *adder = cg__inst(w, store)->reduction ? cg__adder(w, store, 8) : NULL;
+    cg__mm_need_target(w, store);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__write_mask(w, cg__inst(w, store)->arg[1]);
+    if (adder) cg__use(w, adder->function);
+    ind__textf(&w->code, "%s(&%s, ind_load<8>(rounded + row * %d + col));\n", adder ? adder->name : "ind_store",
+               cg__element(w, store), cols + 8);
+    if (cg__inst(w, store)->arg[1]) w->code.indent--;
+}
+
 /* Writes the epilogue of all strips of a warp, whose shared memory is `sum`. */
 static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
     ind__textf(&w->code,
@@ -15090,14 +15120,16 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16, first_n = tile_n + strip * %d;\n", cg__int(w), cols);
     cg__mm_set_plain_names(w);
     if (cg__mm_rounded_load(w, p)) cg__mm_write_held(w, cols);
+    cg__mm_need_value(w, store);
     cg__mm_write_pieces(w, p, store, cols, strips);
     ind__textf(&w->code, "__syncwarp();\n");
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const int at = u * 32 + lane, row = at / %d, col = at %% %d * 8;\n", cols / 8, cols / 8);
     ind__textf(&w->code, "const %s i%d = first_m + row, i%d = first_n + col;\n", cg__int(w), p->m, p->n);
-    ind__textf(&w->code, "if (%si%d < size_m && i%d < size_n) ind_store(&%s, ind_load<8>(rounded + row * %d + col));\n",
-               cg__mm_has_vector(cols), p->m, p->n, cg__element(w, store), cols + 8);
+    cg__begin(w, "if (%si%d < size_m && i%d < size_n)", cg__mm_has_vector(cols), p->m, p->n);
+    cg__mm_write_vector(w, store, cols);
+    cg__end(w);
     cg__end(w);
     ind__textf(&w->code, "__syncwarp();\n");
     cg__end(w);
@@ -19180,8 +19212,14 @@ static int64_t cg__scaled(const ind_target *t, int64_t figure, cg__scale scale) 
     return figure;
 }
 
+/* The figure narrow_sums of a target (PTX ISA, red: f16 from sm_70 on, bf16 from sm_90 on). */
+static int cg__narrow_sums(const ind_target *t) {
+    return t->sm >= 90 ? 3 : t->sm >= 70 ? 2 : 1;
+}
+
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p) {
     if (p->row_blocks <= 0) p->row_blocks = t->max_cluster;
+    if (p->narrow_sums <= 0) p->narrow_sums = cg__narrow_sums(t);
 #define X(type, field, value, scale, meaning, source)                                                                  \
     if (p->field <= 0) p->field = (type)cg__scaled(t, value, IND__CG_SCALE_##scale);
     IND_FUSION_FIGURES(X)

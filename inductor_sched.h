@@ -209,28 +209,31 @@ typedef struct ind_kernel {
     X(int, max_parts, 64, NONE, "most kernels of a launch", "their arguments fit into the 4 KiB of any launch")        \
     X(int, max_functions, 8, NONE,                                                                                     \
       "most different functions of a launch; they compile serially, separate kernels in parallel", "not measured")     \
-    X(int, row_blocks, 1, NONE, "most blocks that share a long row of one kernel", "the target's max_cluster")
+    X(int, row_blocks, 1, NONE, "most blocks that share a long row of one kernel", "the target's max_cluster")         \
+    X(int, narrow_sums, 1, NONE, "16-bit floats that an instruction adds to memory: 1 none, 2 f16, 3 f16 and bf16",    \
+      "the target's architecture")
 
 /* What fusion may do, and its figures; 0 means the default. */
 typedef struct ind_fusion_policy {
-    bool disable;                  /* one kernel per loop: for debugging and for measuring the gain of fusion */
-    bool disable_inplace;          /* memory plan: no output reuses the memory of an input */
-    bool disable_reorder;          /* loops are not reordered to match those of another kernel */
-    bool disable_scans;            /* a scan is a separate kernel */
-    bool disable_mutation;         /* an in-place loop is fused with no other reader of its buffer, and with no rows */
-    bool disable_split;            /* no two-stage reductions, also not of columns */
-    bool disable_mix;              /* no kernel reduces columns together with work on the rows */
-    bool disable_prologue;         /* no prologues in the operand loads of a matrix product */
-    bool disable_row_prologues;    /* no prologue of a product reduces the rows of its operand */
-    bool disable_product_pairs;    /* two products that share an operand are separate kernels */
-    bool disable_row_mutation;     /* a kernel with rows does not change a buffer in place whose old value it reads */
-    bool disable_sorts;            /* a sort is a separate kernel */
-    bool disable_rescans;          /* no scan runs again for a per-element use of a reduction of its results */
-    bool disable_prefixes;         /* work on the first elements of sorted rows, as after topk, is not fused */
-    bool disable_combo;            /* every kernel is a separate launch */
-    bool disable_dependent_launch; /* no programmatic dependent launch */
-    bool disable_finish;           /* a reduction of the results of a few rows is a separate launch */
-    uint32_t max_fusions;          /* fusion stops after this many pairs; 0: no limit. For bisection */
+    bool disable;                   /* one kernel per loop: for debugging and for measuring the gain of fusion */
+    bool disable_inplace;           /* memory plan: no output reuses the memory of an input */
+    bool disable_reorder;           /* loops are not reordered to match those of another kernel */
+    bool disable_scans;             /* a scan is a separate kernel */
+    bool disable_mutation;          /* an in-place loop is fused with no other reader of its buffer, and with no rows */
+    bool disable_split;             /* no two-stage reductions, also not of columns */
+    bool disable_mix;               /* no kernel reduces columns together with work on the rows */
+    bool disable_prologue;          /* no prologues in the operand loads of a matrix product */
+    bool disable_row_prologues;     /* no prologue of a product reduces the rows of its operand */
+    bool disable_product_pairs;     /* two products that share an operand are separate kernels */
+    bool disable_scatter_epilogues; /* a scatter of the results of a product is a separate kernel */
+    bool disable_row_mutation;      /* a kernel with rows does not change a buffer in place whose old value it reads */
+    bool disable_sorts;             /* a sort is a separate kernel */
+    bool disable_rescans;           /* no scan runs again for a per-element use of a reduction of its results */
+    bool disable_prefixes;          /* work on the first elements of sorted rows, as after topk, is not fused */
+    bool disable_combo;             /* every kernel is a separate launch */
+    bool disable_dependent_launch;  /* no programmatic dependent launch */
+    bool disable_finish;            /* a reduction of the results of a few rows is a separate launch */
+    uint32_t max_fusions;           /* fusion stops after this many pairs; 0: no limit. For bisection */
 #define X(type, field, value, scale, meaning, source) type field;
     IND_FUSION_FIGURES(X)
 #undef X
@@ -289,6 +292,9 @@ typedef struct ind_fusion_policy {
     X(MEMORY, "fusion would raise peak memory")                                                                        \
     X(TOO_FAR, "too far apart in the program")                                                                         \
     X(MUTATION, "one changes in place a buffer that the other accesses")                                               \
+    X(SCATTER_SWAP, "it combines elements in memory by compare and swap, for which an epilogue has too few threads")   \
+    X(SCATTER_SELDOM, "a scatter that seldom stores tests its mask for many rows at once, in a separate kernel")       \
+    X(SCATTER_OPERAND, "it scatters into an operand of the product, which other tiles still read")                     \
     X(RUNS, "a column reduction runs over blocks of rows that the other loop does not have")                           \
     X(RUNS_SCAN, "a column reduction over blocks of rows does not share a kernel with a scan")                         \
     X(RUNS_PRODUCT, "a column reduction over blocks of rows does not share a kernel with a matrix product")            \
@@ -419,6 +425,9 @@ void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop
 /* Computes the loop variables that each instruction's value depends on: bit v of mask[i] means body->var[v]. mask has
    num_inst entries. The result of a REDUCE depends on no reduction variable, that of a SCAN on all. */
 void ind__body_var_masks(const ind_body *body, uint32_t *mask);
+
+/* True if the value is known to be one of the type in memory, which therefore stores it without rounding. */
+bool ind__is_value_of(const ind__lowered *program, const ind_body *body, uint32_t value, ind_dtype memory);
 
 /* ===================================================================================== src/headers/inductor_sched.h */
 #ifdef __cplusplus
@@ -1413,6 +1422,21 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask) {
     sched__var_masks(body, mask, true);
 }
 
+/* True for a floating-point 0. */
+static bool sched__is_zero(const ind__inst *in) {
+    return in->op == IND_LOOP_CONSTANT && ind_dtype_is_float((ind_dtype)in->dtype) && in->imm.f == 0;
+}
+
+bool ind__is_value_of(const ind__lowered *program, const ind_body *body, uint32_t value, ind_dtype memory) {
+    const ind__inst *in = &body->inst[value];
+    if (memory == ind_dtype_compute(memory)) return true;
+    if (in->op == IND_LOOP_WHERE) /* one that selects zeros, such as those of a mask */
+        in = sched__is_zero(&body->inst[in->arg[2]]) ? &body->inst[in->arg[1]] : in;
+    if (in->op == IND_LOOP_LOAD) return program->buffer[in->source].dtype == memory;
+    if (in->op == IND_LOOP_ROUND_F16) return memory == IND_F16;
+    return in->op == IND_LOOP_ROUND_BF16 && memory == IND_BF16;
+}
+
 /* Sets flag[i] if instruction i feeds a DOT. Returns true if there is a DOT. */
 static bool sched__mark_operands(const ind_body *body, uint8_t *flag) {
     bool any = false;
@@ -2091,14 +2115,14 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
 
 /* True if a kernel over the rows of d may do the in-place changes of the group. They must not combine with the old
    value, and must read only the element that the same point stores. The epilogue of a matrix product handles each
-   element once and may read any that is no operand. */
+   element once and may read any that is no operand; scatters are checked by sched__check_scatters. */
 static bool sched__rows_may_mutate(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
                                    bool product) {
     const sched__domain *own = f->group[g].domain;
     if (f->group[g].mutates && f->policy.disable_mutation) return false;
     for (sched__access_iter it = sched__first_access(f, g); f->group[g].mutates && it.at; sched__next_access(f, &it)) {
         const ind__buffer *b = &f->program->buffer[it.at->buffer];
-        if (it.at->write && b->mutates && (it.at->partly || it.at->indirect)) return false;
+        if (!product && it.at->write && b->mutates && (it.at->partly || it.at->indirect)) return false;
         if (product && !it.at->operand) continue;
         uint32_t mutator = it.at->write || it.at->whole ? IND__SCHED_NONE : sched__mutator(f, it.at->buffer);
         if (mutator == IND__SCHED_NONE || f->group_of[mutator] != g) continue;
@@ -2117,16 +2141,29 @@ static ind_fusion_reason sched__check_scan_pair(const sched__fuser *f, const sch
 }
 
 static ind_fusion_reason sched__check_products(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit);
+static ind_fusion_reason sched__check_scatters(sched__fuser *f, uint32_t dot, uint32_t g);
+
+/* Checks the in-place changes of both groups. */
+static ind_fusion_reason sched__check_mutations(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    const bool x_dot = f->group[a].dot != IND__SCHED_NONE, y_dot = f->group[b].dot != IND__SCHED_NONE;
+    const sched__domain *d = fit->domain;
+    if (!d || !d->rrank) return IND_FUSION_FUSED_VERTICAL;
+    ind_fusion_reason reason = IND_FUSION_FUSED_VERTICAL;
+    if (x_dot) reason = sched__check_scatters(f, a, b);
+    if (y_dot && sched__fused(reason)) reason = sched__check_scatters(f, b, a);
+    if (!sched__fused(reason)) return reason;
+    const bool may = sched__rows_may_mutate(f, a, d, fit->map_a, x_dot || y_dot) &&
+                     sched__rows_may_mutate(f, b, d, fit->map_b, x_dot || y_dot);
+    return may ? reason : IND_FUSION_MUTATION;
+}
 
 static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (x->call || y->call) return x->library || y->library ? IND_FUSION_LIBRARY : IND_FUSION_EXTERN;
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
-    const sched__domain *d = fit->domain;
-    bool rows = d && d->rrank, product = x_dot || y_dot;
-    if (rows && (!sched__rows_may_mutate(f, a, d, fit->map_a, product) ||
-                 !sched__rows_may_mutate(f, b, d, fit->map_b, product)))
-        return IND_FUSION_MUTATION;
+    const ind_fusion_reason mutations = sched__check_mutations(f, a, b, fit);
+    const bool product = x_dot || y_dot;
+    if (!sched__fused(mutations)) return mutations;
     if ((x->run || y->run) && (x->scans || y->scans)) return IND_FUSION_RUNS_SCAN;
     if ((x->run || y->run) && product) return IND_FUSION_RUNS_PRODUCT;
     if (x->run && y->run && x->run != y->run) return IND_FUSION_RUNS;
@@ -2453,6 +2490,71 @@ static ind_fusion_reason sched__check_products(sched__fuser *f, uint32_t a, uint
     const bool halves =
         sched__are_halves(f, x->dot, left[0], right[0]) && sched__are_halves(f, y->dot, left[1], right[1]);
     return halves ? IND_FUSION_FUSED_VERTICAL : IND_FUSION_PAIR_TYPE;
+}
+
+/* ============================================================================= src/sched/fusion/scatter_epilogues.c */
+/* ---- scatters as epilogues: a product stores its results where indices from memory say, or adds them there. An
+   epilogue handles each element once, also if several blocks share the steps of k of a tile. So it may do what a
+   separate kernel over the elements does, with the same instructions. The separate kernel has a thread for every few
+   elements, while an epilogue has few threads: it must not wait for the old elements. */
+
+/* True if an instruction adds the values of the STORE to memory, and nothing waits for it. A sum of 16-bit floats in
+   memory takes it if the values are of that type: others are rounded once, after they are added. */
+static bool sched__adds_in_memory(const sched__fuser *f, const ind_body *body, const ind__inst *store) {
+    const ind_dtype memory = f->program->buffer[store->source].dtype;
+    if (store->reduction != IND_REDUCE_SUM) return false;
+    if (memory == IND_F32 || memory == IND_F64 || memory == IND_I32 || memory == IND_I64) return true;
+    if (memory != IND_F16 && memory != IND_BF16) return false;
+    return f->policy.narrow_sums >= (memory == IND_F16 ? 2 : 3) &&
+           ind__is_value_of(f->program, body, store->arg[0], memory);
+}
+
+/* True for a STORE that several points may execute for one element, or none. */
+static bool sched__scatters(const sched__fuser *f, const ind__inst *in) {
+    return in->op == IND_LOOP_STORE && f->program->buffer[in->source].mutates &&
+           (in->arg[1] || in->reduction || in->flags);
+}
+
+/* True if group g multiplies elements of the buffer that the STORE changes. */
+static bool sched__multiplies_changed(sched__fuser *f, uint32_t g, uint32_t version) {
+    for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it)) {
+        if (it.at->operand && !it.at->write && f->buffers.home[it.at->buffer] == f->buffers.home[version]) return true;
+    }
+    return false;
+}
+
+static ind_fusion_reason sched__check_scatter(sched__fuser *f, uint32_t dot, const ind_body *body,
+                                              const ind__inst *store) {
+    if (f->policy.disable_scatter_epilogues) return IND_FUSION_DISABLED;
+    if (store->flags & IND__INST_SELDOM) return IND_FUSION_SCATTER_SELDOM;
+    if (store->reduction && !sched__adds_in_memory(f, body, store)) return IND_FUSION_SCATTER_SWAP;
+    return sched__multiplies_changed(f, dot, store->source) ? IND_FUSION_SCATTER_OPERAND : IND_FUSION_FUSED_VERTICAL;
+}
+
+/* Checks the scatters of group g, which is to share a kernel with the product of group `dot`. */
+static ind_fusion_reason sched__check_scatters(sched__fuser *f, uint32_t dot, uint32_t g) {
+    for (uint32_t l = f->group[g].head; f->group[g].mutates && l != IND__SCHED_NONE; l = f->next_loop[l]) {
+        const ind_body *body = f->program->loop[l].body;
+        for (uint32_t i = 1; i < body->num_inst; i++) {
+            if (!sched__scatters(f, &body->inst[i])) continue;
+            const ind_fusion_reason reason = sched__check_scatter(f, dot, body, &body->inst[i]);
+            if (!sched__fused(reason)) return reason;
+        }
+    }
+    return IND_FUSION_FUSED_VERTICAL;
+}
+
+/* True if the loop adds values of 16-bit floats, loaded from memory, to others. Values that its kernel computes must
+   then be rounded as in memory, so that the instruction adds the same ones. */
+static bool sched__adds_narrow(const sched__fuser *f, uint32_t l) {
+    const ind_body *body = f->program->loop[l].body;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        if (in->op != IND_LOOP_STORE || !in->reduction) continue;
+        const ind_dtype memory = f->program->buffer[in->source].dtype;
+        if (memory != ind_dtype_compute(memory) && sched__adds_in_memory(f, body, in)) return true;
+    }
+    return false;
 }
 
 /* ========================================================================================= src/sched/fusion/scans.c */
@@ -3823,8 +3925,9 @@ static bool sched__read_beside(sched__fuser *f, uint32_t buffer, uint32_t g) {
 
 /* Replaces a load of the kernel's own result by the value. The value keeps f32 precision even if the buffer has 16-bit
    elements, as in TorchInductor. It is rounded as in memory for an operand of a matrix product, as tensor cores
-   multiply 16 bits, and if another kernel reads the stored values together with an extreme that this kernel finds: no
-   stored value may exceed their maximum where exp(x - maximum) is computed. */
+   multiply 16 bits, if another kernel reads the stored values together with an extreme that this kernel finds: no
+   stored value may exceed their maximum where exp(x - maximum) is computed, and for the epilogue of a product that adds
+   it to 16-bit elements in memory. */
 static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
     uint32_t writer = sched__writer(r->f, in->source);
@@ -3838,7 +3941,8 @@ static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_e
     const bool narrow = memory != ind_dtype_compute(memory);
     if (narrow && sched__multiplies(r->f, r->loop)) /* of a product: all loads of its loop are operands */
         made = ind_op_cast(o, made, memory);
-    else if (narrow && sched__read_beside(r->f, in->source, r->group))
+    else if (narrow && (sched__read_beside(r->f, in->source, r->group) ||
+                        (r->f->group[r->group].dot != IND__SCHED_NONE && sched__adds_narrow(r->f, r->loop))))
         made = ind_op_cast(o, ind_op_cast(o, made, memory), (ind_dtype)in->dtype);
     if (!in->arg[0]) return made;
     ind_value zero = ind_dtype_is_float((ind_dtype)in->dtype) ? ind_op_constant(o, 0, (ind_dtype)in->dtype)

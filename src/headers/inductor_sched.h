@@ -103,6 +103,7 @@ extern "C" {
 //@ sched/loop_order.c
 //@ sched/fusion/can_fuse.c
 //@ sched/fusion/products.c
+//@ sched/fusion/scatter_epilogues.c
 //@ sched/fusion/scans.c
 //@ sched/fusion/reorder.c
 //@ sched/fusion/prefixes.c

@@ -124,28 +124,31 @@ typedef struct ind_kernel {
     X(int, max_parts, 64, NONE, "most kernels of a launch", "their arguments fit into the 4 KiB of any launch")        \
     X(int, max_functions, 8, NONE,                                                                                     \
       "most different functions of a launch; they compile serially, separate kernels in parallel", "not measured")     \
-    X(int, row_blocks, 1, NONE, "most blocks that share a long row of one kernel", "the target's max_cluster")
+    X(int, row_blocks, 1, NONE, "most blocks that share a long row of one kernel", "the target's max_cluster")         \
+    X(int, narrow_sums, 1, NONE, "16-bit floats that an instruction adds to memory: 1 none, 2 f16, 3 f16 and bf16",    \
+      "the target's architecture")
 
 /* What fusion may do, and its figures; 0 means the default. */
 typedef struct ind_fusion_policy {
-    bool disable;                  /* one kernel per loop: for debugging and for measuring the gain of fusion */
-    bool disable_inplace;          /* memory plan: no output reuses the memory of an input */
-    bool disable_reorder;          /* loops are not reordered to match those of another kernel */
-    bool disable_scans;            /* a scan is a separate kernel */
-    bool disable_mutation;         /* an in-place loop is fused with no other reader of its buffer, and with no rows */
-    bool disable_split;            /* no two-stage reductions, also not of columns */
-    bool disable_mix;              /* no kernel reduces columns together with work on the rows */
-    bool disable_prologue;         /* no prologues in the operand loads of a matrix product */
-    bool disable_row_prologues;    /* no prologue of a product reduces the rows of its operand */
-    bool disable_product_pairs;    /* two products that share an operand are separate kernels */
-    bool disable_row_mutation;     /* a kernel with rows does not change a buffer in place whose old value it reads */
-    bool disable_sorts;            /* a sort is a separate kernel */
-    bool disable_rescans;          /* no scan runs again for a per-element use of a reduction of its results */
-    bool disable_prefixes;         /* work on the first elements of sorted rows, as after topk, is not fused */
-    bool disable_combo;            /* every kernel is a separate launch */
-    bool disable_dependent_launch; /* no programmatic dependent launch */
-    bool disable_finish;           /* a reduction of the results of a few rows is a separate launch */
-    uint32_t max_fusions;          /* fusion stops after this many pairs; 0: no limit. For bisection */
+    bool disable;                   /* one kernel per loop: for debugging and for measuring the gain of fusion */
+    bool disable_inplace;           /* memory plan: no output reuses the memory of an input */
+    bool disable_reorder;           /* loops are not reordered to match those of another kernel */
+    bool disable_scans;             /* a scan is a separate kernel */
+    bool disable_mutation;          /* an in-place loop is fused with no other reader of its buffer, and with no rows */
+    bool disable_split;             /* no two-stage reductions, also not of columns */
+    bool disable_mix;               /* no kernel reduces columns together with work on the rows */
+    bool disable_prologue;          /* no prologues in the operand loads of a matrix product */
+    bool disable_row_prologues;     /* no prologue of a product reduces the rows of its operand */
+    bool disable_product_pairs;     /* two products that share an operand are separate kernels */
+    bool disable_scatter_epilogues; /* a scatter of the results of a product is a separate kernel */
+    bool disable_row_mutation;      /* a kernel with rows does not change a buffer in place whose old value it reads */
+    bool disable_sorts;             /* a sort is a separate kernel */
+    bool disable_rescans;           /* no scan runs again for a per-element use of a reduction of its results */
+    bool disable_prefixes;          /* work on the first elements of sorted rows, as after topk, is not fused */
+    bool disable_combo;             /* every kernel is a separate launch */
+    bool disable_dependent_launch;  /* no programmatic dependent launch */
+    bool disable_finish;            /* a reduction of the results of a few rows is a separate launch */
+    uint32_t max_fusions;           /* fusion stops after this many pairs; 0: no limit. For bisection */
 #define X(type, field, value, scale, meaning, source) type field;
     IND_FUSION_FIGURES(X)
 #undef X
@@ -204,6 +207,9 @@ typedef struct ind_fusion_policy {
     X(MEMORY, "fusion would raise peak memory")                                                                        \
     X(TOO_FAR, "too far apart in the program")                                                                         \
     X(MUTATION, "one changes in place a buffer that the other accesses")                                               \
+    X(SCATTER_SWAP, "it combines elements in memory by compare and swap, for which an epilogue has too few threads")   \
+    X(SCATTER_SELDOM, "a scatter that seldom stores tests its mask for many rows at once, in a separate kernel")       \
+    X(SCATTER_OPERAND, "it scatters into an operand of the product, which other tiles still read")                     \
     X(RUNS, "a column reduction runs over blocks of rows that the other loop does not have")                           \
     X(RUNS_SCAN, "a column reduction over blocks of rows does not share a kernel with a scan")                         \
     X(RUNS_PRODUCT, "a column reduction over blocks of rows does not share a kernel with a matrix product")            \

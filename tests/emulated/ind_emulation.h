@@ -808,8 +808,15 @@ IND_EMULATION_FN unsigned short ind_f32_to_f16(float x) {
     return (unsigned short)(sign | (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1u)) >> 13);
 }
 
-/* red.add of an element or of neighbours: the emulated threads do it at once. */
-template <class T, class V> IND_EMULATION_FN void ind_add_f32(T *p, const V &v) {
+/* red.add of an element or of neighbours: the emulated threads do it at once. The address is a multiple of the bytes of
+ * an instruction, at most 16. */
+IND_EMULATION_FN void ind_emulation_check_red(const void *p, size_t bytes, int line) {
+    if ((size_t)p % (bytes < 16 ? bytes : 16) != 0) {
+        ind_emulation::rt->fault("red.add: the address is not a multiple of the bytes of the vector", line);
+    }
+}
+template <class T, class V> IND_EMULATION_FN void ind_add_f32(T *p, const V &v, IND_EMULATION_LINE) {
+    ind_emulation_check_red(p, sizeof v.at, line);
     for (size_t j = 0; j < sizeof v.at / sizeof *p; j++) {
         p[j] += v.at[j];
     }
@@ -820,12 +827,14 @@ IND_EMULATION_FN void ind_add_f16(unsigned short *p, unsigned short v) {
 IND_EMULATION_FN void ind_add_bf16(unsigned short *p, unsigned short v) {
     *p = ind_f32_to_bf16(ind_bf16_to_f32(*p) + ind_bf16_to_f32(v));
 }
-template <class V> IND_EMULATION_FN void ind_add_f16(unsigned short *p, const V &v) {
+template <class V> IND_EMULATION_FN void ind_add_f16(unsigned short *p, const V &v, IND_EMULATION_LINE) {
+    ind_emulation_check_red(p, sizeof v.at, line);
     for (size_t j = 0; j < sizeof v.at / sizeof *p; j++) {
         ind_add_f16(p + j, v.at[j]);
     }
 }
-template <class V> IND_EMULATION_FN void ind_add_bf16(unsigned short *p, const V &v) {
+template <class V> IND_EMULATION_FN void ind_add_bf16(unsigned short *p, const V &v, IND_EMULATION_LINE) {
+    ind_emulation_check_red(p, sizeof v.at, line);
     for (size_t j = 0; j < sizeof v.at / sizeof *p; j++) {
         ind_add_bf16(p + j, v.at[j]);
     }

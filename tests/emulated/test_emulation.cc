@@ -794,6 +794,9 @@ void test_divergence() {
     expect_failure("unsigned r[4]; ind_ldmatrix_x4(r, &s[1]);", "multiple of 16");
     expect_failure("ind_cp_async16(o, s, 16);", "not in shared memory");
     expect_failure("float c[4]; unsigned a[4] = {}, b[2] = {}; ind_mma_f16(c, a, b);", "some lanes do not exist", 48);
+    expect_failure("struct { float at[4]; } v = {}; ind_add_f32((float *)(o + 2), v);", "red.add: the address");
+    expect_failure("struct { float at[8]; } v = {}; ind_add_f32((float *)(o + 1), v);", "red.add: the address");
+    expect_failure("struct { unsigned short at[2]; } v = {}; ind_add_bf16((unsigned short *)o + 1, v);", "red.add: the");
     expect_failure("__builtin_assume(threadIdx.x < 10);", "__builtin_assume is false");
     expect_failure("while (atomicCAS(&o[1], 7, 7) != 7) {}", "spins", 1);
     unsetenv("IND_EMULATION_QUIET");

@@ -761,8 +761,54 @@ GRAPHS = {
   c = grouped_mm(f, z, n)
   output y, c, q
 }""",
+    "products_scattered": """graph products_scattered {
+  size T in [0, 4096] hint 512
+  input x : bf16[T, 256]
+  input r : f32[T, 5]
+  input w : bf16[5, 256, 512]
+  input u : bf16[5, 256, 512]
+  input d : bf16[5, 512, 256]
+  input v : bf16[256, 264]
+  input n : f32[256, 36]
+  p, e = topk(r, k=2, dim=1)
+  q = softmax(p, dim=1)
+  experts = view(e, size=[2*T])
+  order = argsort(experts, dim=0, stable=true)
+  token = floor_divide(order, 2)
+  sorted = gather(experts, dim=0, index=order)
+  numbers = arange(end=5)
+  offs = searchsorted(sorted, numbers, out_int32=true, right=true)
+  flat = view(q, size=[2*T])
+  chosen = index_select(flat, dim=0, index=order)
+  weight = view(chosen, size=[2*T, 1])
+  a = index_select(x, dim=0, index=token)
+  g = grouped_mm(a, w, offs)
+  h = grouped_mm(a, u, offs)
+  s = silu(g)
+  m = mul(s, h)
+  y = grouped_mm(m, d, offs)
+  f = cast(y, dtype=f32)
+  k = mul(f, weight)
+  sums = zeros(size=[T, 256], dtype=f32)
+  added = index_add(sums, token, k, dim=0)
+  slots = zeros(size=[2*T, 256], dtype=f32)
+  placed = index_copy(slots, order, k, dim=0)
+  pairs = view(placed, size=[T, 2, 256])
+  summed = sum(pairs, dim=1)
+  l = matmul(x, v)
+  back = arange(end=T)
+  rows = flip(back, dims=[0])
+  empty = zeros(size=[T, 264], dtype=bf16)
+  reversed = index_copy(empty, rows, l, dim=0)
+  c = cast(x, dtype=f32)
+  o = matmul(c, n)
+  half = floor_divide(back, 2)
+  start = zeros(size=[T, 36], dtype=f32)
+  halves = index_add(start, half, o, dim=0)
+  output added, summed, reversed, halves
+}""",
 }
-SIZES = {"products_of_groups": ["T=70"], "normalised_rows": ["M=1"], "products_of_block_scales": ["M=70"], "products_of_float_weights": ["M=3"], "product_pairs": ["M=70"], "product_pairs_of_a_row": ["M=1"], "pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_packed_weights": ["M=3"], "products_of_packed_copies": ["M=3"], "products_of_clusters": ["M=70"], "products_of_8_bits": ["M=70"], "products_tf32": ["M=70"],
+SIZES = {"products_scattered": ["T=70"], "products_of_groups": ["T=70"], "normalised_rows": ["M=1"], "products_of_block_scales": ["M=70"], "products_of_float_weights": ["M=3"], "product_pairs": ["M=70"], "product_pairs_of_a_row": ["M=1"], "pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_packed_weights": ["M=3"], "products_of_packed_copies": ["M=3"], "products_of_clusters": ["M=70"], "products_of_8_bits": ["M=70"], "products_tf32": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "scans_odd": [], "finish": ["B=61"], "finish_few": ["B=19"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "rows_listed": ["B=333", "M=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],

@@ -276,6 +276,17 @@ GROUPED = [
 ]
 
 
+# Epilogues that store rows where indices say, or add them there, with weights, also of groups of rows and of two products.
+SCATTERED = [
+    f"graph product {{\n  size T in [0, 100000] hint {t}\n  size S in [1, 100000] hint 4096\n  input x : {dtype}[T, {k}]\n  input w : {dtype}{'' if groups else '[1, '}"
+    f"{f'[8, {k}, {n}]' if groups else f'{k}, {n}]'}\n  input i : i64[T]\n  input c : f32[T, 1]\n  input offs : i32[8]\n  input b : {out}[S, {n}]\n"
+    f"  v = {'view(w, size=[8, ' if groups else 'view(w, size=['}{k}, {n}])\n  p = {'grouped_mm(x, v, offs)' if groups else 'matmul(x, v)'}\n"
+    f"  f = cast(p, dtype=f32)\n  q = mul(f, c)\n  r = cast(q, dtype={out})\n  y = {op}(b, i, r, dim=0)\n  output y\n}}\n"
+    for t, n, k in ((4096, 4096, 4096), (8, 4096, 4096), (512, 1408, 2048), (300, 520, 96)) for groups in (False, True)
+    for dtype, out, op in (("bf16", "f32", "index_add"), ("bf16", "bf16", "index_add"), ("bf16", "bf16", "index_copy"), ("f32", "f32", "index_add"))
+]
+
+
 # Tiles of every size, in each layout of the operands.
 TF32 = [
     f"graph product {{\n  size M in [0, 100000] hint {m}\n  input x : f32{first}\n  input w : f32{second}\n  input c : f32[{n}]\n"
@@ -292,6 +303,7 @@ PRODUCTS = {
     "eight_bit": (EIGHT_BIT, (6, 3), ["sm_80", "sm_89", "sm_100"], 1, []),
     "float_weights": (FLOAT_WEIGHTS, (3, 2, 2, 3), ["sm_100"], 3, []),
     "grouped": (GROUPED, (5, 2, 2, 2), ["sm_80", "sm_100"], 3, []),
+    "scattered": (SCATTERED, (4, 2, 4), ["sm_80", "sm_100"], 2, []),
     "tf32": (TF32, (7, 2, 2), ["sm_80", "sm_89", "sm_100"], 2, ["tf32"]),
 }
 

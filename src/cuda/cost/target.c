@@ -79,8 +79,14 @@ static int64_t cg__scaled(const ind_target *t, int64_t figure, cg__scale scale) 
     return figure;
 }
 
+/* The figure narrow_sums of a target (PTX ISA, red: f16 from sm_70 on, bf16 from sm_90 on). */
+static int cg__narrow_sums(const ind_target *t) {
+    return t->sm >= 90 ? 3 : t->sm >= 70 ? 2 : 1;
+}
+
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p) {
     if (p->row_blocks <= 0) p->row_blocks = t->max_cluster;
+    if (p->narrow_sums <= 0) p->narrow_sums = cg__narrow_sums(t);
 #define X(type, field, value, scale, meaning, source)                                                                  \
     if (p->field <= 0) p->field = (type)cg__scaled(t, value, IND__CG_SCALE_##scale);
     IND_FUSION_FIGURES(X)

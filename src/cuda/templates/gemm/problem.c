@@ -130,10 +130,17 @@ static bool cg__mm_contiguous(const ind__writer *w, uint32_t i, int v) {
     return v >= 0 && !cg__mm_has_indirect(w, cg__index_of(w, i)) && cg__contiguous(w, i, v);
 }
 
+/* Is the LOAD or STORE of the epilogue contiguous along variable v? Indices from memory may say where a STORE begins:
+   a scatter of rows. */
+static bool cg__mm_result_contiguous(const ind__writer *w, uint32_t i, int v) {
+    if (cg__inst(w, i)->op != IND_LOOP_STORE) return cg__mm_contiguous(w, i, v);
+    return v >= 0 && !cg__indirect_varies(w, cg__index_of(w, i), v) && cg__contiguous(w, i, v);
+}
+
 /* Is some STORE contiguous along variable v? */
 static bool cg__mm_stores_along(const ind__writer *w, int v) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__mm_contiguous(w, i, v)) return true;
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__mm_result_contiguous(w, i, v)) return true;
     return false;
 }
 
