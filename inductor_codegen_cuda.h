@@ -498,8 +498,9 @@ typedef enum ind__assume {
     IND__ASSUME_ALIGNED = 1,   /* pointers are aligned, indices are small */
     IND__ASSUME_DIVISIBLE = 2, /* divisors of the hints of sizes divide the sizes */
     IND__ASSUME_LENGTH = 4,    /* rows have about the hinted length, or a length in a range */
+    IND__ASSUME_MAPS = 8,      /* the driver encodes tensor maps of the operands */
     IND__ASSUME_FEW_ROWS = 16, /* a product has few rows, by a guard */
-    IND__ASSUME_MAPS = 8       /* the driver encodes tensor maps of the operands */
+    IND__WITH_NEXT = 32        /* no assumption: the variant is of ind_kernel.with_next */
 } ind__assume;
 
 /* A configuration of a product, by its values. */
@@ -638,15 +639,18 @@ int ind__cluster_of(const ind__variant *v); /* blocks of its clusters; 0 and 1: 
 bool ind__takes_next(const ind__variant *v);
 
 typedef struct ind_kernel_plan {
-    const ind_kernel *kernel;
-    ind__variant *variant; /* in the plan's arena */
-    int num_variants;      /* 0: an extern call, or part of an earlier kernel's launch */
-    uint32_t first;        /* the kernel whose launch runs this one: itself, except for the parts of a COMBO */
-    uint32_t num_parts;    /* kernels in this one's launch; 0: it runs in another launch */
-    ind__variant *part;    /* in a COMBO: this kernel's plan in the launch's first variant; no source */
-    const char *alone;     /* why it cannot be a part of a launch; NULL: it can */
-    ind_expr time_ns;      /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
+    const ind_kernel *kernel; /* of the variants, except for those with IND__WITH_NEXT: ind__kernel_of */
+    ind__variant *variant;    /* in the plan's arena */
+    int num_variants;         /* 0: an extern call, or part of an earlier kernel's launch */
+    uint32_t first;           /* the kernel whose launch runs this one: itself, except for the parts of a COMBO */
+    uint32_t num_parts;       /* kernels in this one's launch; 0: it runs in another launch */
+    ind__variant *part;       /* in a COMBO: this kernel's plan in the launch's first variant; no source */
+    const char *alone;        /* why it cannot be a part of a launch; NULL: it can */
+    ind_expr time_ns; /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
+
+/* The kernel whose body the variant computes. */
+const ind_kernel *ind__kernel_of(const ind_kernel_plan *k, const ind__variant *v);
 
 /* Plans of a whole schedule, in its order, with their sources. */
 typedef struct ind_plan {
@@ -4075,7 +4079,11 @@ int ind__cluster_of(const ind__variant *v) {
 }
 
 bool ind__takes_next(const ind__variant *v) {
-    return v->strategy == IND_STRATEGY_FINISH;
+    return v->strategy == IND_STRATEGY_FINISH || v->assume & IND__WITH_NEXT;
+}
+
+const ind_kernel *ind__kernel_of(const ind_kernel_plan *k, const ind__variant *v) {
+    return v->assume & IND__WITH_NEXT ? k->kernel->with_next : k->kernel;
 }
 
 /* =========================================================================================== src/cuda/emit/writer.c */
@@ -14656,6 +14664,8 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
     if (d->variant->why && !p->group.indirect && cg__mm_group_of_b(&d->w, p))
         cg__why(d, "not tiled by groups of rows: the rows are more than one dimension; %s", d->variant->why);
     if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
+    if (d->assume & IND__WITH_NEXT && d->variant->why)
+        cg__why(d, "this kernel and the next one, as each block reduces all rows; %s", d->variant->why);
 }
 
 /* True if the strategy is of products of few rows, which may have a guard. */
@@ -17586,7 +17596,8 @@ typedef struct cg__variants {
     const ind_kernel *kernel;
     ind__variant variant[IND_MAX_VARIANTS];
     int num;
-    int used; /* assumptions of the variant planned last */
+    int used;         /* assumptions of the variant planned last */
+    int64_t few_rows; /* most rows of a variant for few rows; 0: any */
 } cg__variants;
 
 /* Plans the next variant, variant[num]; the caller keeps it by incrementing num. */
@@ -17727,6 +17738,7 @@ static ind_status cg__plan_packed_rows(cg__variants *x, int assume, bool *packed
     const int first = x->num;
     bool more = cg__may_have_packed_weights(x->plan, x->kernel);
     for (size_t i = 0; i < IND__CG_COUNT(cg__packed_ranges) && more && !status; i++) {
+        if (x->few_rows && cg__packed_ranges[i] > x->few_rows) break;
         x->plan->to = cg__packed_ranges[i];
         status = cg__next_variant(x, assume);
         if (status) break;
@@ -18638,84 +18650,6 @@ static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
     return status || !warp ? status : cg__add_finish(p, &rows, &few);
 }
 
-/* ========================================================================================== src/cuda/cost/predict.c */
-/* ------------------------------------------------------------------------------------------------- >>predict */
-
-/* Whole nanoseconds for an amount at a rate. */
-static ind_expr cg__duration(ind_context *c, ind_expr amount, int64_t rate) {
-    return ind_expr_ceildiv(amount, ind_int(c, rate > 0 ? rate : 1));
-}
-
-/* Time to read and write at the rate of copies. If the sum in bytes may exceed 64 bits, each is rounded up
-   separately. */
-static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t rate) {
-    int64_t lo, read, written;
-    ind__known_bounds(k->bytes_read, &lo, &read);
-    ind__known_bounds(k->bytes_written, &lo, &written);
-    if (read <= INT64_MAX / 4 && written <= INT64_MAX / 4)
-        return cg__duration(c, ind_expr_add(k->bytes_read, k->bytes_written), rate);
-    return ind_expr_add(cg__duration(c, k->bytes_read, rate), cg__duration(c, k->bytes_written, rate));
-}
-
-/* Bytes of an element in memory of the operands that the kernel multiplies; 2 if they are computed or differ. */
-static int cg__multiplied_bytes(const ind_plan *p, const ind_kernel *k) {
-    int bytes[2];
-    if (k->kind != IND_KERNEL_MATMUL) return 2;
-    for (int i = 0; i < 2; i++) {
-        const ind__inst *x = &k->body->inst[k->body->inst[k->matmul.dot].arg[i]];
-        while (x->op == IND_LOOP_CAST) x = &k->body->inst[x->arg[0]];
-        if (x->op != IND_LOOP_LOAD) return 2;
-        bytes[i] = ind_dtype_bytes(p->schedule->program->buffer[x->source].dtype);
-    }
-    return bytes[0] == bytes[1] ? bytes[0] : 2;
-}
-
-/* Operations of tensor cores per nanosecond. */
-static int64_t cg__tensor_rate(const ind_plan *p, const ind_kernel *k) {
-    const ind_target *t = &p->target;
-    const int bytes = cg__multiplied_bytes(p, k);
-    if (bytes == 1) return (int64_t)t->tensor_flops_per_ns * t->thresholds.byte_speed;
-    return bytes == 4 ? (int64_t)t->tensor_flops_per_ns * t->thresholds.tf32_percent / 100 : t->tensor_flops_per_ns;
-}
-
-/* Lower bound of a kernel's time, which a good kernel approaches: each byte is moved once, and memory traffic and
-   arithmetic overlap. Transcendental functions and f64 count as f32 operations. */
-static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
-    const ind_target *t = &p->target;
-    const int64_t copy = (int64_t)t->memory_bytes_per_ns * t->thresholds.copy_percent / 100;
-    const ind__variant *first = kp->part ? kp->part : kp->num_variants ? kp->variant : NULL;
-    const bool tensor = first && ind__strategy_has(first->strategy, IND__HAS_TENSOR_CORES);
-    *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
-    const int64_t rate = tensor ? cg__tensor_rate(p, kp->kernel) : t->f32_flops_per_ns;
-    *computing = ind_expr_add(*computing, cg__duration(p->context, kp->kernel->flops, rate));
-}
-
-/* Predicts the time of a whole launch; its parts have no separate time. */
-static ind_status cg__predict(ind_plan *p, uint32_t kernel) {
-    ind_context *c = p->context;
-    ind_kernel_plan *kp = &p->kernel[kernel];
-    ind_expr longest[3] = {ind_int(c, p->target.launch_ns), ind_int(c, 0), ind_int(c, 0)};
-    kp->time_ns = longest[1];
-    if (kp->first != kernel) return IND_OK;
-    for (uint32_t k = kernel, more = kp->num_parts; more > 0; k++) {
-        if (p->kernel[k].first != kernel) continue;
-        cg__predict_work(p, &p->kernel[k], &longest[1], &longest[2]);
-        more--;
-    }
-    kp->time_ns = ind_expr_max_of(c, longest, 3);
-    return ind__ok(kp->time_ns) ? IND_OK : ind__failed(c);
-}
-
-static ind_status cg__predict_all(ind_plan *p) {
-    ind_context *c = p->context;
-    ind_expr *term = (ind_expr *)ind__alloc(c, ((size_t)p->num_kernels + 1) * sizeof *term);
-    if (!term || p->num_kernels > INT32_MAX) return ind__free(c, term), ind__failed(c);
-    for (uint32_t i = 0; i < p->num_kernels; i++) term[i] = p->kernel[i].time_ns;
-    p->time_ns = ind_expr_sum(c, term, (int)p->num_kernels);
-    ind__free(c, term);
-    return ind__ok(p->time_ns) ? IND_OK : ind__failed(c);
-}
-
 /* ======================================================================================== src/cuda/equal_launches.c */
 /* ---- equal launches */
 
@@ -18799,12 +18733,12 @@ static bool cg__same_kernel(const ind_plan *p, const ind_kernel *a, const ind_ke
            cg__same_body(p, a, b) && cg__same_args(p->schedule, a, b);
 }
 
-/* The buffer in the launch at `to` that corresponds to `buffer` in the launch at `from`; both have num kernels.
-   UINT32_MAX: none, or more than one. */
-static uint32_t cg__buffer_there(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, uint32_t buffer) {
+/* The buffer of the kernels from `to` on that corresponds to `buffer` of those from `from` on, num each. UINT32_MAX:
+   none, or more than one. */
+static uint32_t cg__buffer_there(const ind_kernel *from, const ind_kernel *to, uint32_t num, uint32_t buffer) {
     uint32_t found = UINT32_MAX;
     for (uint32_t k = 0; k < num; k++) {
-        const ind_kernel *a = &p->schedule->kernel[from + k], *b = &p->schedule->kernel[to + k];
+        const ind_kernel *a = &from[k], *b = &to[k];
         const uint32_t i = cg__arg_of(a, buffer);
         if (i == UINT32_MAX || b->arg[i] == found) continue;
         if (found != UINT32_MAX) return UINT32_MAX;
@@ -18820,7 +18754,8 @@ static bool cg__same_launch(const ind_plan *p, uint32_t from, uint32_t to, uint3
         if (s->launch[from + k] != from || !cg__same_kernel(p, &s->kernel[from + k], &s->kernel[to + k])) return false;
     for (uint32_t k = 0; k < num && num > 1; k++)
         for (uint32_t i = 0; i < s->kernel[from + k].num_args; i++)
-            if (cg__buffer_there(p, from, to, num, s->kernel[from + k].arg[i]) == UINT32_MAX) return false;
+            if (cg__buffer_there(&s->kernel[from], &s->kernel[to], num, s->kernel[from + k].arg[i]) == UINT32_MAX)
+                return false;
     return true;
 }
 
@@ -18838,13 +18773,14 @@ static uint32_t cg__find_launch(cg__launch_table *t, const ind_plan *p, uint32_t
     return first;
 }
 
-/* Replaces the buffers of a variant and of its fallbacks, from the launch at `from` to the one at `to`. */
-static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32_t num, ind__variant *v) {
+/* Replaces the buffers of a variant and of its fallbacks, from the kernels at `from` to those at `to`. */
+static bool cg__exchange_buffers(ind_plan *p, const ind_kernel *from, const ind_kernel *to, uint32_t num,
+                                 ind__variant *v) {
     for (;; v = v->fallback) {
         v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
         for (uint32_t i = 0; v->arg && i < v->num_args; i++)
             if (v->arg[i].kind == IND__ARG_BUFFER || v->arg[i].kind == IND__ARG_TENSOR_MAP)
-                v->arg[i].buffer = cg__buffer_there(p, from, to, num, v->arg[i].buffer);
+                v->arg[i].buffer = cg__buffer_there(from, to, num, v->arg[i].buffer);
         if (!v->arg || !v->fallback) return v->arg != NULL;
         v->fallback = (ind__variant *)ind__arena_copy(&p->arena, v->fallback, sizeof *v->fallback);
         if (!v->fallback) return false;
@@ -18852,6 +18788,7 @@ static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32
 }
 
 static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
+    const ind_kernel *there = &p->schedule->kernel[from], *here = &p->schedule->kernel[to];
     for (uint32_t k = 0; k < num; k++) {
         ind_kernel_plan *kp = &p->kernel[to + k];
         *kp = p->kernel[from + k];
@@ -18860,10 +18797,10 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
         if (kp->num_variants && !cg__store_variants(p, kp, kp->variant, kp->num_variants))
             return ind__failed(p->context);
         for (int i = 0; i < kp->num_variants; i++)
-            if (!cg__exchange_buffers(p, from, to, num, &kp->variant[i])) return ind__failed(p->context);
+            if (!cg__exchange_buffers(p, there, here, num, &kp->variant[i])) return ind__failed(p->context);
         if (!kp->part) continue;
         kp->part = (ind__variant *)ind__arena_copy(&p->arena, kp->part, sizeof *kp->part);
-        if (!kp->part || !cg__exchange_buffers(p, from, to, num, kp->part)) return ind__failed(p->context);
+        if (!kp->part || !cg__exchange_buffers(p, there, here, num, kp->part)) return ind__failed(p->context);
     }
     return IND_OK;
 }
@@ -18875,8 +18812,8 @@ static bool cg__same_map(const ind__tensor_map *a, const ind__tensor_map *b) {
            cg__same_exprs(a->stride, b->stride, (uint32_t)a->rank);
 }
 
-/* True if y, a variant of the launch at `to`, equals x, the one at `from`, with the buffers exchanged. */
-static bool cg__same_variant(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, const ind__variant *x,
+/* True if y, a variant of the kernels at `to`, equals x, of those at `from`, with the buffers exchanged. */
+static bool cg__same_variant(const ind_kernel *from, const ind_kernel *to, uint32_t num, const ind__variant *x,
                              const ind__variant *y) {
     bool same = x->strategy == y->strategy && x->threads == y->threads && x->num_args == y->num_args &&
                 !x->source.text == !y->source.text && (!x->source.text || !strcmp(x->source.text, y->source.text)) &&
@@ -18885,7 +18822,7 @@ static bool cg__same_variant(const ind_plan *p, uint32_t from, uint32_t to, uint
     for (uint32_t j = 0; same && j < x->num_args; j++) {
         const ind__kernel_arg *a = &x->arg[j], *b = &y->arg[j];
         const bool buffer = a->kind == IND__ARG_BUFFER || a->kind == IND__ARG_TENSOR_MAP;
-        same = a->kind == b->kind && (buffer ? cg__buffer_there(p, from, to, num, a->buffer) == b->buffer
+        same = a->kind == b->kind && (buffer ? cg__buffer_there(from, to, num, a->buffer) == b->buffer
                                              : cg__same_exprs(&a->size, &b->size, 1));
         if (same && a->kind == IND__ARG_TENSOR_MAP) same = cg__same_map(a->map, b->map);
     }
@@ -18901,7 +18838,8 @@ static ind_status cg__compare_launches(const ind_plan *p, uint32_t from, uint32_
         for (int i = 0; same && i < a->num_variants; i++) {
             const ind__variant *x = &a->variant[i], *y = &b->variant[i];
             for (; same && x && y; x = x->fallback, y = y->fallback)
-                same = cg__same_variant(p, from, to, num, x, y) && !x->fallback == !y->fallback;
+                same = cg__same_variant(&p->schedule->kernel[from], &p->schedule->kernel[to], num, x, y) &&
+                       !x->fallback == !y->fallback;
         }
         if (!same)
             return ind__fail(p->context, IND_VERIFY, "kernels %u and %u (%s) are equal, but their plans differ",
@@ -18930,6 +18868,162 @@ static bool cg__is_checked(const ind_plan *p, uint32_t copy) {
     return ind__verifying(p->context) && !(copy & (copy - 1));
 }
 
+/* ============================================================================================= src/cuda/with_next.c */
+/* ------------------------------------------------------------------------------------------------ >>with-next */
+
+/* Variants of a norm's kernel that also compute the product in the next one, for launches of few rows: see few_rows.c
+   of the schedule. They precede the other variants. */
+
+/* Adds the guard on the rows to a variant and its fallbacks. False: it never holds. */
+static bool cg__guard_with_next(const ind_kernel_plan *kp, ind__variant *v) {
+    const ind_expr rows = kp->kernel->numel;
+    for (; v; v = v->fallback)
+        if (!cg__guard(v, ind_expr_le(rows, ind_int(rows.context, kp->kernel->few_rows)))) return false;
+    return true;
+}
+
+/* True if the kernel and the next one are launches of their own. */
+static bool cg__runs_apart(const ind_plan *p, uint32_t k) {
+    for (uint32_t i = k; i < k + 2; i++)
+        if (p->kernel[i].first != i || p->kernel[i].num_parts != 1 || !p->kernel[i].num_variants) return false;
+    return true;
+}
+
+/* A checked index is reported by its position in the body of the kernel that the launch is of. */
+static bool cg__checks_indices(const ind__variant *v) {
+    for (uint32_t i = 0; i < v->num_args; i++)
+        if (v->arg[i].kind == IND__ARG_ERROR) return true;
+    return false;
+}
+
+/* Inserts the variants before those of the kernel. */
+static ind_status cg__prepend_variants(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, int num) {
+    ind__variant list[IND_MAX_VARIANTS];
+    if (!num || num + kp->num_variants > IND_MAX_VARIANTS) return IND_OK;
+    memcpy(list, v, (size_t)num * sizeof *v);
+    memcpy(list + num, kp->variant, (size_t)kp->num_variants * sizeof *v);
+    return cg__store_variants(p, kp, list, num + kp->num_variants) ? IND_OK : ind__failed(p->context);
+}
+
+/* Number of the first variants that also compute the next kernel. */
+static int cg__num_with_next(const ind_kernel_plan *kp) {
+    int num = 0;
+    while (num < kp->num_variants && kp->variant[num].assume & IND__WITH_NEXT) num++;
+    return num;
+}
+
+/* Copies the variants of an equal pair of kernels, as layers have, with their buffers exchanged. *found: there is one.
+ */
+static ind_status cg__copy_with_next(ind_plan *p, uint32_t k, bool *found) {
+    const ind_kernel *both = p->kernel[k].kernel->with_next;
+    ind__variant list[IND_MAX_VARIANTS];
+    for (uint32_t i = 0; i < k && !*found; i++) {
+        const ind_kernel *other = p->kernel[i].kernel->with_next;
+        const int num = cg__num_with_next(&p->kernel[i]);
+        if (!num || other->few_rows != both->few_rows || !cg__same_kernel(p, other, both)) continue;
+        *found = true;
+        memcpy(list, p->kernel[i].variant, (size_t)num * sizeof *list);
+        for (int v = 0; v < num; v++)
+            if (!cg__exchange_buffers(p, other, both, 1, &list[v])) return ind__failed(p->context);
+        return cg__prepend_variants(p, &p->kernel[k], list, num);
+    }
+    return IND_OK;
+}
+
+/* Adds variants to kernel k that also compute the next kernel. */
+static ind_status cg__plan_with_next(ind_plan *p, uint32_t k) {
+    ind_kernel_plan *kp = &p->kernel[k];
+    cg__variants x = {.plan = p, .kernel = kp->kernel->with_next, .few_rows = kp->kernel->few_rows};
+    bool copied = false;
+    if (!x.kernel || !cg__runs_apart(p, k)) return IND_OK;
+    ind_status status = cg__copy_with_next(p, k, &copied);
+    if (status || copied) return status;
+    const int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH | IND__WITH_NEXT;
+    status = cg__plan_few_rows(&x, all);
+    for (int v = 0; v < x.num && !status; v++)
+        if (cg__checks_indices(&x.variant[v]) || !cg__guard_with_next(kp, &x.variant[v])) x.num = 0;
+    return status ? status : cg__prepend_variants(p, kp, x.variant, x.num);
+}
+
+/* ========================================================================================== src/cuda/cost/predict.c */
+/* ------------------------------------------------------------------------------------------------- >>predict */
+
+/* Whole nanoseconds for an amount at a rate. */
+static ind_expr cg__duration(ind_context *c, ind_expr amount, int64_t rate) {
+    return ind_expr_ceildiv(amount, ind_int(c, rate > 0 ? rate : 1));
+}
+
+/* Time to read and write at the rate of copies. If the sum in bytes may exceed 64 bits, each is rounded up
+   separately. */
+static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t rate) {
+    int64_t lo, read, written;
+    ind__known_bounds(k->bytes_read, &lo, &read);
+    ind__known_bounds(k->bytes_written, &lo, &written);
+    if (read <= INT64_MAX / 4 && written <= INT64_MAX / 4)
+        return cg__duration(c, ind_expr_add(k->bytes_read, k->bytes_written), rate);
+    return ind_expr_add(cg__duration(c, k->bytes_read, rate), cg__duration(c, k->bytes_written, rate));
+}
+
+/* Bytes of an element in memory of the operands that the kernel multiplies; 2 if they are computed or differ. */
+static int cg__multiplied_bytes(const ind_plan *p, const ind_kernel *k) {
+    int bytes[2];
+    if (k->kind != IND_KERNEL_MATMUL) return 2;
+    for (int i = 0; i < 2; i++) {
+        const ind__inst *x = &k->body->inst[k->body->inst[k->matmul.dot].arg[i]];
+        while (x->op == IND_LOOP_CAST) x = &k->body->inst[x->arg[0]];
+        if (x->op != IND_LOOP_LOAD) return 2;
+        bytes[i] = ind_dtype_bytes(p->schedule->program->buffer[x->source].dtype);
+    }
+    return bytes[0] == bytes[1] ? bytes[0] : 2;
+}
+
+/* Operations of tensor cores per nanosecond. */
+static int64_t cg__tensor_rate(const ind_plan *p, const ind_kernel *k) {
+    const ind_target *t = &p->target;
+    const int bytes = cg__multiplied_bytes(p, k);
+    if (bytes == 1) return (int64_t)t->tensor_flops_per_ns * t->thresholds.byte_speed;
+    return bytes == 4 ? (int64_t)t->tensor_flops_per_ns * t->thresholds.tf32_percent / 100 : t->tensor_flops_per_ns;
+}
+
+/* Lower bound of a kernel's time, which a good kernel approaches: each byte is moved once, and memory traffic and
+   arithmetic overlap. Transcendental functions and f64 count as f32 operations. */
+static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
+    const ind_target *t = &p->target;
+    const int64_t copy = (int64_t)t->memory_bytes_per_ns * t->thresholds.copy_percent / 100;
+    const int own = cg__num_with_next(kp);
+    const ind__variant *first = kp->part ? kp->part : kp->num_variants > own ? &kp->variant[own] : NULL;
+    const bool tensor = first && ind__strategy_has(first->strategy, IND__HAS_TENSOR_CORES);
+    *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
+    const int64_t rate = tensor ? cg__tensor_rate(p, kp->kernel) : t->f32_flops_per_ns;
+    *computing = ind_expr_add(*computing, cg__duration(p->context, kp->kernel->flops, rate));
+}
+
+/* Predicts the time of a whole launch; its parts have no separate time. */
+static ind_status cg__predict(ind_plan *p, uint32_t kernel) {
+    ind_context *c = p->context;
+    ind_kernel_plan *kp = &p->kernel[kernel];
+    ind_expr longest[3] = {ind_int(c, p->target.launch_ns), ind_int(c, 0), ind_int(c, 0)};
+    kp->time_ns = longest[1];
+    if (kp->first != kernel) return IND_OK;
+    for (uint32_t k = kernel, more = kp->num_parts; more > 0; k++) {
+        if (p->kernel[k].first != kernel) continue;
+        cg__predict_work(p, &p->kernel[k], &longest[1], &longest[2]);
+        more--;
+    }
+    kp->time_ns = ind_expr_max_of(c, longest, 3);
+    return ind__ok(kp->time_ns) ? IND_OK : ind__failed(c);
+}
+
+static ind_status cg__predict_all(ind_plan *p) {
+    ind_context *c = p->context;
+    ind_expr *term = (ind_expr *)ind__alloc(c, ((size_t)p->num_kernels + 1) * sizeof *term);
+    if (!term || p->num_kernels > INT32_MAX) return ind__free(c, term), ind__failed(c);
+    for (uint32_t i = 0; i < p->num_kernels; i++) term[i] = p->kernel[i].time_ns;
+    p->time_ns = ind_expr_sum(c, term, (int)p->num_kernels);
+    ind__free(c, term);
+    return ind__ok(p->time_ns) ? IND_OK : ind__failed(c);
+}
+
 /* ================================================================================================ src/cuda/create.c */
 static ind_status cg__plan_next(ind_plan *p, cg__launch_table *t, uint32_t first, uint32_t num) {
     const uint32_t other = cg__find_launch(t, p, first, num);
@@ -18952,6 +19046,7 @@ static ind_status cg__plan_all(ind_plan *p) {
     }
     for (uint32_t k = 0; k < p->num_kernels; k++) p->num_launches += p->kernel[k].first == k;
     for (uint32_t k = 0; k < p->num_kernels && !status; k++) status = cg__plan_finish(p, k);
+    for (uint32_t k = 0; k < p->num_kernels && !status; k++) status = cg__plan_with_next(p, k);
     ind__arena_free(&table.memory);
     return status;
 }
@@ -19000,9 +19095,10 @@ ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tunin
     const ind__variant *first = &p->kernel[kernel].variant[variant];
     int used;
     p->tuning = tuning, p->from = first->range.from, p->to = first->range.to;
-    ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, first->assume, &used);
+    ind_status status = cg__plan_variant(p, ind__kernel_of(&p->kernel[kernel], first), out, first->assume, &used);
     p->tuning = (ind__tuning){0}, p->from = p->to = 0;
     const bool same = !status && !out->tuned.tile.m && ind__same_source(first, out);
+    if (!status && first->assume & IND__WITH_NEXT) cg__guard_with_next(&p->kernel[kernel], out);
     if (!status && (!cg__same_conditions(first, out) || same)) *out = *first;
     return status;
 }
@@ -19257,6 +19353,14 @@ static bool cg__waits_first(const ind__variant *v) {
     return body && !strncmp(body + 4, IND__CG_DEPENDENCY_CALL, sizeof IND__CG_DEPENDENCY_CALL - 1);
 }
 
+/* A kernel that computes this one and the next one has a guard on its rows, and no memory beside its buffers. */
+static const char *cg__broken_with_next(const ind_kernel_plan *k, const ind__variant *v) {
+    if (!k->kernel->with_next) return "it runs a next kernel that the schedule does not combine";
+    if (!ind__ok(v->guard)) return "it runs the next kernel for any number of rows";
+    if (v->memory.num_counters || v->memory.partial_bytes) return "it needs memory that launches of both do not have";
+    return NULL;
+}
+
 /* A variant that also runs the next kernel needs that kernel's arguments, and words for at least one value per row. */
 static const char *cg__broken_finish(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
     const ind_kernel_plan *next = k + 1;
@@ -19267,6 +19371,7 @@ static const char *cg__broken_finish(const ind_plan *p, const ind_kernel_plan *k
         return "it runs a next kernel that does not exist";
     if (!next->num_variants != ind__takes_next(&k->variant[k->num_variants - 1]))
         return "no launch runs the next kernel for some sizes";
+    if (v->assume & IND__WITH_NEXT) return cg__broken_with_next(k, v);
     for (uint32_t i = 0; i < v->num_args; i++) {
         const ind__kernel_arg *a = &v->arg[i];
         for (uint32_t n = 0; a->kind == IND__ARG_BUFFER && n < next->kernel->num_args; n++)
@@ -19340,13 +19445,13 @@ static const char *cg__broken_tile(const ind_plan *p, const ind__variant *v) {
 }
 
 /* What is read before the wait may have been written by no launch: the previous one may still run. */
-static const char *cg__broken_early(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
+static const char *cg__broken_early(const ind_plan *p, const ind_kernel *k, const ind__variant *v) {
     const uint32_t early = ind__tile_of(v)->early;
     if (!early) return NULL;
     if (!v->dependent) return "a launch that does not wait reads arguments before the wait";
     for (uint32_t i = 0; i < 32; i++) {
         if (!(early >> i & 1)) continue;
-        if (i >= k->kernel->num_reads || v->arg[i].buffer != k->kernel->arg[i])
+        if (i >= k->num_reads || v->arg[i].buffer != k->arg[i])
             return "what is read before the wait is no argument that the kernel reads";
         if (cg__is_written(p->schedule, v->arg[i].buffer)) return "what is read before the wait is written by a launch";
     }
@@ -19399,7 +19504,7 @@ static const char *cg__broken_args(const ind_plan *p, const ind_kernel_plan *k, 
         return "the kernels of the launch are not the parts of the variant";
     if (v->strategy == IND_STRATEGY_COMBO && v->num_args > IND__CG_COMBO_WORDS)
         return "the arguments of its parts take more than 4 KiB";
-    if (v->num_args < k->kernel->num_args) return "a buffer of the kernel is not an argument";
+    if (v->num_args < ind__kernel_of(k, v)->num_args) return "a buffer of the kernel is not an argument";
     for (uint32_t i = 0; i < v->num_args && !rule; i++) {
         rule = cg__broken_arg(p, v, &v->arg[i]);
         if (!rule && i && one && v->arg[i - 1].kind > v->arg[i].kind)
@@ -19414,7 +19519,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!rule) rule = cg__broken_launch(p, v);
     if (!rule) rule = cg__broken_row(p, v);
     if (!rule) rule = cg__broken_tile(p, v);
-    if (!rule) rule = cg__broken_early(p, k, v);
+    if (!rule) rule = cg__broken_early(p, ind__kernel_of(k, v), v);
     if (!rule) rule = cg__broken_split(v);
     if (!rule) rule = cg__broken_finish(p, k, v);
     return rule ? rule : cg__broken_args(p, k, v);
@@ -19814,8 +19919,9 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         cg__print_json_expr(t, v->guard);
     else
         ind__textf(t, "null");
-    ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"entry\": ", v->guard_aligned ? "true" : "false",
-               v->dependent ? "true" : "false");
+    ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"with_next\": %s, \"entry\": ",
+               v->guard_aligned ? "true" : "false", v->dependent ? "true" : "false",
+               v->assume & IND__WITH_NEXT ? "true" : "false");
     ind__text_json(t, v->source.entry);
     ind__textf(t, ", ");
     cg__print_json_args(t, p, v);
@@ -19896,18 +20002,18 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, const ind_
             if (p->kernel[i].num_parts > 1) ind__textf(t, " with %u more", p->kernel[i].num_parts - 1);
         }
     }
-    ind__textf(t, ": %s, %s, variant %d of %d", p->kernel[kernel].kernel->name, ind__strategy_text(v->strategy),
-               variant + 1, p->kernel[kernel].num_variants);
+    ind__textf(t, ": %s, %s, variant %d of %d", ind__kernel_of(&p->kernel[kernel], v)->name,
+               ind__strategy_text(v->strategy), variant + 1, p->kernel[kernel].num_variants);
     if (ind__ok(v->guard)) cg__print_expr_field(t, ", only if ", v->guard);
     if (v->guard_aligned) ind__textf(t, ", only for aligned pointers");
     ind__textf(t, "\n// %s\n", v->why);
 }
 
 /* Prints "// kernel 3 computes h (add), y (layer_norm): in0 x, in1 buf4 (z), out0 h, out1 y". in0 and out0 are argument
-   names in the source, which several kernels may share. */
-static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, ind__node_name_fn origin_name,
-                           ind__node_name_fn result_name, void *user) {
-    const ind_kernel *k = p->kernel[number].kernel;
+   names in the source, a variant's, which several kernels may share. */
+static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, const ind__variant *v,
+                           ind__node_name_fn origin_name, ind__node_name_fn result_name, void *user) {
+    const ind_kernel *k = ind__kernel_of(&p->kernel[number], v);
     ind__textf(t, "// kernel %u computes ", (unsigned)number);
     ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
     for (uint32_t i = 0; i < k->num_args; i++) {
@@ -19923,10 +20029,11 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
     ind__source_users u;
     t->failed |= !ind__source_users_init(&u, p);
     for (uint32_t i = 0; i < u.num_sources && !t->failed; i++) {
-        const ind__kernel_text *source = &p->kernel[u.source[i].kernel].variant[u.source[i].variant].source;
+        const ind__variant *v = &p->kernel[u.source[i].kernel].variant[u.source[i].variant];
+        const ind__kernel_text *source = &v->source;
         cg__print_source_heading(t, p, &u, i);
         for (uint32_t at = u.source[i].first; origin_name && result_name && at; at = u.user[at].next)
-            cg__print_made(t, p, u.user[at].kernel, origin_name, result_name, user);
+            cg__print_made(t, p, u.user[at].kernel, v, origin_name, result_name, user);
         ind__textf(t, "\n");
         ind__text_raw(t, source->text, source->bytes);
         ind__textf(t, "\n");

@@ -289,8 +289,9 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         cg__print_json_expr(t, v->guard);
     else
         ind__textf(t, "null");
-    ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"entry\": ", v->guard_aligned ? "true" : "false",
-               v->dependent ? "true" : "false");
+    ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"with_next\": %s, \"entry\": ",
+               v->guard_aligned ? "true" : "false", v->dependent ? "true" : "false",
+               v->assume & IND__WITH_NEXT ? "true" : "false");
     ind__text_json(t, v->source.entry);
     ind__textf(t, ", ");
     cg__print_json_args(t, p, v);
@@ -371,18 +372,18 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, const ind_
             if (p->kernel[i].num_parts > 1) ind__textf(t, " with %u more", p->kernel[i].num_parts - 1);
         }
     }
-    ind__textf(t, ": %s, %s, variant %d of %d", p->kernel[kernel].kernel->name, ind__strategy_text(v->strategy),
-               variant + 1, p->kernel[kernel].num_variants);
+    ind__textf(t, ": %s, %s, variant %d of %d", ind__kernel_of(&p->kernel[kernel], v)->name,
+               ind__strategy_text(v->strategy), variant + 1, p->kernel[kernel].num_variants);
     if (ind__ok(v->guard)) cg__print_expr_field(t, ", only if ", v->guard);
     if (v->guard_aligned) ind__textf(t, ", only for aligned pointers");
     ind__textf(t, "\n// %s\n", v->why);
 }
 
 /* Prints "// kernel 3 computes h (add), y (layer_norm): in0 x, in1 buf4 (z), out0 h, out1 y". in0 and out0 are argument
-   names in the source, which several kernels may share. */
-static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, ind__node_name_fn origin_name,
-                           ind__node_name_fn result_name, void *user) {
-    const ind_kernel *k = p->kernel[number].kernel;
+   names in the source, a variant's, which several kernels may share. */
+static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, const ind__variant *v,
+                           ind__node_name_fn origin_name, ind__node_name_fn result_name, void *user) {
+    const ind_kernel *k = ind__kernel_of(&p->kernel[number], v);
     ind__textf(t, "// kernel %u computes ", (unsigned)number);
     ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
     for (uint32_t i = 0; i < k->num_args; i++) {
@@ -398,10 +399,11 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
     ind__source_users u;
     t->failed |= !ind__source_users_init(&u, p);
     for (uint32_t i = 0; i < u.num_sources && !t->failed; i++) {
-        const ind__kernel_text *source = &p->kernel[u.source[i].kernel].variant[u.source[i].variant].source;
+        const ind__variant *v = &p->kernel[u.source[i].kernel].variant[u.source[i].variant];
+        const ind__kernel_text *source = &v->source;
         cg__print_source_heading(t, p, &u, i);
         for (uint32_t at = u.source[i].first; origin_name && result_name && at; at = u.user[at].next)
-            cg__print_made(t, p, u.user[at].kernel, origin_name, result_name, user);
+            cg__print_made(t, p, u.user[at].kernel, v, origin_name, result_name, user);
         ind__textf(t, "\n");
         ind__text_raw(t, source->text, source->bytes);
         ind__textf(t, "\n");

@@ -201,8 +201,9 @@ extern "C" {
 //@ cuda/decide/variants.c
 //@ cuda/combine.c
 //@ cuda/finish.c
-//@ cuda/cost/predict.c
 //@ cuda/equal_launches.c
+//@ cuda/with_next.c
+//@ cuda/cost/predict.c
 //@ cuda/create.c
 //@ cuda/cost/architectures.c
 //@ cuda/cost/devices.c

@@ -229,6 +229,9 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     }
     ind__textf(p->t, "\n");
     if (p->s->launch[number] != number) ind__textf(p->t, "  in one launch with kernel %u\n", p->s->launch[number]);
+    if (k->with_next)
+        ind__textf(p->t, "  one kernel with kernel %u in launches of at most %lld row%s\n", number + 1,
+                   (long long)k->few_rows, k->few_rows > 1 ? "s" : "");
     if (p->s->combo[number] >= IND_COMBO_FULL)
         ind__textf(p->t, "  separate launch: %s\n", ind__combo_reason_text(p->s->combo[number]));
 }

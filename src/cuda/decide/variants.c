@@ -84,7 +84,8 @@ typedef struct cg__variants {
     const ind_kernel *kernel;
     ind__variant variant[IND_MAX_VARIANTS];
     int num;
-    int used; /* assumptions of the variant planned last */
+    int used;         /* assumptions of the variant planned last */
+    int64_t few_rows; /* most rows of a variant for few rows; 0: any */
 } cg__variants;
 
 /* Plans the next variant, variant[num]; the caller keeps it by incrementing num. */
@@ -225,6 +226,7 @@ static ind_status cg__plan_packed_rows(cg__variants *x, int assume, bool *packed
     const int first = x->num;
     bool more = cg__may_have_packed_weights(x->plan, x->kernel);
     for (size_t i = 0; i < IND__CG_COUNT(cg__packed_ranges) && more && !status; i++) {
+        if (x->few_rows && cg__packed_ranges[i] > x->few_rows) break;
         x->plan->to = cg__packed_ranges[i];
         status = cg__next_variant(x, assume);
         if (status) break;
