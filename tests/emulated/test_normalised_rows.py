@@ -297,6 +297,28 @@ def test_an_unknown_number_of_rows(library, norm, kind, hint):
     library.c.ind_module_destroy(module)
 
 
+def test_what_a_norm_reads_lives_until_the_product_has_run(library):
+    """The product's result has the size of the norm's input and could take its memory if each kernel had its launch."""
+    k, n = 64, 128
+    text = graph(f"size M in [1, 300] hint 1; input t : f32[M, 32]; input v : f32[512, 32]; input o : f32[{k}, 512]; input w : bf16[{n}, {k}]; "
+                 f"input e : bf16[8, {n}]; u = linear(t, v); p = linear(u, o); r = rms_norm(p, normalized_shape=[{k}], eps=1e-5); h = cast(r, dtype=bf16); c = linear(h, w); y = linear(c, e); "
+                 "output y")
+    module = compiled(library, text, {"all_variants": 1})
+    plan = plan_of(library, module)
+    assert "this kernel and the next one" in plan, plan
+    random = np.random.default_rng(5)
+    t, v, o = (random.standard_normal(shape).astype(np.float32) for shape in [(65, 32), (512, 32), (k, 512)])
+    w, e = operand(random, (n, k), "bf16"), operand(random, (8, n), "bf16")
+    for m in [1, 65]:
+        arrays = {"t": t[:m].copy(), "v": v, "o": o, "w": w, "e": e, "y": empty((m, 8), "bf16")}
+        assert launches(lambda: runs(library, module, arrays, {"M": m})) == 2 * (4 if m == 1 else 5), m
+        h = rounded(NORMS["rms"][1](t[:m].astype(np.float64) @ v.T.astype(np.float64) @ o.T.astype(np.float64), 0, 0), "bf16")
+        c = rounded(h @ numbers(w).T, "bf16")
+        bound = 2.0**-7 * (np.abs(h) @ np.abs(numbers(w)).T @ np.abs(numbers(e)).T)
+        assert (np.abs(numbers(arrays["y"]) - c @ numbers(e).T) <= bound).all()
+    library.c.ind_module_destroy(module)
+
+
 def test_batch_invariant_rows(library):
     """A row has the same bits whatever the number of rows is."""
     k, n = 264, 40
