@@ -190,6 +190,9 @@ extern "C" {
       "the timed GPU; the proportion is estimated, not measured")                                                      \
     X(product_cluster_rate, 16, "bytes per cycle that an SM sends to others of its cluster",                           \
       "estimated, not measured: 3.3 TB/s of all SMs (arXiv 2402.13499)")                                               \
+    X(trigger_blocks, 0,                                                                                               \
+      "blocks per SM of a grid that lets a product with early loads start before it has completed, at most; 0: none",  \
+      "not measured on a GPU")                                                                                         \
     X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
       "60 timings of 13 products, H100")                                                                               \
     X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \
@@ -592,6 +595,13 @@ typedef struct ind__kernel_text {
     char entry[72];
 } ind__kernel_text;
 
+/* How a launch follows the previous one. */
+typedef enum ind__dependence {
+    IND__LAUNCH_ORDERED, /* its blocks start when the previous one has completed */
+    IND__LAUNCH_WAITS,   /* programmatic dependent launch: the source calls ind_dependency_wait */
+    IND__LAUNCH_TRIGGERS /* the same, and it lets the next launch start its blocks before this one has completed */
+} ind__dependence;
+
 /* A variant of a kernel. A launch takes the first variant whose guards hold; the last variant has no guards. */
 typedef struct ind__variant {
     ind_strategy strategy;
@@ -614,7 +624,7 @@ typedef struct ind__variant {
     ind__row_range range; /* row lengths that the guards of this variant and of earlier ones leave */
     ind_expr guard;       /* condition on sizes, valid and not 1: the variant may only run if it holds */
     bool guard_aligned;   /* all pointers must be multiples of 16 bytes */
-    bool dependent;       /* programmatic dependent launch: the source begins with ind_dependency_wait */
+    ind__dependence dependent;
     ind__tuning tuned;    /* measured choices; 0: chosen by formula */
     int alternative;      /* 0: the first choice; 1, ..: position among its fallbacks */
     ind__kernel_arg *arg; /* in the plan's arena */
@@ -1763,6 +1773,15 @@ static const char *const cg__prelude_DEPENDENCY[] = {
     "#ifndef IND_EMULATION\n",
     "static IND_INLINE void ind_dependency_wait() {\n",
     "    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+static const char *const cg__prelude_TRIGGER[] = {
+    "// The next launch may start its blocks once all blocks of this one have called this or ended.\n",
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE void ind_dependency_trigger() {\n",
+    "    asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\");\n",
     "}\n",
     "#endif\n",
     NULL,
@@ -3750,6 +3769,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
 #define IND__CG_NEEDS(...) __VA_ARGS__
 #define IND__CG_PRELUDE(X)                                                                             \
     X(DEPENDENCY, 0)                                                                                   \
+    X(TRIGGER, 0)                                                                                      \
     X(F16, 0)                                                                                          \
     X(BF16, 0)                                                                                         \
     X(VEC, 0)                                                                                          \
@@ -14911,6 +14931,7 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     cg__mm_write_steps(w, p);
     if (!cg__mm_has_few_rows(x->strategy)) cg__mm_write_statistics(w, p); /* they do so after their first loads of b */
     x->main_loop(w, p);
+    if (w->variant->dependent == IND__LAUNCH_TRIGGERS) ind__textf(&w->code, "ind_dependency_trigger();\n");
     cg__mm_write_exchange(w, p);
     const int columns = cg__mm_columns(w->variant);
     cg__mm_area area = {.rows = tile->m,
@@ -17218,10 +17239,10 @@ static void cg__write_prelude(ind__text *t, const ind__prelude_set *functions) {
    Products of few rows first start loads of weights that no launch writes (ind__tile_plan.early). So launches complete
    in order, and waiting for the previous one is waiting for all earlier ones.
 
-   No kernel calls griddepcontrol.launch_dependents: the next launch may begin when the last block ends, which hides the
-   launch latency, 0.3 us on an H200. Called at the wait, it saved no more, and chains of column sums and softmax of
-   4096 rows took 1.4 times as long: blocks of the next launch fill the free slots beside blocks that still run, so that
-   a few blocks crowd on a few SMs. */
+   Few kernels call griddepcontrol.launch_dependents (trigger.c): the next launch may begin when the last block ends,
+   which hides the launch latency, 0.3 us on an H200. Called at the wait, it saved no more, and chains of column sums
+   and softmax of 4096 rows took 1.4 times as long: blocks of the next launch fill the free slots beside blocks that
+   still run, so that a few blocks crowd on a few SMs. */
 static bool cg__launches_dependent(const ind_plan *p) {
     return p->schedule->dependent_launch && p->target.sm >= 90;
 }
@@ -17260,10 +17281,16 @@ static void cg__write_evictions(ind__writer *w, ind__text *t) {
 }
 
 #define IND__CG_DEPENDENCY_CALL "    ind_dependency_wait();\n"
+#define IND__CG_TRIGGER_CALL    "    ind_dependency_trigger();\n"
+
+static bool cg__multiplies(const ind__variant *v) {
+    return ind__strategy_row_of(v->strategy)->family == IND__FAMILY_MATMUL;
+}
 
 /* Assembles the variant's source from prelude, signature and body. */
 static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     if (v->dependent) cg__use(w, IND__CG_DEPENDENCY);
+    if (v->dependent == IND__LAUNCH_TRIGGERS) cg__use(w, IND__CG_TRIGGER);
     ind__text t = {.context = w->context}, first = t;
     cg__write_data_sizes(w, &first);
     cg__write_evictions(w, &first);
@@ -17276,6 +17303,7 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
     if (v->dependent && !ind__tile_of(v)->early) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
+    if (v->dependent == IND__LAUNCH_TRIGGERS && !cg__multiplies(v)) ind__textf(&t, "%s", IND__CG_TRIGGER_CALL);
     if (first.size) ind__text_raw(&t, first.data, first.size);
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);
@@ -17509,6 +17537,56 @@ static ind_status cg__write_body(ind__writer *w, ind_plan *p, const cg__decider 
     return !status && ind__verifying(p->context) ? cg__check_text(p, w) : status;
 }
 
+/* ======================================================================================== src/cuda/decide/trigger.c */
+/* ---- launches that let the next one start its blocks early
+
+   griddepcontrol.launch_dependents: once all blocks of a grid have executed it or have ended, blocks of the next launch
+   may start. All blocks of this grid have started by then, so none waits for registers or shared memory that the next
+   launch takes. The next launch still waits for the end of this one before it reads results. So the trigger never
+   changes a result, and it gains only what the next launch does before its wait: the loads of a product's weights.
+
+   It must follow this kernel's wait: then all earlier launches are complete, and the early loads of the next one run
+   beside this kernel alone. Called there by column sums and softmax of 4096 rows, chains took 1.4 times as long, as the
+   next blocks crowded on the SMs with free slots (cg__launches_dependent). Hence the conditions: the next launch loads
+   weights early, and the grid is small. A product calls it after its loop over k, as its own loads come first. */
+
+/* The product that the launch after that of kernel k computes; NULL: it computes something else. */
+static const ind_kernel *cg__next_product(const ind_schedule *s, const ind_kernel *k) {
+    const ind_kernel *next = k + 1, *const end = s->kernel + s->num_kernels;
+    for (uint32_t i = 0; i < s->num_kernels; i++)
+        if (s->kernel[i].with_next == k) next = &s->kernel[i] + 2;
+    if (next >= end) return NULL;
+    if (next->with_next) next = next->with_next;
+    return next->kind == IND_KERNEL_MATMUL ? next : NULL;
+}
+
+/* True if the product probably loads its right operand before it waits: few rows, and no launch writes what it loads.
+ */
+static bool cg__probably_early(const ind_schedule *s, const ind_kernel *product) {
+    const ind_body *b = product->body;
+    const int m = product->matmul.m, n = product->matmul.n;
+    if (m >= 0 && ind_hint(ind_expr_symbol(b->var[m])->extent) > MM_PACKED_ROWS) return false;
+    bool any = false;
+    for (uint32_t i = 1; i < product->matmul.dot && n >= 0; i++) {
+        const ind__inst *in = &b->inst[i];
+        if (in->op != IND_LOOP_LOAD || !ind__expr_depends(b->index[in->index], b->var[n])) continue;
+        if (cg__is_written(s, in->source)) return false;
+        any = true;
+    }
+    return any;
+}
+
+/* Decides whether the variant triggers the next launch; its strategy and grid are decided. */
+static void cg__choose_trigger(const ind_plan *p, const ind_kernel *k, ind__variant *v) {
+    const int64_t most = (int64_t)p->target.thresholds.trigger_blocks * p->target.num_sms;
+    const ind_expr blocks = ind_expr_product(p->context, v->grid, 3);
+    if (!v->dependent || !most || !ind__ok(blocks) || ind_hint(blocks) > most) return;
+    const cg__mm_template *x = cg__mm_template_of(v->strategy);
+    if (x && x->body) return; /* persistent: the loops over tiles have no one end */
+    const ind_kernel *next = cg__next_product(p->schedule, k);
+    if (next && cg__probably_early(p->schedule, next)) v->dependent = IND__LAUNCH_TRIGGERS;
+}
+
 /* ======================================================================================= src/cuda/decide/variants.c */
 /* ---- the variants of a kernel */
 
@@ -17535,13 +17613,14 @@ static ind_status cg__plan_alternative(ind_plan *p, const ind_kernel *k, ind__va
         *v = (ind__variant){.assume = assume,
                             .vector = assume ? 8 : 1,
                             .range = {p->from, p->to},
-                            .dependent = cg__launches_dependent(p)};
+                            .dependent = cg__launches_dependent(p) ? IND__LAUNCH_WAITS : IND__LAUNCH_ORDERED};
         ind_status status = cg__init_decider(&d, p, k, v, assume);
         d.force_wide = attempt == 1;
         v->alternative = alternative;
         d.alternative = alone ? alternative - IND__CG_ALONE : alternative;
         if (alone) d.max_cluster = 1;
         if (!status) status = cg__decide(&d);
+        if (!status) cg__choose_trigger(p, k, v);
         if (!status) status = cg__write_body(&w, p, &d);
         bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__assemble(&w, v);
@@ -18124,7 +18203,7 @@ static void cg__merge_parts(cg__combo *x) {
     ind_context *c = x->plan->context;
     ind__variant *v = x->variant;
     *v = (ind__variant){.strategy = IND_STRATEGY_COMBO, .index_bits = 32, .vector = 1, .rows = 1, .per_thread = 1};
-    v->dependent = cg__launches_dependent(x->plan);
+    v->dependent = cg__launches_dependent(x->plan) ? IND__LAUNCH_WAITS : IND__LAUNCH_ORDERED;
     v->memory.shared = x->blocks = ind_int(c, 0);
     v->blocks_per_sm = x->part[0]->variant.blocks_per_sm;
     for (uint32_t i = 0; i < x->num_parts; i++) {
@@ -18747,8 +18826,23 @@ static uint32_t cg__buffer_there(const ind_kernel *from, const ind_kernel *to, u
     return found;
 }
 
+/* True if the launches of both kernels precede one that loads weights early, or none does: only then may they trigger.
+ */
+static bool cg__same_followers(const ind_plan *p, uint32_t a, uint32_t b) {
+    const ind_schedule *s = p->schedule;
+    const uint32_t kernel[2] = {a, b};
+    bool early[2];
+    if (!p->target.thresholds.trigger_blocks) return true;
+    for (int i = 0; i < 2; i++) {
+        const ind_kernel *next = cg__next_product(s, &s->kernel[kernel[i]]);
+        early[i] = next && cg__probably_early(s, next);
+    }
+    return early[0] == early[1];
+}
+
 static bool cg__same_launch(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
     const ind_schedule *s = p->schedule;
+    if (!cg__same_followers(p, from, to)) return false;
     if (from + num < s->num_kernels && s->launch[from + num] == from) return false;
     for (uint32_t k = 0; k < num; k++)
         if (s->launch[from + k] != from || !cg__same_kernel(p, &s->kernel[from + k], &s->kernel[to + k])) return false;
@@ -18920,7 +19014,9 @@ static ind_status cg__copy_with_next(ind_plan *p, uint32_t k, bool *found) {
     for (uint32_t i = 0; i < k && !*found; i++) {
         const ind_kernel *other = p->kernel[i].kernel->with_next;
         const int num = cg__num_with_next(&p->kernel[i]);
-        if (!num || other->few_rows != both->few_rows || !cg__same_kernel(p, other, both)) continue;
+        if (!num || p->kernel[i].kernel->few_rows != p->kernel[k].kernel->few_rows || !cg__same_kernel(p, other, both))
+            continue;
+        if (!cg__same_followers(p, i + 1, k + 1)) continue;
         *found = true;
         memcpy(list, p->kernel[i].variant, (size_t)num * sizeof *list);
         for (int v = 0; v < num; v++)
@@ -19353,6 +19449,13 @@ static bool cg__waits_first(const ind__variant *v) {
     return body && !strncmp(body + 4, IND__CG_DEPENDENCY_CALL, sizeof IND__CG_DEPENDENCY_CALL - 1);
 }
 
+/* The trigger follows the wait: early loads of the next launch must not run beside the launches before this one. */
+static bool cg__triggers_last(const ind__variant *v) {
+    const char *wait = strstr(v->source.text, IND__CG_DEPENDENCY_CALL);
+    const char *trigger = strstr(v->source.text, IND__CG_TRIGGER_CALL);
+    return v->dependent == IND__LAUNCH_TRIGGERS ? wait && trigger && wait < trigger : !trigger;
+}
+
 /* A kernel that computes this one and the next one has a guard on its rows, and no memory beside its buffers. */
 static const char *cg__broken_with_next(const ind_kernel_plan *k, const ind__variant *v) {
     if (!k->kernel->with_next) return "it runs a next kernel that the schedule does not combine";
@@ -19397,7 +19500,8 @@ static const char *cg__broken_shape(const ind__variant *v) {
 static const char *cg__broken_launch(const ind_plan *p, const ind__variant *v) {
     if (!v->source.text || !v->source.bytes || !v->source.entry[0] || !v->why)
         return "source, name or reason is missing";
-    if (v->dependent != cg__waits_first(v)) return "the kernel does not wait first for the previous launch";
+    if (!v->dependent == cg__waits_first(v)) return "the kernel does not wait first for the previous launch";
+    if (!cg__triggers_last(v)) return "the kernel does not trigger the next launch after its wait";
     for (int d = 0; d < 3; d++)
         if (!cg__is_declared(v->grid[d])) return "the grid is not a formula of the sizes";
     if (ind__ok(v->guard) && !cg__is_declared(v->guard)) return "the guard is not a condition on the sizes";
@@ -19685,7 +19789,7 @@ static void cg__print_early(ind__text *t, const ind_plan *p, const ind__variant 
         ind__textf(t, "%s%s", separator, p->schedule->program->buffer[v->arg[i].buffer].name);
         separator = ", ";
     }
-    ind__textf(t, ", then waits)\n");
+    ind__textf(t, ", then waits%s)\n", v->dependent == IND__LAUNCH_TRIGGERS ? ", triggers the next launch" : "");
 }
 
 /* Prints the fields that the strategy has. Vectors of a variant for any pointers are only of buffers in the workspace,
@@ -19764,7 +19868,8 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     }
     if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned base pointers\n");
     if (v->dependent && !ind__tile_of(v)->early)
-        ind__textf(t, "programmatic dependent launch (waits at entry)\n");
+        ind__textf(t, "programmatic dependent launch (waits at entry%s)\n",
+                   v->dependent == IND__LAUNCH_TRIGGERS ? ", triggers the next launch" : "");
     else if (v->dependent)
         cg__print_early(t, p, v);
     cg__print_args(t, p, v);
@@ -19798,7 +19903,8 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
     ind__textf(t, "\n");
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         const ind_kernel *k = p->kernel[i].kernel;
-        ind__textf(t, "kernel %u %s%s", i, k->name, origin_name ? ": computes " : "");
+        ind__textf(t, "kernel %u %s", i, k->name);
+        if (origin_name) ind__textf(t, ": %s ", ind__kernel_purpose(p->schedule, k));
         if (origin_name) ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
         ind__textf(t, "\n");
         t->indent++;
@@ -19919,9 +20025,9 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         cg__print_json_expr(t, v->guard);
     else
         ind__textf(t, "null");
-    ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"with_next\": %s, \"entry\": ",
+    ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"triggers\": %s, \"with_next\": %s, \"entry\": ",
                v->guard_aligned ? "true" : "false", v->dependent ? "true" : "false",
-               v->assume & IND__WITH_NEXT ? "true" : "false");
+               v->dependent == IND__LAUNCH_TRIGGERS ? "true" : "false", v->assume & IND__WITH_NEXT ? "true" : "false");
     ind__text_json(t, v->source.entry);
     ind__textf(t, ", ");
     cg__print_json_args(t, p, v);
@@ -20014,7 +20120,7 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, const ind_
 static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, const ind__variant *v,
                            ind__node_name_fn origin_name, ind__node_name_fn result_name, void *user) {
     const ind_kernel *k = ind__kernel_of(&p->kernel[number], v);
-    ind__textf(t, "// kernel %u computes ", (unsigned)number);
+    ind__textf(t, "// kernel %u %s ", (unsigned)number, ind__kernel_purpose(p->schedule, k));
     ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
     for (uint32_t i = 0; i < k->num_args; i++) {
         bool in = i < k->num_reads;

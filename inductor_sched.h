@@ -411,6 +411,8 @@ void ind__schedule_print_tensor(ind__text *t, const ind_schedule *s, uint32_t bu
 /* Prints a buffer and its tensor: "x", "buf4 (h)". */
 void ind__schedule_print_buffer(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
                                 void *user);
+/* What the kernel does for the results of its ops, as it is printed before them: "computes". */
+const char *ind__kernel_purpose(const ind_schedule *s, const ind_kernel *k);
 /* Prints the ops of a loop, as in its edges: "add+layer_norm"; if no op is known, the buffer it writes. */
 void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop, ind__node_name_fn name, void *user);
 
@@ -6478,11 +6480,20 @@ static void sched__print_traffic(const sched__printer *p, const char *how, const
     }
 }
 
+const char *ind__kernel_purpose(const ind_schedule *s, const ind_kernel *k) {
+    const char *const first = s->program->loop[k->loop[0]].purpose;
+    for (uint32_t i = 0; i < k->num_loops; i++) {
+        const char *const purpose = s->program->loop[k->loop[i]].purpose;
+        if (!first || !purpose || strcmp(first, purpose)) return "computes";
+    }
+    return first;
+}
+
 static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     const ind_kernel *k = &p->s->kernel[number];
     ind__textf(p->t, "kernel %u  %s  %s ", number, k->name, ind__kernel_kind_text(k->kind));
     sched__print_domain(p, k->body);
-    ind__textf(p->t, "\n  computes ");
+    ind__textf(p->t, "\n  %s ", ind__kernel_purpose(p->s, k));
     ind__print_made(p->t, k->origin, k->num_origins, p->origin_name, p->result_name, p->user);
     sched__print_traffic(p, "reads", k->arg, k->num_reads, k->bytes_read);
     sched__print_traffic(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads, k->bytes_written);

@@ -94,8 +94,23 @@ static uint32_t cg__buffer_there(const ind_kernel *from, const ind_kernel *to, u
     return found;
 }
 
+/* True if the launches of both kernels precede one that loads weights early, or none does: only then may they trigger.
+ */
+static bool cg__same_followers(const ind_plan *p, uint32_t a, uint32_t b) {
+    const ind_schedule *s = p->schedule;
+    const uint32_t kernel[2] = {a, b};
+    bool early[2];
+    if (!p->target.thresholds.trigger_blocks) return true;
+    for (int i = 0; i < 2; i++) {
+        const ind_kernel *next = cg__next_product(s, &s->kernel[kernel[i]]);
+        early[i] = next && cg__probably_early(s, next);
+    }
+    return early[0] == early[1];
+}
+
 static bool cg__same_launch(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
     const ind_schedule *s = p->schedule;
+    if (!cg__same_followers(p, from, to)) return false;
     if (from + num < s->num_kernels && s->launch[from + num] == from) return false;
     for (uint32_t k = 0; k < num; k++)
         if (s->launch[from + k] != from || !cg__same_kernel(p, &s->kernel[from + k], &s->kernel[to + k])) return false;

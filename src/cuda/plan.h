@@ -139,6 +139,13 @@ typedef struct ind__kernel_text {
     char entry[72];
 } ind__kernel_text;
 
+/* How a launch follows the previous one. */
+typedef enum ind__dependence {
+    IND__LAUNCH_ORDERED, /* its blocks start when the previous one has completed */
+    IND__LAUNCH_WAITS,   /* programmatic dependent launch: the source calls ind_dependency_wait */
+    IND__LAUNCH_TRIGGERS /* the same, and it lets the next launch start its blocks before this one has completed */
+} ind__dependence;
+
 /* A variant of a kernel. A launch takes the first variant whose guards hold; the last variant has no guards. */
 typedef struct ind__variant {
     ind_strategy strategy;
@@ -161,7 +168,7 @@ typedef struct ind__variant {
     ind__row_range range; /* row lengths that the guards of this variant and of earlier ones leave */
     ind_expr guard;       /* condition on sizes, valid and not 1: the variant may only run if it holds */
     bool guard_aligned;   /* all pointers must be multiples of 16 bytes */
-    bool dependent;       /* programmatic dependent launch: the source begins with ind_dependency_wait */
+    ind__dependence dependent;
     ind__tuning tuned;    /* measured choices; 0: chosen by formula */
     int alternative;      /* 0: the first choice; 1, ..: position among its fallbacks */
     ind__kernel_arg *arg; /* in the plan's arena */

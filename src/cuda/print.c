@@ -55,7 +55,7 @@ static void cg__print_early(ind__text *t, const ind_plan *p, const ind__variant 
         ind__textf(t, "%s%s", separator, p->schedule->program->buffer[v->arg[i].buffer].name);
         separator = ", ";
     }
-    ind__textf(t, ", then waits)\n");
+    ind__textf(t, ", then waits%s)\n", v->dependent == IND__LAUNCH_TRIGGERS ? ", triggers the next launch" : "");
 }
 
 /* Prints the fields that the strategy has. Vectors of a variant for any pointers are only of buffers in the workspace,
@@ -134,7 +134,8 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     }
     if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned base pointers\n");
     if (v->dependent && !ind__tile_of(v)->early)
-        ind__textf(t, "programmatic dependent launch (waits at entry)\n");
+        ind__textf(t, "programmatic dependent launch (waits at entry%s)\n",
+                   v->dependent == IND__LAUNCH_TRIGGERS ? ", triggers the next launch" : "");
     else if (v->dependent)
         cg__print_early(t, p, v);
     cg__print_args(t, p, v);
@@ -168,7 +169,8 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
     ind__textf(t, "\n");
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         const ind_kernel *k = p->kernel[i].kernel;
-        ind__textf(t, "kernel %u %s%s", i, k->name, origin_name ? ": computes " : "");
+        ind__textf(t, "kernel %u %s", i, k->name);
+        if (origin_name) ind__textf(t, ": %s ", ind__kernel_purpose(p->schedule, k));
         if (origin_name) ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
         ind__textf(t, "\n");
         t->indent++;
@@ -289,9 +291,9 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         cg__print_json_expr(t, v->guard);
     else
         ind__textf(t, "null");
-    ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"with_next\": %s, \"entry\": ",
+    ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"triggers\": %s, \"with_next\": %s, \"entry\": ",
                v->guard_aligned ? "true" : "false", v->dependent ? "true" : "false",
-               v->assume & IND__WITH_NEXT ? "true" : "false");
+               v->dependent == IND__LAUNCH_TRIGGERS ? "true" : "false", v->assume & IND__WITH_NEXT ? "true" : "false");
     ind__text_json(t, v->source.entry);
     ind__textf(t, ", ");
     cg__print_json_args(t, p, v);
@@ -384,7 +386,7 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, const ind_
 static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, const ind__variant *v,
                            ind__node_name_fn origin_name, ind__node_name_fn result_name, void *user) {
     const ind_kernel *k = ind__kernel_of(&p->kernel[number], v);
-    ind__textf(t, "// kernel %u computes ", (unsigned)number);
+    ind__textf(t, "// kernel %u %s ", (unsigned)number, ind__kernel_purpose(p->schedule, k));
     ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
     for (uint32_t i = 0; i < k->num_args; i++) {
         bool in = i < k->num_reads;

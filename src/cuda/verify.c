@@ -23,6 +23,13 @@ static bool cg__waits_first(const ind__variant *v) {
     return body && !strncmp(body + 4, IND__CG_DEPENDENCY_CALL, sizeof IND__CG_DEPENDENCY_CALL - 1);
 }
 
+/* The trigger follows the wait: early loads of the next launch must not run beside the launches before this one. */
+static bool cg__triggers_last(const ind__variant *v) {
+    const char *wait = strstr(v->source.text, IND__CG_DEPENDENCY_CALL);
+    const char *trigger = strstr(v->source.text, IND__CG_TRIGGER_CALL);
+    return v->dependent == IND__LAUNCH_TRIGGERS ? wait && trigger && wait < trigger : !trigger;
+}
+
 /* A kernel that computes this one and the next one has a guard on its rows, and no memory beside its buffers. */
 static const char *cg__broken_with_next(const ind_kernel_plan *k, const ind__variant *v) {
     if (!k->kernel->with_next) return "it runs a next kernel that the schedule does not combine";
@@ -67,7 +74,8 @@ static const char *cg__broken_shape(const ind__variant *v) {
 static const char *cg__broken_launch(const ind_plan *p, const ind__variant *v) {
     if (!v->source.text || !v->source.bytes || !v->source.entry[0] || !v->why)
         return "source, name or reason is missing";
-    if (v->dependent != cg__waits_first(v)) return "the kernel does not wait first for the previous launch";
+    if (!v->dependent == cg__waits_first(v)) return "the kernel does not wait first for the previous launch";
+    if (!cg__triggers_last(v)) return "the kernel does not trigger the next launch after its wait";
     for (int d = 0; d < 3; d++)
         if (!cg__is_declared(v->grid[d])) return "the grid is not a formula of the sizes";
     if (ind__ok(v->guard) && !cg__is_declared(v->guard)) return "the guard is not a condition on the sizes";

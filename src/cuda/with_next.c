@@ -49,7 +49,9 @@ static ind_status cg__copy_with_next(ind_plan *p, uint32_t k, bool *found) {
     for (uint32_t i = 0; i < k && !*found; i++) {
         const ind_kernel *other = p->kernel[i].kernel->with_next;
         const int num = cg__num_with_next(&p->kernel[i]);
-        if (!num || other->few_rows != both->few_rows || !cg__same_kernel(p, other, both)) continue;
+        if (!num || p->kernel[i].kernel->few_rows != p->kernel[k].kernel->few_rows || !cg__same_kernel(p, other, both))
+            continue;
+        if (!cg__same_followers(p, i + 1, k + 1)) continue;
         *found = true;
         memcpy(list, p->kernel[i].variant, (size_t)num * sizeof *list);
         for (int v = 0; v < num; v++)

@@ -198,6 +198,7 @@ extern "C" {
 //@ cuda/decide/l2_eviction.c
 //@ cuda/decide/decide.c
 //@ cuda/emit/write.c
+//@ cuda/decide/trigger.c
 //@ cuda/decide/variants.c
 //@ cuda/combine.c
 //@ cuda/finish.c

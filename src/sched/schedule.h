@@ -326,5 +326,7 @@ void ind__schedule_print_tensor(ind__text *t, const ind_schedule *s, uint32_t bu
 /* Prints a buffer and its tensor: "x", "buf4 (h)". */
 void ind__schedule_print_buffer(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
                                 void *user);
+/* What the kernel does for the results of its ops, as it is printed before them: "computes". */
+const char *ind__kernel_purpose(const ind_schedule *s, const ind_kernel *k);
 /* Prints the ops of a loop, as in its edges: "add+layer_norm"; if no op is known, the buffer it writes. */
 void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop, ind__node_name_fn name, void *user);

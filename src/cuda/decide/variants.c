@@ -23,13 +23,14 @@ static ind_status cg__plan_alternative(ind_plan *p, const ind_kernel *k, ind__va
         *v = (ind__variant){.assume = assume,
                             .vector = assume ? 8 : 1,
                             .range = {p->from, p->to},
-                            .dependent = cg__launches_dependent(p)};
+                            .dependent = cg__launches_dependent(p) ? IND__LAUNCH_WAITS : IND__LAUNCH_ORDERED};
         ind_status status = cg__init_decider(&d, p, k, v, assume);
         d.force_wide = attempt == 1;
         v->alternative = alternative;
         d.alternative = alone ? alternative - IND__CG_ALONE : alternative;
         if (alone) d.max_cluster = 1;
         if (!status) status = cg__decide(&d);
+        if (!status) cg__choose_trigger(p, k, v);
         if (!status) status = cg__write_body(&w, p, &d);
         bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__assemble(&w, v);
