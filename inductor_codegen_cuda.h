@@ -1778,10 +1778,11 @@ static const char *const cg__prelude_DEPENDENCY[] = {
     NULL,
 };
 static const char *const cg__prelude_TRIGGER[] = {
-    "// The next launch may start its blocks once all blocks of this one have called this or ended.\n",
+    "// The next launch may start its blocks once all blocks of this one have called this or ended; not in a grid of more\n",
+    "// blocks than `most`.\n",
     "#ifndef IND_EMULATION\n",
-    "static IND_INLINE void ind_dependency_trigger() {\n",
-    "    asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\");\n",
+    "static IND_INLINE void ind_dependency_trigger(unsigned long long most) {\n",
+    "    if ((unsigned long long)gridDim.x * gridDim.y * gridDim.z <= most) asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\");\n",
     "}\n",
     "#endif\n",
     NULL,
@@ -4217,6 +4218,18 @@ static const char *cg__buffer(ind__writer *w, uint32_t buffer) {
         return "";
     }
     return i < k->num_reads ? cg__string(w, "in%u", i) : cg__string(w, "out%u", i - k->num_reads);
+}
+
+#define IND__CG_TRIGGER_CALL "    ind_dependency_trigger("
+
+/* Blocks of a launch, at most, if it lets the next one start before it has completed; 0: none does. */
+static int64_t cg__most_triggering(const ind_target *t) {
+    return (int64_t)t->thresholds.trigger_blocks * t->num_sms;
+}
+
+static void cg__write_trigger(const ind__writer *w, ind__text *t) {
+    ind__textf(t, "%s%lld);\n", t->indent ? "ind_dependency_trigger(" : IND__CG_TRIGGER_CALL,
+               (long long)cg__most_triggering(w->target));
 }
 
 /* ============================================================================================ src/cuda/emit/index.c */
@@ -14931,7 +14944,7 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     cg__mm_write_steps(w, p);
     if (!cg__mm_has_few_rows(x->strategy)) cg__mm_write_statistics(w, p); /* they do so after their first loads of b */
     x->main_loop(w, p);
-    if (w->variant->dependent == IND__LAUNCH_TRIGGERS) ind__textf(&w->code, "ind_dependency_trigger();\n");
+    if (w->variant->dependent == IND__LAUNCH_TRIGGERS) cg__write_trigger(w, &w->code);
     cg__mm_write_exchange(w, p);
     const int columns = cg__mm_columns(w->variant);
     cg__mm_area area = {.rows = tile->m,
@@ -17281,7 +17294,6 @@ static void cg__write_evictions(ind__writer *w, ind__text *t) {
 }
 
 #define IND__CG_DEPENDENCY_CALL "    ind_dependency_wait();\n"
-#define IND__CG_TRIGGER_CALL    "    ind_dependency_trigger();\n"
 
 static bool cg__multiplies(const ind__variant *v) {
     return ind__strategy_row_of(v->strategy)->family == IND__FAMILY_MATMUL;
@@ -17303,7 +17315,7 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
     if (v->dependent && !ind__tile_of(v)->early) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
-    if (v->dependent == IND__LAUNCH_TRIGGERS && !cg__multiplies(v)) ind__textf(&t, "%s", IND__CG_TRIGGER_CALL);
+    if (v->dependent == IND__LAUNCH_TRIGGERS && !cg__multiplies(v)) cg__write_trigger(w, &t);
     if (first.size) ind__text_raw(&t, first.data, first.size);
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);
@@ -17548,7 +17560,8 @@ static ind_status cg__write_body(ind__writer *w, ind_plan *p, const cg__decider 
    It must follow this kernel's wait: then all earlier launches are complete, and the early loads of the next one run
    beside this kernel alone. Called there by column sums and softmax of 4096 rows, chains took 1.4 times as long, as the
    next blocks crowded on the SMs with free slots (cg__launches_dependent). Hence the conditions: the next launch loads
-   weights early, and the grid is small. A product calls it after its loop over k, as its own loads come first. */
+   weights early, and the grid is small, also in the launch. A product calls it after its loop over k, as its own loads
+   come first. */
 
 /* The product that the launch after that of kernel k computes; NULL: it computes something else. */
 static const ind_kernel *cg__next_product(const ind_schedule *s, const ind_kernel *k) {
@@ -17578,7 +17591,7 @@ static bool cg__probably_early(const ind_schedule *s, const ind_kernel *product)
 
 /* Decides whether the variant triggers the next launch; its strategy and grid are decided. */
 static void cg__choose_trigger(const ind_plan *p, const ind_kernel *k, ind__variant *v) {
-    const int64_t most = (int64_t)p->target.thresholds.trigger_blocks * p->target.num_sms;
+    const int64_t most = cg__most_triggering(&p->target);
     const ind_expr blocks = ind_expr_product(p->context, v->grid, 3);
     if (!v->dependent || !most || !ind__ok(blocks) || ind_hint(blocks) > most) return;
     const cg__mm_template *x = cg__mm_template_of(v->strategy);

@@ -388,7 +388,6 @@ static void cg__write_evictions(ind__writer *w, ind__text *t) {
 }
 
 #define IND__CG_DEPENDENCY_CALL "    ind_dependency_wait();\n"
-#define IND__CG_TRIGGER_CALL    "    ind_dependency_trigger();\n"
 
 static bool cg__multiplies(const ind__variant *v) {
     return ind__strategy_row_of(v->strategy)->family == IND__FAMILY_MATMUL;
@@ -410,7 +409,7 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
     if (v->dependent && !ind__tile_of(v)->early) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
-    if (v->dependent == IND__LAUNCH_TRIGGERS && !cg__multiplies(v)) ind__textf(&t, "%s", IND__CG_TRIGGER_CALL);
+    if (v->dependent == IND__LAUNCH_TRIGGERS && !cg__multiplies(v)) cg__write_trigger(w, &t);
     if (first.size) ind__text_raw(&t, first.data, first.size);
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);

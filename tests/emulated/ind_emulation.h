@@ -164,8 +164,10 @@ IND_EMULATION_FN void __syncwarp(unsigned mask = 0xffffffffu, IND_EMULATION_LINE
 IND_EMULATION_FN void ind_dependency_wait() {
     ind_emulation::rt->dependency_wait();
 }
-IND_EMULATION_FN void ind_dependency_trigger() {
-    ind_emulation::rt->dependency_trigger();
+IND_EMULATION_FN void ind_dependency_trigger(unsigned long long most) {
+    if ((unsigned long long)gridDim.x * gridDim.y * gridDim.z <= most) {
+        ind_emulation::rt->dependency_trigger();
+    }
 }
 IND_EMULATION_FN void __threadfence() {
 }

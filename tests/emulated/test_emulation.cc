@@ -3,7 +3,8 @@
  * test_emulation FOLDER_OF_THE_LIBRARIES. Built twice (emulated.mk): with the sanitizers, where kernels are compiled
  * with them too, and without.
  *
- * >>harness >>compute >>warp >>matrix >>conversion >>divergence >>clusters >>maps >>sanitizer >>trace >>driver >>compiler
+ * >>harness >>compute >>warp >>matrix >>conversion >>divergence >>clusters >>maps >>sanitizer >>trace >>driver
+ * >>compiler
  * >>faults
  */
 #include <cmath>
@@ -1035,13 +1036,15 @@ void test_trace() {
     CHECK(after_a_writer(zero + made + use, weight + made) == "");
     setenv("IND_EMULATION_TRACE", "1", 1);
     CHECK(after_a_writer(zero + weight, made) == "");
-    CHECK(after_a_writer(zero + weight, made + "ind_dependency_trigger();") == "");
+    CHECK(after_a_writer(zero + weight, made + "ind_dependency_trigger(2);") == "");
     expect_error(after_a_writer(zero + made + use, weight + made), reads);
     expect_error(after_a_writer(zero + "if (i == 63) x = made[0];" + use, weight + made), reads);
-    expect_error(after_a_writer(zero + "float4 v = *(const float4 *)(made + i / 4 * 4); x = v.y;" + use, weight + made), reads);
+    expect_error(after_a_writer(zero + "float4 v = *(const float4 *)(made + i / 4 * 4); x = v.y;" + use, weight + made),
+                 reads);
     expect_error(after_a_writer(zero + "ind_cp_async16(s, made, 16); ind_cp_async_commit();", weight + made), reads);
     expect_error(after_a_writer(zero + "out[i] = 1;", weight + made), "writes device memory before it waits");
-    expect_error(after_a_writer(zero + "ind_dependency_trigger();", weight + made), "before it has waited");
+    CHECK(after_a_writer(zero + "ind_dependency_trigger(1);", weight + made) == ""); /* two blocks: no trigger */
+    expect_error(after_a_writer(zero + "ind_dependency_trigger(2);", weight + made), "before it has waited");
     unsetenv("IND_EMULATION_TRACE");
 }
 

@@ -8,7 +8,8 @@
    It must follow this kernel's wait: then all earlier launches are complete, and the early loads of the next one run
    beside this kernel alone. Called there by column sums and softmax of 4096 rows, chains took 1.4 times as long, as the
    next blocks crowded on the SMs with free slots (cg__launches_dependent). Hence the conditions: the next launch loads
-   weights early, and the grid is small. A product calls it after its loop over k, as its own loads come first. */
+   weights early, and the grid is small, also in the launch. A product calls it after its loop over k, as its own loads
+   come first. */
 
 /* The product that the launch after that of kernel k computes; NULL: it computes something else. */
 static const ind_kernel *cg__next_product(const ind_schedule *s, const ind_kernel *k) {
@@ -38,7 +39,7 @@ static bool cg__probably_early(const ind_schedule *s, const ind_kernel *product)
 
 /* Decides whether the variant triggers the next launch; its strategy and grid are decided. */
 static void cg__choose_trigger(const ind_plan *p, const ind_kernel *k, ind__variant *v) {
-    const int64_t most = (int64_t)p->target.thresholds.trigger_blocks * p->target.num_sms;
+    const int64_t most = cg__most_triggering(&p->target);
     const ind_expr blocks = ind_expr_product(p->context, v->grid, 3);
     if (!v->dependent || !most || !ind__ok(blocks) || ind_hint(blocks) > most) return;
     const cg__mm_template *x = cg__mm_template_of(v->strategy);
