@@ -190,6 +190,9 @@ extern "C" {
       "the timed GPU; the proportion is estimated, not measured")                                                      \
     X(product_cluster_rate, 16, "bytes per cycle that an SM sends to others of its cluster",                           \
       "estimated, not measured: 3.3 TB/s of all SMs (arXiv 2402.13499)")                                               \
+    X(trigger_blocks, 0,                                                                                               \
+      "blocks per SM of a grid that lets a product with early loads start before it has completed, at most; 0: none",  \
+      "not measured on a GPU")                                                                                         \
     X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
       "60 timings of 13 products, H100")                                                                               \
     X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \
@@ -498,8 +501,9 @@ typedef enum ind__assume {
     IND__ASSUME_ALIGNED = 1,   /* pointers are aligned, indices are small */
     IND__ASSUME_DIVISIBLE = 2, /* divisors of the hints of sizes divide the sizes */
     IND__ASSUME_LENGTH = 4,    /* rows have about the hinted length, or a length in a range */
+    IND__ASSUME_MAPS = 8,      /* the driver encodes tensor maps of the operands */
     IND__ASSUME_FEW_ROWS = 16, /* a product has few rows, by a guard */
-    IND__ASSUME_MAPS = 8       /* the driver encodes tensor maps of the operands */
+    IND__WITH_NEXT = 32        /* no assumption: the variant is of ind_kernel.with_next */
 } ind__assume;
 
 /* A configuration of a product, by its values. */
@@ -591,6 +595,13 @@ typedef struct ind__kernel_text {
     char entry[72];
 } ind__kernel_text;
 
+/* How a launch follows the previous one. */
+typedef enum ind__dependence {
+    IND__LAUNCH_ORDERED, /* its blocks start when the previous one has completed */
+    IND__LAUNCH_WAITS,   /* programmatic dependent launch: the source calls ind_dependency_wait */
+    IND__LAUNCH_TRIGGERS /* the same, and it lets the next launch start its blocks before this one has completed */
+} ind__dependence;
+
 /* A variant of a kernel. A launch takes the first variant whose guards hold; the last variant has no guards. */
 typedef struct ind__variant {
     ind_strategy strategy;
@@ -613,7 +624,7 @@ typedef struct ind__variant {
     ind__row_range range; /* row lengths that the guards of this variant and of earlier ones leave */
     ind_expr guard;       /* condition on sizes, valid and not 1: the variant may only run if it holds */
     bool guard_aligned;   /* all pointers must be multiples of 16 bytes */
-    bool dependent;       /* programmatic dependent launch: the source begins with ind_dependency_wait */
+    ind__dependence dependent;
     ind__tuning tuned;    /* measured choices; 0: chosen by formula */
     int alternative;      /* 0: the first choice; 1, ..: position among its fallbacks */
     ind__kernel_arg *arg; /* in the plan's arena */
@@ -638,15 +649,18 @@ int ind__cluster_of(const ind__variant *v); /* blocks of its clusters; 0 and 1: 
 bool ind__takes_next(const ind__variant *v);
 
 typedef struct ind_kernel_plan {
-    const ind_kernel *kernel;
-    ind__variant *variant; /* in the plan's arena */
-    int num_variants;      /* 0: an extern call, or part of an earlier kernel's launch */
-    uint32_t first;        /* the kernel whose launch runs this one: itself, except for the parts of a COMBO */
-    uint32_t num_parts;    /* kernels in this one's launch; 0: it runs in another launch */
-    ind__variant *part;    /* in a COMBO: this kernel's plan in the launch's first variant; no source */
-    const char *alone;     /* why it cannot be a part of a launch; NULL: it can */
-    ind_expr time_ns;      /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
+    const ind_kernel *kernel; /* of the variants, except for those with IND__WITH_NEXT: ind__kernel_of */
+    ind__variant *variant;    /* in the plan's arena */
+    int num_variants;         /* 0: an extern call, or part of an earlier kernel's launch */
+    uint32_t first;           /* the kernel whose launch runs this one: itself, except for the parts of a COMBO */
+    uint32_t num_parts;       /* kernels in this one's launch; 0: it runs in another launch */
+    ind__variant *part;       /* in a COMBO: this kernel's plan in the launch's first variant; no source */
+    const char *alone;        /* why it cannot be a part of a launch; NULL: it can */
+    ind_expr time_ns; /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
+
+/* The kernel whose body the variant computes. */
+const ind_kernel *ind__kernel_of(const ind_kernel_plan *k, const ind__variant *v);
 
 /* Plans of a whole schedule, in its order, with their sources. */
 typedef struct ind_plan {
@@ -1759,6 +1773,16 @@ static const char *const cg__prelude_DEPENDENCY[] = {
     "#ifndef IND_EMULATION\n",
     "static IND_INLINE void ind_dependency_wait() {\n",
     "    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+static const char *const cg__prelude_TRIGGER[] = {
+    "// The next launch may start its blocks once all blocks of this one have called this or ended; not in a grid of more\n",
+    "// blocks than `most`.\n",
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE void ind_dependency_trigger(unsigned long long most) {\n",
+    "    if ((unsigned long long)gridDim.x * gridDim.y * gridDim.z <= most) asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\");\n",
     "}\n",
     "#endif\n",
     NULL,
@@ -3746,6 +3770,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
 #define IND__CG_NEEDS(...) __VA_ARGS__
 #define IND__CG_PRELUDE(X)                                                                             \
     X(DEPENDENCY, 0)                                                                                   \
+    X(TRIGGER, 0)                                                                                      \
     X(F16, 0)                                                                                          \
     X(BF16, 0)                                                                                         \
     X(VEC, 0)                                                                                          \
@@ -4075,7 +4100,11 @@ int ind__cluster_of(const ind__variant *v) {
 }
 
 bool ind__takes_next(const ind__variant *v) {
-    return v->strategy == IND_STRATEGY_FINISH;
+    return v->strategy == IND_STRATEGY_FINISH || v->assume & IND__WITH_NEXT;
+}
+
+const ind_kernel *ind__kernel_of(const ind_kernel_plan *k, const ind__variant *v) {
+    return v->assume & IND__WITH_NEXT ? k->kernel->with_next : k->kernel;
 }
 
 /* =========================================================================================== src/cuda/emit/writer.c */
@@ -4189,6 +4218,18 @@ static const char *cg__buffer(ind__writer *w, uint32_t buffer) {
         return "";
     }
     return i < k->num_reads ? cg__string(w, "in%u", i) : cg__string(w, "out%u", i - k->num_reads);
+}
+
+#define IND__CG_TRIGGER_CALL "    ind_dependency_trigger("
+
+/* Blocks of a launch, at most, if it lets the next one start before it has completed; 0: none does. */
+static int64_t cg__most_triggering(const ind_target *t) {
+    return (int64_t)t->thresholds.trigger_blocks * t->num_sms;
+}
+
+static void cg__write_trigger(const ind__writer *w, ind__text *t) {
+    ind__textf(t, "%s%lld);\n", t->indent ? "ind_dependency_trigger(" : IND__CG_TRIGGER_CALL,
+               (long long)cg__most_triggering(w->target));
 }
 
 /* ============================================================================================ src/cuda/emit/index.c */
@@ -14657,6 +14698,8 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
     if (d->variant->why && !p->group.indirect && cg__mm_group_of_b(&d->w, p))
         cg__why(d, "not tiled by groups of rows: the rows are more than one dimension; %s", d->variant->why);
     if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
+    if (d->assume & IND__WITH_NEXT && d->variant->why)
+        cg__why(d, "this kernel and the next one, as each block reduces all rows; %s", d->variant->why);
 }
 
 /* True if the strategy is of products of few rows, which may have a guard. */
@@ -14902,6 +14945,7 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     cg__mm_write_steps(w, p);
     if (!cg__mm_has_few_rows(x->strategy)) cg__mm_write_statistics(w, p); /* they do so after their first loads of b */
     x->main_loop(w, p);
+    if (w->variant->dependent == IND__LAUNCH_TRIGGERS) cg__write_trigger(w, &w->code);
     cg__mm_write_exchange(w, p);
     const int columns = cg__mm_columns(w->variant);
     cg__mm_area area = {.rows = tile->m,
@@ -17240,10 +17284,10 @@ static void cg__write_prelude(ind__text *t, const ind__prelude_set *functions) {
    Products of few rows first start loads of weights that no launch writes (ind__tile_plan.early). So launches complete
    in order, and waiting for the previous one is waiting for all earlier ones.
 
-   No kernel calls griddepcontrol.launch_dependents: the next launch may begin when the last block ends, which hides the
-   launch latency, 0.3 us on an H200. Called at the wait, it saved no more, and chains of column sums and softmax of
-   4096 rows took 1.4 times as long: blocks of the next launch fill the free slots beside blocks that still run, so that
-   a few blocks crowd on a few SMs. */
+   Few kernels call griddepcontrol.launch_dependents (trigger.c): the next launch may begin when the last block ends,
+   which hides the launch latency, 0.3 us on an H200. Called at the wait, it saved no more, and chains of column sums
+   and softmax of 4096 rows took 1.4 times as long: blocks of the next launch fill the free slots beside blocks that
+   still run, so that a few blocks crowd on a few SMs. */
 static bool cg__launches_dependent(const ind_plan *p) {
     return p->schedule->dependent_launch && p->target.sm >= 90;
 }
@@ -17283,9 +17327,14 @@ static void cg__write_evictions(ind__writer *w, ind__text *t) {
 
 #define IND__CG_DEPENDENCY_CALL "    ind_dependency_wait();\n"
 
+static bool cg__multiplies(const ind__variant *v) {
+    return ind__strategy_row_of(v->strategy)->family == IND__FAMILY_MATMUL;
+}
+
 /* Assembles the variant's source from prelude, signature and body. */
 static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     if (v->dependent) cg__use(w, IND__CG_DEPENDENCY);
+    if (v->dependent == IND__LAUNCH_TRIGGERS) cg__use(w, IND__CG_TRIGGER);
     ind__text t = {.context = w->context}, first = t;
     cg__write_data_sizes(w, &first);
     cg__write_evictions(w, &first);
@@ -17298,6 +17347,7 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
     if (v->dependent && !ind__tile_of(v)->early) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
+    if (v->dependent == IND__LAUNCH_TRIGGERS && !cg__multiplies(v)) cg__write_trigger(w, &t);
     if (first.size) ind__text_raw(&t, first.data, first.size);
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);
@@ -17531,6 +17581,57 @@ static ind_status cg__write_body(ind__writer *w, ind_plan *p, const cg__decider 
     return !status && ind__verifying(p->context) ? cg__check_text(p, w) : status;
 }
 
+/* ======================================================================================== src/cuda/decide/trigger.c */
+/* ---- launches that let the next one start its blocks early
+
+   griddepcontrol.launch_dependents: once all blocks of a grid have executed it or have ended, blocks of the next launch
+   may start. All blocks of this grid have started by then, so none waits for registers or shared memory that the next
+   launch takes. The next launch still waits for the end of this one before it reads results. So the trigger never
+   changes a result, and it gains only what the next launch does before its wait: the loads of a product's weights.
+
+   It must follow this kernel's wait: then all earlier launches are complete, and the early loads of the next one run
+   beside this kernel alone. Called there by column sums and softmax of 4096 rows, chains took 1.4 times as long, as the
+   next blocks crowded on the SMs with free slots (cg__launches_dependent). Hence the conditions: the next launch loads
+   weights early, and the grid is small, also in the launch. A product calls it after its loop over k, as its own loads
+   come first. */
+
+/* The product that the launch after that of kernel k computes; NULL: it computes something else. */
+static const ind_kernel *cg__next_product(const ind_schedule *s, const ind_kernel *k) {
+    const ind_kernel *next = k + 1, *const end = s->kernel + s->num_kernels;
+    for (uint32_t i = 0; i < s->num_kernels; i++)
+        if (s->kernel[i].with_next == k) next = &s->kernel[i] + 2;
+    if (next >= end) return NULL;
+    if (next->with_next) next = next->with_next;
+    return next->kind == IND_KERNEL_MATMUL ? next : NULL;
+}
+
+/* True if the product probably loads its right operand before it waits: few rows, and no launch writes what it loads.
+ */
+static bool cg__probably_early(const ind_schedule *s, const ind_kernel *product) {
+    const ind_body *b = product->body;
+    const int m = product->matmul.m, n = product->matmul.n;
+    if (m >= 0 && ind_hint(ind_expr_symbol(b->var[m])->extent) > MM_PACKED_ROWS) return false;
+    bool any = false;
+    for (uint32_t i = 1; i < product->matmul.dot && n >= 0; i++) {
+        const ind__inst *in = &b->inst[i];
+        if (in->op != IND_LOOP_LOAD || !ind__expr_depends(b->index[in->index], b->var[n])) continue;
+        if (cg__is_written(s, in->source)) return false;
+        any = true;
+    }
+    return any;
+}
+
+/* Decides whether the variant triggers the next launch; its strategy and grid are decided. */
+static void cg__choose_trigger(const ind_plan *p, const ind_kernel *k, ind__variant *v) {
+    const int64_t most = cg__most_triggering(&p->target);
+    const ind_expr blocks = ind_expr_product(p->context, v->grid, 3);
+    if (!v->dependent || !most || !ind__ok(blocks) || ind_hint(blocks) > most) return;
+    const cg__mm_template *x = cg__mm_template_of(v->strategy);
+    if (x && x->body) return; /* persistent: the loops over tiles have no one end */
+    const ind_kernel *next = cg__next_product(p->schedule, k);
+    if (next && cg__probably_early(p->schedule, next)) v->dependent = IND__LAUNCH_TRIGGERS;
+}
+
 /* ======================================================================================= src/cuda/decide/variants.c */
 /* ---- the variants of a kernel */
 
@@ -17557,13 +17658,14 @@ static ind_status cg__plan_alternative(ind_plan *p, const ind_kernel *k, ind__va
         *v = (ind__variant){.assume = assume,
                             .vector = assume ? 8 : 1,
                             .range = {p->from, p->to},
-                            .dependent = cg__launches_dependent(p)};
+                            .dependent = cg__launches_dependent(p) ? IND__LAUNCH_WAITS : IND__LAUNCH_ORDERED};
         ind_status status = cg__init_decider(&d, p, k, v, assume);
         d.force_wide = attempt == 1;
         v->alternative = alternative;
         d.alternative = alone ? alternative - IND__CG_ALONE : alternative;
         if (alone) d.max_cluster = 1;
         if (!status) status = cg__decide(&d);
+        if (!status) cg__choose_trigger(p, k, v);
         if (!status) status = cg__write_body(&w, p, &d);
         bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__assemble(&w, v);
@@ -17618,7 +17720,8 @@ typedef struct cg__variants {
     const ind_kernel *kernel;
     ind__variant variant[IND_MAX_VARIANTS];
     int num;
-    int used; /* assumptions of the variant planned last */
+    int used;         /* assumptions of the variant planned last */
+    int64_t few_rows; /* most rows of a variant for few rows; 0: any */
 } cg__variants;
 
 /* Plans the next variant, variant[num]; the caller keeps it by incrementing num. */
@@ -17759,6 +17862,7 @@ static ind_status cg__plan_packed_rows(cg__variants *x, int assume, bool *packed
     const int first = x->num;
     bool more = cg__may_have_packed_weights(x->plan, x->kernel);
     for (size_t i = 0; i < IND__CG_COUNT(cg__packed_ranges) && more && !status; i++) {
+        if (x->few_rows && cg__packed_ranges[i] > x->few_rows) break;
         x->plan->to = cg__packed_ranges[i];
         status = cg__next_variant(x, assume);
         if (status) break;
@@ -18144,7 +18248,7 @@ static void cg__merge_parts(cg__combo *x) {
     ind_context *c = x->plan->context;
     ind__variant *v = x->variant;
     *v = (ind__variant){.strategy = IND_STRATEGY_COMBO, .index_bits = 32, .vector = 1, .rows = 1, .per_thread = 1};
-    v->dependent = cg__launches_dependent(x->plan);
+    v->dependent = cg__launches_dependent(x->plan) ? IND__LAUNCH_WAITS : IND__LAUNCH_ORDERED;
     v->memory.shared = x->blocks = ind_int(c, 0);
     v->blocks_per_sm = x->part[0]->variant.blocks_per_sm;
     for (uint32_t i = 0; i < x->num_parts; i++) {
@@ -18670,84 +18774,6 @@ static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
     return status || !warp ? status : cg__add_finish(p, &rows, &few);
 }
 
-/* ========================================================================================== src/cuda/cost/predict.c */
-/* ------------------------------------------------------------------------------------------------- >>predict */
-
-/* Whole nanoseconds for an amount at a rate. */
-static ind_expr cg__duration(ind_context *c, ind_expr amount, int64_t rate) {
-    return ind_expr_ceildiv(amount, ind_int(c, rate > 0 ? rate : 1));
-}
-
-/* Time to read and write at the rate of copies. If the sum in bytes may exceed 64 bits, each is rounded up
-   separately. */
-static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t rate) {
-    int64_t lo, read, written;
-    ind__known_bounds(k->bytes_read, &lo, &read);
-    ind__known_bounds(k->bytes_written, &lo, &written);
-    if (read <= INT64_MAX / 4 && written <= INT64_MAX / 4)
-        return cg__duration(c, ind_expr_add(k->bytes_read, k->bytes_written), rate);
-    return ind_expr_add(cg__duration(c, k->bytes_read, rate), cg__duration(c, k->bytes_written, rate));
-}
-
-/* Bytes of an element in memory of the operands that the kernel multiplies; 2 if they are computed or differ. */
-static int cg__multiplied_bytes(const ind_plan *p, const ind_kernel *k) {
-    int bytes[2];
-    if (k->kind != IND_KERNEL_MATMUL) return 2;
-    for (int i = 0; i < 2; i++) {
-        const ind__inst *x = &k->body->inst[k->body->inst[k->matmul.dot].arg[i]];
-        while (x->op == IND_LOOP_CAST) x = &k->body->inst[x->arg[0]];
-        if (x->op != IND_LOOP_LOAD) return 2;
-        bytes[i] = ind_dtype_bytes(p->schedule->program->buffer[x->source].dtype);
-    }
-    return bytes[0] == bytes[1] ? bytes[0] : 2;
-}
-
-/* Operations of tensor cores per nanosecond. */
-static int64_t cg__tensor_rate(const ind_plan *p, const ind_kernel *k) {
-    const ind_target *t = &p->target;
-    const int bytes = cg__multiplied_bytes(p, k);
-    if (bytes == 1) return (int64_t)t->tensor_flops_per_ns * t->thresholds.byte_speed;
-    return bytes == 4 ? (int64_t)t->tensor_flops_per_ns * t->thresholds.tf32_percent / 100 : t->tensor_flops_per_ns;
-}
-
-/* Lower bound of a kernel's time, which a good kernel approaches: each byte is moved once, and memory traffic and
-   arithmetic overlap. Transcendental functions and f64 count as f32 operations. */
-static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
-    const ind_target *t = &p->target;
-    const int64_t copy = (int64_t)t->memory_bytes_per_ns * t->thresholds.copy_percent / 100;
-    const ind__variant *first = kp->part ? kp->part : kp->num_variants ? kp->variant : NULL;
-    const bool tensor = first && ind__strategy_has(first->strategy, IND__HAS_TENSOR_CORES);
-    *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
-    const int64_t rate = tensor ? cg__tensor_rate(p, kp->kernel) : t->f32_flops_per_ns;
-    *computing = ind_expr_add(*computing, cg__duration(p->context, kp->kernel->flops, rate));
-}
-
-/* Predicts the time of a whole launch; its parts have no separate time. */
-static ind_status cg__predict(ind_plan *p, uint32_t kernel) {
-    ind_context *c = p->context;
-    ind_kernel_plan *kp = &p->kernel[kernel];
-    ind_expr longest[3] = {ind_int(c, p->target.launch_ns), ind_int(c, 0), ind_int(c, 0)};
-    kp->time_ns = longest[1];
-    if (kp->first != kernel) return IND_OK;
-    for (uint32_t k = kernel, more = kp->num_parts; more > 0; k++) {
-        if (p->kernel[k].first != kernel) continue;
-        cg__predict_work(p, &p->kernel[k], &longest[1], &longest[2]);
-        more--;
-    }
-    kp->time_ns = ind_expr_max_of(c, longest, 3);
-    return ind__ok(kp->time_ns) ? IND_OK : ind__failed(c);
-}
-
-static ind_status cg__predict_all(ind_plan *p) {
-    ind_context *c = p->context;
-    ind_expr *term = (ind_expr *)ind__alloc(c, ((size_t)p->num_kernels + 1) * sizeof *term);
-    if (!term || p->num_kernels > INT32_MAX) return ind__free(c, term), ind__failed(c);
-    for (uint32_t i = 0; i < p->num_kernels; i++) term[i] = p->kernel[i].time_ns;
-    p->time_ns = ind_expr_sum(c, term, (int)p->num_kernels);
-    ind__free(c, term);
-    return ind__ok(p->time_ns) ? IND_OK : ind__failed(c);
-}
-
 /* ======================================================================================== src/cuda/equal_launches.c */
 /* ---- equal launches */
 
@@ -18831,12 +18857,12 @@ static bool cg__same_kernel(const ind_plan *p, const ind_kernel *a, const ind_ke
            cg__same_body(p, a, b) && cg__same_args(p->schedule, a, b);
 }
 
-/* The buffer in the launch at `to` that corresponds to `buffer` in the launch at `from`; both have num kernels.
-   UINT32_MAX: none, or more than one. */
-static uint32_t cg__buffer_there(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, uint32_t buffer) {
+/* The buffer of the kernels from `to` on that corresponds to `buffer` of those from `from` on, num each. UINT32_MAX:
+   none, or more than one. */
+static uint32_t cg__buffer_there(const ind_kernel *from, const ind_kernel *to, uint32_t num, uint32_t buffer) {
     uint32_t found = UINT32_MAX;
     for (uint32_t k = 0; k < num; k++) {
-        const ind_kernel *a = &p->schedule->kernel[from + k], *b = &p->schedule->kernel[to + k];
+        const ind_kernel *a = &from[k], *b = &to[k];
         const uint32_t i = cg__arg_of(a, buffer);
         if (i == UINT32_MAX || b->arg[i] == found) continue;
         if (found != UINT32_MAX) return UINT32_MAX;
@@ -18845,14 +18871,30 @@ static uint32_t cg__buffer_there(const ind_plan *p, uint32_t from, uint32_t to, 
     return found;
 }
 
+/* True if the launches of both kernels precede one that loads weights early, or none does: only then may they trigger.
+ */
+static bool cg__same_followers(const ind_plan *p, uint32_t a, uint32_t b) {
+    const ind_schedule *s = p->schedule;
+    const uint32_t kernel[2] = {a, b};
+    bool early[2];
+    if (!p->target.thresholds.trigger_blocks) return true;
+    for (int i = 0; i < 2; i++) {
+        const ind_kernel *next = cg__next_product(s, &s->kernel[kernel[i]]);
+        early[i] = next && cg__probably_early(s, next);
+    }
+    return early[0] == early[1];
+}
+
 static bool cg__same_launch(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
     const ind_schedule *s = p->schedule;
+    if (!cg__same_followers(p, from, to)) return false;
     if (from + num < s->num_kernels && s->launch[from + num] == from) return false;
     for (uint32_t k = 0; k < num; k++)
         if (s->launch[from + k] != from || !cg__same_kernel(p, &s->kernel[from + k], &s->kernel[to + k])) return false;
     for (uint32_t k = 0; k < num && num > 1; k++)
         for (uint32_t i = 0; i < s->kernel[from + k].num_args; i++)
-            if (cg__buffer_there(p, from, to, num, s->kernel[from + k].arg[i]) == UINT32_MAX) return false;
+            if (cg__buffer_there(&s->kernel[from], &s->kernel[to], num, s->kernel[from + k].arg[i]) == UINT32_MAX)
+                return false;
     return true;
 }
 
@@ -18870,13 +18912,14 @@ static uint32_t cg__find_launch(cg__launch_table *t, const ind_plan *p, uint32_t
     return first;
 }
 
-/* Replaces the buffers of a variant and of its fallbacks, from the launch at `from` to the one at `to`. */
-static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32_t num, ind__variant *v) {
+/* Replaces the buffers of a variant and of its fallbacks, from the kernels at `from` to those at `to`. */
+static bool cg__exchange_buffers(ind_plan *p, const ind_kernel *from, const ind_kernel *to, uint32_t num,
+                                 ind__variant *v) {
     for (;; v = v->fallback) {
         v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
         for (uint32_t i = 0; v->arg && i < v->num_args; i++)
             if (v->arg[i].kind == IND__ARG_BUFFER || v->arg[i].kind == IND__ARG_TENSOR_MAP)
-                v->arg[i].buffer = cg__buffer_there(p, from, to, num, v->arg[i].buffer);
+                v->arg[i].buffer = cg__buffer_there(from, to, num, v->arg[i].buffer);
         if (!v->arg || !v->fallback) return v->arg != NULL;
         v->fallback = (ind__variant *)ind__arena_copy(&p->arena, v->fallback, sizeof *v->fallback);
         if (!v->fallback) return false;
@@ -18884,6 +18927,7 @@ static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32
 }
 
 static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
+    const ind_kernel *there = &p->schedule->kernel[from], *here = &p->schedule->kernel[to];
     for (uint32_t k = 0; k < num; k++) {
         ind_kernel_plan *kp = &p->kernel[to + k];
         *kp = p->kernel[from + k];
@@ -18892,10 +18936,10 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
         if (kp->num_variants && !cg__store_variants(p, kp, kp->variant, kp->num_variants))
             return ind__failed(p->context);
         for (int i = 0; i < kp->num_variants; i++)
-            if (!cg__exchange_buffers(p, from, to, num, &kp->variant[i])) return ind__failed(p->context);
+            if (!cg__exchange_buffers(p, there, here, num, &kp->variant[i])) return ind__failed(p->context);
         if (!kp->part) continue;
         kp->part = (ind__variant *)ind__arena_copy(&p->arena, kp->part, sizeof *kp->part);
-        if (!kp->part || !cg__exchange_buffers(p, from, to, num, kp->part)) return ind__failed(p->context);
+        if (!kp->part || !cg__exchange_buffers(p, there, here, num, kp->part)) return ind__failed(p->context);
     }
     return IND_OK;
 }
@@ -18907,8 +18951,8 @@ static bool cg__same_map(const ind__tensor_map *a, const ind__tensor_map *b) {
            cg__same_exprs(a->stride, b->stride, (uint32_t)a->rank);
 }
 
-/* True if y, a variant of the launch at `to`, equals x, the one at `from`, with the buffers exchanged. */
-static bool cg__same_variant(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, const ind__variant *x,
+/* True if y, a variant of the kernels at `to`, equals x, of those at `from`, with the buffers exchanged. */
+static bool cg__same_variant(const ind_kernel *from, const ind_kernel *to, uint32_t num, const ind__variant *x,
                              const ind__variant *y) {
     bool same = x->strategy == y->strategy && x->threads == y->threads && x->num_args == y->num_args &&
                 !x->source.text == !y->source.text && (!x->source.text || !strcmp(x->source.text, y->source.text)) &&
@@ -18917,7 +18961,7 @@ static bool cg__same_variant(const ind_plan *p, uint32_t from, uint32_t to, uint
     for (uint32_t j = 0; same && j < x->num_args; j++) {
         const ind__kernel_arg *a = &x->arg[j], *b = &y->arg[j];
         const bool buffer = a->kind == IND__ARG_BUFFER || a->kind == IND__ARG_TENSOR_MAP;
-        same = a->kind == b->kind && (buffer ? cg__buffer_there(p, from, to, num, a->buffer) == b->buffer
+        same = a->kind == b->kind && (buffer ? cg__buffer_there(from, to, num, a->buffer) == b->buffer
                                              : cg__same_exprs(&a->size, &b->size, 1));
         if (same && a->kind == IND__ARG_TENSOR_MAP) same = cg__same_map(a->map, b->map);
     }
@@ -18933,7 +18977,8 @@ static ind_status cg__compare_launches(const ind_plan *p, uint32_t from, uint32_
         for (int i = 0; same && i < a->num_variants; i++) {
             const ind__variant *x = &a->variant[i], *y = &b->variant[i];
             for (; same && x && y; x = x->fallback, y = y->fallback)
-                same = cg__same_variant(p, from, to, num, x, y) && !x->fallback == !y->fallback;
+                same = cg__same_variant(&p->schedule->kernel[from], &p->schedule->kernel[to], num, x, y) &&
+                       !x->fallback == !y->fallback;
         }
         if (!same)
             return ind__fail(p->context, IND_VERIFY, "kernels %u and %u (%s) are equal, but their plans differ",
@@ -18962,6 +19007,164 @@ static bool cg__is_checked(const ind_plan *p, uint32_t copy) {
     return ind__verifying(p->context) && !(copy & (copy - 1));
 }
 
+/* ============================================================================================= src/cuda/with_next.c */
+/* ------------------------------------------------------------------------------------------------ >>with-next */
+
+/* Variants of a norm's kernel that also compute the product in the next one, for launches of few rows: see few_rows.c
+   of the schedule. They precede the other variants. */
+
+/* Adds the guard on the rows to a variant and its fallbacks. False: it never holds. */
+static bool cg__guard_with_next(const ind_kernel_plan *kp, ind__variant *v) {
+    const ind_expr rows = kp->kernel->numel;
+    for (; v; v = v->fallback)
+        if (!cg__guard(v, ind_expr_le(rows, ind_int(rows.context, kp->kernel->few_rows)))) return false;
+    return true;
+}
+
+/* True if the kernel and the next one are launches of their own. */
+static bool cg__runs_apart(const ind_plan *p, uint32_t k) {
+    for (uint32_t i = k; i < k + 2; i++)
+        if (p->kernel[i].first != i || p->kernel[i].num_parts != 1 || !p->kernel[i].num_variants) return false;
+    return true;
+}
+
+/* A checked index is reported by its position in the body of the kernel that the launch is of. */
+static bool cg__checks_indices(const ind__variant *v) {
+    for (uint32_t i = 0; i < v->num_args; i++)
+        if (v->arg[i].kind == IND__ARG_ERROR) return true;
+    return false;
+}
+
+/* Inserts the variants before those of the kernel. */
+static ind_status cg__prepend_variants(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, int num) {
+    ind__variant list[IND_MAX_VARIANTS];
+    if (!num || num + kp->num_variants > IND_MAX_VARIANTS) return IND_OK;
+    memcpy(list, v, (size_t)num * sizeof *v);
+    memcpy(list + num, kp->variant, (size_t)kp->num_variants * sizeof *v);
+    return cg__store_variants(p, kp, list, num + kp->num_variants) ? IND_OK : ind__failed(p->context);
+}
+
+/* Number of the first variants that also compute the next kernel. */
+static int cg__num_with_next(const ind_kernel_plan *kp) {
+    int num = 0;
+    while (num < kp->num_variants && kp->variant[num].assume & IND__WITH_NEXT) num++;
+    return num;
+}
+
+/* Copies the variants of an equal pair of kernels, as layers have, with their buffers exchanged. *found: there is one.
+ */
+static ind_status cg__copy_with_next(ind_plan *p, uint32_t k, bool *found) {
+    const ind_kernel *both = p->kernel[k].kernel->with_next;
+    ind__variant list[IND_MAX_VARIANTS];
+    for (uint32_t i = 0; i < k && !*found; i++) {
+        const ind_kernel *other = p->kernel[i].kernel->with_next;
+        const int num = cg__num_with_next(&p->kernel[i]);
+        if (!num || p->kernel[i].kernel->few_rows != p->kernel[k].kernel->few_rows || !cg__same_kernel(p, other, both))
+            continue;
+        if (!cg__same_followers(p, i + 1, k + 1)) continue;
+        *found = true;
+        memcpy(list, p->kernel[i].variant, (size_t)num * sizeof *list);
+        for (int v = 0; v < num; v++)
+            if (!cg__exchange_buffers(p, other, both, 1, &list[v])) return ind__failed(p->context);
+        return cg__prepend_variants(p, &p->kernel[k], list, num);
+    }
+    return IND_OK;
+}
+
+/* Adds variants to kernel k that also compute the next kernel. */
+static ind_status cg__plan_with_next(ind_plan *p, uint32_t k) {
+    ind_kernel_plan *kp = &p->kernel[k];
+    cg__variants x = {.plan = p, .kernel = kp->kernel->with_next, .few_rows = kp->kernel->few_rows};
+    bool copied = false;
+    if (!x.kernel || !cg__runs_apart(p, k)) return IND_OK;
+    ind_status status = cg__copy_with_next(p, k, &copied);
+    if (status || copied) return status;
+    const int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH | IND__WITH_NEXT;
+    status = cg__plan_few_rows(&x, all);
+    for (int v = 0; v < x.num && !status; v++)
+        if (cg__checks_indices(&x.variant[v]) || !cg__guard_with_next(kp, &x.variant[v])) x.num = 0;
+    return status ? status : cg__prepend_variants(p, kp, x.variant, x.num);
+}
+
+/* ========================================================================================== src/cuda/cost/predict.c */
+/* ------------------------------------------------------------------------------------------------- >>predict */
+
+/* Whole nanoseconds for an amount at a rate. */
+static ind_expr cg__duration(ind_context *c, ind_expr amount, int64_t rate) {
+    return ind_expr_ceildiv(amount, ind_int(c, rate > 0 ? rate : 1));
+}
+
+/* Time to read and write at the rate of copies. If the sum in bytes may exceed 64 bits, each is rounded up
+   separately. */
+static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t rate) {
+    int64_t lo, read, written;
+    ind__known_bounds(k->bytes_read, &lo, &read);
+    ind__known_bounds(k->bytes_written, &lo, &written);
+    if (read <= INT64_MAX / 4 && written <= INT64_MAX / 4)
+        return cg__duration(c, ind_expr_add(k->bytes_read, k->bytes_written), rate);
+    return ind_expr_add(cg__duration(c, k->bytes_read, rate), cg__duration(c, k->bytes_written, rate));
+}
+
+/* Bytes of an element in memory of the operands that the kernel multiplies; 2 if they are computed or differ. */
+static int cg__multiplied_bytes(const ind_plan *p, const ind_kernel *k) {
+    int bytes[2];
+    if (k->kind != IND_KERNEL_MATMUL) return 2;
+    for (int i = 0; i < 2; i++) {
+        const ind__inst *x = &k->body->inst[k->body->inst[k->matmul.dot].arg[i]];
+        while (x->op == IND_LOOP_CAST) x = &k->body->inst[x->arg[0]];
+        if (x->op != IND_LOOP_LOAD) return 2;
+        bytes[i] = ind_dtype_bytes(p->schedule->program->buffer[x->source].dtype);
+    }
+    return bytes[0] == bytes[1] ? bytes[0] : 2;
+}
+
+/* Operations of tensor cores per nanosecond. */
+static int64_t cg__tensor_rate(const ind_plan *p, const ind_kernel *k) {
+    const ind_target *t = &p->target;
+    const int bytes = cg__multiplied_bytes(p, k);
+    if (bytes == 1) return (int64_t)t->tensor_flops_per_ns * t->thresholds.byte_speed;
+    return bytes == 4 ? (int64_t)t->tensor_flops_per_ns * t->thresholds.tf32_percent / 100 : t->tensor_flops_per_ns;
+}
+
+/* Lower bound of a kernel's time, which a good kernel approaches: each byte is moved once, and memory traffic and
+   arithmetic overlap. Transcendental functions and f64 count as f32 operations. */
+static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
+    const ind_target *t = &p->target;
+    const int64_t copy = (int64_t)t->memory_bytes_per_ns * t->thresholds.copy_percent / 100;
+    const int own = cg__num_with_next(kp);
+    const ind__variant *first = kp->part ? kp->part : kp->num_variants > own ? &kp->variant[own] : NULL;
+    const bool tensor = first && ind__strategy_has(first->strategy, IND__HAS_TENSOR_CORES);
+    *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
+    const int64_t rate = tensor ? cg__tensor_rate(p, kp->kernel) : t->f32_flops_per_ns;
+    *computing = ind_expr_add(*computing, cg__duration(p->context, kp->kernel->flops, rate));
+}
+
+/* Predicts the time of a whole launch; its parts have no separate time. */
+static ind_status cg__predict(ind_plan *p, uint32_t kernel) {
+    ind_context *c = p->context;
+    ind_kernel_plan *kp = &p->kernel[kernel];
+    ind_expr longest[3] = {ind_int(c, p->target.launch_ns), ind_int(c, 0), ind_int(c, 0)};
+    kp->time_ns = longest[1];
+    if (kp->first != kernel) return IND_OK;
+    for (uint32_t k = kernel, more = kp->num_parts; more > 0; k++) {
+        if (p->kernel[k].first != kernel) continue;
+        cg__predict_work(p, &p->kernel[k], &longest[1], &longest[2]);
+        more--;
+    }
+    kp->time_ns = ind_expr_max_of(c, longest, 3);
+    return ind__ok(kp->time_ns) ? IND_OK : ind__failed(c);
+}
+
+static ind_status cg__predict_all(ind_plan *p) {
+    ind_context *c = p->context;
+    ind_expr *term = (ind_expr *)ind__alloc(c, ((size_t)p->num_kernels + 1) * sizeof *term);
+    if (!term || p->num_kernels > INT32_MAX) return ind__free(c, term), ind__failed(c);
+    for (uint32_t i = 0; i < p->num_kernels; i++) term[i] = p->kernel[i].time_ns;
+    p->time_ns = ind_expr_sum(c, term, (int)p->num_kernels);
+    ind__free(c, term);
+    return ind__ok(p->time_ns) ? IND_OK : ind__failed(c);
+}
+
 /* ================================================================================================ src/cuda/create.c */
 static ind_status cg__plan_next(ind_plan *p, cg__launch_table *t, uint32_t first, uint32_t num) {
     const uint32_t other = cg__find_launch(t, p, first, num);
@@ -18984,6 +19187,7 @@ static ind_status cg__plan_all(ind_plan *p) {
     }
     for (uint32_t k = 0; k < p->num_kernels; k++) p->num_launches += p->kernel[k].first == k;
     for (uint32_t k = 0; k < p->num_kernels && !status; k++) status = cg__plan_finish(p, k);
+    for (uint32_t k = 0; k < p->num_kernels && !status; k++) status = cg__plan_with_next(p, k);
     ind__arena_free(&table.memory);
     return status;
 }
@@ -19032,9 +19236,10 @@ ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tunin
     const ind__variant *first = &p->kernel[kernel].variant[variant];
     int used;
     p->tuning = tuning, p->from = first->range.from, p->to = first->range.to;
-    ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, first->assume, &used);
+    ind_status status = cg__plan_variant(p, ind__kernel_of(&p->kernel[kernel], first), out, first->assume, &used);
     p->tuning = (ind__tuning){0}, p->from = p->to = 0;
     const bool same = !status && !out->tuned.tile.m && ind__same_source(first, out);
+    if (!status && first->assume & IND__WITH_NEXT) cg__guard_with_next(&p->kernel[kernel], out);
     if (!status && (!cg__same_conditions(first, out) || same)) *out = *first;
     return status;
 }
@@ -19295,6 +19500,21 @@ static bool cg__waits_first(const ind__variant *v) {
     return body && !strncmp(body + 4, IND__CG_DEPENDENCY_CALL, sizeof IND__CG_DEPENDENCY_CALL - 1);
 }
 
+/* The trigger follows the wait: early loads of the next launch must not run beside the launches before this one. */
+static bool cg__triggers_last(const ind__variant *v) {
+    const char *wait = strstr(v->source.text, IND__CG_DEPENDENCY_CALL);
+    const char *trigger = strstr(v->source.text, IND__CG_TRIGGER_CALL);
+    return v->dependent == IND__LAUNCH_TRIGGERS ? wait && trigger && wait < trigger : !trigger;
+}
+
+/* A kernel that computes this one and the next one has a guard on its rows, and no memory beside its buffers. */
+static const char *cg__broken_with_next(const ind_kernel_plan *k, const ind__variant *v) {
+    if (!k->kernel->with_next) return "it runs a next kernel that the schedule does not combine";
+    if (!ind__ok(v->guard)) return "it runs the next kernel for any number of rows";
+    if (v->memory.num_counters || v->memory.partial_bytes) return "it needs memory that launches of both do not have";
+    return NULL;
+}
+
 /* A variant that also runs the next kernel needs that kernel's arguments, and words for at least one value per row. */
 static const char *cg__broken_finish(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
     const ind_kernel_plan *next = k + 1;
@@ -19305,6 +19525,7 @@ static const char *cg__broken_finish(const ind_plan *p, const ind_kernel_plan *k
         return "it runs a next kernel that does not exist";
     if (!next->num_variants != ind__takes_next(&k->variant[k->num_variants - 1]))
         return "no launch runs the next kernel for some sizes";
+    if (v->assume & IND__WITH_NEXT) return cg__broken_with_next(k, v);
     for (uint32_t i = 0; i < v->num_args; i++) {
         const ind__kernel_arg *a = &v->arg[i];
         for (uint32_t n = 0; a->kind == IND__ARG_BUFFER && n < next->kernel->num_args; n++)
@@ -19330,7 +19551,8 @@ static const char *cg__broken_shape(const ind__variant *v) {
 static const char *cg__broken_launch(const ind_plan *p, const ind__variant *v) {
     if (!v->source.text || !v->source.bytes || !v->source.entry[0] || !v->why)
         return "source, name or reason is missing";
-    if (v->dependent != cg__waits_first(v)) return "the kernel does not wait first for the previous launch";
+    if (!v->dependent == cg__waits_first(v)) return "the kernel does not wait first for the previous launch";
+    if (!cg__triggers_last(v)) return "the kernel does not trigger the next launch after its wait";
     for (int d = 0; d < 3; d++)
         if (!cg__is_declared(v->grid[d])) return "the grid is not a formula of the sizes";
     if (ind__ok(v->guard) && !cg__is_declared(v->guard)) return "the guard is not a condition on the sizes";
@@ -19378,13 +19600,13 @@ static const char *cg__broken_tile(const ind_plan *p, const ind__variant *v) {
 }
 
 /* What is read before the wait may have been written by no launch: the previous one may still run. */
-static const char *cg__broken_early(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
+static const char *cg__broken_early(const ind_plan *p, const ind_kernel *k, const ind__variant *v) {
     const uint32_t early = ind__tile_of(v)->early;
     if (!early) return NULL;
     if (!v->dependent) return "a launch that does not wait reads arguments before the wait";
     for (uint32_t i = 0; i < 32; i++) {
         if (!(early >> i & 1)) continue;
-        if (i >= k->kernel->num_reads || v->arg[i].buffer != k->kernel->arg[i])
+        if (i >= k->num_reads || v->arg[i].buffer != k->arg[i])
             return "what is read before the wait is no argument that the kernel reads";
         if (cg__is_written(p->schedule, v->arg[i].buffer)) return "what is read before the wait is written by a launch";
     }
@@ -19437,7 +19659,7 @@ static const char *cg__broken_args(const ind_plan *p, const ind_kernel_plan *k, 
         return "the kernels of the launch are not the parts of the variant";
     if (v->strategy == IND_STRATEGY_COMBO && v->num_args > IND__CG_COMBO_WORDS)
         return "the arguments of its parts take more than 4 KiB";
-    if (v->num_args < k->kernel->num_args) return "a buffer of the kernel is not an argument";
+    if (v->num_args < ind__kernel_of(k, v)->num_args) return "a buffer of the kernel is not an argument";
     for (uint32_t i = 0; i < v->num_args && !rule; i++) {
         rule = cg__broken_arg(p, v, &v->arg[i]);
         if (!rule && i && one && v->arg[i - 1].kind > v->arg[i].kind)
@@ -19452,7 +19674,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!rule) rule = cg__broken_launch(p, v);
     if (!rule) rule = cg__broken_row(p, v);
     if (!rule) rule = cg__broken_tile(p, v);
-    if (!rule) rule = cg__broken_early(p, k, v);
+    if (!rule) rule = cg__broken_early(p, ind__kernel_of(k, v), v);
     if (!rule) rule = cg__broken_split(v);
     if (!rule) rule = cg__broken_finish(p, k, v);
     return rule ? rule : cg__broken_args(p, k, v);
@@ -19618,7 +19840,7 @@ static void cg__print_early(ind__text *t, const ind_plan *p, const ind__variant 
         ind__textf(t, "%s%s", separator, p->schedule->program->buffer[v->arg[i].buffer].name);
         separator = ", ";
     }
-    ind__textf(t, ", then waits)\n");
+    ind__textf(t, ", then waits%s)\n", v->dependent == IND__LAUNCH_TRIGGERS ? ", triggers the next launch" : "");
 }
 
 /* Prints the fields that the strategy has. Vectors of a variant for any pointers are only of buffers in the workspace,
@@ -19697,7 +19919,8 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     }
     if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned base pointers\n");
     if (v->dependent && !ind__tile_of(v)->early)
-        ind__textf(t, "programmatic dependent launch (waits at entry)\n");
+        ind__textf(t, "programmatic dependent launch (waits at entry%s)\n",
+                   v->dependent == IND__LAUNCH_TRIGGERS ? ", triggers the next launch" : "");
     else if (v->dependent)
         cg__print_early(t, p, v);
     cg__print_args(t, p, v);
@@ -19731,7 +19954,8 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
     ind__textf(t, "\n");
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         const ind_kernel *k = p->kernel[i].kernel;
-        ind__textf(t, "kernel %u %s%s", i, k->name, origin_name ? ": computes " : "");
+        ind__textf(t, "kernel %u %s", i, k->name);
+        if (origin_name) ind__textf(t, ": %s ", ind__kernel_purpose(p->schedule, k));
         if (origin_name) ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
         ind__textf(t, "\n");
         t->indent++;
@@ -19852,8 +20076,9 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         cg__print_json_expr(t, v->guard);
     else
         ind__textf(t, "null");
-    ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"entry\": ", v->guard_aligned ? "true" : "false",
-               v->dependent ? "true" : "false");
+    ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"triggers\": %s, \"with_next\": %s, \"entry\": ",
+               v->guard_aligned ? "true" : "false", v->dependent ? "true" : "false",
+               v->dependent == IND__LAUNCH_TRIGGERS ? "true" : "false", v->assume & IND__WITH_NEXT ? "true" : "false");
     ind__text_json(t, v->source.entry);
     ind__textf(t, ", ");
     cg__print_json_args(t, p, v);
@@ -19934,19 +20159,19 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, const ind_
             if (p->kernel[i].num_parts > 1) ind__textf(t, " with %u more", p->kernel[i].num_parts - 1);
         }
     }
-    ind__textf(t, ": %s, %s, variant %d of %d", p->kernel[kernel].kernel->name, ind__strategy_text(v->strategy),
-               variant + 1, p->kernel[kernel].num_variants);
+    ind__textf(t, ": %s, %s, variant %d of %d", ind__kernel_of(&p->kernel[kernel], v)->name,
+               ind__strategy_text(v->strategy), variant + 1, p->kernel[kernel].num_variants);
     if (ind__ok(v->guard)) cg__print_expr_field(t, ", only if ", v->guard);
     if (v->guard_aligned) ind__textf(t, ", only for aligned pointers");
     ind__textf(t, "\n// %s\n", v->why);
 }
 
 /* Prints "// kernel 3 computes h (add), y (layer_norm): in0 x, in1 buf4 (z), out0 h, out1 y". in0 and out0 are argument
-   names in the source, which several kernels may share. */
-static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, ind__node_name_fn origin_name,
-                           ind__node_name_fn result_name, void *user) {
-    const ind_kernel *k = p->kernel[number].kernel;
-    ind__textf(t, "// kernel %u computes ", (unsigned)number);
+   names in the source, a variant's, which several kernels may share. */
+static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, const ind__variant *v,
+                           ind__node_name_fn origin_name, ind__node_name_fn result_name, void *user) {
+    const ind_kernel *k = ind__kernel_of(&p->kernel[number], v);
+    ind__textf(t, "// kernel %u %s ", (unsigned)number, ind__kernel_purpose(p->schedule, k));
     ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
     for (uint32_t i = 0; i < k->num_args; i++) {
         bool in = i < k->num_reads;
@@ -19961,10 +20186,11 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
     ind__source_users u;
     t->failed |= !ind__source_users_init(&u, p);
     for (uint32_t i = 0; i < u.num_sources && !t->failed; i++) {
-        const ind__kernel_text *source = &p->kernel[u.source[i].kernel].variant[u.source[i].variant].source;
+        const ind__variant *v = &p->kernel[u.source[i].kernel].variant[u.source[i].variant];
+        const ind__kernel_text *source = &v->source;
         cg__print_source_heading(t, p, &u, i);
         for (uint32_t at = u.source[i].first; origin_name && result_name && at; at = u.user[at].next)
-            cg__print_made(t, p, u.user[at].kernel, origin_name, result_name, user);
+            cg__print_made(t, p, u.user[at].kernel, v, origin_name, result_name, user);
         ind__textf(t, "\n");
         ind__text_raw(t, source->text, source->bytes);
         ind__textf(t, "\n");

@@ -142,6 +142,10 @@ typedef struct ind_kernel {
         int m, n;            /* P variable of the rows and of the columns, -1: absent (size 1) */
         uint32_t batch_mask; /* bit d: P variable d is a batch dimension */
     } matmul;
+    /* REDUCTION: this kernel and the next one, a matmul, as one kernel. A launch of at most `few_rows` rows may run it
+       instead of both. Owned; NULL: there is none. */
+    struct ind_kernel *with_next;
+    int64_t few_rows; /* a power of two; 0: no launch runs both */
 } ind_kernel;
 
 #define IND__SORT_ROW 1024 /* elements; longest row sorted in shared memory */
@@ -275,6 +279,8 @@ typedef struct ind_fusion_policy {
     X(PROLOGUE_PARTIAL, "the producer writes a part of the operand of the product")                                    \
     X(PROLOGUE_SHARED, "another kernel reads the operand of the product too")                                          \
     X(PROLOGUE_ROWS, "the operand is normalised, and has too many rows to be recomputed by each block of the product") \
+    X(PROLOGUE_FEW_ROWS,                                                                                               \
+      "the operand is normalised: only in launches of few rows is it recomputed by each block of the product")         \
     X(PROLOGUE_ROW_RIGHT, "only a left operand is normalised by the blocks of its product")                            \
     X(PROLOGUE_ROW_SHARED, "another kernel reads the normalised operand, or a reduction of its rows")                  \
     X(PROLOGUE_ROW_COST, "normalising the operand in each block of the product costs more than a launch")              \
@@ -394,7 +400,8 @@ const char *ind__kernel_kind_text(ind_kernel_kind k);
 
 /* Prints the schedule as text and as JSON: {"kernels": [{"name", "kind", "origins": [names], "results": [names],
    "reads", "writes", "bytes_read", "bytes_written", "flops", "domain", "launch": first kernel of its launch, "combo":
-   code of the reason why it shares a launch or not}], "buffers": [{"name", "tensor", "bytes", "offset", "storage",
+   code of the reason why it shares a launch or not, "rows_with_next": most rows of a launch that runs the next kernel
+   too, as one kernel, or 0}], "buffers": [{"name", "tensor", "bytes", "offset", "storage",
    "takes_over" (if it may use the memory of a donated input), "first", "last", "results"}], "edges": [{"from", "to",
    "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "tensor", "vertical", "fused", "code", "reason",
    "bytes"}], "arena_bytes", "peak_bytes", "unfused_bytes"}; formulas are strings. "results" are the graph tensors of
@@ -410,6 +417,8 @@ void ind__schedule_print_tensor(ind__text *t, const ind_schedule *s, uint32_t bu
 /* Prints a buffer and its tensor: "x", "buf4 (h)". */
 void ind__schedule_print_buffer(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
                                 void *user);
+/* What the kernel does for the results of its ops, as it is printed before them: "computes". */
+const char *ind__kernel_purpose(const ind_schedule *s, const ind_kernel *k);
 /* Prints the ops of a loop, as in its edges: "add+layer_norm"; if no op is known, the buffer it writes. */
 void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop, ind__node_name_fn name, void *user);
 
@@ -3078,12 +3087,20 @@ enum { SCHED__QUANTISED_TILES = 4 }; /* 128 rows of the usual product_tile */
 typedef struct sched__inlining {
     double points, times;       /* elements of the operand; number of times that each of them is computed */
     double inputs, made, inner; /* bytes read by the prologue and written; operations per element */
+    double row_inputs;          /* of the bytes read, those that differ from row to row of the operand */
     double blocks, steps, macs; /* of the product */
     bool half, eighth;          /* 16-bit elements; i8 or an 8-bit float */
 } sched__inlining;
 
 static bool sched__is_eighth(ind_dtype t) {
     return t == IND_I8 || t == IND_F8E4M3FN || t == IND_F8E5M2;
+}
+
+/* True if the index depends on a P variable. */
+static bool sched__varies_by_row(const sched__domain *d, ind_expr index) {
+    bool varies = false;
+    for (int v = 0; v < d->rank; v++) varies |= ind__expr_depends(index, d->var[v]);
+    return varies;
 }
 
 static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read,
@@ -3101,10 +3118,12 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
         uint32_t writer = sched__writer(f, it.at->buffer);
         bool inside = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
         if (inside || (it.at->write && !sched__stored(f, it.at->buffer, a, a))) continue; /* never reaches memory */
-        double touched = size * sched__points_of(d, sched__index_in(f, it.at, fit->a, fit->map_a), false);
+        const ind_expr index = sched__index_in(f, it.at, fit->a, fit->map_a);
+        double touched = size * sched__points_of(d, index, false);
         n->half |= it.at->write && size == 2;
         n->eighth |= it.at->write && sched__is_eighth(f->program->buffer[it.at->buffer].dtype);
         *(it.at->write ? &n->made : &n->inputs) += it.at->write || own < touched ? own : touched;
+        if (!it.at->write && sched__varies_by_row(d, index)) n->row_inputs += own < touched ? own : touched;
     }
     for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
         n->inner += sched__element_ops(&f->policy, f->program->loop[l].body);
@@ -3299,15 +3318,25 @@ static bool sched__has_whole_rows(sched__fuser *f, uint32_t b, const ind__access
     return rows <= (packed ? p->packed_rows : p->whole_rows) && 2 * k * rows <= p->whole_bytes;
 }
 
+/* Changes what was measured at the hint of the number of rows to that of `rows` rows. */
+static void sched__scale_rows(sched__inlining *n, int64_t hint, int64_t rows) {
+    const double scale = (double)rows / (double)(hint > 0 ? hint : 1);
+    n->points *= scale, n->made *= scale;
+    n->inputs += n->row_inputs * (scale - 1);
+}
+
 /* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: a launch, and the rows written
    and read by every block. Fused: every block reads their inputs. The first block of an SM computes its rows before it
-   multiplies; later blocks do so while others wait for the right operand. */
+   multiplies; later blocks do so while others wait for the right operand. few: of launches of at most `rows` rows, as a
+   variant; otherwise there are never more. */
 static bool sched__normalising_is_profitable(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit,
-                                             const ind__access *left, int64_t rows) {
+                                             const ind__access *left, int64_t rows, bool few) {
     const ind_fusion_policy *p = &f->policy;
     sched__inlining n;
-    if (!sched__has_whole_rows(f, b, left, rows)) return sched__inlining_is_profitable(f, a, b, fit, left->index);
+    if (!sched__has_whole_rows(f, b, left, rows))
+        return !few && sched__inlining_is_profitable(f, a, b, fit, left->index);
     sched__measure_inlining(f, a, fit, left->index, &n);
+    if (few) sched__scale_rows(&n, f->group[a].domain->hint, rows);
     const double sms = p->fill_blocks / 4.0;
     const double unfused = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
     const double computing = n.points * sched__row_ops(f, a) / p->ops_per_byte * sms;
@@ -3331,9 +3360,10 @@ static sched__fit *sched__fit_row_prologue(sched__fuser *f, uint32_t a, uint32_t
     return sched__stays_affine(f, a, fit) ? fit : NULL;
 }
 
-/* Checks whether the products of b may compute the rows of group a. Returns FUSED_PROLOGUE and *fit, or the reason
-   against it. */
-static ind_fusion_reason sched__can_inline_rows(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+/* Checks whether the products of b may compute the rows of group a: all rows, or if `few` is not 0 those of launches of
+   at most so many. Returns FUSED_PROLOGUE and *fit, or the reason against it. */
+static ind_fusion_reason sched__check_rows(sched__fuser *f, uint32_t a, uint32_t b, int64_t few,
+                                           const sched__fit **fit) {
     const ind__access *read;
     int64_t least, most;
     if (f->policy.disable_row_prologues) return IND_FUSION_PROLOGUE_REDUCED;
@@ -3346,17 +3376,40 @@ static ind_fusion_reason sched__can_inline_rows(sched__fuser *f, uint32_t a, uin
     if (!sched__fused(reason)) return reason;
     if (!own) return IND_FUSION_PROLOGUE_REDUCED;
     ind__known_bounds(f->group[a].domain->numel, &least, &most);
-    if (most > f->policy.packed_rows) return IND_FUSION_PROLOGUE_ROWS;
+    if ((few ? least : most) > (few ? few : f->policy.packed_rows)) return IND_FUSION_PROLOGUE_ROWS;
+    if (few) most = few;
     for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE && sched__fused(reason); l = f->next_loop[l])
         reason = sched__check_row_loop(f, l, a, b, read->buffer);
     if (!sched__fused(reason)) return reason;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
-    if (!sched__normalising_is_profitable(f, a, b, own, read, most)) return IND_FUSION_PROLOGUE_ROW_COST;
+    if (!sched__normalising_is_profitable(f, a, b, own, read, most, few != 0)) return IND_FUSION_PROLOGUE_ROW_COST;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     reason = sched__check_cycle(f, a, b);
     if (!sched__fused(reason)) return reason;
     *fit = own;
     return IND_FUSION_FUSED_PROLOGUE;
+}
+
+/* The most rows of a launch whose blocks of b's products should compute the rows of group a: a power of two, and *fit;
+   0: of no launch, or of all of them, as there are never more rows. A product is batch_invariant if its variants do not
+   depend on the number of rows. */
+static int64_t sched__few_rows(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+    int64_t least, most, rows = 1;
+    ind__known_bounds(f->group[a].domain->numel, &least, &most);
+    if (most <= f->policy.packed_rows || f->program->batch_invariant) return 0;
+    while (2 * rows <= f->policy.packed_rows) rows *= 2;
+    for (; rows; rows /= 2) {
+        const ind_fusion_reason reason = sched__check_rows(f, a, b, rows, fit);
+        if (sched__fused(reason)) return rows;
+        if (reason != IND_FUSION_PROLOGUE_ROW_COST) return 0;
+    }
+    return 0;
+}
+
+static ind_fusion_reason sched__can_inline_rows(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+    const ind_fusion_reason reason = sched__check_rows(f, a, b, 0, fit);
+    const sched__fit *few;
+    return reason == IND_FUSION_PROLOGUE_ROWS && sched__few_rows(f, a, b, &few) ? IND_FUSION_PROLOGUE_FEW_ROWS : reason;
 }
 
 /* ========================================================================================= src/sched/fusion/score.c */
@@ -3538,11 +3591,11 @@ static bool sched__follows_product(const sched__fuser *f, uint32_t l) {
     return false;
 }
 
-/* True if the loop reduces at most as many rows as a product's block computes again. */
+/* True if the loop reduces as few rows as a product's block computes again, or a launch may have so few. */
 static bool sched__reduces_few_rows(const sched__fuser *f, uint32_t l) {
     int64_t least, most;
     ind__known_bounds(f->group[l].domain->numel, &least, &most);
-    return f->group[l].reduces && most <= f->policy.packed_rows;
+    return f->group[l].reduces && (f->program->batch_invariant ? most : least) <= f->policy.packed_rows;
 }
 
 /* Adds the loops whose results only loops of the set read. Returns true if the set reduces few rows of which an
@@ -3609,7 +3662,8 @@ static bool sched__release_rows(sched__fuser *f, uint32_t round) {
         const uint32_t g = writer == IND__SCHED_NONE ? writer : f->group_of[writer];
         const sched__fit *fit;
         if (g == IND__SCHED_NONE || !f->group[g].reserved) continue;
-        f->group[g].reserved = sched__can_inline_rows(f, g, f->group_of[l], &fit) == IND_FUSION_FUSED_PROLOGUE;
+        const ind_fusion_reason reason = sched__can_inline_rows(f, g, f->group_of[l], &fit);
+        f->group[g].reserved = sched__fused(reason) || reason == IND_FUSION_PROLOGUE_FEW_ROWS;
         if (f->group[g].reserved) continue;
         f->group[g].changed = round;
         any = true;
@@ -3771,6 +3825,7 @@ static bool sched__fuse(sched__fuser *f) {
     ind__free(f->context, p.items);
     for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++)
         if (sched__multiplies(f, l)) sched__fuse_prologues(f, l, p.round + 1);
+    for (uint32_t l = 0; l < f->program->num_loops; l++) f->group[l].reserved = false; /* no reason against a fusion */
     return !f->failed;
 }
 
@@ -3800,7 +3855,8 @@ static ind_fusion_reason sched__why_unfused(sched__fuser *f, uint32_t from, uint
     uint32_t a = f->group_of[from], b = f->group_of[to];
     bool swap = f->group[a].order > f->group[b].order;
     ind_fusion_reason r = sched__can_fuse(f, swap ? b : a, swap ? a : b, &fit);
-    if (r == IND_FUSION_PROLOGUE) r = sched__can_inline(f, swap ? b : a, swap ? a : b, &fit);
+    const ind_fusion_reason inlined = sched__can_inline(f, swap ? b : a, swap ? a : b, &fit);
+    if (r == IND_FUSION_PROLOGUE || inlined == IND_FUSION_PROLOGUE_FEW_ROWS) r = inlined;
     if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_unsplit(f->splitter, from, to);
     if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_unsplit(f->splitter, to, from);
     return sched__fused(r) ? IND_FUSION_NO_GAIN : r; /* still possible after the last round */
@@ -4829,6 +4885,8 @@ static void sched__alias_versions(sched__fuser *f, uint32_t k, sched__lifetime *
 
 /* ---- memory of donated inputs */
 
+static bool sched__may_run_next(const ind_schedule *s, uint32_t k);
+
 static bool sched__list_donated(sched__fuser *f, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
     f->donated.input = sched__scratch(f, f->program->num_buffers, sizeof *f->donated.input);
@@ -4839,7 +4897,7 @@ static bool sched__list_donated(sched__fuser *f, sched__lifetime *life) {
     for (uint32_t k = 0; f->donated.num && k < s->num_kernels; k++)
         for (uint32_t i = 0; i < s->kernel[k].num_reads; i++)
             if (sched__is_donated(f->program, s->kernel[k].arg[i]))
-                life[s->kernel[k].arg[i]].end = sched__launch_last(s, k);
+                life[s->kernel[k].arg[i]].end = sched__launch_last(s, k + sched__may_run_next(s, k));
     return true;
 }
 
@@ -5149,6 +5207,17 @@ static bool sched__choose_offsets(sched__fuser *f, sched__lifetime *life, uint32
            sched__try_order(f, life, num, sched__compare_begin);
 }
 
+/* What a kernel reads lives until the next one has run if a launch of few rows runs both as one. Such a launch stores
+   no result of the first one, so that result may be in place of what the kernel reads. */
+static void sched__extend_few_rows(const ind_schedule *s, sched__lifetime *life) {
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        for (uint32_t i = 0; i < s->kernel[k].num_reads && sched__may_run_next(s, k); i++) {
+            sched__lifetime *at = &life[s->storage[s->kernel[k].arg[i]]];
+            if (ind__ok(at->size) && at->end < k + 1) at->end = k + 1;
+        }
+    }
+}
+
 static bool sched__plan_memory(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     uint32_t buffers = f->program->num_buffers, n = 0;
@@ -5161,6 +5230,7 @@ static bool sched__plan_memory(sched__fuser *f) {
         sched__alias_versions(f, k, life);
         if (!f->policy.disable_inplace && !sched__reuse_inputs(f, k, life)) return false;
     }
+    sched__extend_few_rows(s, life);
     for (uint32_t b = 1; b < buffers; b++) {
         if (ind__ok(life[b].size) && s->storage[b] == b) root[n++] = life[b];
     }
@@ -5538,6 +5608,83 @@ static bool sched__combine(sched__fuser *f) {
     sched__choose_launches(&x);
     if (sched__gather_launches(&x, kernel, combo)) return sched__plan_combined(f, kernel, combo);
     return true;
+}
+
+/* ============================================================================================= src/sched/few_rows.c */
+/* ---- normalised rows whose number is known only at launch
+
+   A norm and the product that reads it are two kernels, as many rows are normalised once, not by each block of the
+   product. The norm's plan also has variants that run both as one kernel: with a guard on the number of rows. Such a
+   launch stores no normalised row, and the next kernel has no launch. One compile serves a decoder's step and its
+   prompt. The memory plan holds for both: what the norm reads lives until the product has run. */
+
+/* Marks kernels whose rows the next kernel computes in launches of few rows. Before the memory plan. */
+static bool sched__mark_few_rows(sched__fuser *f) {
+    const bool prologues = !f->policy.disable && !f->policy.disable_prologue;
+    for (uint32_t k = 0; k + 1 < f->order.num && prologues && !f->failed; k++) {
+        const uint32_t a = f->order.group[k], b = f->order.group[k + 1];
+        const sched__fit *fit;
+        if (sched__normalises_rows(&f->group[a])) f->schedule->kernel[k].few_rows = sched__few_rows(f, a, b, &fit);
+    }
+    return !f->failed;
+}
+
+static bool sched__reads_result(const ind_kernel *k, const ind_kernel *reader) {
+    for (uint32_t i = k->num_reads; i < k->num_args; i++)
+        for (uint32_t r = 0; r < reader->num_reads; r++)
+            if (reader->arg[r] == k->arg[i]) return true;
+    return false;
+}
+
+/* True if kernel k is marked, and its only reader is still the next kernel. Both are launches of one kernel. */
+static bool sched__may_run_next(const ind_schedule *s, uint32_t k) {
+    if (!s->kernel[k].few_rows || k + 1 >= s->num_kernels || !sched__reads_result(&s->kernel[k], &s->kernel[k + 1]))
+        return false;
+    return sched__launch_first(s, k) == k && sched__launch_last(s, k) == k && sched__launch_last(s, k + 1) == k + 1;
+}
+
+/* True if the kernel writes where the memory of buffer b is, or where the caller may bind it. */
+static bool sched__overwrites(const ind_schedule *s, const ind_kernel *k, uint32_t b) {
+    for (uint32_t i = k->num_reads; i < k->num_args; i++)
+        if (k->arg[i] == b || s->storage[k->arg[i]] == s->storage[b] || s->takes_over[k->arg[i]] == b) return true;
+    return false;
+}
+
+/* True if kernel k + 1 writes in place where kernel k reads: then blocks of one kernel would read what others write. */
+static bool sched__next_overwrites(const ind_schedule *s, uint32_t k) {
+    for (uint32_t i = 0; i < s->kernel[k].num_reads; i++)
+        if (sched__overwrites(s, &s->kernel[k + 1], s->kernel[k].arg[i])) return true;
+    return false;
+}
+
+/* Makes one kernel of kernels k and k + 1. Their groups are one from here on: nothing else needs them any more. */
+static bool sched__make_with_next(sched__fuser *f, uint32_t k) {
+    ind_kernel *kernel = &f->schedule->kernel[k];
+    const uint32_t a = f->group_of[kernel->loop[0]], b = f->group_of[kernel[1].loop[0]];
+    const sched__fit *fit;
+    if (!sched__few_rows(f, a, b, &fit)) return !f->failed;
+    f->visits.num_after = f->visits.num_before = 0;
+    if (!sched__fuse_pair(f, a, b, fit, 0)) return false;
+    kernel->with_next = sched__schedule_alloc(f, NULL, 1, sizeof *kernel->with_next);
+    return kernel->with_next && sched__make_kernel(f, kernel->with_next, a);
+}
+
+/* Corrects the reasons of edges whose kernels are not run by one launch after all. */
+static void sched__correct_few_rows(ind_schedule *s) {
+    for (uint32_t e = 0; e < s->num_edges; e++)
+        if (s->edge[e].reason == IND_FUSION_PROLOGUE_FEW_ROWS && !s->kernel[s->kernel_of[s->edge[e].from]].with_next)
+            s->edge[e].reason = IND_FUSION_PROLOGUE_ROWS;
+}
+
+/* Makes the kernels for launches of few rows. After everything else. */
+static bool sched__make_few_rows(sched__fuser *f) {
+    ind_schedule *s = f->schedule;
+    for (uint32_t k = 0; k < s->num_kernels && !f->failed; k++) {
+        if (sched__may_run_next(s, k) && !sched__next_overwrites(s, k)) sched__make_with_next(f, k);
+        if (!s->kernel[k].with_next) s->kernel[k].few_rows = 0;
+    }
+    sched__correct_few_rows(s);
+    return !f->failed;
 }
 
 /* =============================================================================================== src/sched/verify.c */
@@ -5918,6 +6065,16 @@ static bool sched__check_reuse(const sched__check *v, const sched__lifetime *a, 
     return true;
 }
 
+/* True if the memory of two buffers does not overlap. */
+static bool sched__check_apart(const sched__check *v, const sched__lifetime *a, const sched__lifetime *b) {
+    const ind_expr *offset = v->s->offset;
+    ind_expr a_end = ind_expr_add(offset[a->buffer], a->size), b_end = ind_expr_add(offset[b->buffer], b->size);
+    if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size) &&
+        !sched__ends_before(a_end, offset[b->buffer]) && !sched__ends_before(b_end, offset[a->buffer]))
+        return false;
+    return sched__check_range_values(v, a->buffer, b->buffer);
+}
+
 /* Two buffers that are live in one kernel must not overlap, unless one reuses the other's memory in that kernel. */
 static bool sched__check_pair(sched__check *v, const sched__lifetime *a, const sched__lifetime *b) {
     const ind_expr *offset = v->s->offset;
@@ -5925,11 +6082,7 @@ static bool sched__check_pair(sched__check *v, const sched__lifetime *a, const s
     if (v->s->storage[a->buffer] == v->s->storage[b->buffer])
         return sched__check_reuse(v, a, b) && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
                ind_known_eq(a->size, b->size);
-    ind_expr a_end = ind_expr_add(offset[a->buffer], a->size), b_end = ind_expr_add(offset[b->buffer], b->size);
-    if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size) &&
-        !sched__ends_before(a_end, offset[b->buffer]) && !sched__ends_before(b_end, offset[a->buffer]))
-        return false;
-    return sched__check_range_values(v, a->buffer, b->buffer);
+    return sched__check_apart(v, a, b);
 }
 
 static bool sched__check_memory(sched__check *v) {
@@ -5950,6 +6103,45 @@ static bool sched__check_memory(sched__check *v) {
         }
         v->life[kept++] = at;
         live = kept;
+    }
+    return true;
+}
+
+static sched__lifetime sched__memory_range(const ind_schedule *s, uint32_t b) {
+    const ind_expr bytes = ind__buffer_most_bytes(s->program, &s->program->buffer[b]);
+    return (sched__lifetime){.buffer = b, .size = ind__align_up(bytes, IND__ALIGNMENT)};
+}
+
+/* True if what kernel k reads overlaps nothing that kernel k + 1 writes in the arena. */
+static bool sched__check_read_memory(sched__check *v, uint32_t k) {
+    const ind_kernel *kernel = &v->s->kernel[k], *next = kernel + 1;
+    for (uint32_t i = 0; i < kernel->num_reads; i++) {
+        const sched__lifetime read = sched__memory_range(v->s, v->buffer = kernel->arg[i]);
+        for (uint32_t o = next->num_reads; o < next->num_args && ind__ok(v->s->offset[read.buffer]); o++) {
+            const sched__lifetime written = sched__memory_range(v->s, v->other = next->arg[o]);
+            if (ind__ok(v->s->offset[written.buffer]) && !sched__check_apart(v, &read, &written)) return false;
+        }
+    }
+    return true;
+}
+
+/* A launch of one kernel reads what both read and writes what the second one writes. Its blocks do not wait for each
+   other. */
+static bool sched__check_with_next(sched__check *v) {
+    for (uint32_t k = v->kernel = 0; k < v->s->num_kernels; v->kernel = ++k) {
+        const ind_kernel *kernel = &v->s->kernel[k], *both = kernel->with_next, *next = kernel + 1;
+        if (!both != !kernel->few_rows) return false;
+        if (!both) continue;
+        if (k + 1 == v->s->num_kernels || next->kind != IND_KERNEL_MATMUL || both->kind != IND_KERNEL_MATMUL)
+            return false;
+        if (v->last[k] != k || v->last[k + 1] != k + 1 || sched__next_overwrites(v->s, k)) return false;
+        if (both->num_args - both->num_reads != next->num_args - next->num_reads) return false;
+        for (uint32_t i = 0; i < both->num_args; i++) {
+            const uint32_t b = v->buffer = both->arg[i];
+            const bool reads = sched__has_arg(kernel, b, false) || sched__has_arg(next, b, false);
+            if (i < both->num_reads ? !reads : !sched__has_arg(next, b, true)) return false;
+        }
+        if (!sched__check_read_memory(v, k)) return false;
     }
     return true;
 }
@@ -6138,6 +6330,8 @@ static const struct {
     {"a buffer in a donated input's memory fits, and is written after the last read of the input",
      sched__check_donated},
     {"buffers with overlapping lifetimes do not overlap in the arena", sched__check_memory},
+    {"a kernel that is one with the next one in launches of few rows reads nothing that the next one overwrites",
+     sched__check_with_next},
     {"each dimension of a matrix product is rows, columns or batch, and no store varies along the depth",
      sched__check_matmul},
     {"a long sort stores both results, stores of its first elements are masked, and a scan with a combine function "
@@ -6390,11 +6584,20 @@ static void sched__print_traffic(const sched__printer *p, const char *how, const
     }
 }
 
+const char *ind__kernel_purpose(const ind_schedule *s, const ind_kernel *k) {
+    const char *const first = s->program->loop[k->loop[0]].purpose;
+    for (uint32_t i = 0; i < k->num_loops; i++) {
+        const char *const purpose = s->program->loop[k->loop[i]].purpose;
+        if (!first || !purpose || strcmp(first, purpose)) return "computes";
+    }
+    return first;
+}
+
 static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     const ind_kernel *k = &p->s->kernel[number];
     ind__textf(p->t, "kernel %u  %s  %s ", number, k->name, ind__kernel_kind_text(k->kind));
     sched__print_domain(p, k->body);
-    ind__textf(p->t, "\n  computes ");
+    ind__textf(p->t, "\n  %s ", ind__kernel_purpose(p->s, k));
     ind__print_made(p->t, k->origin, k->num_origins, p->origin_name, p->result_name, p->user);
     sched__print_traffic(p, "reads", k->arg, k->num_reads, k->bytes_read);
     sched__print_traffic(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads, k->bytes_written);
@@ -6408,6 +6611,9 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     }
     ind__textf(p->t, "\n");
     if (p->s->launch[number] != number) ind__textf(p->t, "  in one launch with kernel %u\n", p->s->launch[number]);
+    if (k->with_next)
+        ind__textf(p->t, "  one kernel with kernel %u in launches of at most %lld row%s\n", number + 1,
+                   (long long)k->few_rows, k->few_rows > 1 ? "s" : "");
     if (p->s->combo[number] >= IND_COMBO_FULL)
         ind__textf(p->t, "  separate launch: %s\n", ind__combo_reason_text(p->s->combo[number]));
 }
@@ -6540,8 +6746,8 @@ static void sched__json_kernel(const sched__printer *p, const ind_kernel *k) {
     ind__textf(p->t, ", \"domain\": \"");
     sched__print_domain(p, k->body);
     const uint32_t number = (uint32_t)(k - p->s->kernel);
-    ind__textf(p->t, "\", \"launch\": %u, \"combo\": \"%s\"}", p->s->launch[number],
-               ind__combo_reason_name(p->s->combo[number]));
+    ind__textf(p->t, "\", \"launch\": %u, \"combo\": \"%s\", \"rows_with_next\": %lld}", p->s->launch[number],
+               ind__combo_reason_name(p->s->combo[number]), (long long)k->few_rows);
 }
 
 static void sched__json_kernel_number(const sched__printer *p, const char *key, uint32_t k) {
@@ -6660,8 +6866,9 @@ static bool sched__record_uses(sched__fuser *f) {
 static ind_status sched__run(sched__fuser *f) {
     const uint32_t refusals = ind__refusals(f->context);
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
-              sched__choose_order(f) && sched__make_kernels(f) && sched__find_unfused_peak(f) &&
-              sched__plan_memory(f) && sched__combine(f) && sched__record_uses(f);
+              sched__choose_order(f) && sched__make_kernels(f) && sched__mark_few_rows(f) &&
+              sched__find_unfused_peak(f) && sched__plan_memory(f) && sched__combine(f) && sched__record_uses(f) &&
+              sched__make_few_rows(f);
     return ok ? ind__refused_since(f->context, refusals) : ind__failed(f->context);
 }
 
@@ -6669,7 +6876,9 @@ void ind__schedule_free(ind_schedule *s) {
     if (!s) return;
     ind_context *c = s->context;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
+        const ind_kernel *both = s->kernel[k].with_next;
         if (s->kernel[k].body) ind__body_free(s->kernel[k].body);
+        if (both && both->body) ind__body_free(both->body);
     }
     ind__free(c, s->edge);
     ind__arena_free(&s->arena);

@@ -45,8 +45,9 @@ typedef enum ind__assume {
     IND__ASSUME_ALIGNED = 1,   /* pointers are aligned, indices are small */
     IND__ASSUME_DIVISIBLE = 2, /* divisors of the hints of sizes divide the sizes */
     IND__ASSUME_LENGTH = 4,    /* rows have about the hinted length, or a length in a range */
+    IND__ASSUME_MAPS = 8,      /* the driver encodes tensor maps of the operands */
     IND__ASSUME_FEW_ROWS = 16, /* a product has few rows, by a guard */
-    IND__ASSUME_MAPS = 8       /* the driver encodes tensor maps of the operands */
+    IND__WITH_NEXT = 32        /* no assumption: the variant is of ind_kernel.with_next */
 } ind__assume;
 
 /* A configuration of a product, by its values. */
@@ -138,6 +139,13 @@ typedef struct ind__kernel_text {
     char entry[72];
 } ind__kernel_text;
 
+/* How a launch follows the previous one. */
+typedef enum ind__dependence {
+    IND__LAUNCH_ORDERED, /* its blocks start when the previous one has completed */
+    IND__LAUNCH_WAITS,   /* programmatic dependent launch: the source calls ind_dependency_wait */
+    IND__LAUNCH_TRIGGERS /* the same, and it lets the next launch start its blocks before this one has completed */
+} ind__dependence;
+
 /* A variant of a kernel. A launch takes the first variant whose guards hold; the last variant has no guards. */
 typedef struct ind__variant {
     ind_strategy strategy;
@@ -160,7 +168,7 @@ typedef struct ind__variant {
     ind__row_range range; /* row lengths that the guards of this variant and of earlier ones leave */
     ind_expr guard;       /* condition on sizes, valid and not 1: the variant may only run if it holds */
     bool guard_aligned;   /* all pointers must be multiples of 16 bytes */
-    bool dependent;       /* programmatic dependent launch: the source begins with ind_dependency_wait */
+    ind__dependence dependent;
     ind__tuning tuned;    /* measured choices; 0: chosen by formula */
     int alternative;      /* 0: the first choice; 1, ..: position among its fallbacks */
     ind__kernel_arg *arg; /* in the plan's arena */
@@ -185,15 +193,18 @@ int ind__cluster_of(const ind__variant *v); /* blocks of its clusters; 0 and 1: 
 bool ind__takes_next(const ind__variant *v);
 
 typedef struct ind_kernel_plan {
-    const ind_kernel *kernel;
-    ind__variant *variant; /* in the plan's arena */
-    int num_variants;      /* 0: an extern call, or part of an earlier kernel's launch */
-    uint32_t first;        /* the kernel whose launch runs this one: itself, except for the parts of a COMBO */
-    uint32_t num_parts;    /* kernels in this one's launch; 0: it runs in another launch */
-    ind__variant *part;    /* in a COMBO: this kernel's plan in the launch's first variant; no source */
-    const char *alone;     /* why it cannot be a part of a launch; NULL: it can */
-    ind_expr time_ns;      /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
+    const ind_kernel *kernel; /* of the variants, except for those with IND__WITH_NEXT: ind__kernel_of */
+    ind__variant *variant;    /* in the plan's arena */
+    int num_variants;         /* 0: an extern call, or part of an earlier kernel's launch */
+    uint32_t first;           /* the kernel whose launch runs this one: itself, except for the parts of a COMBO */
+    uint32_t num_parts;       /* kernels in this one's launch; 0: it runs in another launch */
+    ind__variant *part;       /* in a COMBO: this kernel's plan in the launch's first variant; no source */
+    const char *alone;        /* why it cannot be a part of a launch; NULL: it can */
+    ind_expr time_ns; /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
+
+/* The kernel whose body the variant computes. */
+const ind_kernel *ind__kernel_of(const ind_kernel_plan *k, const ind__variant *v);
 
 /* Plans of a whole schedule, in its order, with their sources. */
 typedef struct ind_plan {

@@ -40,5 +40,9 @@ int ind__cluster_of(const ind__variant *v) {
 }
 
 bool ind__takes_next(const ind__variant *v) {
-    return v->strategy == IND_STRATEGY_FINISH;
+    return v->strategy == IND_STRATEGY_FINISH || v->assume & IND__WITH_NEXT;
+}
+
+const ind_kernel *ind__kernel_of(const ind_kernel_plan *k, const ind__variant *v) {
+    return v->assume & IND__WITH_NEXT ? k->kernel->with_next : k->kernel;
 }

@@ -95,6 +95,9 @@
       "the timed GPU; the proportion is estimated, not measured")                                                      \
     X(product_cluster_rate, 16, "bytes per cycle that an SM sends to others of its cluster",                           \
       "estimated, not measured: 3.3 TB/s of all SMs (arXiv 2402.13499)")                                               \
+    X(trigger_blocks, 0,                                                                                               \
+      "blocks per SM of a grid that lets a product with early loads start before it has completed, at most; 0: none",  \
+      "not measured on a GPU")                                                                                         \
     X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
       "60 timings of 13 products, H100")                                                                               \
     X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \

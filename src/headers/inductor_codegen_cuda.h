@@ -198,11 +198,13 @@ extern "C" {
 //@ cuda/decide/l2_eviction.c
 //@ cuda/decide/decide.c
 //@ cuda/emit/write.c
+//@ cuda/decide/trigger.c
 //@ cuda/decide/variants.c
 //@ cuda/combine.c
 //@ cuda/finish.c
-//@ cuda/cost/predict.c
 //@ cuda/equal_launches.c
+//@ cuda/with_next.c
+//@ cuda/cost/predict.c
 //@ cuda/create.c
 //@ cuda/cost/architectures.c
 //@ cuda/cost/devices.c

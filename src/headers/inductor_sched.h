@@ -121,6 +121,7 @@ extern "C" {
 //@ sched/memory/donated.c
 //@ sched/memory/offsets.c
 //@ sched/combine.c
+//@ sched/few_rows.c
 //@ sched/verify.c
 //@ sched/print.c
 //@ sched/json.c

@@ -1662,7 +1662,8 @@ result run_kernel(context *c, void *handle, const dimensions &d, const std::shar
                    {d.grid[0], d.grid[1], d.grid[2]},
                    {d.block[0], d.block[1], d.block[2]},
                    d.shared,
-                   dependent};
+                   dependent,
+                   device_range};
     std::string message;
     if (!run_launch(what, message)) {
         report(c, LAUNCH_FAILED, message);

@@ -25,6 +25,7 @@
 #include <map>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <unordered_map>
 #include <vector>
 
 #if !defined(__x86_64__)
@@ -228,6 +229,7 @@ struct thread {
     unsigned arrivals;              /* at the barrier of the cluster */
     int awaited_phase;
     void *mbarrier; /* AT_CLUSTER: the one that the thread waits for, or null */
+    bool waited;    /* for the previous launch */
 };
 
 struct warp {
@@ -357,6 +359,7 @@ void run_thread(thread *t) {
     t->copies.clear();
     t->groups.clear();
     t->open_copies = 0;
+    t->waited = false;
     make_current(t);
     now_running->kernel->call(now_running->arguments);
     t->where = EXITED;
@@ -786,9 +789,46 @@ void rt_mma(void *c, const unsigned *a, const unsigned *b, int kind_a, int kind_
 
 uint64_t dependency_waits; /* of the launch that runs */
 
+/* ---- >>trace: what a dependent launch may access before its wait --------------------------------------------------
+ */
+
+/* Bytes of device memory that a launch has written: by address / 8, a bit for each byte. Kernels report them if they
+ * were compiled with IND_EMULATION_TRACE. On a device the previous launch may still run before the wait, so that its
+ * bytes have their old values or its own. */
+typedef std::unordered_map<uintptr_t, unsigned char> byte_set;
+byte_set &written_before = *new byte_set, &written_now = *new byte_set;
+
+bool is_written_before(uintptr_t address, size_t bytes) {
+    for (uintptr_t at = address; at < address + bytes && !written_before.empty(); at++) {
+        auto found = written_before.find(at / 8);
+        if (found != written_before.end() && found->second >> at % 8 & 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void rt_access(const void *address, unsigned bytes, int write) {
+    const uintptr_t first = (uintptr_t)address;
+    if (!now_running->on_device(first, bytes)) {
+        return;
+    }
+    const bool early = now_running->dependent && !current->waited;
+    if (early && write) {
+        fail(0, "it writes device memory before it waits for the previous launch");
+    }
+    if (early && is_written_before(first, bytes)) {
+        fail(0, "it reads what the previous launch writes before it waits for that launch");
+    }
+    for (uintptr_t at = first; write && at < first + bytes; at++) {
+        written_now[at / 8] |= (unsigned char)(1u << at % 8);
+    }
+}
+
 /* ---- >>copy ------------------------------------------------------------------------------------------------------ */
 
 void rt_cp_async(void *shared, const void *global, int bytes) {
+    rt_access(global, (unsigned)bytes, 0);
     current->copies.push_back(async_copy{shared, global, bytes});
     current->open_copies++;
 }
@@ -819,6 +859,15 @@ void rt_cp_async_wait(int groups_left) {
 
 void rt_dependency_wait() {
     dependency_waits++;
+    current->waited = true;
+}
+
+/* The next launch may start then, and load early what the launches before this one write, unless they have completed.
+ */
+void rt_dependency_trigger() {
+    if (!current->waited) {
+        fail(0, "it lets the next launch start before it has waited for the previous one");
+    }
 }
 
 /* ---- >>mbarrier: of one block. The bytes of a copy arrive only when some thread waits for an mbarrier. --------------
@@ -932,6 +981,8 @@ void rt_mbarrier_wait(void *barrier, int parity, int line) {
 void rt_bulk_tensor(void *shared, const ind_emulation::tensor_map *map, void *barrier, const int *at, int line) {
     bulk_copy c = {static_cast<unsigned char *>(shared), *map, barrier, {at[0], at[1], at[2], at[3], at[4]}};
     find_mbarrier(barrier, line);
+    const int last = map->rank - 1; /* the whole tensor: its elements lie between the first and the last one */
+    rt_access((const void *)(uintptr_t)map->address, (unsigned)(map->stride[last] * (map->size[last] - 1)), 0);
     bulk_copies.push_back(c);
 }
 
@@ -1331,6 +1382,8 @@ bool run_launch(const launch &what, std::string &error) {
     failure.clear();
     choose_order(wanted);
     dependency_waits = 0;
+    written_before.swap(written_now);
+    written_now.clear();
     bool ok = begin_cluster(what.kernel->cluster) && run_blocks(wanted);
     end_cluster();
     if (ok && what.dependent && dependency_waits != (uint64_t)thread_count * what.grid.x * what.grid.y * what.grid.z) {
@@ -1359,6 +1412,7 @@ const runtime runtime_table = {rt_barrier,
                                rt_pause,
                                rt_fault,
                                rt_dependency_wait,
+                               rt_dependency_trigger,
                                rt_cluster_barrier,
                                rt_cluster_arrive,
                                rt_cluster_arrived,
@@ -1369,6 +1423,7 @@ const runtime runtime_table = {rt_barrier,
                                rt_mbarrier_arrive,
                                rt_mbarrier_wait,
                                rt_bulk_tensor,
-                               rt_cluster_at};
+                               rt_cluster_at,
+                               rt_access};
 
 } // namespace emulation

@@ -62,6 +62,29 @@ template <class T, class F> IND_EMULATION_FN T bit_cast(F from) {
 
 extern "C" int printf(const char *, ...);
 
+/* What the compiler calls before each access to memory: -fsanitize=kernel-address, without that sanitizer's own
+ * checks. */
+#ifdef IND_EMULATION_TRACE
+#define IND_EMULATION_ACCESS(kind, write, size)                                                                        \
+    extern "C" __attribute__((used, no_sanitize_address)) void __asan_##kind##size##_noabort(const void *at) {         \
+        ind_emulation::rt->access(at, size, write);                                                                    \
+    }
+#define IND_EMULATION_ACCESSES(kind, write)                                                                            \
+    IND_EMULATION_ACCESS(kind, write, 1)                                                                               \
+    IND_EMULATION_ACCESS(kind, write, 2)                                                                               \
+    IND_EMULATION_ACCESS(kind, write, 4)                                                                               \
+    IND_EMULATION_ACCESS(kind, write, 8)                                                                               \
+    IND_EMULATION_ACCESS(kind, write, 16)                                                                              \
+    extern "C" __attribute__((used, no_sanitize_address)) void __asan_##kind##N_noabort(const void *at,                \
+                                                                                        unsigned long bytes) {         \
+        ind_emulation::rt->access(at, (unsigned)bytes, write);                                                         \
+    }
+IND_EMULATION_ACCESSES(load, 0)
+IND_EMULATION_ACCESSES(store, 1)
+extern "C" __attribute__((used)) void __asan_handle_no_return() {
+}
+#endif
+
 /* ---- >>vector: the built-in vector types, with CUDA's alignments ------------------------------------------------- */
 
 #define IND_EMULATION_VECTOR(type, name, align2, align4)                                                               \
@@ -140,6 +163,11 @@ IND_EMULATION_FN void __syncwarp(unsigned mask = 0xffffffffu, IND_EMULATION_LINE
 }
 IND_EMULATION_FN void ind_dependency_wait() {
     ind_emulation::rt->dependency_wait();
+}
+IND_EMULATION_FN void ind_dependency_trigger(unsigned long long most) {
+    if ((unsigned long long)gridDim.x * gridDim.y * gridDim.z <= most) {
+        ind_emulation::rt->dependency_trigger();
+    }
 }
 IND_EMULATION_FN void __threadfence() {
 }

@@ -9,7 +9,7 @@
 #ifndef IND_EMULATION_ABI_H
 #define IND_EMULATION_ABI_H
 
-#define IND_EMULATION_ABI 6
+#define IND_EMULATION_ABI 7
 
 namespace ind_emulation {
 
@@ -62,6 +62,7 @@ struct runtime {
     void (*pause)(void);                          /* lets other threads of the block run: spin loops */
     void (*fault)(const char *message, int line); /* ends the launch with an error; does not return */
     void (*dependency_wait)(void);                /* of a launch that may begin before the one before it is done */
+    void (*dependency_trigger)(void);             /* the next launch may begin */
     /* Clusters: a barrier in shared memory completes a phase once one thread has come to it and all bytes that this
      * thread expects have, which other blocks send. */
     void (*cluster_barrier)(void *barrier); /* makes one */
@@ -76,6 +77,7 @@ struct runtime {
     void (*mbarrier_wait)(void *barrier, int parity, int line);
     void (*bulk_tensor)(void *shared, const tensor_map *map, void *barrier, const int *at, int line);
     const void *(*cluster_at)(const void *own, int block, int line); /* the same place in another block's memory */
+    void (*access)(const void *address, unsigned bytes, int write);  /* before each, with IND_EMULATION_TRACE */
 };
 
 struct parameter {

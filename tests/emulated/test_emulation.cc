@@ -3,7 +3,8 @@
  * test_emulation FOLDER_OF_THE_LIBRARIES. Built twice (emulated.mk): with the sanitizers, where kernels are compiled
  * with them too, and without.
  *
- * >>harness >>compute >>warp >>matrix >>conversion >>divergence >>clusters >>maps >>sanitizer >>driver >>compiler
+ * >>harness >>compute >>warp >>matrix >>conversion >>divergence >>clusters >>maps >>sanitizer >>trace >>driver
+ * >>compiler
  * >>faults
  */
 #include <cmath>
@@ -88,6 +89,7 @@ typedef uint64_t device;
     _(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *, void *, int, size_t))                                       \
     _(cuLaunchKernel,                                                                                                  \
       (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **))        \
+    _(cuLaunchKernelEx, (const void *, void *, void **, void **))                                                      \
     _(cuTensorMapEncodeTiled, (void *, int, unsigned, void *, const unsigned long long *, const unsigned long long *,  \
                                const unsigned *, const unsigned *, int, int, int, int))                                \
     _(cuGetErrorName, (int, const char **))                                                                            \
@@ -174,6 +176,25 @@ struct kernel {
     template <class... A> int launch(unsigned grid, unsigned block, unsigned shared, void *stream, A... arguments) {
         void *pointers[] = {&arguments..., nullptr};
         return cuLaunchKernel(function, grid, 1, 1, block, 1, 1, shared, stream, pointers, nullptr);
+    }
+    /* A launch that may begin before the previous one has completed. */
+    template <class... A> int launch_dependent(unsigned grid, unsigned block, A... arguments) {
+        struct {
+            int id, pad;
+            union {
+                char bytes[64];
+                int allowed;
+            } value;
+        } early = {6, 0, {{0}}};
+        early.value.allowed = 1;
+        const struct {
+            unsigned grid[3], block[3], shared;
+            void *stream;
+            const void *attributes;
+            unsigned count;
+        } config = {{grid, 1, 1}, {block, 1, 1}, 0, nullptr, &early, 1};
+        void *pointers[] = {&arguments..., nullptr};
+        return cuLaunchKernelEx(&config, function, pointers, nullptr);
     }
     template <class... A> int run(unsigned grid, unsigned block, unsigned shared, A... arguments) {
         int status = launch(grid, block, shared, nullptr, arguments...);
@@ -979,6 +1000,57 @@ void test_sanitizer() {
     expect_report("ind_cp_async16(s, (char *)o + 400, 16);", "heap-buffer-overflow");
 }
 
+/* ---- >>trace ----------------------------------------------------------------------------------------------------- */
+
+/* Runs a kernel that writes `made`, then a dependent one with these statements. Returns the error's text, "" for none.
+ */
+std::string after_a_writer(const std::string &early, const std::string &late) {
+    kernel writer("extern \"C\" __global__ void k(float *made) { made[blockIdx.x * 32 + threadIdx.x] = threadIdx.x; }");
+    kernel reader("extern \"C\" __global__ void k(const float *made, const float *weight, float *out) {\n"
+                  "__shared__ float s[64];\nconst int i = blockIdx.x * 32 + threadIdx.x;\nfloat x = 0;\n" +
+                  early + "\nind_dependency_wait();\n" + late + "\nout[i] = x + s[threadIdx.x];\n}");
+    array<float> made(64), weight(std::vector<float>(64, 2.0f)), out(64);
+    CHECK_IS(writer.launch(2, 32, 0, nullptr, made.at), 0);
+    int status = reader.launch_dependent(2, 32, made.at, weight.at, out.at);
+    status = status ? status : cuCtxSynchronize();
+    const std::string error = status ? last_error() : "";
+    if (!status) {
+        std::vector<float> got = out.get();
+        for (int i = 0; i < 64; i++) {
+            CHECK(got[(size_t)i] == 2.0f + (float)(i % 32));
+        }
+    }
+    return error;
+}
+
+void expect_error(const std::string &error, const char *words) {
+    fresh_context();
+    if (error.find(words) == std::string::npos) {
+        printf("  error has no \"%s\": %s\n", words, error.c_str());
+        failures++;
+    }
+}
+
+void test_trace() {
+    const std::string zero = "s[threadIdx.x] = 0;", weight = "x = weight[i];", made = "x += made[i];";
+    const std::string use = "if (x > 1e30f) s[0] = x;"; /* the load stays */
+    const char *const reads = "reads what the previous launch writes";
+    CHECK(after_a_writer(zero + weight, made) == ""); /* not traced: nothing is found, nothing is wrong */
+    CHECK(after_a_writer(zero + made + use, weight + made) == "");
+    setenv("IND_EMULATION_TRACE", "1", 1);
+    CHECK(after_a_writer(zero + weight, made) == "");
+    CHECK(after_a_writer(zero + weight, made + "ind_dependency_trigger(2);") == "");
+    expect_error(after_a_writer(zero + made + use, weight + made), reads);
+    expect_error(after_a_writer(zero + "if (i == 63) x = made[0];" + use, weight + made), reads);
+    expect_error(after_a_writer(zero + "float4 v = *(const float4 *)(made + i / 4 * 4); x = v.y;" + use, weight + made),
+                 reads);
+    expect_error(after_a_writer(zero + "ind_cp_async16(s, made, 16); ind_cp_async_commit();", weight + made), reads);
+    expect_error(after_a_writer(zero + "out[i] = 1;", weight + made), "writes device memory before it waits");
+    CHECK(after_a_writer(zero + "ind_dependency_trigger(1);", weight + made) == ""); /* two blocks: no trigger */
+    expect_error(after_a_writer(zero + "ind_dependency_trigger(2);", weight + made), "before it has waited");
+    unsetenv("IND_EMULATION_TRACE");
+}
+
 /* ---- >>driver ---------------------------------------------------------------------------------------------------- */
 
 const char *const add_source = R"(
@@ -1249,6 +1321,7 @@ int main(int count, char **arguments) {
     RUN(clusters);
     RUN(maps);
     RUN(sanitizer);
+    RUN(trace);
     RUN(deferral);
     RUN(graphs);
     RUN(validation);

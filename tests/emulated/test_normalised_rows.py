@@ -9,7 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from conftest import ROOT
+from conftest import BUILD, ROOT
 from emulation import IND_STAGE_PLAN, InEachOrder, emulated, normed, softmax, to_bf16
 from test_bulk_copies import numbers, operand
 from test_packed_weights import weights
@@ -245,6 +245,72 @@ def test_residual_sum_before_a_norm(library):
 def test_a_result_that_is_needed_elsewhere_is_a_kernel(library, outputs, rows):
     module = compiled(library, gated(rows, 264, 40, outputs), ALWAYS)
     assert len(strategies(plan_of(library, module))) == 3, plan_of(library, module)
+    library.c.ind_module_destroy(module)
+
+
+STAT_LAUNCHES = 0  # enum stat in support.h
+
+
+def launches(action):
+    """The number of kernels that it runs."""
+    cuda, stats = ctypes.CDLL(str(BUILD / "emulated/libcuda.so")), (ctypes.c_ulonglong * 8)()
+    cuda.ind_emulation_stats(stats)
+    before = stats[STAT_LAUNCHES]
+    action()
+    cuda.ind_emulation_stats(stats)
+    return stats[STAT_LAUNCHES] - before
+
+
+UNKNOWN = {  # the weight's columns and depth are equal: the result could be where the normalised rows' input was
+    "bf16": ("input w : bf16[K, K]", 2), "q8_0": ('const q : u8[K, Q]; w = dequantise(q, format="q8_0", dtype=bf16, group_size=32)', 64)}
+
+
+@pytest.mark.parametrize("norm", ["rms", "softmax"])
+@pytest.mark.parametrize("kind", UNKNOWN)
+@pytest.mark.parametrize("hint", [1, 2, 100])
+def test_an_unknown_number_of_rows(library, norm, kind, hint):
+    """One compile: the product's blocks normalise few rows, a kernel more. The hint decides what is built with the module."""
+    k, few = 256, UNKNOWN[kind][1] if kind != "bf16" or hint == 2 else 1
+    weight = UNKNOWN[kind][0].replace("K", str(k)).replace("Q", str(k // 32 * 34))
+    text = graph(f"size M in [1, 300] hint {hint}; input t : bf16[M, 64]; input o : bf16[{k}, 64]; {weight}; input e : bf16[24, {k}]; "
+                 f"p = linear(t, o); {NORMS[norm][0].replace('K', str(k))}; c = linear(h, w); y = linear(c, e); output y".replace("(x", "(p"))
+    module = compiled(library, text, {"all_variants": 1})
+    plan = plan_of(library, module)
+    assert strategies(plan)[1] in (ROWS, PACKED) and "this kernel and the next one" in plan and len(strategies(plan)) == 4, plan
+    random = np.random.default_rng(k + hint)
+    o, e = operand(random, (k, 64), "bf16"), operand(random, (24, k), "bf16")
+    q, extra = weights("q8_0", k, k) if kind != "bf16" else (operand(random, (k, k), "bf16"), None)
+    w = numbers(q) if kind == "bf16" else dequantise("q8_0", q, extra, 32).astype(np.float64)
+    for m in [1, 2, 3, 17, 64, 65]:
+        arrays = {"t": operand(random, (m, 64), "bf16"), "o": o, "e": e, "w" if kind == "bf16" else "q": q, "y": empty((m, 24), "bf16")}
+        assert launches(lambda: runs(library, module, arrays, {"M": m})) == 2 * (3 if m <= few else 4), m
+        p = rounded(numbers(arrays["t"]) @ numbers(o).T, "bf16")
+        h = rounded(NORMS[norm][1](p, 0, 0), "bf16")
+        c = rounded(h @ w.T, "bf16")
+        spread = np.abs(h) @ np.abs(w).T  # of each rounding of p, h and c
+        assert (np.abs(numbers(arrays["y"]) - c @ numbers(e).T) <= 2.0**-6 * (spread @ np.abs(numbers(e)).T)).all()
+    library.c.ind_module_destroy(module)
+
+
+def test_what_a_norm_reads_lives_until_the_product_has_run(library):
+    """The product's result has the size of the norm's input and could take its memory if each kernel had its launch."""
+    k, n = 64, 128
+    text = graph(f"size M in [1, 300] hint 1; input t : f32[M, 32]; input v : f32[512, 32]; input o : f32[{k}, 512]; input w : bf16[{n}, {k}]; "
+                 f"input e : bf16[8, {n}]; u = linear(t, v); p = linear(u, o); r = rms_norm(p, normalized_shape=[{k}], eps=1e-5); h = cast(r, dtype=bf16); c = linear(h, w); y = linear(c, e); "
+                 "output y")
+    module = compiled(library, text, {"all_variants": 1})
+    plan = plan_of(library, module)
+    assert "this kernel and the next one" in plan, plan
+    random = np.random.default_rng(5)
+    t, v, o = (random.standard_normal(shape).astype(np.float32) for shape in [(65, 32), (512, 32), (k, 512)])
+    w, e = operand(random, (n, k), "bf16"), operand(random, (8, n), "bf16")
+    for m in [1, 65]:
+        arrays = {"t": t[:m].copy(), "v": v, "o": o, "w": w, "e": e, "y": empty((m, 8), "bf16")}
+        assert launches(lambda: runs(library, module, arrays, {"M": m})) == 2 * (4 if m == 1 else 5), m
+        h = rounded(NORMS["rms"][1](t[:m].astype(np.float64) @ v.T.astype(np.float64) @ o.T.astype(np.float64), 0, 0), "bf16")
+        c = rounded(h @ numbers(w).T, "bf16")
+        bound = 2.0**-7 * (np.abs(h) @ np.abs(numbers(w)).T @ np.abs(numbers(e)).T)
+        assert (np.abs(numbers(arrays["y"]) - c @ numbers(e).T) <= bound).all()
     library.c.ind_module_destroy(module)
 
 

@@ -104,6 +104,8 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
     if (d->variant->why && !p->group.indirect && cg__mm_group_of_b(&d->w, p))
         cg__why(d, "not tiled by groups of rows: the rows are more than one dimension; %s", d->variant->why);
     if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
+    if (d->assume & IND__WITH_NEXT && d->variant->why)
+        cg__why(d, "this kernel and the next one, as each block reduces all rows; %s", d->variant->why);
 }
 
 /* True if the strategy is of products of few rows, which may have a guard. */
