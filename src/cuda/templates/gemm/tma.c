@@ -119,7 +119,7 @@ static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
 
 /* ---- tiles of 32-bit elements ---- */
 
-enum { MM_TRANSPOSING = 3, MM_TRANSPOSING_REGISTERS = 40 }; /* warps, and registers of their threads */
+enum { MM_TRANSPOSING = 3, MM_TRANSPOSING_REGISTERS = 56 }; /* warps, and registers of their threads */
 
 /* True if the operand's tile is transposed in shared memory. */
 static bool cg__mm_is_transposed(const cg__mm_problem *p, const cg__mm_operand *o) {
