@@ -12900,11 +12900,20 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
     return no || cg__is_declared(rest) ? no : "an operand's offset depends on data";
 }
 
+/* True if a number of rows may decide whether the operands have maps, which round ties to even; mma.sync rounds them
+   away from zero. So rows of a batch_invariant module have no maps then. */
+static bool cg__mm_rounds_by_size(const cg__decider *d, const cg__mm_problem *p) {
+    if (p->tensor_bytes != 4 || !d->w.schedule->program->batch_invariant) return false;
+    return (!p->a.k_major && !ind_known_multiple(p->size_m, 4)) || (!p->b.k_major && !ind_known_multiple(p->size_n, 4));
+}
+
 /* Sets the maps of the operands, or the reason why there are none. */
 static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
     cg__mm_operand *const o[3] = {&p->a, &p->b, &p->b2};
     if (!(d->assume & IND__ASSUME_MAPS)) p->no_maps = "the variant assumes no tensor maps";
     if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
+    if (cg__mm_rounds_by_size(d, p))
+        p->no_maps = "the number of rows would decide how f32 is rounded (batch_invariant)";
     for (int i = 0; i < 1 + cg__mm_products(p) && !p->no_maps; i++) {
         ind__tensor_map *map = (ind__tensor_map *)ind__arena_alloc(d->w.arena, sizeof *map);
         if (!map) {

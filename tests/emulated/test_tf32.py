@@ -279,6 +279,28 @@ def test_pointers(on, shift):
     c.ind_module_destroy(module)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_batch_invariance(on, layout):
+    """A row has the same bits whatever the number of rows is: also if that is no multiple of 4, and where ties are rounded."""
+    library = on(SMS=2)
+    inputs, call = LAYOUTS[layout]
+    text = graph(f"input {inputs}; h = {call}; output h", "NK").replace("N", "264").replace("K", "72")
+    module = compiled(library, text, {"allow_tf32": 1, "batch_invariant": 1})
+    plan = plan_of(library, module)
+    assert f"    {MMA if layout in ('x_along_m', 'none_along_k') else TMA}: " in plan.partition("arguments:")[0], plan
+    random = np.random.default_rng(11)
+    a = random.integers(2**11, 2**12, (132, 72)) * np.float32(2.0**-11)  # every second one is a tie
+    a, b = a.astype(np.float32), random.standard_normal((72, 264)).astype(np.float32)
+    rows = {}
+    for m in (132, 131, 4, 1):
+        left = a[:m].T if layout in ("x_along_m", "none_along_k") else a[:m]
+        right = b if layout in ("w_along_n", "none_along_k") else b.T
+        rows[m] = np.zeros((m, 264), np.float32)
+        launch(library, module, {"x": np.ascontiguousarray(left), "w": np.ascontiguousarray(right), "h": rows[m]}, {"M": m})
+        assert (rows[m] == rows[132][:m]).all(), m
+    library.c.ind_module_destroy(module)
+
+
 def test_gelu(on):
     """The epilogue of a linear layer, beside float64."""
     library = on(SMS=2)
