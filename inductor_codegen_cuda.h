@@ -12842,8 +12842,8 @@ static const cg__mm_template cg__mm_wgmma = {.strategy = IND_STRATEGY_MATMUL_WGM
    outside an operand are copied as 0. Copies of f32 round it to tf32.
 
    wgmma multiplies tf32 with rows along k only. If an operand is contiguous along m or n, three idle warps of the
-   copying warpgroup transpose its tile in shared memory, stages ahead: they wait for full[stage], and the mbarrier
-   ready[stage] completes when all of them are done. */
+   copying warpgroup transpose its tile in shared memory: they wait for full[stage], and the mbarrier ready[stage]
+   completes when all of them are done. */
 
 /* ---- the maps ---- */
 
@@ -12960,7 +12960,10 @@ static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
 
 /* ---- tiles of 32-bit elements ---- */
 
-enum { MM_TRANSPOSING = 3, MM_TRANSPOSING_REGISTERS = 56 }; /* warps, and registers of their threads */
+enum {
+    MM_TRANSPOSING = 3,           /* warps */
+    MM_TRANSPOSING_REGISTERS = 56 /* of their threads: with 40 NVRTC 13.0 spills */
+};
 
 /* True if the operand's tile is transposed in shared memory. */
 static bool cg__mm_is_transposed(const cg__mm_problem *p, const cg__mm_operand *o) {
