@@ -479,6 +479,7 @@ typedef struct ind__tensor_map {
     ind_expr size[IND__MAX_MAP_RANK], stride[IND__MAX_MAP_RANK]; /* in elements; stride[0] is 1 */
     int box[IND__MAX_MAP_RANK];                                  /* of a copy, in elements */
     int swizzle;                                                 /* bytes: 128, 64, 32 or 0 */
+    bool tf32; /* f32: copies round each element to tf32, to the nearest, ties to even */
 } ind__tensor_map;
 
 typedef struct ind__kernel_arg {
@@ -2341,6 +2342,31 @@ static const char *const cg__prelude_WGMMA[] = {
     "#endif\n",
     NULL,
 };
+static const char *const cg__prelude_TRANSPOSE_PANELS[] = {
+    "// Transposes panels of 32 x 32 elements of 32 bits in place, swizzled as in ind_tile_at. A warp has every WARPS-th panel. A\n",
+    "// lane moves 4 x 4 elements at a time. The lanes of a phase read, and write, 8 different groups of 4 banks. All of them have\n",
+    "// read before one writes.\n",
+    "template <int PANELS, int WARPS> static IND_INLINE void ind_transpose_panels(unsigned short *tile, int warp) {\n",
+    "    const int lane = threadIdx.x & 31, col = lane & 7;\n",
+    "    _Pragma(\"unroll 1\")\n",
+    "    for (int panel = warp; panel < PANELS; panel += WARPS) {\n",
+    "        float *const at = reinterpret_cast<float *>(tile + panel * 2048);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int half = 0; half < 8; half += 4) {\n",
+    "            const int row = col ^ (lane >> 3) ^ half;\n",
+    "            ind_vec<float, 4> from[4];\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int i = 0; i < 4; i++) from[i] = ind_load<4>(at + ind_tile_at<32, 64>(row * 4 + i, col) / 2);\n",
+    "            __syncwarp();\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int i = 0; i < 4; i++)\n",
+    "                ind_store(at + ind_tile_at<32, 64>(col * 4 + i, row) / 2,\n",
+    "                          ind_vec<float, 4>{{from[0].at[i], from[1].at[i], from[2].at[i], from[3].at[i]}});\n",
+    "        }\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_BULK_COPY[] = {
     "// A CUtensorMap, encoded by the driver before the launch.\n",
     "struct alignas(64) ind_tensor_map {\n",
@@ -3846,6 +3872,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(FIND_GROUP, 0)                                                                                   \
     X(MMA_TILE, IND__CG_NEEDS(IND__CG_HALF_TILE, IND__CG_LDMATRIX))                                    \
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
+    X(TRANSPOSE_PANELS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                 \
     X(BULK_COPY, 0)                                                                                    \
     X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC))                                                            \
     X(ADD_PARTS, IND__CG_NEEDS(IND__CG_VEC))                                                           \
@@ -12495,8 +12522,7 @@ static void cg__mm_begin_tensor_tiles(ind__writer *w, const cg__mm_problem *p, i
     int offset = 2 * (in_a + (p->b.computed ? 1 : v->of.tile.stages) * v->of.tile.n * k);
     ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", in_a);
     cg__mm_write_raw_arrays(w, p, &p->a, 'a', &offset);
-    if (p->dot2)
-        ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(v) * v->of.tile.k);
+    if (p->dot2) ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(v) * k);
     cg__mm_write_raw_arrays(w, p, &p->b, 'b', &offset);
     cg__mm_write_raw_arrays(w, p, &p->b2, 'c', &offset);
     cg__mm_write_all_addresses(w, p);
@@ -12654,6 +12680,7 @@ static const char *cg__mm_wgmma_type(const cg__mm_operand *o) {
     case IND_F16: return "f16";
     case IND_F8E5M2: return "e5m2";
     case IND_F8E4M3FN: return "e4m3";
+    case IND_F32: return "tf32";
     default: return "s8";
     }
 }
@@ -12752,9 +12779,15 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
         ind__textf(t, "// TK: pairs of 8-bit elements. FRESH: c = A * B.\n"
                       "template <bool A_E5M2, bool B_E5M2, bool FRESH, int TM, int TN, int TK, bool A_K_MAJOR = true, "
                       "bool B_K_MAJOR = true>\n");
+    else if (p->tensor_bytes == 4)
+        ind__textf(t, "// TK: 16-bit units of tf32.\n"
+                      "template <int TM, int TN, int TK, bool A_K_MAJOR = true, bool B_K_MAJOR = true>\n");
     else
         ind__textf(t, "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR>\n");
-    ind__textf(t, "static IND_INLINE void ind_wgmma_%s(", p->tensor_bytes == 1 ? "bytes" : "tile");
+    ind__textf(t, "static IND_INLINE void ind_wgmma_%s(",
+               p->tensor_bytes == 1   ? "bytes"
+               : p->tensor_bytes == 4 ? "words"
+                                      : "tile");
     if (registers)
         ind__textf(t, "ind_wgmma_sums<%s, %d> &", cg__mm_sum_type(p), n / 8);
     else
@@ -12790,7 +12823,6 @@ static const cg__mm_config cg__mm_wgmma_configs[] = {
 static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
     if (!t->specific || t->sm != 90) return "wgmma exists on sm_90a only";
     if (!p->tensor_bytes) return cg__mm_no_tensor(p, t);
-    if (p->tensor_bytes == 4) return "wgmma truncates f32 operands to tf32";
     if (p->a.across || p->b.across) return "wgmma takes 8-bit operands that are contiguous along k only";
     const bool copied = p->a.copy && p->b.copy && (!p->dot2 || p->b2.copy);
     return copied ? NULL : "wgmma needs all operands copied in 16-byte vectors";
@@ -12798,6 +12830,7 @@ static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target 
 
 /* wgmma on tiles that the multiplying threads copy. */
 static const char *cg__mm_copied_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
+    if (p->tensor_bytes == 4) return "wgmma truncates f32 operands that no tensor map rounds to tf32";
     return p->tensor_bytes == 1 ? "wgmma of 8-bit operands needs tensor maps" : cg__mm_wgmma_match(p, t);
 }
 
@@ -12848,7 +12881,11 @@ static const cg__mm_template cg__mm_wgmma = {.strategy = IND_STRATEGY_MATMUL_WGM
    warp spreads its sums in shared memory of its own, a strip of 8 rows at a time, and waits for no other warp.
 
    The copies need tensor maps of the operands (CUtensorMap). The driver encodes them before the launch. Elements
-   outside an operand are copied as 0. */
+   outside an operand are copied as 0. Copies of f32 round it to tf32.
+
+   wgmma multiplies tf32 with rows along k only. If an operand is contiguous along m or n, three idle warps of the
+   copying warpgroup transpose its tile in shared memory: they wait for full[stage], and the mbarrier ready[stage]
+   completes when all of them are done. */
 
 /* ---- the maps ---- */
 
@@ -12894,9 +12931,9 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
     rest = cg__index_of(w, o->load);
     for (int v = 0; v < x->rank + x->rrank; v++)
         if (!ind__affine(rest, x->var[v], &stride[v], &rest)) return "an operand's index is not a sum of strides";
-    *map = (ind__tensor_map){.dtype = o->memory, .swizzle = 128};
+    *map = (ind__tensor_map){.dtype = o->memory, .swizzle = 128, .tf32 = p->tensor_bytes == 4};
     const char *no = cg__mm_add_dim(map, x->extent[along], stride[along], 128 / p->tensor_bytes);
-    if (!no) no = cg__mm_add_dim(map, x->extent[other], stride[other], 64);
+    if (!no) no = cg__mm_add_dim(map, x->extent[other], stride[other], 128 / p->tensor_bytes);
     for (int v = x->rank - 1; v >= 0 && !no; v--)
         if (cg__mm_is_batch(p, v) && !ind_known_eq(stride[v], ind_int(w->context, 0)))
             no = cg__mm_add_dim(map, x->extent[v], stride[v], 1);
@@ -12905,11 +12942,20 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
     return no || cg__is_declared(rest) ? no : "an operand's offset depends on data";
 }
 
+/* True if a number of rows may decide whether the operands have maps, which round ties to even; mma.sync rounds them
+   away from zero. So rows of a batch_invariant module have no maps then. */
+static bool cg__mm_rounds_by_size(const cg__decider *d, const cg__mm_problem *p) {
+    if (p->tensor_bytes != 4 || !d->w.schedule->program->batch_invariant) return false;
+    return (!p->a.k_major && !ind_known_multiple(p->size_m, 4)) || (!p->b.k_major && !ind_known_multiple(p->size_n, 4));
+}
+
 /* Sets the maps of the operands, or the reason why there are none. */
 static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
     cg__mm_operand *const o[3] = {&p->a, &p->b, &p->b2};
     if (!(d->assume & IND__ASSUME_MAPS)) p->no_maps = "the variant assumes no tensor maps";
     if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
+    if (cg__mm_rounds_by_size(d, p))
+        p->no_maps = "the number of rows would decide how f32 is rounded (batch_invariant)";
     for (int i = 0; i < 1 + cg__mm_products(p) && !p->no_maps; i++) {
         ind__tensor_map *map = (ind__tensor_map *)ind__arena_alloc(d->w.arena, sizeof *map);
         if (!map) {
@@ -12954,6 +13000,27 @@ static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
         .kind = IND__ARG_TENSOR_MAP, .buffer = cg__inst(w, load)->source, .map = p->map[i], .part = (uint32_t)i};
 }
 
+/* ---- tiles of 32-bit elements ---- */
+
+enum {
+    MM_TRANSPOSING = 3,           /* warps */
+    MM_TRANSPOSING_REGISTERS = 56 /* of their threads: with 40 NVRTC 13.0 spills */
+};
+
+/* True if the operand's tile is transposed in shared memory. */
+static bool cg__mm_is_transposed(const cg__mm_problem *p, const cg__mm_operand *o) {
+    return p->tensor_bytes == 4 && !o->k_major;
+}
+
+static bool cg__mm_transposes(const cg__mm_problem *p) {
+    return cg__mm_is_transposed(p, &p->a) || cg__mm_is_transposed(p, &p->b);
+}
+
+/* Bytes of the mbarriers of all stages, a multiple of 16. */
+static int cg__mm_barrier_bytes(const cg__mm_problem *p, int stages) {
+    return (stages * 8 * (cg__mm_transposes(p) ? 3 : 2) + 15) / 16 * 16;
+}
+
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
 
 /* Strips of a warp in shared memory: one for results, or one for the sums of each product. */
@@ -12974,8 +13041,9 @@ static int cg__mm_strip_bytes(const cg__mm_problem *p, int tile_n, int warps, in
 }
 
 static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
-    return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * p->tensor_bytes + 16) +
-           c->warps_m * cg__mm_strip_bytes(p, c->tile_n, c->warps_m, c->cluster) + cg__mm_cluster_bytes(c, p);
+    return (int64_t)c->stages * (c->tile_m + c->tile_n) * c->tile_k * p->tensor_bytes +
+           cg__mm_barrier_bytes(p, c->stages) + c->warps_m * cg__mm_strip_bytes(p, c->tile_n, c->warps_m, c->cluster) +
+           cg__mm_cluster_bytes(c, p);
 }
 
 /* ---- writing ---- */
@@ -13088,12 +13156,36 @@ static void cg__mm_write_expect(ind__writer *w, const cg__mm_problem *p) {
    for all threads, at most 64 K together. A copying warp that finds groups of rows takes more. */
 static void cg__mm_write_registers(ind__writer *w, const cg__mm_problem *p, bool copies) {
     const int warps = w->variant->of.tile.warps_m, all = 65536 / ((warps + 4) * 32) / 8 * 8;
-    const int few = p->group.indirect ? 32 : 24;
+    const int few = cg__mm_transposes(p) ? MM_TRANSPOSING_REGISTERS : p->group.indirect ? 32 : 24;
     if (all > 248) return;
     if (copies)
         ind__textf(&w->code, "ind_fewer_registers<%d>();\n", few);
     else
         ind__textf(&w->code, "ind_more_registers<%d>();\n", (all + (all - few) * 4 / warps) / 8 * 8);
+}
+
+/* Transposes an operand's tile of a stage. */
+static void cg__mm_write_transposed(ind__writer *w, const cg__mm_problem *p, char name) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int edge = name == 'a' ? tile->m : tile->n;
+    if (!cg__mm_is_transposed(p, name == 'a' ? &p->a : &p->b)) return;
+    ind__textf(&w->code, "ind_transpose_panels<%d, %d>(tile_%c + stage * %d, warp - %d);\n", edge / 32, MM_TRANSPOSING,
+               name, edge * cg__mm_units(p, tile->k), tile->warps_m + 1);
+}
+
+/* The warps that transpose tiles. */
+static void cg__mm_write_transposing(ind__writer *w, const cg__mm_problem *p) {
+    if (!cg__mm_transposes(p)) return;
+    cg__begin(w, "if (warp > %d)", w->variant->of.tile.warps_m);
+    cg__mm_begin_tiles(w, p);
+    cg__begin(w, "for (int step = 0; step < steps; step++)");
+    ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
+    cg__mm_write_transposed(w, p, 'a');
+    cg__mm_write_transposed(w, p, 'b');
+    ind__textf(&w->code, "ind_wgmma_publish();\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(ready + stage);\n");
+    cg__mm_write_next_stage(w);
+    for (int i = 0; i < 3; i++) cg__end(w);
+    cg__use(w, IND__CG_TRANSPOSE_PANELS);
 }
 
 /* The warpgroup that copies: one thread of it, whose warp finds the groups of rows with it. */
@@ -13115,6 +13207,7 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     if (p->dot2) cg__mm_write_boxes(w, p, &p->b2, 'c');
     cg__mm_write_next_stage(w);
     for (int i = 0; i < 3; i++) cg__end(w);
+    cg__mm_write_transposing(w, p);
     cg__mm_wait_for_cluster(w);
     cg__end(w);
 }
@@ -13123,7 +13216,9 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_write_tma_tile(ind__writer *w, const cg__mm_problem *p, const char *sums, bool fresh) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int k = cg__mm_units(p, tile->k);
-    if (p->tensor_bytes == 2)
+    if (p->tensor_bytes == 4)
+        ind__textf(&w->code, "ind_wgmma_words<%d, %d, %d>(%s,", tile->m, tile->n, k, sums);
+    else if (p->tensor_bytes == 2)
         ind__textf(&w->code, "ind_wgmma_tile<%s, %d, %d, %d, %s, %s>(%s,", p->a.memory == IND_BF16 ? "true" : "false",
                    tile->m, tile->n, k, p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", sums);
     else
@@ -13161,6 +13256,7 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "sums.clear();\nint last = 0;\n#pragma unroll 1\n");
     cg__begin(w, "for (int step = 0; step < steps; step++)");
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
+    if (cg__mm_transposes(p)) ind__textf(&w->code, "ind_barrier_wait(ready + stage, phase);\n");
     cg__mm_write_tma_tile(w, p, "sums", false);
     ind__textf(&w->code, "sums.wait<1>();\nif (step && lane == 0) ind_barrier_arrive(empty + last);\n");
     ind__textf(&w->code, "last = stage;\n");
@@ -13202,6 +13298,17 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     cg__end(w);
 }
 
+/* Initialises the mbarriers. */
+static void cg__mm_write_barriers(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    cg__begin(w, "if (threadIdx.x == 0)");
+    ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n", tile->stages);
+    ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n", tile->warps_m);
+    if (cg__mm_transposes(p)) ind__textf(&w->code, "    ind_barrier_init(ready + i, %d);\n", MM_TRANSPOSING);
+    ind__textf(&w->code, "}\nind_barrier_publish();\n");
+    cg__end(w);
+}
+
 static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int k = cg__mm_units(p, tile->k), in_a = tile->stages * tile->m * k, in_b = tile->stages * tile->n * k;
@@ -13221,19 +13328,16 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
                "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
                "tile_a + %d;\n",
                in_a);
-    if (p->dot2)
-        ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(w->variant) * tile->k);
+    if (p->dot2) ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(w->variant) * k);
     ind__textf(&w->code,
                "unsigned long long *const full = reinterpret_cast<unsigned long long *>(ind_smem + %d), *const "
                "empty = full + %d;\n",
                barriers, tile->stages);
-    cg__begin(w, "if (threadIdx.x == 0)");
-    ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n", tile->stages);
-    ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n}\nind_barrier_publish();\n", tile->warps_m);
-    cg__end(w);
+    if (cg__mm_transposes(p)) ind__textf(&w->code, "unsigned long long *const ready = empty + %d;\n", tile->stages);
+    cg__mm_write_barriers(w, p);
     ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n%s}\n",
                tile->warps_m * 32, p->dot2 ? "    ind_map_prefetch(map_c);\n" : "");
-    cg__mm_begin_cluster(w, p, barriers + tile->stages * 16);
+    cg__mm_begin_cluster(w, p, barriers + cg__mm_barrier_bytes(p, tile->stages));
     ind__textf(&w->code, "__syncthreads();\n");
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
@@ -13268,15 +13372,15 @@ static const char *cg__mm_tma_match(const cg__mm_problem *p, const ind_target *t
 
 static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth, (void)index_bits;
-    if (p->tensor_bytes == 1) c->tile_k *= 2; /* rows of 128 bytes */
+    c->tile_k = c->tile_k * 2 / p->tensor_bytes; /* rows of 128 bytes */
 }
 
-/* Boxes of 64 columns fill the rows of a tile of b along n. A strip has columns of one product. Two sets of sums fit in
+/* Boxes of 128 bytes fill the rows of a tile of b along n. A strip has columns of one product. Two sets of sums fit in
    the registers of a thread. */
 static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
     if (p->promotes && c->tile_n + 32 + cg__mm_scale_registers(p, c) > c->registers) return false;
-    return c->tile_n / cg__mm_products(p) % (p->b.k_major ? 32 : 64) == 0;
+    return c->tile_n / cg__mm_products(p) % (p->b.k_major ? 32 : 128 / p->tensor_bytes) == 0;
 }
 
 /* The slices of a cluster are of whole fragments of 8 columns. Their sums take the memory of some stages. */
@@ -13284,6 +13388,14 @@ static bool cg__mm_tma_fit_cluster(cg__mm_config *c, const cg__mm_problem *p, co
     if (p->sum != IND_F32) return false;
     while (c->stages > 3 && cg__mm_tma_bytes(c, p) > t->shared_per_block) c->stages--;
     return c->tile_n % (8 * c->cluster) == 0 && cg__mm_tma_bytes(c, p) <= t->shared_per_block;
+}
+
+/* A tile that is transposed is read and written once more. */
+static cg__mm_work cg__mm_tma_work(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
+    cg__mm_work work = cg__mm_wgmma_work(c, p, t);
+    if (cg__mm_is_transposed(p, &p->a)) work.rows += 2 * c->tile_m;
+    if (cg__mm_is_transposed(p, &p->b)) work.rows += 2 * c->tile_n;
+    return work;
 }
 
 static int cg__mm_tma_threads(const cg__mm_config *c) {
@@ -13298,7 +13410,7 @@ static const cg__mm_template cg__mm_tma = {.strategy = IND_STRATEGY_MATMUL_TMA,
                                            .threads = cg__mm_tma_threads,
                                            .tile_bytes = cg__mm_tma_bytes,
                                            .idle_stages = 1,
-                                           .work = cg__mm_wgmma_work,
+                                           .work = cg__mm_tma_work,
                                            .alignment = 1024,
                                            .persistent = true,
                                            .body = cg__mm_write_tma,
@@ -18945,7 +19057,7 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
 }
 
 static bool cg__same_map(const ind__tensor_map *a, const ind__tensor_map *b) {
-    return a->dtype == b->dtype && a->rank == b->rank && a->swizzle == b->swizzle &&
+    return a->dtype == b->dtype && a->rank == b->rank && a->swizzle == b->swizzle && a->tf32 == b->tf32 &&
            !memcmp(a->box, b->box, sizeof a->box) && cg__same_exprs(&a->offset, &b->offset, 1) &&
            cg__same_exprs(a->size, b->size, (uint32_t)a->rank) &&
            cg__same_exprs(a->stride, b->stride, (uint32_t)a->rank);
@@ -19637,6 +19749,8 @@ static const char *cg__broken_map(const ind_plan *p, const ind__kernel_arg *a) {
     }
     if (m->swizzle && m->box[0] * ind_dtype_bytes(m->dtype) > m->swizzle)
         return "a row of the box of a tensor map is longer than the swizzle's span";
+    if (ind_dtype_bytes(m->dtype) > 2 && !m->tf32) return "a tensor map has elements of more than 16 bits";
+    if (m->tf32 && m->dtype != IND_F32) return "a tensor map rounds elements that are not f32";
     return NULL;
 }
 
@@ -19809,7 +19923,7 @@ static void cg__print_map(ind__text *t, const ind_plan *p, const ind__kernel_arg
     if (!ind_expr_is_int(m->offset, &offset) || offset) cg__print_expr_field(t, " offset ", m->offset);
     ind__textf(t, " box");
     for (int d = 0; d < m->rank; d++) ind__textf(t, d ? ", %d" : " [%d", m->box[d]);
-    ind__textf(t, "] swizzle %d", m->swizzle);
+    ind__textf(t, "] swizzle %d%s", m->swizzle, m->tf32 ? ", rounded to tf32" : "");
 }
 
 static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *v) {
@@ -20001,7 +20115,7 @@ static void cg__print_json_map(ind__text *t, const ind_plan *p, const ind__kerne
     }
     ind__textf(t, "], \"box\": [");
     for (int d = 0; d < m->rank; d++) ind__textf(t, d ? ", %d" : "%d", m->box[d]);
-    ind__textf(t, "], \"swizzle\": %d", m->swizzle);
+    ind__textf(t, "], \"swizzle\": %d, \"tf32\": %s", m->swizzle, m->tf32 ? "true" : "false");
 }
 
 static void cg__print_json_args(ind__text *t, const ind_plan *p, const ind__variant *v) {

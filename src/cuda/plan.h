@@ -23,6 +23,7 @@ typedef struct ind__tensor_map {
     ind_expr size[IND__MAX_MAP_RANK], stride[IND__MAX_MAP_RANK]; /* in elements; stride[0] is 1 */
     int box[IND__MAX_MAP_RANK];                                  /* of a copy, in elements */
     int swizzle;                                                 /* bytes: 128, 64, 32 or 0 */
+    bool tf32; /* f32: copies round each element to tf32, to the nearest, ties to even */
 } ind__tensor_map;
 
 typedef struct ind__kernel_arg {

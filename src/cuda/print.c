@@ -24,7 +24,7 @@ static void cg__print_map(ind__text *t, const ind_plan *p, const ind__kernel_arg
     if (!ind_expr_is_int(m->offset, &offset) || offset) cg__print_expr_field(t, " offset ", m->offset);
     ind__textf(t, " box");
     for (int d = 0; d < m->rank; d++) ind__textf(t, d ? ", %d" : " [%d", m->box[d]);
-    ind__textf(t, "] swizzle %d", m->swizzle);
+    ind__textf(t, "] swizzle %d%s", m->swizzle, m->tf32 ? ", rounded to tf32" : "");
 }
 
 static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *v) {
@@ -216,7 +216,7 @@ static void cg__print_json_map(ind__text *t, const ind_plan *p, const ind__kerne
     }
     ind__textf(t, "], \"box\": [");
     for (int d = 0; d < m->rank; d++) ind__textf(t, d ? ", %d" : "%d", m->box[d]);
-    ind__textf(t, "], \"swizzle\": %d", m->swizzle);
+    ind__textf(t, "], \"swizzle\": %d, \"tf32\": %s", m->swizzle, m->tf32 ? "true" : "false");
 }
 
 static void cg__print_json_args(ind__text *t, const ind_plan *p, const ind__variant *v) {

@@ -160,6 +160,8 @@ static const char *cg__broken_map(const ind_plan *p, const ind__kernel_arg *a) {
     }
     if (m->swizzle && m->box[0] * ind_dtype_bytes(m->dtype) > m->swizzle)
         return "a row of the box of a tensor map is longer than the swizzle's span";
+    if (ind_dtype_bytes(m->dtype) > 2 && !m->tf32) return "a tensor map has elements of more than 16 bits";
+    if (m->tf32 && m->dtype != IND_F32) return "a tensor map rounds elements that are not f32";
     return NULL;
 }
 

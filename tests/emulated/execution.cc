@@ -920,6 +920,11 @@ void rt_mbarrier_arrive(void *barrier, int bytes, int line) {
     settle_mbarrier(b);
 }
 
+/* What a bulk copy makes of f32 with a map of tf32: the nearest one, ties to even; NaN and infinities stay. */
+unsigned to_tf32(unsigned x) {
+    return (x & 0x7f800000u) == 0x7f800000u ? x : (x + 0xfffu + (x >> 13 & 1u)) & ~0x1fffu;
+}
+
 /* Copies the box; elements outside the tensor are 0. The 16-byte chunks of each span of 8 rows are exchanged by the
  * swizzle, which works on addresses. */
 void finish_copy(const bulk_copy &c) {
@@ -947,6 +952,8 @@ void finish_copy(const bulk_copy &c) {
                 inside && x >= 0 && x < (long long)m.size[0]
                     ? *(const unsigned char *)(from + (unsigned long long)x * m.stride[0] + i % m.stride[0])
                     : (unsigned char)0;
+            unsigned *const word = (unsigned *)(to - 3);
+            if (m.tf32 && i % 4 == 3) *word = to_tf32(*word);
         }
     }
     mbarrier *b = find_mbarrier(c.barrier, 0);

@@ -1091,6 +1091,14 @@ template <int ROWS, int COLS> IND_EMULATION_FN unsigned char tile_byte(const uns
     return ((const unsigned char *)tile)[byte];
 }
 
+/* The tf32 at (row, k) of such a tile. */
+template <int ROWS, int COLS> IND_EMULATION_FN float tile_word(const unsigned short *tile, int row, int k) {
+    const int width = (COLS > 64 ? 64 : COLS) * 2;
+    int byte = (k * 4 / width * ROWS + row) * width + k * 4 % width;
+    byte ^= (byte >> 7 & (width / 16 - 1)) << 4;
+    return __uint_as_float(*(const unsigned *)((const unsigned char *)tile + byte) & ~0x1fffu);
+}
+
 /* An f8e5m2 is the upper half of an f16; an f8e4m3 has its exponent, less 8, and no infinity. */
 IND_EMULATION_FN float byte_value(unsigned char x, bool e5m2) {
     if (e5m2) return ind_f16_to_f32((unsigned short)(x << 8));
@@ -1142,6 +1150,27 @@ IND_EMULATION_FN void ind_wgmma_bytes(T (&c)[NI][4], const unsigned short *tile_
         }
     }
 }
+
+/* wgmma of tf32, both operands with rows along k: of each element the tensor cores read the upper 19 bits. TK: 16-bit
+ * units. */
+template <int TM, int TN, int TK, class T, int NI>
+IND_EMULATION_FN void ind_wgmma_words(T (&c)[NI][4], const unsigned short *tile_a, const unsigned short *tile_b, int m,
+                                      IND_EMULATION_LINE) {
+    if (m % 64 != 0 || m + 64 > TM || NI * 8 != TN || TK % 16 != 0) {
+        ind_emulation::rt->fault("wgmma: 64 rows and all columns of the tile are multiplied", line);
+    }
+    if (!ind_emulation::rt->is_shared(tile_a, TM * TK * 2) || !ind_emulation::rt->is_shared(tile_b, TN * TK * 2)) {
+        ind_emulation::rt->fault("wgmma: a tile is not in shared memory", line);
+    }
+    const int lane = (int)threadIdx.x & 127, row = m + (lane >> 5) * 16 + (lane >> 2 & 7), col = (lane & 3) * 2;
+    for (int i = 0; i < NI * 4; i++) {
+        const int r = row + (i >> 1 & 1) * 8, n = (i >> 2) * 8 + col + (i & 1);
+        for (int k = 0; k < TK / 2; k++) {
+            c[i >> 2][i & 3] +=
+                ind_emulation::tile_word<TM, TK>(tile_a, r, k) * ind_emulation::tile_word<TN, TK>(tile_b, n, k);
+        }
+    }
+}
 template <int N, class T, int NI> IND_EMULATION_FN void ind_wgmma_wait(T (&)[NI][4]) {
 }
 
@@ -1166,6 +1195,11 @@ template <bool A_E5M2, bool B_E5M2, bool FRESH, int TM, int TN, int TK, class T,
 IND_EMULATION_FN void ind_wgmma_bytes(ind_wgmma_sums<T, NI> &sums, const unsigned short *tile_a,
                                       const unsigned short *tile_b, int m, IND_EMULATION_LINE) {
     ind_wgmma_bytes<A_E5M2, B_E5M2, FRESH, TM, TN, TK>(sums.c, tile_a, tile_b, m, line);
+}
+template <int TM, int TN, int TK, class T, int NI>
+IND_EMULATION_FN void ind_wgmma_words(ind_wgmma_sums<T, NI> &sums, const unsigned short *tile_a,
+                                      const unsigned short *tile_b, int m, IND_EMULATION_LINE) {
+    ind_wgmma_words<TM, TN, TK>(sums.c, tile_a, tile_b, m, line);
 }
 IND_EMULATION_FN void ind_wgmma_publish() {
 }

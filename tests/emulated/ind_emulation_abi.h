@@ -35,7 +35,8 @@ enum barrier_kind { BARRIER_PLAIN, BARRIER_COUNT, BARRIER_AND, BARRIER_OR };
 struct tensor_map {
     char magic[8];
     unsigned long long address, size[5], stride[5]; /* stride[0]: of an element */
-    unsigned short rank, box[5], swizzle, reserved; /* swizzle: bytes, 0, 32, 64 or 128 */
+    unsigned short rank, box[5], swizzle;           /* swizzle: bytes, 0, 32, 64 or 128 */
+    unsigned short tf32;                            /* copies round f32 to tf32 */
 };
 static_assert(sizeof(tensor_map) <= 128, "a CUtensorMap has 128 bytes");
 

@@ -955,6 +955,64 @@ void test_maps() {
     unsetenv("IND_EMULATION_QUIET");
 }
 
+/* Copies of f32 with a map of tf32 round it, to the nearest with ties to even; NaN and infinities stay. wgmma reads the
+ * upper 19 bits of an element, here of one that a thread has written. */
+const char *const tf32_source = R"(
+struct alignas(64) map_t { unsigned long long word[16]; };
+extern "C" __global__ void __launch_bounds__(128, 1) k(unsigned *bits, float *o, unsigned word, const __grid_constant__ map_t map) {
+    __shared__ __align__(1024) unsigned short a[64 * 64], b[8 * 64];
+    __shared__ unsigned long long barrier[1];
+    if (threadIdx.x == 0) ind_barrier_init(barrier, 1);
+    for (int i = threadIdx.x; i < 64 * 64; i += 128) a[i] = b[i % 512] = 0;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        ind_barrier_expect(barrier, 1024);
+        ind_bulk_copy<2>(a, map, barrier, 0, 0);
+    }
+    ind_barrier_wait(barrier, 0);
+    if (threadIdx.x < 32) bits[threadIdx.x] = reinterpret_cast<unsigned *>(a)[threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x < 32) reinterpret_cast<unsigned *>(a)[threadIdx.x] = threadIdx.x == 0 ? word : 0;
+    if (threadIdx.x == 0) reinterpret_cast<float *>(b)[0] = 1;
+    __syncthreads();
+    float c[1][4] = {};
+    ind_wgmma_words<64, 8, 64>(c, a, b, 0);
+    ind_wgmma_wait<0>(c);
+    if (threadIdx.x == 0) o[0] = c[0][0];
+})";
+
+void test_tf32_maps() {
+    const unsigned in[] = {0x3f801000, 0x3f803000, 0x3f800fff, 0x3f801001, 0xbf803000, 0x3ffff000, 0x7f7ff000,
+                           0x7f800000, 0xff800000, 0x7f800001, 0xffffffff, 0x00001000, 0x00003000, 0x80000000};
+    const unsigned want[] = {0x3f800000, 0x3f804000, 0x3f800000, 0x3f802000, 0xbf804000, 0x40000000, 0x7f800000,
+                             0x7f800000, 0xff800000, 0x7f800001, 0xffffffff, 0x00000000, 0x00004000, 0x80000000};
+    std::vector<unsigned> values(8 * 32, 0);
+    std::copy(std::begin(in), std::end(in), values.begin());
+    array<unsigned> tensor(values), bits(32);
+    array<float> o(1);
+    alignas(64) opaque_map map;
+    const unsigned long long size[2] = {32, 8}, stride = 128;
+    const unsigned box[2] = {32, 8}, ones[2] = {1, 1};
+    CHECK_IS(cuTensorMapEncodeTiled(&map, 11, 2, (void *)tensor.at, size, &stride, box, ones, 0, 3, 0, 0), 0);
+    kernel k(tf32_source);
+    const unsigned words[] = {0x3f801fff, 0x3f802000};
+    for (int i = 0; i < 2; i++) {
+        CHECK_IS(k.run(1, 128, 0, bits.at, o.at, words[i], map), 0);
+        CHECK(o.get()[0] == (i ? 1 + 0x1p-10f : 1.0f));
+        std::vector<unsigned> got = bits.get();
+        for (size_t j = 0; j < std::size(in); j++) CHECK_IS(got[j], want[j]);
+    }
+}
+
+void test_wgmma_misuse() {
+    setenv("IND_EMULATION_QUIET", "1", 1);
+    expect_failure("float c[1][4]; ind_wgmma_words<64, 8, 64>(c, (unsigned short *)o, (unsigned short *)s, 0);",
+                   "not in shared memory", 128);
+    expect_failure("float c[1][4]; ind_wgmma_words<64, 8, 64>(c, (unsigned short *)s, (unsigned short *)s, 32);",
+                   "64 rows", 128);
+    unsetenv("IND_EMULATION_QUIET");
+}
+
 /* ---- >>sanitizer ------------------------------------------------------------------------------------------------- */
 
 /* The kernel must end the process with a report that contains `words`. */
@@ -1320,6 +1378,8 @@ int main(int count, char **arguments) {
     RUN(divergence);
     RUN(clusters);
     RUN(maps);
+    RUN(tf32_maps);
+    RUN(wgmma_misuse);
     RUN(sanitizer);
     RUN(trace);
     RUN(deferral);

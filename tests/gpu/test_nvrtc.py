@@ -294,6 +294,12 @@ TF32 = [
     for m, n, k in ((4096, 4096, 4096), (25344, 128, 2048), (4096, 896, 2048), (16, 4096, 4096), (64, 4096, 14336), (300, 520, 96), (2048, 96, 32))
     for first, left in ((f"[M, {k}]", f"view(x, size=[M, {k}])"), (f"[{k}, M]", "transpose(x, 0, 1)"))
     for second, right in ((f"[{n}, {k}]", "transpose(w, 0, 1)"), (f"[{k}, {n}]", f"view(w, size=[{k}, {n}])"))
+] + [  # two products, and groups of rows
+    f"graph product {{\n  size M in [0, 100000] hint {m}\n  input x : f32[M, {k}]\n  input v : f32{shape}\n  input w : f32{shape}\n  input offs : i32[16]\n"
+    f"  {product}\n  s = silu(p)\n  y = mul(s, q)\n  output y\n}}\n"
+    for m, n, k in ((4096, 4096, 4096), (300, 512, 2048))
+    for shape, product in ((f"[{n}, {k}]", "p = linear(x, v)\n  q = linear(x, w)"), (f"[{k}, {n}]", "p = matmul(x, v)\n  q = matmul(x, w)"),
+                           (f"[16, {k}, {n}]", "p = grouped_mm(x, v, offs)\n  q = grouped_mm(x, w, offs)"))
 ]
 
 

@@ -313,6 +313,29 @@ static IND_INLINE void ind_wgmma_publish(void) {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 #endif
+//@ TRANSPOSE_PANELS
+// Transposes panels of 32 x 32 elements of 32 bits in place, swizzled as in ind_tile_at. A warp has every WARPS-th panel. A
+// lane moves 4 x 4 elements at a time. The lanes of a phase read, and write, 8 different groups of 4 banks. All of them have
+// read before one writes.
+template <int PANELS, int WARPS> static IND_INLINE void ind_transpose_panels(unsigned short *tile, int warp) {
+    const int lane = threadIdx.x & 31, col = lane & 7;
+    _Pragma("unroll 1")
+    for (int panel = warp; panel < PANELS; panel += WARPS) {
+        float *const at = reinterpret_cast<float *>(tile + panel * 2048);
+        _Pragma("unroll")
+        for (int half = 0; half < 8; half += 4) {
+            const int row = col ^ (lane >> 3) ^ half;
+            ind_vec<float, 4> from[4];
+            _Pragma("unroll")
+            for (int i = 0; i < 4; i++) from[i] = ind_load<4>(at + ind_tile_at<32, 64>(row * 4 + i, col) / 2);
+            __syncwarp();
+            _Pragma("unroll")
+            for (int i = 0; i < 4; i++)
+                ind_store(at + ind_tile_at<32, 64>(col * 4 + i, row) / 2,
+                          ind_vec<float, 4>{{from[0].at[i], from[1].at[i], from[2].at[i], from[3].at[i]}});
+        }
+    }
+}
 //@ BULK_COPY
 // A CUtensorMap, encoded by the driver before the launch.
 struct alignas(64) ind_tensor_map {

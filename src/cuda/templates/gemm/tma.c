@@ -7,7 +7,11 @@
    warp spreads its sums in shared memory of its own, a strip of 8 rows at a time, and waits for no other warp.
 
    The copies need tensor maps of the operands (CUtensorMap). The driver encodes them before the launch. Elements
-   outside an operand are copied as 0. */
+   outside an operand are copied as 0. Copies of f32 round it to tf32.
+
+   wgmma multiplies tf32 with rows along k only. If an operand is contiguous along m or n, three idle warps of the
+   copying warpgroup transpose its tile in shared memory: they wait for full[stage], and the mbarrier ready[stage]
+   completes when all of them are done. */
 
 /* ---- the maps ---- */
 
@@ -53,9 +57,9 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
     rest = cg__index_of(w, o->load);
     for (int v = 0; v < x->rank + x->rrank; v++)
         if (!ind__affine(rest, x->var[v], &stride[v], &rest)) return "an operand's index is not a sum of strides";
-    *map = (ind__tensor_map){.dtype = o->memory, .swizzle = 128};
+    *map = (ind__tensor_map){.dtype = o->memory, .swizzle = 128, .tf32 = p->tensor_bytes == 4};
     const char *no = cg__mm_add_dim(map, x->extent[along], stride[along], 128 / p->tensor_bytes);
-    if (!no) no = cg__mm_add_dim(map, x->extent[other], stride[other], 64);
+    if (!no) no = cg__mm_add_dim(map, x->extent[other], stride[other], 128 / p->tensor_bytes);
     for (int v = x->rank - 1; v >= 0 && !no; v--)
         if (cg__mm_is_batch(p, v) && !ind_known_eq(stride[v], ind_int(w->context, 0)))
             no = cg__mm_add_dim(map, x->extent[v], stride[v], 1);
@@ -64,11 +68,20 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
     return no || cg__is_declared(rest) ? no : "an operand's offset depends on data";
 }
 
+/* True if a number of rows may decide whether the operands have maps, which round ties to even; mma.sync rounds them
+   away from zero. So rows of a batch_invariant module have no maps then. */
+static bool cg__mm_rounds_by_size(const cg__decider *d, const cg__mm_problem *p) {
+    if (p->tensor_bytes != 4 || !d->w.schedule->program->batch_invariant) return false;
+    return (!p->a.k_major && !ind_known_multiple(p->size_m, 4)) || (!p->b.k_major && !ind_known_multiple(p->size_n, 4));
+}
+
 /* Sets the maps of the operands, or the reason why there are none. */
 static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
     cg__mm_operand *const o[3] = {&p->a, &p->b, &p->b2};
     if (!(d->assume & IND__ASSUME_MAPS)) p->no_maps = "the variant assumes no tensor maps";
     if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
+    if (cg__mm_rounds_by_size(d, p))
+        p->no_maps = "the number of rows would decide how f32 is rounded (batch_invariant)";
     for (int i = 0; i < 1 + cg__mm_products(p) && !p->no_maps; i++) {
         ind__tensor_map *map = (ind__tensor_map *)ind__arena_alloc(d->w.arena, sizeof *map);
         if (!map) {
@@ -113,6 +126,27 @@ static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
         .kind = IND__ARG_TENSOR_MAP, .buffer = cg__inst(w, load)->source, .map = p->map[i], .part = (uint32_t)i};
 }
 
+/* ---- tiles of 32-bit elements ---- */
+
+enum {
+    MM_TRANSPOSING = 3,           /* warps */
+    MM_TRANSPOSING_REGISTERS = 56 /* of their threads: with 40 NVRTC 13.0 spills */
+};
+
+/* True if the operand's tile is transposed in shared memory. */
+static bool cg__mm_is_transposed(const cg__mm_problem *p, const cg__mm_operand *o) {
+    return p->tensor_bytes == 4 && !o->k_major;
+}
+
+static bool cg__mm_transposes(const cg__mm_problem *p) {
+    return cg__mm_is_transposed(p, &p->a) || cg__mm_is_transposed(p, &p->b);
+}
+
+/* Bytes of the mbarriers of all stages, a multiple of 16. */
+static int cg__mm_barrier_bytes(const cg__mm_problem *p, int stages) {
+    return (stages * 8 * (cg__mm_transposes(p) ? 3 : 2) + 15) / 16 * 16;
+}
+
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
 
 /* Strips of a warp in shared memory: one for results, or one for the sums of each product. */
@@ -133,8 +167,9 @@ static int cg__mm_strip_bytes(const cg__mm_problem *p, int tile_n, int warps, in
 }
 
 static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
-    return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * p->tensor_bytes + 16) +
-           c->warps_m * cg__mm_strip_bytes(p, c->tile_n, c->warps_m, c->cluster) + cg__mm_cluster_bytes(c, p);
+    return (int64_t)c->stages * (c->tile_m + c->tile_n) * c->tile_k * p->tensor_bytes +
+           cg__mm_barrier_bytes(p, c->stages) + c->warps_m * cg__mm_strip_bytes(p, c->tile_n, c->warps_m, c->cluster) +
+           cg__mm_cluster_bytes(c, p);
 }
 
 /* ---- writing ---- */
@@ -247,12 +282,36 @@ static void cg__mm_write_expect(ind__writer *w, const cg__mm_problem *p) {
    for all threads, at most 64 K together. A copying warp that finds groups of rows takes more. */
 static void cg__mm_write_registers(ind__writer *w, const cg__mm_problem *p, bool copies) {
     const int warps = w->variant->of.tile.warps_m, all = 65536 / ((warps + 4) * 32) / 8 * 8;
-    const int few = p->group.indirect ? 32 : 24;
+    const int few = cg__mm_transposes(p) ? MM_TRANSPOSING_REGISTERS : p->group.indirect ? 32 : 24;
     if (all > 248) return;
     if (copies)
         ind__textf(&w->code, "ind_fewer_registers<%d>();\n", few);
     else
         ind__textf(&w->code, "ind_more_registers<%d>();\n", (all + (all - few) * 4 / warps) / 8 * 8);
+}
+
+/* Transposes an operand's tile of a stage. */
+static void cg__mm_write_transposed(ind__writer *w, const cg__mm_problem *p, char name) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int edge = name == 'a' ? tile->m : tile->n;
+    if (!cg__mm_is_transposed(p, name == 'a' ? &p->a : &p->b)) return;
+    ind__textf(&w->code, "ind_transpose_panels<%d, %d>(tile_%c + stage * %d, warp - %d);\n", edge / 32, MM_TRANSPOSING,
+               name, edge * cg__mm_units(p, tile->k), tile->warps_m + 1);
+}
+
+/* The warps that transpose tiles. */
+static void cg__mm_write_transposing(ind__writer *w, const cg__mm_problem *p) {
+    if (!cg__mm_transposes(p)) return;
+    cg__begin(w, "if (warp > %d)", w->variant->of.tile.warps_m);
+    cg__mm_begin_tiles(w, p);
+    cg__begin(w, "for (int step = 0; step < steps; step++)");
+    ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
+    cg__mm_write_transposed(w, p, 'a');
+    cg__mm_write_transposed(w, p, 'b');
+    ind__textf(&w->code, "ind_wgmma_publish();\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(ready + stage);\n");
+    cg__mm_write_next_stage(w);
+    for (int i = 0; i < 3; i++) cg__end(w);
+    cg__use(w, IND__CG_TRANSPOSE_PANELS);
 }
 
 /* The warpgroup that copies: one thread of it, whose warp finds the groups of rows with it. */
@@ -274,6 +333,7 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     if (p->dot2) cg__mm_write_boxes(w, p, &p->b2, 'c');
     cg__mm_write_next_stage(w);
     for (int i = 0; i < 3; i++) cg__end(w);
+    cg__mm_write_transposing(w, p);
     cg__mm_wait_for_cluster(w);
     cg__end(w);
 }
@@ -282,7 +342,9 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_write_tma_tile(ind__writer *w, const cg__mm_problem *p, const char *sums, bool fresh) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int k = cg__mm_units(p, tile->k);
-    if (p->tensor_bytes == 2)
+    if (p->tensor_bytes == 4)
+        ind__textf(&w->code, "ind_wgmma_words<%d, %d, %d>(%s,", tile->m, tile->n, k, sums);
+    else if (p->tensor_bytes == 2)
         ind__textf(&w->code, "ind_wgmma_tile<%s, %d, %d, %d, %s, %s>(%s,", p->a.memory == IND_BF16 ? "true" : "false",
                    tile->m, tile->n, k, p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", sums);
     else
@@ -320,6 +382,7 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "sums.clear();\nint last = 0;\n#pragma unroll 1\n");
     cg__begin(w, "for (int step = 0; step < steps; step++)");
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
+    if (cg__mm_transposes(p)) ind__textf(&w->code, "ind_barrier_wait(ready + stage, phase);\n");
     cg__mm_write_tma_tile(w, p, "sums", false);
     ind__textf(&w->code, "sums.wait<1>();\nif (step && lane == 0) ind_barrier_arrive(empty + last);\n");
     ind__textf(&w->code, "last = stage;\n");
@@ -361,6 +424,17 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     cg__end(w);
 }
 
+/* Initialises the mbarriers. */
+static void cg__mm_write_barriers(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    cg__begin(w, "if (threadIdx.x == 0)");
+    ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n", tile->stages);
+    ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n", tile->warps_m);
+    if (cg__mm_transposes(p)) ind__textf(&w->code, "    ind_barrier_init(ready + i, %d);\n", MM_TRANSPOSING);
+    ind__textf(&w->code, "}\nind_barrier_publish();\n");
+    cg__end(w);
+}
+
 static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int k = cg__mm_units(p, tile->k), in_a = tile->stages * tile->m * k, in_b = tile->stages * tile->n * k;
@@ -380,19 +454,16 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
                "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
                "tile_a + %d;\n",
                in_a);
-    if (p->dot2)
-        ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(w->variant) * tile->k);
+    if (p->dot2) ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(w->variant) * k);
     ind__textf(&w->code,
                "unsigned long long *const full = reinterpret_cast<unsigned long long *>(ind_smem + %d), *const "
                "empty = full + %d;\n",
                barriers, tile->stages);
-    cg__begin(w, "if (threadIdx.x == 0)");
-    ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n", tile->stages);
-    ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n}\nind_barrier_publish();\n", tile->warps_m);
-    cg__end(w);
+    if (cg__mm_transposes(p)) ind__textf(&w->code, "unsigned long long *const ready = empty + %d;\n", tile->stages);
+    cg__mm_write_barriers(w, p);
     ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n%s}\n",
                tile->warps_m * 32, p->dot2 ? "    ind_map_prefetch(map_c);\n" : "");
-    cg__mm_begin_cluster(w, p, barriers + tile->stages * 16);
+    cg__mm_begin_cluster(w, p, barriers + cg__mm_barrier_bytes(p, tile->stages));
     ind__textf(&w->code, "__syncthreads();\n");
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
@@ -427,15 +498,15 @@ static const char *cg__mm_tma_match(const cg__mm_problem *p, const ind_target *t
 
 static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth, (void)index_bits;
-    if (p->tensor_bytes == 1) c->tile_k *= 2; /* rows of 128 bytes */
+    c->tile_k = c->tile_k * 2 / p->tensor_bytes; /* rows of 128 bytes */
 }
 
-/* Boxes of 64 columns fill the rows of a tile of b along n. A strip has columns of one product. Two sets of sums fit in
+/* Boxes of 128 bytes fill the rows of a tile of b along n. A strip has columns of one product. Two sets of sums fit in
    the registers of a thread. */
 static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
     if (p->promotes && c->tile_n + 32 + cg__mm_scale_registers(p, c) > c->registers) return false;
-    return c->tile_n / cg__mm_products(p) % (p->b.k_major ? 32 : 64) == 0;
+    return c->tile_n / cg__mm_products(p) % (p->b.k_major ? 32 : 128 / p->tensor_bytes) == 0;
 }
 
 /* The slices of a cluster are of whole fragments of 8 columns. Their sums take the memory of some stages. */
@@ -443,6 +514,14 @@ static bool cg__mm_tma_fit_cluster(cg__mm_config *c, const cg__mm_problem *p, co
     if (p->sum != IND_F32) return false;
     while (c->stages > 3 && cg__mm_tma_bytes(c, p) > t->shared_per_block) c->stages--;
     return c->tile_n % (8 * c->cluster) == 0 && cg__mm_tma_bytes(c, p) <= t->shared_per_block;
+}
+
+/* A tile that is transposed is read and written once more. */
+static cg__mm_work cg__mm_tma_work(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
+    cg__mm_work work = cg__mm_wgmma_work(c, p, t);
+    if (cg__mm_is_transposed(p, &p->a)) work.rows += 2 * c->tile_m;
+    if (cg__mm_is_transposed(p, &p->b)) work.rows += 2 * c->tile_n;
+    return work;
 }
 
 static int cg__mm_tma_threads(const cg__mm_config *c) {
@@ -457,7 +536,7 @@ static const cg__mm_template cg__mm_tma = {.strategy = IND_STRATEGY_MATMUL_TMA,
                                            .threads = cg__mm_tma_threads,
                                            .tile_bytes = cg__mm_tma_bytes,
                                            .idle_stages = 1,
-                                           .work = cg__mm_wgmma_work,
+                                           .work = cg__mm_tma_work,
                                            .alignment = 1024,
                                            .persistent = true,
                                            .body = cg__mm_write_tma,
