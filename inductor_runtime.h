@@ -1094,7 +1094,7 @@ typedef struct rt__tuned {
     float first_us, us, least_us;
 } rt__tuned;
 
-_Static_assert(sizeof(rt__tuned) == 88, "rt__tuned has padding");
+_Static_assert(sizeof(rt__tuned) == 96, "rt__tuned has padding");
 
 /* The last kernel of this library in a graph being captured. Capture numbers are unique in a process. */
 typedef struct rt__recorded {
@@ -1795,7 +1795,7 @@ struct ind__kernel_entry {
 /* File: header, entries (each padded to 8 bytes), tuning results to the end. Numbers have the byte order of the writer,
    which the magic number shows. */
 #define IND__PACK_MAGIC  0x0a4b434150444e49ull /* "INDPACK\n" */
-#define IND__PACK_FORMAT 2u
+#define IND__PACK_FORMAT 3u
 
 typedef struct rt__pack_header {
     uint64_t magic;

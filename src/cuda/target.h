@@ -95,6 +95,10 @@
       "the timed GPU; the proportion is estimated, not measured")                                                      \
     X(product_cluster_rate, 16, "bytes per cycle that an SM sends to others of its cluster",                           \
       "estimated, not measured: 3.3 TB/s of all SMs (arXiv 2402.13499)")                                               \
+    X(product_multicast, -1,                                                                                           \
+      "percent by which a step is faster, of the share of L2 reads that multicast saves; below 0: only tuning uses "   \
+      "it",                                                                                                            \
+      "not measured")                                                                                                  \
     X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
       "60 timings of 13 products, H100")                                                                               \
     X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \

@@ -18,7 +18,7 @@ struct ind__kernel_entry {
 /* File: header, entries (each padded to 8 bytes), tuning results to the end. Numbers have the byte order of the writer,
    which the magic number shows. */
 #define IND__PACK_MAGIC  0x0a4b434150444e49ull /* "INDPACK\n" */
-#define IND__PACK_FORMAT 2u
+#define IND__PACK_FORMAT 3u
 
 typedef struct rt__pack_header {
     uint64_t magic;

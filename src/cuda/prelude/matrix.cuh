@@ -377,6 +377,48 @@ static IND_INLINE void ind_bulk_copy(void *tile, const ind_tensor_map &map, unsi
                      :: "r"(to), "l"(&map), "r"(on), "r"(x), "r"(y), "r"(z), "r"(u), "r"(v) : "memory");
 }
 #endif
+//@ CLUSTER_ARRIVE
+#ifndef IND_EMULATION
+static IND_INLINE void ind_cluster_arrive(void) {
+    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+}
+#endif
+//@ MULTICAST
+#ifndef IND_EMULATION
+// Arrives on the mbarrier of a block of the cluster whose address in this block is `barrier`.
+static IND_INLINE void ind_barrier_arrive_at(unsigned long long *barrier, unsigned block) {
+    unsigned at;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(ind_shared_address(barrier)), "r"(block));
+    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" :: "r"(at) : "memory");
+}
+// Waits for the end of the phase of this parity, in which threads of other blocks arrive.
+static IND_INLINE void ind_barrier_wait_cluster(unsigned long long *barrier, int parity) {
+    ind_cluster_wait(barrier, parity);
+}
+// Starts the copy of a box to the same place in the shared memory of the blocks whose bits are set in `blocks`. Its bytes
+// count on the mbarrier of each of these blocks.
+template <int RANK>
+static IND_INLINE void ind_bulk_multicast(void *tile, const ind_tensor_map &map, unsigned long long *barrier,
+                                          unsigned short blocks, int x, int y, int z = 0, int u = 0, int v = 0) {
+    const unsigned to = ind_shared_address(tile), on = ind_shared_address(barrier);
+    if (RANK == 2)
+        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                     "[%0], [%1, {%4, %5}], [%2], %3;"
+                     :: "r"(to), "l"(&map), "r"(on), "h"(blocks), "r"(x), "r"(y) : "memory");
+    if (RANK == 3)
+        asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                     "[%0], [%1, {%4, %5, %6}], [%2], %3;"
+                     :: "r"(to), "l"(&map), "r"(on), "h"(blocks), "r"(x), "r"(y), "r"(z) : "memory");
+    if (RANK == 4)
+        asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                     "[%0], [%1, {%4, %5, %6, %7}], [%2], %3;"
+                     :: "r"(to), "l"(&map), "r"(on), "h"(blocks), "r"(x), "r"(y), "r"(z), "r"(u) : "memory");
+    if (RANK == 5)
+        asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                     "[%0], [%1, {%4, %5, %6, %7, %8}], [%2], %3;"
+                     :: "r"(to), "l"(&map), "r"(on), "h"(blocks), "r"(x), "r"(y), "r"(z), "r"(u), "r"(v) : "memory");
+}
+#endif
 //@ SUM_TILE
 // Offset of a sum in the shared tile between main loop and epilogue. Rows are padded by 8. In every second segment of 32
 // columns, groups of 4 are swapped in pairs. Writes of mma fragments and reads of 8 adjacent sums per thread then have no
@@ -458,11 +500,6 @@ static IND_INLINE bool ind_add_fragments(T (&acc)[NI][4], T *partials, unsigned 
     return true;
 }
 //@ ADD_ROWS
-#ifndef IND_EMULATION
-static IND_INLINE void ind_cluster_arrive(void) {
-    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
-}
-#endif
 // The 16 bytes of a block of the cluster whose address in this block is `p`.
 template <int G, typename T> static IND_INLINE ind_vec<T, G> ind_cluster_load(const T *p, int block) {
 #ifdef IND_EMULATION
