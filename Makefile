@@ -96,7 +96,7 @@ $(BUILD)/libinductor.so: $(LIBRARY_OBJECTS)
 
 # For bench/binding.py.
 $(BUILD)/libinductor_bench.so: bench/library.c $(LIBRARY_OBJECTS)
-	$(CC) $(CFLAGS) $(STRICT) -I. -shared -fPIC $^ -o $@ $(LIBS)
+	$(CC) $(CFLAGS) $(STRICT) -I. -shared -fPIC -fno-semantic-interposition $< $(call OBJECTS,$(BUILD)/objects,$<) -o $@ $(LIBS)
 
 # For test programs, with the sanitizers.
 TEST_OBJECTS := $(MODULES:%=$(BUILD)/tests/objects/%.o)

@@ -2390,32 +2390,28 @@ static const char *const cg__prelude_BULK_COPY[] = {
     "#endif\n",
     NULL,
 };
-static const char *const cg__prelude_CLUSTER_ARRIVE[] = {
-    "#ifndef IND_EMULATION\n",
-    "static IND_INLINE void ind_cluster_arrive(void) {\n",
-    "    asm volatile(\"barrier.cluster.arrive.aligned;\" ::: \"memory\");\n",
-    "}\n",
-    "#endif\n",
-    NULL,
-};
 static const char *const cg__prelude_MULTICAST[] = {
     "#ifndef IND_EMULATION\n",
-    "// Arrives on the mbarrier of a block of the cluster whose address in this block is `barrier`.\n",
+    "// Waits for all threads of the cluster. It orders no accesses to memory but initialised mbarriers (ind_barrier_publish).\n",
+    "static IND_INLINE void ind_cluster_sync(void) {\n",
+    "    asm volatile(\"barrier.cluster.arrive.relaxed.aligned;\" ::: \"memory\");\n",
+    "    asm volatile(\"barrier.cluster.wait.aligned;\" ::: \"memory\");\n",
+    "}\n",
+    "// Arrives on the mbarrier of a block of the cluster whose address in this block is `barrier`. It orders reads of wgmma before\n",
+    "// bulk copies, which are both of the async proxy: with .release.cluster each arrival would be a fence of the GPU\n",
+    "// (MEMBAR.ALL.GPU), and the wait with .acquire.cluster would invalidate the L1.\n",
     "static IND_INLINE void ind_barrier_arrive_at(unsigned long long *barrier, unsigned block) {\n",
     "    unsigned at;\n",
-    "    asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(at) : \"r\"(ind_shared_address(barrier)), \"r\"(block));\n",
-    "    asm volatile(\"mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];\" :: \"r\"(at) : \"memory\");\n",
-    "}\n",
-    "// Waits for the end of the phase of this parity, in which threads of other blocks arrive.\n",
-    "static IND_INLINE void ind_barrier_wait_cluster(unsigned long long *barrier, int parity) {\n",
-    "    ind_cluster_wait(barrier, parity);\n",
+    "    asm(\"mapa.shared::cluster.u32 %0, %1, %2;\"\n",
+    "        : \"=r\"(at) : \"r\"((unsigned)__cvta_generic_to_shared(barrier)), \"r\"(block));\n",
+    "    asm volatile(\"mbarrier.arrive.shared::cluster.b64 _, [%0];\" :: \"r\"(at) : \"memory\");\n",
     "}\n",
     "// Starts the copy of a box to the same place in the shared memory of the blocks whose bits are set in `blocks`. Its bytes\n",
     "// count on the mbarrier of each of these blocks.\n",
     "template <int RANK>\n",
     "static IND_INLINE void ind_bulk_multicast(void *tile, const ind_tensor_map &map, unsigned long long *barrier,\n",
     "                                          unsigned short blocks, int x, int y, int z = 0, int u = 0, int v = 0) {\n",
-    "    const unsigned to = ind_shared_address(tile), on = ind_shared_address(barrier);\n",
+    "    const unsigned to = (unsigned)__cvta_generic_to_shared(tile), on = (unsigned)__cvta_generic_to_shared(barrier);\n",
     "    if (RANK == 2)\n",
     "        asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster \"\n",
     "                     \"[%0], [%1, {%4, %5}], [%2], %3;\"\n",
@@ -2525,6 +2521,11 @@ static const char *const cg__prelude_ADD_FRAGMENTS[] = {
     NULL,
 };
 static const char *const cg__prelude_ADD_ROWS[] = {
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE void ind_cluster_arrive(void) {\n",
+    "    asm volatile(\"barrier.cluster.arrive.aligned;\" ::: \"memory\");\n",
+    "}\n",
+    "#endif\n",
     "// The 16 bytes of a block of the cluster whose address in this block is `p`.\n",
     "template <int G, typename T> static IND_INLINE ind_vec<T, G> ind_cluster_load(const T *p, int block) {\n",
     "#ifdef IND_EMULATION\n",
@@ -3870,13 +3871,12 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(MMA_TILE, IND__CG_NEEDS(IND__CG_HALF_TILE, IND__CG_LDMATRIX))                                    \
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
     X(BULK_COPY, 0)                                                                                    \
-    X(CLUSTER_ARRIVE, IND__CG_NEEDS(IND__CG_CLUSTER))                                                  \
-    X(MULTICAST, IND__CG_NEEDS(IND__CG_BULK_COPY, IND__CG_CLUSTER_ARRIVE))                             \
+    X(MULTICAST, IND__CG_NEEDS(IND__CG_BULK_COPY))                                                     \
     X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC))                                                            \
     X(ADD_PARTS, IND__CG_NEEDS(IND__CG_VEC))                                                           \
     X(ADD_SUMS, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_SUM_TILE, IND__CG_LAST_BLOCK))                \
     X(ADD_FRAGMENTS, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_LAST_WARP))                              \
-    X(ADD_ROWS, IND__CG_NEEDS(IND__CG_SUM_TILE, IND__CG_CLUSTER_ARRIVE))                               \
+    X(ADD_ROWS, IND__CG_NEEDS(IND__CG_SUM_TILE, IND__CG_CLUSTER))                                      \
     X(ADD_SLICES, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_CLUSTER))                                   \
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
@@ -12963,21 +12963,14 @@ static void cg__mm_write_ranks(ind__writer *w) {
 /* All mbarriers of the cluster are initialised. */
 static void cg__mm_write_begun(ind__writer *w) {
     if (w->variant->of.tile.pair_m)
-        ind__textf(&w->code, "ind_cluster_arrive();\nind_cluster_begun();\n");
+        ind__textf(&w->code, "ind_cluster_sync();\n");
     else
         ind__textf(&w->code, "__syncthreads();\n");
 }
 
 /* A block may exit when no other one accesses its shared memory any more. */
 static void cg__mm_write_ended(ind__writer *w) {
-    if (w->variant->of.tile.pair_m)
-        ind__textf(&w->code, "__syncwarp();\nind_cluster_arrive();\nind_cluster_begun();\n");
-}
-
-/* Waits until the stage that the block copies to next has been read: in all blocks to which it copies. */
-static void cg__mm_write_free_stage(ind__writer *w) {
-    ind__textf(&w->code, "ind_barrier_wait%s(empty + stage, phase ^ 1);\n",
-               w->variant->of.tile.pair_m ? "_cluster" : "");
+    if (w->variant->of.tile.pair_m) ind__textf(&w->code, "__syncwarp();\nind_cluster_sync();\n");
 }
 
 /* The warp has read a stage: tells all blocks that copy to it. `when`: an additional condition. */
@@ -13287,7 +13280,7 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_begin_tiles(w, p);
     cg__begin(w, "for (int step = 0; step < steps%s; step++)", p->group.indirect ? " && lane == 0" : "");
     cg__mm_write_first_k(w, cg__string(w, "(%s)step", cg__int(w)));
-    cg__mm_write_free_stage(w);
+    ind__textf(&w->code, "ind_barrier_wait(empty + stage, phase ^ 1);\n");
     cg__mm_write_expect(w, p);
     cg__mm_write_boxes(w, p, &p->a, 'a');
     cg__mm_write_boxes(w, p, &p->b, 'b');
@@ -14788,16 +14781,19 @@ static bool cg__mm_has_values(const cg__mm_choices *all, const ind__tile_choice 
     return false;
 }
 
-/* Writes the first choice in each form of pairs. Returns their number. */
-static int cg__mm_other_pairs(const cg__mm_problem *p, const cg__mm_choices *all, const ind_target *t,
-                              ind__tile_choice others[MM_NUM_PAIRS]) {
-    const cg__mm_template *x = all->item[0].from;
+/* Writes the cheapest choice that fits each form of pairs, in that form. Returns their number. */
+static int cg__mm_other_pairs(const cg__mm_problem *p, const cg__mm_choices *all, const cg__mm_template *only,
+                              const ind_target *t, ind__tile_choice others[MM_NUM_PAIRS]) {
     int num = 0;
-    for (int i = 0; i < MM_NUM_PAIRS; i++) {
-        const cg__mm_config c = cg__mm_paired(&all->item[0].config, i);
-        if (!cg__mm_fits_pairs(x, p, &c, t)) continue;
-        const cg__mm_choice choice = cg__mm_choice_of(x, p, &c, t);
-        if (!cg__mm_has_values(all, &choice.values)) others[num++] = choice.values;
+    for (int form = 0; form < MM_NUM_PAIRS; form++) {
+        for (int i = 0; i < all->num; i++) {
+            const cg__mm_template *x = all->item[i].from;
+            const cg__mm_config c = cg__mm_paired(&all->item[i].config, form);
+            if ((only && x != only) || !cg__mm_fits_pairs(x, p, &c, t)) continue;
+            const cg__mm_choice choice = cg__mm_choice_of(x, p, &c, t);
+            if (!cg__mm_has_values(all, &choice.values)) others[num++] = choice.values;
+            break;
+        }
     }
     return num;
 }
@@ -14807,7 +14803,7 @@ static int cg__mm_other_pairs(const cg__mm_problem *p, const cg__mm_choices *all
 static int cg__mm_others(const cg__mm_problem *p, const cg__mm_choices *all, const cg__mm_template *only,
                          const ind_target *t, ind__tile_choice others[IND__MAX_TUNED]) {
     const cg__mm_template *x = all->item[0].from;
-    int num = cg__mm_other_pairs(p, all, t, others);
+    int num = cg__mm_other_pairs(p, all, only, t, others);
     for (int i = 1; i < all->num; i++)
         if (!only || all->item[i].from == only) others[num++] = all->item[i].values;
     for (int sign = -1; sign <= 1; sign += 2) {

@@ -37,6 +37,12 @@ class Tuned(C.Structure):
                 ("us", C.c_double), ("least_us", C.c_double), ("num_tried", C.c_int)]
 
 
+class Options(C.Structure):
+    """bench_options of bench/library.c."""
+
+    _fields_ = [("batch_invariant", C.c_bool), ("cublaslt", C.c_bool), ("pair_m", C.c_int), ("pair_n", C.c_int)]
+
+
 @functools.cache
 def load():
     subprocess.run(["make", "-s", "-j8", str(LIBRARY.relative_to(ROOT))], cwd=ROOT, check=True)
@@ -60,12 +66,14 @@ class Compiler:
         if status:
             raise RuntimeError(self.lib.ind_error(self.context).decode())
 
-    def compile(self, text, batch_invariant=False, cublaslt=False):
+    def compile(self, text, batch_invariant=False, cublaslt=False, pairs=(0, 0)):
+        """pairs: tiles of a cluster of products along m and n. All modules that the context compiles later have them too."""
         graph = self.lib.ind_graph_parse(self.context, text.encode(), None)
         if not graph:
             raise RuntimeError(self.lib.ind_error(self.context).decode())
         module = C.c_void_p()
-        status = self.lib.bench_compile(C.c_void_p(graph), C.c_bool(batch_invariant), C.c_bool(cublaslt), C.byref(module))
+        options = Options(batch_invariant, cublaslt, *pairs)
+        status = self.lib.bench_compile(C.c_void_p(graph), C.byref(options), C.byref(module))
         self.lib.ind_graph_destroy(C.c_void_p(graph))
         self.check(status)
         return Module(self, module)

@@ -914,6 +914,10 @@ IND_EMULATION_FN void ind_cluster_arrive() {
 IND_EMULATION_FN void ind_cluster_begun(IND_EMULATION_LINE) {
     ind_emulation::rt->cluster_arrived(line);
 }
+IND_EMULATION_FN void ind_cluster_sync(IND_EMULATION_LINE) {
+    ind_emulation::rt->cluster_arrive();
+    ind_emulation::rt->cluster_arrived(line);
+}
 /* The memory of a block of the cluster whose address in this block is `own`. */
 template <typename T> IND_EMULATION_FN const T *ind_cluster_at(const T *own, int block, IND_EMULATION_LINE) {
     return (const T *)ind_emulation::rt->cluster_at(own, block, line);
@@ -947,9 +951,6 @@ IND_EMULATION_FN void ind_barrier_wait(unsigned long long *barrier, int parity, 
 }
 IND_EMULATION_FN void ind_barrier_arrive_at(unsigned long long *barrier, unsigned block, IND_EMULATION_LINE) {
     ind_emulation::rt->mbarrier_arrive_at(barrier, (int)block, line);
-}
-IND_EMULATION_FN void ind_barrier_wait_cluster(unsigned long long *barrier, int parity, IND_EMULATION_LINE) {
-    ind_emulation::rt->mbarrier_wait(barrier, parity, line);
 }
 
 template <class M> IND_EMULATION_FN void ind_map_prefetch(const M &) {

@@ -951,7 +951,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(64, 1) k(
     BEGUN
     for (int turn = 0; turn < 3; turn++) {
         if (threadIdx.x == 0) {
-            ind_barrier_wait_cluster(empty, turn & 1 ^ 1);
+            ind_barrier_wait(empty, turn & 1 ^ 1);
             ind_barrier_expect(full, BYTES);
             ind_bulk_multicast<2>(tile[rank], map, full, SHARE, 8 * turn, 3 * (int)rank - turn);
         }
@@ -964,7 +964,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(64, 1) k(
     ENDED
 })";
 
-const char *const both_blocks = "ind_cluster_arrive(); ind_cluster_begun();";
+const char *const both_blocks = "ind_cluster_sync();";
 
 std::string multicast_text(const char *begun, const char *bytes, const char *share, const char *ended) {
     return std::string("#define BEGUN ") + begun + "\n#define BYTES " + bytes + "\n#define SHARE " + share +
@@ -1001,12 +1001,11 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(160, 1) k
         ind_barrier_init(full, 1);
         ind_barrier_init(empty, 8);
     }
-    ind_cluster_arrive();
-    ind_cluster_begun();
+    ind_cluster_sync();
     ind_wgmma_sums<float, 1> sums;
     sums.clear();
     for (int turn = 0; turn < 4 && threadIdx.x == 128; turn++) {
-        ind_barrier_wait_cluster(empty, turn & 1 ^ 1);
+        ind_barrier_wait(empty, turn & 1 ^ 1);
         ind_barrier_expect(full, 2048);
         ind_bulk_multicast<2>(tile_a + rank * 512, map, full, 3, 0, 0);
     }
@@ -1018,8 +1017,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(160, 1) k
         LATE
     }
     if (threadIdx.x == 0) o[0] = 1;
-    ind_cluster_arrive();
-    ind_cluster_begun();
+    ind_cluster_sync();
 })";
 
 std::string multicast_wgmma_text(const char *wait, const char *early, const char *late) {

@@ -377,30 +377,28 @@ static IND_INLINE void ind_bulk_copy(void *tile, const ind_tensor_map &map, unsi
                      :: "r"(to), "l"(&map), "r"(on), "r"(x), "r"(y), "r"(z), "r"(u), "r"(v) : "memory");
 }
 #endif
-//@ CLUSTER_ARRIVE
-#ifndef IND_EMULATION
-static IND_INLINE void ind_cluster_arrive(void) {
-    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
-}
-#endif
 //@ MULTICAST
 #ifndef IND_EMULATION
-// Arrives on the mbarrier of a block of the cluster whose address in this block is `barrier`.
+// Waits for all threads of the cluster. It orders no accesses to memory but initialised mbarriers (ind_barrier_publish).
+static IND_INLINE void ind_cluster_sync(void) {
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+}
+// Arrives on the mbarrier of a block of the cluster whose address in this block is `barrier`. It orders reads of wgmma before
+// bulk copies, which are both of the async proxy: with .release.cluster each arrival would be a fence of the GPU
+// (MEMBAR.ALL.GPU), and the wait with .acquire.cluster would invalidate the L1.
 static IND_INLINE void ind_barrier_arrive_at(unsigned long long *barrier, unsigned block) {
     unsigned at;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(ind_shared_address(barrier)), "r"(block));
-    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" :: "r"(at) : "memory");
-}
-// Waits for the end of the phase of this parity, in which threads of other blocks arrive.
-static IND_INLINE void ind_barrier_wait_cluster(unsigned long long *barrier, int parity) {
-    ind_cluster_wait(barrier, parity);
+    asm("mapa.shared::cluster.u32 %0, %1, %2;"
+        : "=r"(at) : "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(block));
+    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" :: "r"(at) : "memory");
 }
 // Starts the copy of a box to the same place in the shared memory of the blocks whose bits are set in `blocks`. Its bytes
 // count on the mbarrier of each of these blocks.
 template <int RANK>
 static IND_INLINE void ind_bulk_multicast(void *tile, const ind_tensor_map &map, unsigned long long *barrier,
                                           unsigned short blocks, int x, int y, int z = 0, int u = 0, int v = 0) {
-    const unsigned to = ind_shared_address(tile), on = ind_shared_address(barrier);
+    const unsigned to = (unsigned)__cvta_generic_to_shared(tile), on = (unsigned)__cvta_generic_to_shared(barrier);
     if (RANK == 2)
         asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
                      "[%0], [%1, {%4, %5}], [%2], %3;"
@@ -500,6 +498,11 @@ static IND_INLINE bool ind_add_fragments(T (&acc)[NI][4], T *partials, unsigned 
     return true;
 }
 //@ ADD_ROWS
+#ifndef IND_EMULATION
+static IND_INLINE void ind_cluster_arrive(void) {
+    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+}
+#endif
 // The 16 bytes of a block of the cluster whose address in this block is `p`.
 template <int G, typename T> static IND_INLINE ind_vec<T, G> ind_cluster_load(const T *p, int block) {
 #ifdef IND_EMULATION

@@ -179,16 +179,19 @@ static bool cg__mm_has_values(const cg__mm_choices *all, const ind__tile_choice 
     return false;
 }
 
-/* Writes the first choice in each form of pairs. Returns their number. */
-static int cg__mm_other_pairs(const cg__mm_problem *p, const cg__mm_choices *all, const ind_target *t,
-                              ind__tile_choice others[MM_NUM_PAIRS]) {
-    const cg__mm_template *x = all->item[0].from;
+/* Writes the cheapest choice that fits each form of pairs, in that form. Returns their number. */
+static int cg__mm_other_pairs(const cg__mm_problem *p, const cg__mm_choices *all, const cg__mm_template *only,
+                              const ind_target *t, ind__tile_choice others[MM_NUM_PAIRS]) {
     int num = 0;
-    for (int i = 0; i < MM_NUM_PAIRS; i++) {
-        const cg__mm_config c = cg__mm_paired(&all->item[0].config, i);
-        if (!cg__mm_fits_pairs(x, p, &c, t)) continue;
-        const cg__mm_choice choice = cg__mm_choice_of(x, p, &c, t);
-        if (!cg__mm_has_values(all, &choice.values)) others[num++] = choice.values;
+    for (int form = 0; form < MM_NUM_PAIRS; form++) {
+        for (int i = 0; i < all->num; i++) {
+            const cg__mm_template *x = all->item[i].from;
+            const cg__mm_config c = cg__mm_paired(&all->item[i].config, form);
+            if ((only && x != only) || !cg__mm_fits_pairs(x, p, &c, t)) continue;
+            const cg__mm_choice choice = cg__mm_choice_of(x, p, &c, t);
+            if (!cg__mm_has_values(all, &choice.values)) others[num++] = choice.values;
+            break;
+        }
     }
     return num;
 }
@@ -198,7 +201,7 @@ static int cg__mm_other_pairs(const cg__mm_problem *p, const cg__mm_choices *all
 static int cg__mm_others(const cg__mm_problem *p, const cg__mm_choices *all, const cg__mm_template *only,
                          const ind_target *t, ind__tile_choice others[IND__MAX_TUNED]) {
     const cg__mm_template *x = all->item[0].from;
-    int num = cg__mm_other_pairs(p, all, t, others);
+    int num = cg__mm_other_pairs(p, all, only, t, others);
     for (int i = 1; i < all->num; i++)
         if (!only || all->item[i].from == only) others[num++] = all->item[i].values;
     for (int sign = -1; sign <= 1; sign += 2) {

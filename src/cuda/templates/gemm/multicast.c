@@ -90,21 +90,14 @@ static void cg__mm_write_ranks(ind__writer *w) {
 /* All mbarriers of the cluster are initialised. */
 static void cg__mm_write_begun(ind__writer *w) {
     if (w->variant->of.tile.pair_m)
-        ind__textf(&w->code, "ind_cluster_arrive();\nind_cluster_begun();\n");
+        ind__textf(&w->code, "ind_cluster_sync();\n");
     else
         ind__textf(&w->code, "__syncthreads();\n");
 }
 
 /* A block may exit when no other one accesses its shared memory any more. */
 static void cg__mm_write_ended(ind__writer *w) {
-    if (w->variant->of.tile.pair_m)
-        ind__textf(&w->code, "__syncwarp();\nind_cluster_arrive();\nind_cluster_begun();\n");
-}
-
-/* Waits until the stage that the block copies to next has been read: in all blocks to which it copies. */
-static void cg__mm_write_free_stage(ind__writer *w) {
-    ind__textf(&w->code, "ind_barrier_wait%s(empty + stage, phase ^ 1);\n",
-               w->variant->of.tile.pair_m ? "_cluster" : "");
+    if (w->variant->of.tile.pair_m) ind__textf(&w->code, "__syncwarp();\nind_cluster_sync();\n");
 }
 
 /* The warp has read a stage: tells all blocks that copy to it. `when`: an additional condition. */

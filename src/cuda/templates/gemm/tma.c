@@ -289,7 +289,7 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_begin_tiles(w, p);
     cg__begin(w, "for (int step = 0; step < steps%s; step++)", p->group.indirect ? " && lane == 0" : "");
     cg__mm_write_first_k(w, cg__string(w, "(%s)step", cg__int(w)));
-    cg__mm_write_free_stage(w);
+    ind__textf(&w->code, "ind_barrier_wait(empty + stage, phase ^ 1);\n");
     cg__mm_write_expect(w, p);
     cg__mm_write_boxes(w, p, &p->a, 'a');
     cg__mm_write_boxes(w, p, &p->b, 'b');
