@@ -324,6 +324,8 @@ typedef struct ind_target {
     ind_thresholds thresholds;
 } ind_target;
 void ind__target_defaults(ind_target *t);
+/* Replaces the thresholds that `figures` has: those that are not 0. */
+void ind__target_figures(ind_target *t, const ind_thresholds *figures);
 /* Fills the zero figures of a fusion policy with the target's. */
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p);
 /* Parses an architecture ("sm_90a") or a device ("L4"). Error: IND_INVALID_ARGUMENT names what is allowed. */
@@ -19387,6 +19389,13 @@ static void cg__set_default(int *field, int value) {
 
 static void cg__threshold_defaults(ind_thresholds *t) {
 #define X(field, value, meaning, source) cg__set_default(&t->field, cg__default_thresholds.field);
+    IND_THRESHOLDS(X)
+#undef X
+}
+
+void ind__target_figures(ind_target *t, const ind_thresholds *figures) {
+#define X(field, value, meaning, source)                                                                               \
+    if (figures->field) t->thresholds.field = figures->field;
     IND_THRESHOLDS(X)
 #undef X
 }

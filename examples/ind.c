@@ -16,7 +16,7 @@
  * whose bits do not depend on their number; --allow-tf32: products of f32 on tensor cores (all of ind_compile_desc);
  * --cublaslt: matrix products run by cuBLASLt, on the GPU;
  * --disable NAME, a graph pass or a pattern to be left out; --enable NAME, a pattern that is off by default; and
- * --channels-last, strides of images in memory (ind_realise_policy); with --arch, --figure NAME=VALUE replaces a figure
+ * --channels-last, strides of images in memory (ind_realise_policy); --figure NAME=VALUE replaces a figure
  * of the target's cost model (ind_thresholds).
  * Sizes not given are read off the shapes of the --input arrays, else they are at their hints. Inputs and constants not
  * given are random, the same for the same seed and name: floats uniform in [-1, 1), bool 0 or 1, integers in [0, n),
@@ -315,9 +315,8 @@ static int set_figure(ind_thresholds *t, const char *pair) {
     return fail("--figure %s: the target has no such figure", pair);
 }
 
-/* The target of --arch, with the figures of --figure. */
+/* The target of --arch, or none, with the figures of --figure. */
 static int set_target(ind_context *ctx, const options *o, ind_target *t) {
-    if (o->num_figures && !o->arch) return fail("--figure: needs --arch");
     if (o->arch && ind_target_named(ctx, o->arch, t)) return fail("%s", ind_error(ctx));
     for (int i = 0; i < o->num_figures; i++)
         if (set_figure(&t->thresholds, o->figure[i])) return 1;
@@ -655,7 +654,8 @@ static int open_session(session *s, ind_graph *g) {
                              .realise = {.channels_last = s->o->channels_last},
                              .fusion = {.disable = s->o->unfused, .max_fusions = s->o->max_fusions},
                              .cublaslt = s->o->cublaslt};
-    if (s->o->num_figures && set_target(s->ctx, s->o, &desc.target)) return 1;
+    for (int i = 0; i < s->o->num_figures; i++)
+        if (set_figure(&desc.target.thresholds, s->o->figure[i])) return 1;
     if (ind_compile(g, &desc, &s->m)) return fail("%s: %s", s->o->file, ind_error(s->ctx));
     s->n = ind_module_num_bindings(s->m);
     s->t = calloc((size_t)s->n + 1, sizeof *s->t);

@@ -39,7 +39,7 @@ class Paired(Library):
         return module
 
 
-@pytest.fixture(params=["forward", "reverse", "random"])
+@pytest.fixture(params=["forward", "random"])
 def libraries(request, device, monkeypatch):
     """Libraries by the form of their clusters: on 16 multiprocessors, or the 32 that clusters of 4 blocks need."""
     found = []
@@ -112,7 +112,7 @@ def test_layouts_and_edges(libraries, pairs, layout):
 
 
 @pytest.mark.parametrize("pairs", FORMS)
-@pytest.mark.parametrize("m, n", [(1000, 1288), (1160, 2048)])
+@pytest.mark.parametrize("m, n", [(1000, 1288)])
 def test_several_tiles_per_block(libraries, pairs, m, n):
     """Steps of several tiles reuse the stages: more steps than stages. Rows are not a multiple of 8."""
     library = libraries(pairs)
