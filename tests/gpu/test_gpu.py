@@ -357,6 +357,8 @@ GRAPHS = {
   input t : f32[3, 8192]
   input u : bf16[4096, 264]
   input v : bf16[4096, 264]
+  input k : bf16[128, 264]
+  input l : bf16[32768, 264]
   p = linear(a, b)
   q = add(p, c)
   w = transpose(d, 0, 1)
@@ -367,7 +369,8 @@ GRAPHS = {
   i = linear(a, v)
   j = silu(h)
   z = mul(j, i)
-  output q, r, y, z
+  o = linear(k, l)
+  output q, r, y, z, o
 }""",
     "products_of_8_bits": """graph products_of_8_bits {
   size M in [0, 4096] hint 512
