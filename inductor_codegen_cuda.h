@@ -10631,7 +10631,6 @@ typedef struct cg__mm_problem {
     const cg__mm_packed *packed; /* of b */
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
-    int max_pairs;   /* the same of a cluster of neighbouring tiles (multicast.c) */
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
     bool involved;   /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
@@ -12907,13 +12906,13 @@ static bool cg__mm_parts(const cg__mm_operand *o, int edge, int tile_k, int bloc
     return blocks < 2 || cg__mm_panel_rows(o, edge, tile_k) % (blocks * MM_LEAST_PART) == 0;
 }
 
-/* True if the tiles of the configuration can be in its clusters. Blocks share no tile. Boxes of few rows of a are not
-   multicast: a launch may have fewer of them than a tile. */
+/* True if the tiles of the configuration can be in its clusters. Blocks share no tile. Rows of groups are found for
+   each tile. Boxes of few rows of a are not multicast: a launch may have fewer of them than a tile. */
 static bool cg__mm_fits_pairs(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                               const ind_target *t) {
     const int blocks = c->pair_m * c->pair_n;
-    if (!x->multicasts || c->splits > 1 || blocks > p->max_pairs || cg__mm_cluster_sms(blocks, t) < blocks)
-        return false;
+    if (!x->multicasts || c->splits > 1 || p->group.indirect) return false;
+    if (blocks > t->max_cluster || cg__mm_cluster_sms(blocks, t) < blocks) return false;
     if (p->a.k_major && cg__mm_box_rows(p, c->tile_m) < c->tile_m) return false;
     return cg__mm_parts(&p->a, c->tile_m, c->tile_k, c->pair_n) &&
            cg__mm_parts(&p->b, c->tile_n / cg__mm_products(p), c->tile_k, c->pair_m);
@@ -14740,8 +14739,9 @@ static void cg__mm_choose_fallback(cg__mm_problem *p, int index_bits, const ind_
     const cg__mm_template *x = all->item[0].from;
     all->num = 0;
     p->max_cluster = p->max_cluster > 1 ? 1 : p->max_cluster;
-    p->max_pairs = 1;
-    cg__mm_try_template(x, p, index_bits, t, all);
+    ind_target alone = *t;
+    alone.max_cluster = 1;
+    cg__mm_try_template(x, p, index_bits, &alone, all);
 }
 
 /* ---- configurations for tuning ---- */
@@ -15064,7 +15064,6 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body) ||
         p->group.indirect)
         p->max_cluster = 0;
-    p->max_pairs = p->group.indirect ? 1 : d->w.target->max_cluster; /* a tile has rows of one group */
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }

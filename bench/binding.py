@@ -37,12 +37,6 @@ class Tuned(C.Structure):
                 ("us", C.c_double), ("least_us", C.c_double), ("num_tried", C.c_int)]
 
 
-class Options(C.Structure):
-    """bench_options of bench/library.c."""
-
-    _fields_ = [("batch_invariant", C.c_bool), ("cublaslt", C.c_bool), ("pair_m", C.c_int), ("pair_n", C.c_int)]
-
-
 @functools.cache
 def load():
     subprocess.run(["make", "-s", "-j8", str(LIBRARY.relative_to(ROOT))], cwd=ROOT, check=True)
@@ -72,8 +66,7 @@ class Compiler:
         if not graph:
             raise RuntimeError(self.lib.ind_error(self.context).decode())
         module = C.c_void_p()
-        options = Options(batch_invariant, cublaslt, *pairs)
-        status = self.lib.bench_compile(C.c_void_p(graph), C.byref(options), C.byref(module))
+        status = self.lib.bench_compile(C.c_void_p(graph), C.c_bool(batch_invariant), C.c_bool(cublaslt), *pairs, C.byref(module))
         self.lib.ind_graph_destroy(C.c_void_p(graph))
         self.check(status)
         return Module(self, module)

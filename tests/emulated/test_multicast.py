@@ -16,12 +16,6 @@ STRATEGY = "matmul, bulk-copied wgmma tiles"
 FORMS = [(2, 1), (1, 2), (2, 2)]
 
 
-class Options(ctypes.Structure):
-    """bench_options of bench/library.c."""
-
-    _fields_ = [("batch_invariant", ctypes.c_bool), ("cublaslt", ctypes.c_bool), ("pair_m", ctypes.c_int), ("pair_n", ctypes.c_int)]
-
-
 class Paired(Library):
     """A library whose products are computed in clusters of pair_m x pair_n tiles."""
 
@@ -32,8 +26,8 @@ class Paired(Library):
     def compile(self, text, name):
         graph = self.c.ind_graph_parse(self.context, text.encode(), f"{name}.ind".encode())
         assert graph, self.error()
-        module, options = ctypes.c_void_p(), Options(pair_m=self.pairs[0], pair_n=self.pairs[1])
-        status = self.c.bench_compile(ctypes.c_void_p(graph), ctypes.byref(options), ctypes.byref(module))
+        module, no = ctypes.c_void_p(), ctypes.c_bool(False)
+        status = self.c.bench_compile(ctypes.c_void_p(graph), no, no, *self.pairs, ctypes.byref(module))
         self.c.ind_graph_destroy(ctypes.c_void_p(graph))
         assert not status, self.error()
         return module

@@ -136,8 +136,9 @@ static void cg__mm_choose_fallback(cg__mm_problem *p, int index_bits, const ind_
     const cg__mm_template *x = all->item[0].from;
     all->num = 0;
     p->max_cluster = p->max_cluster > 1 ? 1 : p->max_cluster;
-    p->max_pairs = 1;
-    cg__mm_try_template(x, p, index_bits, t, all);
+    ind_target alone = *t;
+    alone.max_cluster = 1;
+    cg__mm_try_template(x, p, index_bits, &alone, all);
 }
 
 /* ---- configurations for tuning ---- */

@@ -243,7 +243,6 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body) ||
         p->group.indirect)
         p->max_cluster = 0;
-    p->max_pairs = p->group.indirect ? 1 : d->w.target->max_cluster; /* a tile has rows of one group */
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }

@@ -32,13 +32,13 @@ static bool cg__mm_parts(const cg__mm_operand *o, int edge, int tile_k, int bloc
     return blocks < 2 || cg__mm_panel_rows(o, edge, tile_k) % (blocks * MM_LEAST_PART) == 0;
 }
 
-/* True if the tiles of the configuration can be in its clusters. Blocks share no tile. Boxes of few rows of a are not
-   multicast: a launch may have fewer of them than a tile. */
+/* True if the tiles of the configuration can be in its clusters. Blocks share no tile. Rows of groups are found for
+   each tile. Boxes of few rows of a are not multicast: a launch may have fewer of them than a tile. */
 static bool cg__mm_fits_pairs(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                               const ind_target *t) {
     const int blocks = c->pair_m * c->pair_n;
-    if (!x->multicasts || c->splits > 1 || blocks > p->max_pairs || cg__mm_cluster_sms(blocks, t) < blocks)
-        return false;
+    if (!x->multicasts || c->splits > 1 || p->group.indirect) return false;
+    if (blocks > t->max_cluster || cg__mm_cluster_sms(blocks, t) < blocks) return false;
     if (p->a.k_major && cg__mm_box_rows(p, c->tile_m) < c->tile_m) return false;
     return cg__mm_parts(&p->a, c->tile_m, c->tile_k, c->pair_n) &&
            cg__mm_parts(&p->b, c->tile_n / cg__mm_products(p), c->tile_k, c->pair_m);
