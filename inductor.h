@@ -1976,7 +1976,8 @@ typedef struct ind_prepare_policy {
 
 typedef struct ind_compile_desc {
     ind_device device; /* IND_DEVICE_AUTO: the device of the context */
-    ind_target target; /* zero: the target of the device; with emit_only any target */
+    ind_target target; /* no architecture (sm 0): the target of the device, with the thresholds that are not 0; with
+                          emit_only any target */
     bool emit_only;    /* stop after the CUDA text: needs no GPU; the module runs on the host */
     /* Every run returns the same bits. Without this flag, only scatters may differ between runs, and only if several
        values go to one element. Sums and products of floats use atomics, whose order varies. If values replace an
@@ -29049,7 +29050,9 @@ static ind_status ind__compile_device(ind__compilation *k) {
     ind_target found = {0};
     ind_status status = ind__device_resolve(k->context, k->desc.device, &k->device, &found);
     if (status) return status;
-    k->target = k->desc.target.sm ? k->desc.target : found;
+    k->target = found;
+    ind__target_figures(&k->target, &k->desc.target.thresholds);
+    if (k->desc.target.sm) k->target = k->desc.target;
     ind__target_defaults(&k->target);
     k->since = ind__now_ms(); /* opening the device is not part of a stage */
     return IND_OK;

@@ -193,6 +193,10 @@ extern "C" {
     X(trigger_blocks, 0,                                                                                               \
       "blocks per SM of a grid that lets a product with early loads start before it has completed, at most; 0: none",  \
       "not measured on a GPU")                                                                                         \
+    X(product_multicast, -1,                                                                                           \
+      "percent by which a step is faster, of the share of L2 reads that multicast saves; below 0: only tuning uses "   \
+      "it",                                                                                                            \
+      "not measured")                                                                                                  \
     X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
       "60 timings of 13 products, H100")                                                                               \
     X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \
@@ -323,6 +327,8 @@ typedef struct ind_target {
     ind_thresholds thresholds;
 } ind_target;
 void ind__target_defaults(ind_target *t);
+/* Replaces the thresholds that `figures` has: those that are not 0. */
+void ind__target_figures(ind_target *t, const ind_thresholds *figures);
 /* Fills the zero figures of a fusion policy with the target's. */
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p);
 /* Parses an architecture ("sm_90a") or a device ("L4"). Error: IND_INVALID_ARGUMENT names what is allowed. */
@@ -513,8 +519,9 @@ typedef struct ind__tile_choice {
     int m, n, k;          /* tile; m 0: no choice */
     int warps_m, warps_n; /* FMA: warps_m is the side of a thread's tile */
     int stages, blocks_per_sm;
-    int splits;  /* blocks that share a tile at the hinted sizes; 1: none do */
-    int cluster; /* of these, blocks of a cluster; 0: no clusters */
+    int splits;         /* blocks that share a tile at the hinted sizes; 1: none do */
+    int cluster;        /* of these, blocks of a cluster; 0: no clusters */
+    int pair_m, pair_n; /* as in ind__tile_plan */
 } ind__tile_choice;
 
 /* Measured choices that replace those of the formulas; 0: no choice. */
@@ -575,6 +582,8 @@ typedef struct ind__tile_plan {
     ind_expr splits;      /* blocks that share the steps of k of a tile; invalid: none do */
     int cluster;          /* above 1: `splits` is 1, or whole clusters of so many blocks, which exchange sums through
                              distributed shared memory; clusters of a tile, if there are several, through memory */
+    int pair_m, pair_n;   /* tiles of a cluster along m and n, whose operands are multicast to its blocks; 0: there are
+                             no such clusters. No blocks share a tile then */
     uint32_t
         early; /* bit i: kernel argument i, which no launch writes, is read before the wait of a dependent launch */
     const ind__tile_choice *others; /* configurations that tuning measures, in the plan's arena .. */
@@ -681,7 +690,7 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
 void ind__plan_free(ind_plan *p);
 
 /* Tuning: other choices for a variant; the rest of its plan follows from them. */
-#define IND__MAX_TUNED 12
+#define IND__MAX_TUNED 13
 /* Writes the choices worth measuring, at most IND__MAX_TUNED; returns their number, 0 if the kernel allows no other. */
 int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]);
 /* Plans the kernel's variant with this choice, in *out. If the choice is impossible, the formulas decide and `tuned` is
@@ -2433,6 +2442,48 @@ static const char *const cg__prelude_BULK_COPY[] = {
     "#endif\n",
     NULL,
 };
+static const char *const cg__prelude_MULTICAST[] = {
+    "#ifndef IND_EMULATION\n",
+    "// Waits for all threads of the cluster. It orders no accesses to memory but initialised mbarriers (ind_barrier_publish).\n",
+    "static IND_INLINE void ind_cluster_sync(void) {\n",
+    "    asm volatile(\"barrier.cluster.arrive.relaxed.aligned;\" ::: \"memory\");\n",
+    "    asm volatile(\"barrier.cluster.wait.aligned;\" ::: \"memory\");\n",
+    "}\n",
+    "// Arrives on the mbarrier of a block of the cluster whose address in this block is `barrier`. It orders reads of wgmma before\n",
+    "// bulk copies, which are both of the async proxy: with .release.cluster each arrival would be a fence of the GPU\n",
+    "// (MEMBAR.ALL.GPU), and the wait with .acquire.cluster would invalidate the L1.\n",
+    "static IND_INLINE void ind_barrier_arrive_at(unsigned long long *barrier, unsigned block) {\n",
+    "    unsigned at;\n",
+    "    asm(\"mapa.shared::cluster.u32 %0, %1, %2;\"\n",
+    "        : \"=r\"(at) : \"r\"((unsigned)__cvta_generic_to_shared(barrier)), \"r\"(block));\n",
+    "    asm volatile(\"mbarrier.arrive.shared::cluster.b64 _, [%0];\" :: \"r\"(at) : \"memory\");\n",
+    "}\n",
+    "// Starts the copy of a box to the same place in the shared memory of the blocks whose bits are set in `blocks`. Its bytes\n",
+    "// count on the mbarrier of each of these blocks.\n",
+    "template <int RANK>\n",
+    "static IND_INLINE void ind_bulk_multicast(void *tile, const ind_tensor_map &map, unsigned long long *barrier,\n",
+    "                                          unsigned short blocks, int x, int y, int z = 0, int u = 0, int v = 0) {\n",
+    "    const unsigned to = (unsigned)__cvta_generic_to_shared(tile), on = (unsigned)__cvta_generic_to_shared(barrier);\n",
+    "    if (RANK == 2)\n",
+    "        asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster \"\n",
+    "                     \"[%0], [%1, {%4, %5}], [%2], %3;\"\n",
+    "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"h\"(blocks), \"r\"(x), \"r\"(y) : \"memory\");\n",
+    "    if (RANK == 3)\n",
+    "        asm volatile(\"cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster \"\n",
+    "                     \"[%0], [%1, {%4, %5, %6}], [%2], %3;\"\n",
+    "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"h\"(blocks), \"r\"(x), \"r\"(y), \"r\"(z) : \"memory\");\n",
+    "    if (RANK == 4)\n",
+    "        asm volatile(\"cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster \"\n",
+    "                     \"[%0], [%1, {%4, %5, %6, %7}], [%2], %3;\"\n",
+    "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"h\"(blocks), \"r\"(x), \"r\"(y), \"r\"(z), \"r\"(u) : \"memory\");\n",
+    "    if (RANK == 5)\n",
+    "        asm volatile(\"cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster \"\n",
+    "                     \"[%0], [%1, {%4, %5, %6, %7, %8}], [%2], %3;\"\n",
+    "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"h\"(blocks), \"r\"(x), \"r\"(y), \"r\"(z), \"r\"(u), \"r\"(v) : \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
 static const char *const cg__prelude_SUM_TILE[] = {
     "// Offset of a sum in the shared tile between main loop and epilogue. Rows are padded by 8. In every second segment of 32\n",
     "// columns, groups of 4 are swapped in pairs. Writes of mma fragments and reads of 8 adjacent sums per thread then have no\n",
@@ -3874,6 +3925,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
     X(TRANSPOSE_PANELS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                 \
     X(BULK_COPY, 0)                                                                                    \
+    X(MULTICAST, IND__CG_NEEDS(IND__CG_BULK_COPY))                                                     \
     X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC))                                                            \
     X(ADD_PARTS, IND__CG_NEEDS(IND__CG_VEC))                                                           \
     X(ADD_SUMS, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_SUM_TILE, IND__CG_LAST_BLOCK))                \
@@ -4123,7 +4175,8 @@ const ind__tile_plan *ind__tile_of(const ind__variant *v) {
 }
 
 int ind__cluster_of(const ind__variant *v) {
-    return ind__row_of(v)->cluster + ind__tile_of(v)->cluster; /* a variant has one of these plans */
+    const ind__tile_plan *tile = ind__tile_of(v);
+    return ind__row_of(v)->cluster + tile->cluster + tile->pair_m * tile->pair_n; /* a variant has one of these */
 }
 
 bool ind__takes_next(const ind__variant *v) {
@@ -11124,8 +11177,9 @@ static void cg__mm_write_group(ind__writer *w, const cg__mm_problem *p, const ch
    32-bit indices, an epilogue of three ops). */
 typedef struct cg__mm_config {
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
-    int splits;  /* blocks that share a tile at the hinted sizes; 1: none do */
-    int cluster; /* of these, blocks of a cluster; 0: the blocks exchange sums through memory */
+    int splits;         /* blocks that share a tile at the hinted sizes; 1: none do */
+    int cluster;        /* of these, blocks of a cluster; 0: the blocks exchange sums through memory */
+    int pair_m, pair_n; /* tiles of a cluster along m and n (multicast.c); 0: no such clusters */
 } cg__mm_config;
 
 /* What a block does per element of depth. */
@@ -11155,6 +11209,7 @@ typedef struct cg__mm_template {
     void (*main_loop)(ind__writer *w, const cg__mm_problem *p);
     bool alone;      /* a block shares its tile with no other */
     bool persistent; /* at most one block per SM, which loops over tiles */
+    bool multicasts; /* neighbouring tiles can be a cluster, whose operands are multicast */
     /* in place of the common position, main loop and epilogue; NULL: those */
     void (*body)(ind__writer *w, const cg__mm_problem *p);
     /* fits the configuration to clusters of c->cluster blocks along k, or returns false; NULL:
@@ -11179,6 +11234,8 @@ typedef struct cg__mm_area {
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
 static double cg__mm_scale_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_thresholds *t);
 static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target);
+static int cg__mm_cluster_sms(int cluster, const ind_target *t);
+static int cg__mm_box_rows(const cg__mm_problem *p, int tile_m);
 static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p);
 static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p);
 static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols);
@@ -11266,17 +11323,30 @@ static double cg__mm_hinted_rows(const cg__mm_problem *p) {
     return (double)(p->few_rows && m > p->few_rows ? p->few_rows : m);
 }
 
-/* Tiles at the hinted sizes. */
+/* Tiles along a dimension in clusters of so many: with those outside the product. */
+static int64_t cg__mm_whole(int64_t tiles, int cluster) {
+    return cluster > 1 ? (tiles + cluster - 1) / cluster * cluster : tiles;
+}
+
+/* The share of the elements of a step that a block does not read from the L2: another one multicasts them to it. */
+static double cg__mm_multicast_share(const cg__mm_config *c) {
+    const double a = c->pair_n > 1 ? c->tile_m * (1 - 1.0 / c->pair_n) : 0;
+    const double b = c->pair_m > 1 ? c->tile_n * (1 - 1.0 / c->pair_m) : 0;
+    return (a + b) / (c->tile_m + c->tile_n);
+}
+
+/* Tiles at the hinted sizes, with those outside the product that fill clusters. */
 static int64_t cg__mm_hinted_tiles(const cg__mm_problem *p, const cg__mm_config *c) {
     const int64_t groups = cg__mm_hinted_groups(p), n = ind_hint(p->size_n);
     const int64_t m = groups * (int64_t)ceil(ceil(cg__mm_hinted_rows(p) / (double)groups) / c->tile_m);
     const int64_t columns = c->tile_n / cg__mm_products(p);
-    return ind_hint(p->batch) * m * ((n + columns - 1) / columns);
+    return ind_hint(p->batch) * cg__mm_whole(m, c->pair_m) * cg__mm_whole((n + columns - 1) / columns, c->pair_n);
 }
 
 /* Blocks of the busiest SM. */
 static double cg__mm_blocks_per_sm(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target) {
-    return ceil((double)cg__mm_hinted_tiles(p, c) * c->splits / target->num_sms);
+    const int sms = c->pair_m ? cg__mm_cluster_sms(c->pair_m * c->pair_n, target) : target->num_sms;
+    return ceil((double)cg__mm_hinted_tiles(p, c) * c->splits / sms);
 }
 
 /* Steps of k of a block. */
@@ -11295,7 +11365,8 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double per_sm = cg__mm_blocks_per_sm(p, c, target), steps = cg__mm_hinted_steps(p, c);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
-    double step = cg__mm_depth_cost(x, c, p, t) * c->tile_k + cg__mm_scale_cost(p, c, t);
+    const double saved = cg__mm_multicast_share(c) * t->product_multicast / 100.0;
+    double step = cg__mm_depth_cost(x, c, p, t) * (1 - saved) * c->tile_k + cg__mm_scale_cost(p, c, t);
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
            (t->product_start + latency) * ceil(per_sm / fit);
@@ -11368,8 +11439,12 @@ static ind_expr cg__mm_groups(const ind__tile_plan *tile) {
     return tile->cluster > 1 ? cg__mm_tiles(tile->splits, tile->cluster) : tile->splits;
 }
 
+/* Tiles of a variant, or of its clusters of tiles. */
 static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v) {
-    const ind_expr rows = cg__mm_row_tiles(p, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
+    const ind__tile_plan *tile = &v->of.tile;
+    const int pair_m = tile->pair_m ? tile->pair_m : 1, pair_n = tile->pair_n ? tile->pair_n : 1;
+    const ind_expr rows = cg__mm_row_tiles(p, tile->m * pair_m);
+    const ind_expr columns = cg__mm_tiles(p->size_n, cg__mm_columns(v) * pair_n);
     return ind_expr_mul(ind_expr_mul(rows, columns), p->batch);
 }
 
@@ -12174,9 +12249,9 @@ static void cg__mm_write_step_scales(ind__writer *w, const cg__mm_problem *p, in
     cg__mm_write_first_k(w, cg__string(w, "(%s)step", cg__int(w)));
     ind__textf(&w->code, "float row_scale[%d][2], col_scale[%d];\n", rows / 16, num);
     cg__mm_write_scale_loop(w, &p->a, 'a', rows / 8, "row_scale[i / 2][i % 2]", row,
-                            ind_known_multiple(p->size_m, tile->m));
+                            ind_known_multiple(p->size_m, tile->m) && tile->pair_m < 2);
     cg__mm_write_scale_loop(w, &p->b, 'b', num, "col_scale[i]", col,
-                            num == 1 || ind_known_multiple(p->size_n, tile->n));
+                            (num == 1 || ind_known_multiple(p->size_n, tile->n)) && tile->pair_n < 2);
     cg__use(w, IND__CG_PROMOTE_SCALED);
 }
 
@@ -12871,6 +12946,125 @@ static const cg__mm_template cg__mm_wgmma = {.strategy = IND_STRATEGY_MATMUL_WGM
                                              .main_loop = cg__mm_wgmma_main_loop,
                                              .functions = cg__mm_write_wgmma};
 
+/* ============================================================================== src/cuda/templates/gemm/multicast.c */
+/* Neighbouring tiles of persistent blocks as a cluster: 2 x 1, 1 x 2 or 2 x 2 tiles along m and n. Tiles along m have
+   the same columns, so their blocks share the tile of b; tiles along n share that of a. Each block copies its part of a
+   shared tile by multicast to all blocks that share it: the cluster reads each element once from the L2.
+
+   Each block's full[stage] expects all bytes of the stage, whichever block copies them. As a block writes to the shared
+   memory of others, empty[stage] counts the warps of all blocks to which the block multicasts. The blocks of a cluster
+   loop over the same clusters of tiles. A tile outside the product is copied as 0 and stores nothing. */
+
+/* ---- decisions ---- */
+
+enum { MM_NUM_PAIRS = 3, MM_LEAST_PART = 8 /* rows of a box: the swizzle repeats every 8 */ };
+
+static cg__mm_config cg__mm_paired(const cg__mm_config *config, int form) {
+    static const int pair_m[MM_NUM_PAIRS] = {2, 1, 2}, pair_n[MM_NUM_PAIRS] = {1, 2, 2};
+    cg__mm_config c = *config;
+    c.pair_m = pair_m[form];
+    c.pair_n = pair_n[form];
+    return c;
+}
+
+/* Blocks of a cluster of the choice; 0 and 1: none. */
+static int cg__mm_cluster_blocks(const ind__tile_choice *c) {
+    return c->cluster + c->pair_m * c->pair_n;
+}
+
+/* Rows of the boxes of an operand's tile: all rows of a panel of 128 bytes. */
+static int cg__mm_panel_rows(const cg__mm_operand *o, int edge, int tile_k) {
+    return o->k_major ? edge : tile_k;
+}
+
+static bool cg__mm_parts(const cg__mm_operand *o, int edge, int tile_k, int blocks) {
+    return blocks < 2 || cg__mm_panel_rows(o, edge, tile_k) % (blocks * MM_LEAST_PART) == 0;
+}
+
+/* True if the tiles of the configuration can be in its clusters. Blocks share no tile. Rows of groups are found for
+   each tile. Boxes of few rows of a are not multicast: a launch may have fewer of them than a tile. Nor are tiles of
+   f32, which may be transposed in place. */
+static bool cg__mm_fits_pairs(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                              const ind_target *t) {
+    const int blocks = c->pair_m * c->pair_n;
+    if (!x->multicasts || c->splits > 1 || p->group.indirect || p->tensor_bytes == 4) return false;
+    if (blocks > t->max_cluster || cg__mm_cluster_sms(blocks, t) < blocks) return false;
+    if (p->a.k_major && cg__mm_box_rows(p, c->tile_m) < c->tile_m) return false;
+    return cg__mm_parts(&p->a, c->tile_m, c->tile_k, c->pair_n) &&
+           cg__mm_parts(&p->b, c->tile_n / cg__mm_products(p), c->tile_k, c->pair_m);
+}
+
+/* The same of a configuration by its values, which may be none of the forms. */
+static bool cg__mm_allows_pairs(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                const ind_target *t) {
+    if (!c->pair_m && !c->pair_n) return true;
+    for (int i = 0; i < MM_NUM_PAIRS; i++) {
+        const cg__mm_config form = cg__mm_paired(c, i);
+        if (form.pair_m == c->pair_m && form.pair_n == c->pair_n) return cg__mm_fits_pairs(x, p, c, t);
+    }
+    return false;
+}
+
+static const char *cg__mm_multicast_text(const ind__variant *v) {
+    return v->of.tile.pair_m < 2 ? "a is" : v->of.tile.pair_n < 2 ? "b is" : "both operands are";
+}
+
+/* Blocks to which a block multicasts tiles of the operand, with itself; 1: it copies them for itself. */
+static int cg__mm_sharing_blocks(const ind__variant *v, char name) {
+    const int blocks = name == 'a' ? v->of.tile.pair_n : v->of.tile.pair_m;
+    return blocks > 1 ? blocks : 1;
+}
+
+/* Blocks whose warps read what a block copies. */
+static int cg__mm_reading_blocks(const ind__variant *v) {
+    return cg__mm_sharing_blocks(v, 'a') + cg__mm_sharing_blocks(v, 'b') - 1;
+}
+
+/* ---- writing ---- */
+
+/* "rank": the block's number in its cluster; "rank_m" and "rank_n": of its tile along m and n; the masks of the blocks
+   that share its tiles of a and b. */
+static void cg__mm_write_ranks(ind__writer *w) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    if (!tile->pair_m) return;
+    ind__textf(&w->code, "const unsigned rank = blockIdx.x %% %d, rank_m = rank %% %d, rank_n = rank / %d;\n",
+               tile->pair_m * tile->pair_n, tile->pair_m, tile->pair_m);
+    if (tile->pair_n > 1)
+        ind__textf(&w->code, "const unsigned short share_a = (unsigned short)(%du << rank_m);\n",
+                   1 | 1 << tile->pair_m);
+    if (tile->pair_m > 1)
+        ind__textf(&w->code, "const unsigned short share_b = (unsigned short)(%du << rank_n * %d);\n",
+                   (1 << tile->pair_m) - 1, tile->pair_m);
+}
+
+/* All mbarriers of the cluster are initialised. */
+static void cg__mm_write_begun(ind__writer *w) {
+    if (w->variant->of.tile.pair_m)
+        ind__textf(&w->code, "ind_cluster_sync();\n");
+    else
+        ind__textf(&w->code, "__syncthreads();\n");
+}
+
+/* A block may exit when no other one accesses its shared memory any more. */
+static void cg__mm_write_ended(ind__writer *w) {
+    if (w->variant->of.tile.pair_m) ind__textf(&w->code, "__syncwarp();\nind_cluster_sync();\n");
+}
+
+/* The warp has read a stage: tells all blocks that copy to it. `when`: an additional condition. */
+static void cg__mm_write_release(ind__writer *w, const char *stage, const char *when) {
+    const int blocks = cg__mm_reading_blocks(w->variant);
+    if (blocks < 2)
+        ind__textf(&w->code, "if (%slane == 0) ind_barrier_arrive(empty + %s);\n", when, stage);
+    else
+        ind__textf(&w->code, "if (%slane < %d) ind_barrier_arrive_at(empty + %s, rank ^ lane);\n", when, blocks, stage);
+}
+
+/* The number of a tile's row or column from that of the cluster's. */
+static const char *cg__mm_tile_number(ind__writer *w, const char *number, char along) {
+    const int pair = along == 'm' ? w->variant->of.tile.pair_m : w->variant->of.tile.pair_n;
+    return pair > 1 ? cg__string(w, "(%s) * %d + rank_%c", number, pair, along) : number;
+}
+
 /* ==================================================================================== src/cuda/templates/gemm/tma.c */
 /* Products with wgmma on tiles that bulk tensor copies bring in, by persistent blocks: sm_90a. */
 
@@ -12978,11 +13172,14 @@ static int cg__mm_box_rows(const cg__mm_problem *p, int tile_m) {
     return tile_m % rows ? tile_m : rows;
 }
 
-/* The rows of a box, of an operand with rows along m or n. */
+/* The rows of a box: those of the tile, of an operand with rows along m or n; the block's part of them, if it
+   multicasts the tile. */
 static void cg__mm_set_boxes(cg__decider *d, cg__mm_problem *p) {
     d->used |= IND__ASSUME_MAPS;
     if (p->a.k_major) p->map[0]->box[1] = cg__mm_box_rows(p, d->variant->of.tile.m);
     for (int i = 0; p->b.k_major && i < cg__mm_products(p); i++) p->map[1 + i]->box[1] = cg__mm_columns(d->variant);
+    for (int i = 0; i < 1 + cg__mm_products(p); i++)
+        p->map[i]->box[1] /= cg__mm_sharing_blocks(d->variant, i ? 'b' : 'a');
     d->variant->guard_aligned = true;
 }
 
@@ -13048,12 +13245,13 @@ static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p)
 
 /* ---- writing ---- */
 
-/* The tile's first row and column, and the batch variables, for the number `tile`. Tiles are in groups of `stripe` rows
-   of tiles, column by column: resident blocks then read the fewest different rows and columns. */
+/* The tile's first row and column, and the batch variables, for the number `tile`. Tiles are in groups of 8 rows of
+   tiles, column by column: resident blocks then read the fewest different rows and columns. In clusters of tiles,
+   `tile` numbers the clusters, in the same order. */
 static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     const uint32_t skip = 1u << p->m | 1u << p->n;
-    const int stripe = 8;
+    const int stripe = 8 / cg__mm_sharing_blocks(v, 'b');
     int64_t batch;
     const bool single = ind_expr_is_int(p->batch, &batch) && batch == 1;
     const char *type = cg__int(w);
@@ -13068,14 +13266,21 @@ static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p) {
     if (p->group.indirect)
         cg__mm_write_group(w, p, row, "tile_m", "continue");
     else
-        ind__textf(&w->code, "const %s tile_m = (%s)(%s) * %d;\n", type, type, row, v->of.tile.m);
-    ind__textf(&w->code, "const %s tile_n = (%s)column * %d;\n", type, type, cg__mm_columns(v));
+        ind__textf(&w->code, "const %s tile_m = (%s)(%s) * %d;\n", type, type, cg__mm_tile_number(w, row, 'm'),
+                   v->of.tile.m);
+    const bool pair = v->of.tile.pair_n > 1;
+    ind__textf(&w->code, "const %s tile_n = (%s)%s%s%s * %d;\n", type, type, pair ? "(" : "",
+               cg__mm_tile_number(w, "column", 'n'), pair ? ")" : "", cg__mm_columns(v));
     if (!single) cg__write_outer_vars(w, "batch", skip);
 }
 
 static void cg__mm_begin_tiles(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "int stage = 0, phase = 0;\n#pragma unroll 1\n");
-    if (!cg__mm_is_split(w->variant)) {
+    const ind__tile_plan *plan = &w->variant->of.tile;
+    if (plan->pair_m) {
+        const int blocks = plan->pair_m * plan->pair_n;
+        cg__begin(w, "for (unsigned tile = blockIdx.x / %d; tile < tiles; tile += gridDim.x / %d)", blocks, blocks);
+    } else if (!cg__mm_is_split(w->variant)) {
         cg__begin(w, "for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
     } else {
         const char *splits = cg__divisor(w, w->variant->of.tile.splits);
@@ -13092,13 +13297,23 @@ static void cg__mm_write_next_stage(ind__writer *w) {
                w->variant->of.tile.stages);
 }
 
-/* One copy of a box of an operand: at element `offset` of the stage's tile, at coordinates first and second. */
+/* One copy of a box of an operand: at element `offset` of the stage's tile, at coordinates first and second. Of a tile
+   that is multicast, the block copies the part with its number among those that share it. */
 static void cg__mm_write_box(ind__writer *w, const cg__mm_problem *p, char name, const char *offset, const char *first,
                              const char *second) {
     const cg__mm_operand *o = name == 'a' ? &p->a : name == 'b' ? &p->b : &p->b2;
-    ind__textf(&w->code, "ind_bulk_copy<%d>(tile_%c + stage * %d%s, map_%c, full + stage, (int)%s, (int)%s",
-               p->map[name - 'a']->rank, name, cg__mm_units(p, cg__mm_stage_elements(w->variant, name)), offset, name,
-               first, second);
+    const bool shared = cg__mm_sharing_blocks(w->variant, name) > 1;
+    const ind__tensor_map *map = p->map[name - 'a'];
+    if (shared) {
+        const char *part = name == 'a' ? "rank_n" : "rank_m";
+        offset = cg__string(w, "%s + %s * %d", offset, part, cg__mm_units(p, map->box[1] * map->box[0]));
+        second = cg__string(w, "(%s + %s * %d)", second, part, map->box[1]);
+    }
+    ind__textf(&w->code, "ind_bulk_%s<%d>(tile_%c + stage * %d%s, map_%c, full + stage, ",
+               shared ? "multicast" : "copy", map->rank, name, cg__mm_units(p, cg__mm_stage_elements(w->variant, name)),
+               offset, name);
+    if (shared) ind__textf(&w->code, "share_%c, ", name == 'a' ? 'a' : 'b');
+    ind__textf(&w->code, "(int)%s, (int)%s", first, second);
     for (int u = w->plan->domain.rank - 1; u >= 0; u--) {
         ind_expr stride, rest;
         if (!cg__mm_is_batch(p, u) || !ind__affine(cg__index_of(w, o->load), w->plan->domain.var[u], &stride, &rest) ||
@@ -13110,9 +13325,10 @@ static void cg__mm_write_box(ind__writer *w, const cg__mm_problem *p, char name,
     ind__textf(&w->code, ");\n");
 }
 
-/* Rows of a box of a, if it has fewer than the tile; else 0. */
+/* Rows of a box of a, if it has fewer than the tile or the block's part of it; else 0. */
 static int cg__mm_few_box_rows(const ind__writer *w, const cg__mm_problem *p) {
-    return p->a.k_major && p->map[0]->box[1] < w->variant->of.tile.m ? p->map[0]->box[1] : 0;
+    const int rows = p->map[0]->box[1];
+    return p->a.k_major && rows < w->variant->of.tile.m / cg__mm_sharing_blocks(w->variant, 'a') ? rows : 0;
 }
 
 /* The copies of one operand's tile: boxes of 128 bytes along the contiguous dimension. */
@@ -13209,6 +13425,7 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     for (int i = 0; i < 3; i++) cg__end(w);
     cg__mm_write_transposing(w, p);
     cg__mm_wait_for_cluster(w);
+    cg__mm_write_ended(w);
     cg__end(w);
 }
 
@@ -13238,7 +13455,8 @@ static void cg__mm_write_promoted_steps(ind__writer *w, const cg__mm_problem *p)
     if (scaled) cg__mm_write_step_scales(w, p, 16, tile->n, "tile_m + warp * 16", "tile_n");
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
     cg__mm_write_tma_tile(w, p, "part", true);
-    ind__textf(&w->code, "ind_wgmma_wait<0>(part);\nif (lane == 0) ind_barrier_arrive(empty + stage);\n");
+    ind__textf(&w->code, "ind_wgmma_wait<0>(part);\n");
+    cg__mm_write_release(w, "stage", "");
     ind__textf(&w->code,
                scaled ? "ind_promote_scaled(acc, part, row_scale[0], col_scale);\n" : "ind_promote(acc, part);\n");
     cg__mm_write_next_stage(w);
@@ -13258,12 +13476,13 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
     if (cg__mm_transposes(p)) ind__textf(&w->code, "ind_barrier_wait(ready + stage, phase);\n");
     cg__mm_write_tma_tile(w, p, "sums", false);
-    ind__textf(&w->code, "sums.wait<1>();\nif (step && lane == 0) ind_barrier_arrive(empty + last);\n");
+    ind__textf(&w->code, "sums.wait<1>();\n");
+    cg__mm_write_release(w, "last", "step && ");
     ind__textf(&w->code, "last = stage;\n");
     cg__mm_write_next_stage(w);
     cg__end(w);
-    ind__textf(&w->code, "sums.wait<0>();\nif (lane == 0%s) ind_barrier_arrive(empty + last);\n",
-               p->group.indirect ? " && steps" : "");
+    ind__textf(&w->code, "sums.wait<0>();\n");
+    cg__mm_write_release(w, "last", p->group.indirect ? "steps && " : "");
     ind__textf(&w->code, "%s acc[%d][4];\nsums.read(acc);\n", cg__mm_sum_type(p), tile->n / 8);
 }
 
@@ -13298,12 +13517,23 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     cg__end(w);
 }
 
+/* "rows", "columns" and "tiles": of tiles, or of clusters of them. */
+static void cg__mm_write_tile_counts(ind__writer *w, const cg__mm_problem *p) {
+    const int tile_m = w->variant->of.tile.m * cg__mm_sharing_blocks(w->variant, 'b');
+    const int columns = cg__mm_columns(w->variant) * cg__mm_sharing_blocks(w->variant, 'a');
+    const char *rows = p->group.indirect ? cg__expr_string(w, cg__mm_row_tiles(p, tile_m))
+                                         : cg__string(w, "(size_m + %d) / %d", tile_m - 1, tile_m);
+    ind__textf(&w->code, "const unsigned rows = (unsigned)(%s), columns = (unsigned)((size_n + %d) / %d);\n", rows,
+               columns - 1, columns);
+    ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
+}
+
 /* Initialises the mbarriers. */
 static void cg__mm_write_barriers(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     cg__begin(w, "if (threadIdx.x == 0)");
     ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n", tile->stages);
-    ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n", tile->warps_m);
+    ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n", tile->warps_m * cg__mm_reading_blocks(w->variant));
     if (cg__mm_transposes(p)) ind__textf(&w->code, "    ind_barrier_init(ready + i, %d);\n", MM_TRANSPOSING);
     ind__textf(&w->code, "}\nind_barrier_publish();\n");
     cg__end(w);
@@ -13319,11 +13549,8 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_sizes(w, p);
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
     if (!cg__mm_is_split(w->variant) && !p->group.indirect) cg__mm_write_steps(w, p);
-    const char *rows = p->group.indirect ? cg__expr_string(w, cg__mm_row_tiles(p, tile->m))
-                                         : cg__string(w, "(size_m + %d) / %d", tile->m - 1, tile->m);
-    ind__textf(&w->code, "const unsigned rows = (unsigned)(%s), columns = (unsigned)((size_n + %d) / %d);\n", rows,
-               cg__mm_columns(w->variant) - 1, cg__mm_columns(w->variant));
-    ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
+    cg__mm_write_tile_counts(w, p);
+    cg__mm_write_ranks(w);
     ind__textf(&w->code,
                "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
                "tile_a + %d;\n",
@@ -13338,7 +13565,7 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n%s}\n",
                tile->warps_m * 32, p->dot2 ? "    ind_map_prefetch(map_c);\n" : "");
     cg__mm_begin_cluster(w, p, barriers + cg__mm_barrier_bytes(p, tile->stages));
-    ind__textf(&w->code, "__syncthreads();\n");
+    cg__mm_write_begun(w);
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
     cg__mm_write_registers(w, p, false);
@@ -13349,9 +13576,10 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_begin_tiles(w, p);
     cg__mm_write_strips(w, p);
     cg__end(w);
+    cg__mm_write_ended(w);
     cg__end(w);
     cg__use(w, IND__CG_WGMMA);
-    cg__use(w, IND__CG_BULK_COPY);
+    cg__use(w, tile->pair_m ? IND__CG_MULTICAST : IND__CG_BULK_COPY);
     cg__use(w, IND__CG_STRIP_SUMS);
 }
 
@@ -13413,6 +13641,7 @@ static const cg__mm_template cg__mm_tma = {.strategy = IND_STRATEGY_MATMUL_TMA,
                                            .work = cg__mm_tma_work,
                                            .alignment = 1024,
                                            .persistent = true,
+                                           .multicasts = true,
                                            .body = cg__mm_write_tma,
                                            .fit_cluster = cg__mm_tma_fit_cluster,
                                            .functions = cg__mm_write_wgmma};
@@ -14542,7 +14771,8 @@ typedef struct cg__mm_choice {
 } cg__mm_choice;
 
 enum { MM_MEASURED = 8 }; /* choices that tuning measures */
-_Static_assert(MM_MEASURED + 2 <= IND__MAX_TUNED, "cg__mm_others lists more choices than there is space for");
+_Static_assert(MM_MEASURED + 2 + MM_NUM_PAIRS <= IND__MAX_TUNED,
+               "cg__mm_others lists more choices than there is space for");
 
 /* The cheapest choices: distinct, in the order of their costs. */
 typedef struct cg__mm_choices {
@@ -14568,7 +14798,9 @@ static cg__mm_choice cg__mm_choice_of(const cg__mm_template *x, const cg__mm_pro
                                       .stages = c->stages,
                                       .blocks_per_sm = cg__mm_occupancy(x, p, c, t),
                                       .splits = c->splits,
-                                      .cluster = c->cluster}};
+                                      .cluster = c->cluster,
+                                      .pair_m = c->pair_m,
+                                      .pair_n = c->pair_n}};
 }
 
 /* Adds the configuration if it is among the cheapest. Of equal costs, the one tried first comes first. */
@@ -14615,12 +14847,22 @@ static void cg__mm_try_splits(const cg__mm_template *x, const cg__mm_problem *p,
     }
 }
 
+/* Tries the configuration in each form of pairs, if a figure of the target says that they are faster. */
+static void cg__mm_try_pairs(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *config,
+                             const ind_target *t, cg__mm_choices *all) {
+    for (int i = 0; t->thresholds.product_multicast > 0 && i < MM_NUM_PAIRS; i++) {
+        const cg__mm_config c = cg__mm_paired(config, i);
+        if (cg__mm_fits_pairs(x, p, &c, t)) cg__mm_try_config(x, p, &c, t, all);
+    }
+}
+
 static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *p, int index_bits, const ind_target *t,
                                 cg__mm_choices *all) {
     for (size_t i = 0; i < x->num_configs; i++) {
         cg__mm_config c = x->configs[i];
         if (!cg__mm_fits(x, p, &c, index_bits, t)) continue;
         cg__mm_try_config(x, p, &c, t, all);
+        cg__mm_try_pairs(x, p, &c, t, all);
         for (int cluster = 2; cluster <= p->max_cluster && cluster <= MM_MAX_CLUSTER; cluster *= 2)
             cg__mm_try_splits(x, p, &c, t, cluster, all);
         cg__mm_try_splits(x, p, &c, t, 0, all);
@@ -14645,8 +14887,10 @@ static void cg__mm_choose(const cg__mm_problem *p, int index_bits, const ind_tar
 static void cg__mm_choose_fallback(cg__mm_problem *p, int index_bits, const ind_target *t, cg__mm_choices *all) {
     const cg__mm_template *x = all->item[0].from;
     all->num = 0;
-    p->max_cluster = 1;
-    cg__mm_try_template(x, p, index_bits, t, all);
+    p->max_cluster = p->max_cluster > 1 ? 1 : p->max_cluster;
+    ind_target alone = *t;
+    alone.max_cluster = 1;
+    cg__mm_try_template(x, p, index_bits, &alone, all);
 }
 
 /* ---- configurations for tuning ---- */
@@ -14673,6 +14917,9 @@ static bool cg__mm_find_values(const cg__mm_problem *p, int index_bits, const in
         c.splits = values->splits;
         c.cluster = values->cluster;
         if (!cg__mm_allows_splits(x, p, &c, t)) continue;
+        c.pair_m = values->pair_m;
+        c.pair_n = values->pair_n;
+        if (!cg__mm_allows_pairs(x, p, &c, t)) continue;
         *found = cg__mm_choice_of(x, p, &c, t);
         if (cg__mm_same_values(&found->values, values)) return true;
     }
@@ -14685,18 +14932,35 @@ static bool cg__mm_has_values(const cg__mm_choices *all, const ind__tile_choice 
     return false;
 }
 
-/* Writes the choices after the first one, and the first one with one share of a tile more and less. Returns their
-   number. `only`: those of this template, unless it is NULL. */
-static int cg__mm_others(const cg__mm_problem *p, const cg__mm_choices *all, const cg__mm_template *only,
-                         const ind_target *t, ind__tile_choice others[MM_MEASURED + 2]) {
-    const cg__mm_template *x = all->item[0].from;
+/* Writes the cheapest choice that fits each form of pairs, in that form. Returns their number. */
+static int cg__mm_other_pairs(const cg__mm_problem *p, const cg__mm_choices *all, const cg__mm_template *only,
+                              const ind_target *t, ind__tile_choice others[MM_NUM_PAIRS]) {
     int num = 0;
+    for (int form = 0; form < MM_NUM_PAIRS; form++) {
+        for (int i = 0; i < all->num; i++) {
+            const cg__mm_template *x = all->item[i].from;
+            const cg__mm_config c = cg__mm_paired(&all->item[i].config, form);
+            if ((only && x != only) || !cg__mm_fits_pairs(x, p, &c, t)) continue;
+            const cg__mm_choice choice = cg__mm_choice_of(x, p, &c, t);
+            if (!cg__mm_has_values(all, &choice.values)) others[num++] = choice.values;
+            break;
+        }
+    }
+    return num;
+}
+
+/* Writes the choices after the first one, the first one in pairs, and with one share of a tile more and less. Returns
+   their number. `only`: those of this template, unless it is NULL. */
+static int cg__mm_others(const cg__mm_problem *p, const cg__mm_choices *all, const cg__mm_template *only,
+                         const ind_target *t, ind__tile_choice others[IND__MAX_TUNED]) {
+    const cg__mm_template *x = all->item[0].from;
+    int num = cg__mm_other_pairs(p, all, only, t, others);
     for (int i = 1; i < all->num; i++)
         if (!only || all->item[i].from == only) others[num++] = all->item[i].values;
     for (int sign = -1; sign <= 1; sign += 2) {
         cg__mm_config c = all->item[0].config;
         c.splits += sign * cg__mm_cluster(&c);
-        if (!cg__mm_allows_splits(x, p, &c, t)) continue;
+        if (c.pair_m || !cg__mm_allows_splits(x, p, &c, t)) continue;
         const cg__mm_choice choice = cg__mm_choice_of(x, p, &c, t);
         if (!cg__mm_has_values(all, &choice.values)) others[num++] = choice.values;
     }
@@ -14769,8 +15033,9 @@ static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
     ind_context *c = d->w.context;
     ind_expr tiles = cg__mm_all_tiles(p, v);
     if (cg__mm_is_split(v)) tiles = ind_expr_mul(tiles, v->of.tile.splits);
-    const int cluster = v->of.tile.cluster > 1 ? v->of.tile.cluster : 1;
-    tiles = ind_expr_mul(ind_expr_ceildiv(tiles, ind_int(c, cluster)), ind_int(c, cluster));
+    const int cluster = ind__cluster_of(v) > 1 ? ind__cluster_of(v) : 1;
+    if (!v->of.tile.pair_m) tiles = ind_expr_ceildiv(tiles, ind_int(c, cluster));
+    tiles = ind_expr_mul(tiles, ind_int(c, cluster));
     v->grid[0] = ind_expr_min(tiles, ind_int(c, cg__mm_cluster_sms(cluster, d->w.target)));
     v->grid[1] = v->grid[2] = ind_int(c, 1);
     v->blocks_per_sm = 1;
@@ -14809,6 +15074,8 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
     if (d->variant->why && p->group.indirect) cg__why(d, "tiles of rows of one group; %s", d->variant->why);
     if (d->variant->why && !p->group.indirect && cg__mm_group_of_b(&d->w, p))
         cg__why(d, "not tiled by groups of rows: the rows are more than one dimension; %s", d->variant->why);
+    if (d->variant->of.tile.pair_m && d->variant->why)
+        cg__why(d, "%s; %s multicast to the blocks of a cluster", d->variant->why, cg__mm_multicast_text(d->variant));
     if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
     if (d->assume & IND__WITH_NEXT && d->variant->why)
         cg__why(d, "this kernel and the next one, as each block reduces all rows; %s", d->variant->why);
@@ -14853,7 +15120,9 @@ static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choi
                                   .products = cg__mm_products(p),
                                   .warps_m = fma ? 0 : c->warps_m,
                                   .warps_n = fma ? 0 : c->warps_n,
-                                  .stages = c->stages};
+                                  .stages = c->stages,
+                                  .pair_m = c->pair_m,
+                                  .pair_n = c->pair_n};
     v->of.tile.early = cg__mm_early_args(d, p);
     v->of.tile.cost_ns = choice->cost * 100 / d->w.target->thresholds.product_clock;
     v->per_thread = fma ? c->warps_m : 1;
@@ -14878,7 +15147,7 @@ static const cg__mm_template *cg__mm_kept_template(const cg__decider *d, const c
 /* Lists the configurations that tuning measures. A part of a launch is not tuned, nor a product whose sizes depend on
    data. */
 static void cg__mm_set_others(cg__decider *d, const cg__mm_problem *p, const cg__mm_choices *all) {
-    ind__tile_choice others[MM_MEASURED + 2];
+    ind__tile_choice others[IND__MAX_TUNED];
     ind__tile_plan *tile = &d->variant->of.tile;
     if (d->plan->part || ind__body_unbacked(d->w.schedule->program, d->w.body)) return;
     const int num = cg__mm_others(p, all, cg__mm_kept_template(d, all), d->w.target, others);
@@ -14897,9 +15166,10 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     if (!all.num)
         return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
                          d->w.kernel->name);
-    if (all.item[0].config.cluster > d->max_cluster) cg__mm_choose_fallback(p, v->index_bits, d->w.target, &all);
+    if (cg__mm_cluster_blocks(&all.item[0].values) > d->max_cluster)
+        cg__mm_choose_fallback(p, v->index_bits, d->w.target, &all);
     const cg__mm_template *kept = cg__mm_kept_template(d, &all);
-    const bool take = tuned->m && tuned->cluster <= d->max_cluster && !d->plan->part &&
+    const bool take = tuned->m && cg__mm_cluster_blocks(tuned) <= d->max_cluster && !d->plan->part &&
                       cg__mm_find_values(p, v->index_bits, d->w.target, tuned, &choice) &&
                       (!kept || choice.from == kept);
     if (!take) choice = all.item[0];
@@ -19466,6 +19736,13 @@ static void cg__threshold_defaults(ind_thresholds *t) {
 #undef X
 }
 
+void ind__target_figures(ind_target *t, const ind_thresholds *figures) {
+#define X(field, value, meaning, source)                                                                               \
+    if (figures->field) t->thresholds.field = figures->field;
+    IND_THRESHOLDS(X)
+#undef X
+}
+
 static void cg__device_defaults(ind_target *t, const cg__device *d) {
     cg__set_default(&t->num_sms, d->num_sms);
     cg__set_default(&t->l2_bytes, d->l2_bytes);
@@ -19701,11 +19978,15 @@ static const char *cg__broken_row(const ind_plan *p, const ind__variant *v) {
     return cg__broken_stage(v);
 }
 
-/* Sums of a cluster's blocks need clusters, and a fallback for devices that they do not fit. */
+/* The blocks of a cluster share the steps of a tile, or each has a tile. Both need clusters, and a fallback for devices
+   that they do not fit. */
 static const char *cg__broken_tile(const ind_plan *p, const ind__variant *v) {
-    const int cluster = ind__tile_of(v)->cluster;
-    if (cluster < 2) return NULL;
-    if (!ind__strategy_has(v->strategy, IND__HAS_CLUSTER) || !ind__ok(ind__tile_of(v)->splits))
+    const ind__tile_plan *tile = ind__tile_of(v);
+    const int cluster = ind__cluster_of(v);
+    if (!tile->cluster && !tile->pair_m && !tile->pair_n) return NULL;
+    const bool pairs = tile->pair_m * tile->pair_n > 1;
+    if (!pairs && cluster < 2) return NULL;
+    if (!ind__strategy_has(v->strategy, IND__HAS_CLUSTER) || pairs == ind__ok(tile->splits))
         return "the strategy has no clusters";
     if (!cg__power_of_two(cluster) || cluster > p->target.max_cluster) return "the target has no clusters of this size";
     return v->fallback ? NULL : "a variant with a cluster has no fallback without one";
@@ -19979,7 +20260,9 @@ static void cg__print_tile(ind__text *t, const ind__tile_plan *tile) {
     if (tile->k) ind__textf(t, " x %d", tile->k);
     if (tile->products > 1) ind__textf(t, ", half of the columns of each product");
     if (tile->warps_m) ind__textf(t, ", warps %d x %d", tile->warps_m, tile->warps_n);
-    ind__textf(t, tile->stages ? ", stages %d\n" : "\n", tile->stages);
+    if (tile->stages) ind__textf(t, ", stages %d", tile->stages);
+    if (tile->pair_m) ind__textf(t, ", multicast in clusters of %d x %d tiles", tile->pair_m, tile->pair_n);
+    ind__textf(t, "\n");
 }
 
 /* Returns the part of a fallback's reason that its variant's reason does not have. */
@@ -20171,6 +20454,7 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         cg__print_json_expr(t, tile->splits);
     else
         ind__textf(t, "null");
+    ind__textf(t, ", \"pairs\": [%d, %d]", tile->pair_m, tile->pair_n);
     ind__textf(t, ", \"cost_ns\": %.0f, \"early\": %u, \"grid\": [", tile->cost_ns, (unsigned)tile->early);
     for (int d = 0; d < 3; d++) {
         if (d) ind__textf(t, ", ");

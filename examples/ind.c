@@ -20,7 +20,8 @@
  * ind_compile_desc);
  * --cublaslt: matrix products run by cuBLASLt, on the GPU;
  * --disable NAME, a graph pass or a pattern to be left out; --enable NAME, a pattern that is off by default; and
- * --channels-last, strides of images in memory (ind_realise_policy).
+ * --channels-last, strides of images in memory (ind_realise_policy); --figure NAME=VALUE replaces a figure
+ * of the target's cost model (ind_thresholds).
  * Sizes not given are read off the shapes of the --input arrays, else they are at their hints. Inputs and constants not
  * given are random, the same for the same seed and name: floats uniform in [-1, 1), bool 0 or 1, integers in [0, n),
  * where n is 8 or, if smaller, the smallest dimension above 1 of any floating-point input or constant; so they are
@@ -55,8 +56,8 @@ typedef struct options {
     const char *command, *file, *stage, *arch, *output, *weights;
     const char *input[MAX_GIVEN]; /* NAME=FILE */
     int num_inputs;
-    const char *size[MAX_GIVEN]; /* NAME=VALUE */
-    int num_sizes;
+    const char *size[MAX_GIVEN], *figure[MAX_GIVEN]; /* NAME=VALUE */
+    int num_sizes, num_figures;
     uint64_t seed;
     int repeat;
     ind_device device;
@@ -109,7 +110,8 @@ static int usage(void) {
         "usage: ind run|emit|bench|bisect FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] "
         "[--random SEED] [--device host|cuda|auto] [--output DIR] [--stage "
         "graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--disable NAME]... [--enable NAME]... "
-        "[--arch sm_90a] [--repeat N] [--tolerance T] [--json] [--deterministic] [--batch-invariant] [--allow-tf32] "
+        "[--arch sm_90a] [--figure NAME=VALUE]... [--repeat N] [--tolerance T] [--json] [--deterministic] "
+        "[--batch-invariant] [--allow-tf32] "
         "[--cublaslt] [--channels-last]; or ind pack FILE.ind... --arch sm_80,H200,... --output FILE.pack; or ind pack "
         "FILE.pack... --list|--verify|--merge; or ind ops [--json]; or ind size EXPR... (ind size --help)");
 }
@@ -162,6 +164,7 @@ static int read_option(const char *option, const char *value, options *o) {
     uint64_t number;
     if (!strcmp(option, "--size")) return pair_option(option, value, o->size, &o->num_sizes);
     if (!strcmp(option, "--input")) return pair_option(option, value, o->input, &o->num_inputs);
+    if (!strcmp(option, "--figure")) return pair_option(option, value, o->figure, &o->num_figures);
     if (!strcmp(option, "--random")) return number_option(option, value, UINT64_MAX, &o->seed);
     if (!strcmp(option, "--device")) return device_option(value, o);
     if (!strcmp(option, "--disable")) return disable_option(value, o);
@@ -180,10 +183,11 @@ static int read_option(const char *option, const char *value, options *o) {
     if (!strcmp(option, "--stage")) return o->stage = value, 0;
     if (!strcmp(option, "--arch")) return o->arch = value, 0;
     if (!strcmp(option, "--weights")) return o->weights = value, 0;
-    return fail("unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
-                "--disable --enable --tolerance --html --repeat --json --deterministic --batch-invariant --allow-tf32 "
-                "--cublaslt --channels-last",
-                option);
+    return fail(
+        "unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
+        "--figure --disable --enable --tolerance --html --repeat --json --deterministic --batch-invariant --allow-tf32 "
+        "--cublaslt --channels-last",
+        option);
 }
 
 /* An option without a value. */
@@ -314,6 +318,27 @@ static const char *page(ind_module *m, const options *o) {
     return ind_module_html(m, sizes);
 }
 
+static int set_figure(ind_thresholds *t, const char *pair) {
+    const char *value = strchr(pair, '=') + 1;
+    const size_t length = (size_t)(value - pair) - 1;
+    char *end;
+    const long number = strtol(value, &end, 10);
+    if (*end || end == value || !number) return fail("--figure %s: an integer other than 0 is needed", pair);
+#define X(field, ...)                                                                                                  \
+    if (length == strlen(#field) && !strncmp(pair, #field, length)) return t->field = (int)number, 0;
+    IND_THRESHOLDS(X)
+#undef X
+    return fail("--figure %s: the target has no such figure", pair);
+}
+
+/* The target of --arch, or none, with the figures of --figure. */
+static int set_target(ind_context *ctx, const options *o, ind_target *t) {
+    if (o->arch && ind_target_named(ctx, o->arch, t)) return fail("%s", ind_error(ctx));
+    for (int i = 0; i < o->num_figures; i++)
+        if (set_figure(&t->thresholds, o->figure[i])) return 1;
+    return 0;
+}
+
 static int emit(ind_context *ctx, ind_graph *g, const options *o) {
     ind_compile_desc desc = desc_of(o);
     ind_module *m;
@@ -322,7 +347,7 @@ static int emit(ind_context *ctx, ind_graph *g, const options *o) {
     if (stage < 0)
         return fail("--stage %s: allowed are graph, passes, loops, schedule, kernels, plan, cuda, ptx, cubin",
                     o->stage);
-    if (o->arch && ind_target_named(ctx, o->arch, &desc.target)) return fail("%s", ind_error(ctx));
+    if (set_target(ctx, o, &desc.target)) return 1;
     if (ind_compile(g, &desc, &m)) return fail("%s: %s", o->file, ind_error(ctx));
     if (stage == IND_STAGE_CUBIN && o->output) return write_cubins(ctx, m, o->output);
     const char *text = o->html   ? page(m, o)
@@ -627,7 +652,9 @@ static int set_constant(session *s, tensor *t) {
 }
 
 static int open_session(session *s, ind_graph *g) {
-    const ind_compile_desc desc = desc_of(s->o);
+    ind_compile_desc desc = desc_of(s->o);
+    for (int i = 0; i < s->o->num_figures; i++)
+        if (set_figure(&desc.target.thresholds, s->o->figure[i])) return 1;
     if (ind_compile(g, &desc, &s->m)) return fail("%s: %s", s->o->file, ind_error(s->ctx));
     s->n = ind_module_num_bindings(s->m);
     s->t = calloc((size_t)s->n + 1, sizeof *s->t);

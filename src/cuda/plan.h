@@ -57,8 +57,9 @@ typedef struct ind__tile_choice {
     int m, n, k;          /* tile; m 0: no choice */
     int warps_m, warps_n; /* FMA: warps_m is the side of a thread's tile */
     int stages, blocks_per_sm;
-    int splits;  /* blocks that share a tile at the hinted sizes; 1: none do */
-    int cluster; /* of these, blocks of a cluster; 0: no clusters */
+    int splits;         /* blocks that share a tile at the hinted sizes; 1: none do */
+    int cluster;        /* of these, blocks of a cluster; 0: no clusters */
+    int pair_m, pair_n; /* as in ind__tile_plan */
 } ind__tile_choice;
 
 /* Measured choices that replace those of the formulas; 0: no choice. */
@@ -119,6 +120,8 @@ typedef struct ind__tile_plan {
     ind_expr splits;      /* blocks that share the steps of k of a tile; invalid: none do */
     int cluster;          /* above 1: `splits` is 1, or whole clusters of so many blocks, which exchange sums through
                              distributed shared memory; clusters of a tile, if there are several, through memory */
+    int pair_m, pair_n;   /* tiles of a cluster along m and n, whose operands are multicast to its blocks; 0: there are
+                             no such clusters. No blocks share a tile then */
     uint32_t
         early; /* bit i: kernel argument i, which no launch writes, is read before the wait of a dependent launch */
     const ind__tile_choice *others; /* configurations that tuning measures, in the plan's arena .. */
@@ -225,7 +228,7 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
 void ind__plan_free(ind_plan *p);
 
 /* Tuning: other choices for a variant; the rest of its plan follows from them. */
-#define IND__MAX_TUNED 12
+#define IND__MAX_TUNED 13
 /* Writes the choices worth measuring, at most IND__MAX_TUNED; returns their number, 0 if the kernel allows no other. */
 int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]);
 /* Plans the kernel's variant with this choice, in *out. If the choice is impossible, the formulas decide and `tuned` is

@@ -80,7 +80,9 @@ static void cg__print_tile(ind__text *t, const ind__tile_plan *tile) {
     if (tile->k) ind__textf(t, " x %d", tile->k);
     if (tile->products > 1) ind__textf(t, ", half of the columns of each product");
     if (tile->warps_m) ind__textf(t, ", warps %d x %d", tile->warps_m, tile->warps_n);
-    ind__textf(t, tile->stages ? ", stages %d\n" : "\n", tile->stages);
+    if (tile->stages) ind__textf(t, ", stages %d", tile->stages);
+    if (tile->pair_m) ind__textf(t, ", multicast in clusters of %d x %d tiles", tile->pair_m, tile->pair_n);
+    ind__textf(t, "\n");
 }
 
 /* Returns the part of a fallback's reason that its variant's reason does not have. */
@@ -272,6 +274,7 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         cg__print_json_expr(t, tile->splits);
     else
         ind__textf(t, "null");
+    ind__textf(t, ", \"pairs\": [%d, %d]", tile->pair_m, tile->pair_n);
     ind__textf(t, ", \"cost_ns\": %.0f, \"early\": %u, \"grid\": [", tile->cost_ns, (unsigned)tile->early);
     for (int d = 0; d < 3; d++) {
         if (d) ind__textf(t, ", ");

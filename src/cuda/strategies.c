@@ -36,7 +36,8 @@ const ind__tile_plan *ind__tile_of(const ind__variant *v) {
 }
 
 int ind__cluster_of(const ind__variant *v) {
-    return ind__row_of(v)->cluster + ind__tile_of(v)->cluster; /* a variant has one of these plans */
+    const ind__tile_plan *tile = ind__tile_of(v);
+    return ind__row_of(v)->cluster + tile->cluster + tile->pair_m * tile->pair_n; /* a variant has one of these */
 }
 
 bool ind__takes_next(const ind__variant *v) {

@@ -98,6 +98,10 @@
     X(trigger_blocks, 0,                                                                                               \
       "blocks per SM of a grid that lets a product with early loads start before it has completed, at most; 0: none",  \
       "not measured on a GPU")                                                                                         \
+    X(product_multicast, -1,                                                                                           \
+      "percent by which a step is faster, of the share of L2 reads that multicast saves; below 0: only tuning uses "   \
+      "it",                                                                                                            \
+      "not measured")                                                                                                  \
     X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
       "60 timings of 13 products, H100")                                                                               \
     X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \
@@ -228,6 +232,8 @@ typedef struct ind_target {
     ind_thresholds thresholds;
 } ind_target;
 void ind__target_defaults(ind_target *t);
+/* Replaces the thresholds that `figures` has: those that are not 0. */
+void ind__target_figures(ind_target *t, const ind_thresholds *figures);
 /* Fills the zero figures of a fusion policy with the target's. */
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p);
 /* Parses an architecture ("sm_90a") or a device ("L4"). Error: IND_INVALID_ARGUMENT names what is allowed. */

@@ -112,11 +112,15 @@ static const char *cg__broken_row(const ind_plan *p, const ind__variant *v) {
     return cg__broken_stage(v);
 }
 
-/* Sums of a cluster's blocks need clusters, and a fallback for devices that they do not fit. */
+/* The blocks of a cluster share the steps of a tile, or each has a tile. Both need clusters, and a fallback for devices
+   that they do not fit. */
 static const char *cg__broken_tile(const ind_plan *p, const ind__variant *v) {
-    const int cluster = ind__tile_of(v)->cluster;
-    if (cluster < 2) return NULL;
-    if (!ind__strategy_has(v->strategy, IND__HAS_CLUSTER) || !ind__ok(ind__tile_of(v)->splits))
+    const ind__tile_plan *tile = ind__tile_of(v);
+    const int cluster = ind__cluster_of(v);
+    if (!tile->cluster && !tile->pair_m && !tile->pair_n) return NULL;
+    const bool pairs = tile->pair_m * tile->pair_n > 1;
+    if (!pairs && cluster < 2) return NULL;
+    if (!ind__strategy_has(v->strategy, IND__HAS_CLUSTER) || pairs == ind__ok(tile->splits))
         return "the strategy has no clusters";
     if (!cg__power_of_two(cluster) || cluster > p->target.max_cluster) return "the target has no clusters of this size";
     return v->fallback ? NULL : "a variant with a cluster has no fallback without one";

@@ -177,6 +177,7 @@ extern "C" {
 //@ cuda/templates/gemm/statistics.c
 //@ cuda/templates/gemm/mma.c
 //@ cuda/templates/gemm/wgmma.c
+//@ cuda/templates/gemm/multicast.c
 //@ cuda/templates/gemm/tma.c
 //@ cuda/templates/gemm/fma.c
 //@ cuda/templates/gemm/rows.c

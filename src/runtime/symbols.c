@@ -187,7 +187,7 @@ typedef struct rt__tuned {
     float first_us, us, least_us;
 } rt__tuned;
 
-_Static_assert(sizeof(rt__tuned) == 88, "rt__tuned has padding");
+_Static_assert(sizeof(rt__tuned) == 96, "rt__tuned has padding");
 
 /* The last kernel of this library in a graph being captured. Capture numbers are unique in a process. */
 typedef struct rt__recorded {

@@ -951,6 +951,10 @@ IND_EMULATION_FN void ind_cluster_arrive() {
 IND_EMULATION_FN void ind_cluster_begun(IND_EMULATION_LINE) {
     ind_emulation::rt->cluster_arrived(line);
 }
+IND_EMULATION_FN void ind_cluster_sync(IND_EMULATION_LINE) {
+    ind_emulation::rt->cluster_arrive();
+    ind_emulation::rt->cluster_arrived(line);
+}
 /* The memory of a block of the cluster whose address in this block is `own`. */
 template <typename T> IND_EMULATION_FN const T *ind_cluster_at(const T *own, int block, IND_EMULATION_LINE) {
     return (const T *)ind_emulation::rt->cluster_at(own, block, line);
@@ -981,6 +985,9 @@ IND_EMULATION_FN void ind_barrier_expect(unsigned long long *barrier, int bytes,
 }
 IND_EMULATION_FN void ind_barrier_wait(unsigned long long *barrier, int parity, IND_EMULATION_LINE) {
     ind_emulation::rt->mbarrier_wait(barrier, parity, line);
+}
+IND_EMULATION_FN void ind_barrier_arrive_at(unsigned long long *barrier, unsigned block, IND_EMULATION_LINE) {
+    ind_emulation::rt->mbarrier_arrive_at(barrier, (int)block, line);
 }
 
 template <class M> IND_EMULATION_FN void ind_map_prefetch(const M &) {
@@ -1017,12 +1024,9 @@ IND_EMULATION_FN void touch_box(const tensor_map *m, const int *at) {
     }
 }
 
-} // namespace ind_emulation
-
 template <int RANK, class M>
-IND_EMULATION_FN void ind_bulk_copy(void *tile, const M &opaque, unsigned long long *barrier, int x, int y, int z = 0,
-                                    int u = 0, int v = 0, IND_EMULATION_LINE) {
-    const int at[5] = {x, y, z, u, v};
+IND_EMULATION_FN void copy_box(void *tile, const M &opaque, unsigned long long *barrier, unsigned blocks,
+                               const int (&at)[5], int line) {
     const ind_emulation::tensor_map *m = (const ind_emulation::tensor_map *)&opaque;
     unsigned bytes = (unsigned)m->stride[0];
     static_assert(sizeof(M) == 128 && alignof(M) == 64, "a CUtensorMap has 128 bytes");
@@ -1035,15 +1039,28 @@ IND_EMULATION_FN void ind_bulk_copy(void *tile, const M &opaque, unsigned long l
     if (!ind_emulation::rt->is_shared(tile, bytes) || (size_t)tile % (m->swizzle ? m->swizzle * 8u : 128u) != 0) {
         ind_emulation::rt->fault("bulk copy: the destination is not aligned, or not in shared memory", line);
     }
-    if (x * (long long)m->stride[0] % 16 != 0) { /* seen on an H100: an illegal instruction */
+    if (at[0] * (long long)m->stride[0] % 16 != 0) { /* seen on an H100: an illegal instruction */
         ind_emulation::rt->fault("bulk copy: the box does not begin at a multiple of 16 bytes", line);
     }
     ind_emulation::touch_box(m, at);
-    __builtin_memset(tile, 0xcb, bytes);
-    ind_emulation::rt->bulk_tensor(tile, m, barrier, at, line);
+    ind_emulation::rt->bulk_tensor(tile, m, barrier, blocks, at, line);
 }
 
-/* wgmma at once: each thread computes its own part of the 64 rows from m on from the tiles in shared memory, which lie
+} // namespace ind_emulation
+
+template <int RANK, class M>
+IND_EMULATION_FN void ind_bulk_copy(void *tile, const M &map, unsigned long long *barrier, int x, int y, int z = 0,
+                                    int u = 0, int v = 0, IND_EMULATION_LINE) {
+    ind_emulation::copy_box<RANK>(tile, map, barrier, 0, {x, y, z, u, v}, line);
+}
+template <int RANK, class M>
+IND_EMULATION_FN void ind_bulk_multicast(void *tile, const M &map, unsigned long long *barrier, unsigned short blocks,
+                                         int x, int y, int z = 0, int u = 0, int v = 0, IND_EMULATION_LINE) {
+    if (!blocks) ind_emulation::rt->fault("bulk copy: multicast to no block", line);
+    ind_emulation::copy_box<RANK>(tile, map, barrier, blocks, {x, y, z, u, v}, line);
+}
+
+/* wgmma: each thread computes its own part of the 64 rows from m on from the tiles in shared memory, which lie
  * in panels of up to 64 columns, the 16-byte chunks of a panel's rows exchanged as by the swizzle of 128 or 64 bytes.
  */
 namespace ind_emulation {
@@ -1068,6 +1085,9 @@ IND_EMULATION_FN void ind_wgmma_tile(float (&c)[NI][4], const unsigned short *ti
     if (!ind_emulation::rt->is_shared(tile_a, TM * TK * 2) || !ind_emulation::rt->is_shared(tile_b, TN * TK * 2)) {
         ind_emulation::rt->fault("wgmma: a tile is not in shared memory", line);
     }
+    ind_emulation::rt->wgmma_read(tile_a, TM * TK * 2, line);
+    ind_emulation::rt->wgmma_read(tile_b, TN * TK * 2, line);
+    ind_emulation::rt->wgmma_commit();
     const int lane = (int)threadIdx.x & 127, row = m + (lane >> 5) * 16 + (lane >> 2 & 7), col = (lane & 3) * 2;
     for (int i = 0; i < NI * 4; i++) {
         const int r = row + (i >> 1 & 1) * 8, n = (i >> 2) * 8 + col + (i & 1);
@@ -1141,6 +1161,9 @@ IND_EMULATION_FN void ind_wgmma_bytes(T (&c)[NI][4], const unsigned short *tile_
     if (!ind_emulation::rt->is_shared(tile_a, TM * TK * 2) || !ind_emulation::rt->is_shared(tile_b, TN * TK * 2)) {
         ind_emulation::rt->fault("wgmma: a tile is not in shared memory", line);
     }
+    ind_emulation::rt->wgmma_read(tile_a, TM * TK * 2, line);
+    ind_emulation::rt->wgmma_read(tile_b, TN * TK * 2, line);
+    ind_emulation::rt->wgmma_commit();
     const int lane = (int)threadIdx.x & 127, row = m + (lane >> 5) * 16 + (lane >> 2 & 7), col = (lane & 3) * 2;
     for (int i = 0; i < NI * 4; i++) {
         const int r = row + (i >> 1 & 1) * 8, n = (i >> 2) * 8 + col + (i & 1);
@@ -1162,6 +1185,9 @@ IND_EMULATION_FN void ind_wgmma_words(T (&c)[NI][4], const unsigned short *tile_
     if (!ind_emulation::rt->is_shared(tile_a, TM * TK * 2) || !ind_emulation::rt->is_shared(tile_b, TN * TK * 2)) {
         ind_emulation::rt->fault("wgmma: a tile is not in shared memory", line);
     }
+    ind_emulation::rt->wgmma_read(tile_a, TM * TK * 2, line);
+    ind_emulation::rt->wgmma_read(tile_b, TN * TK * 2, line);
+    ind_emulation::rt->wgmma_commit();
     const int lane = (int)threadIdx.x & 127, row = m + (lane >> 5) * 16 + (lane >> 2 & 7), col = (lane & 3) * 2;
     for (int i = 0; i < NI * 4; i++) {
         const int r = row + (i >> 1 & 1) * 8, n = (i >> 2) * 8 + col + (i & 1);
@@ -1171,7 +1197,8 @@ IND_EMULATION_FN void ind_wgmma_words(T (&c)[NI][4], const unsigned short *tile_
         }
     }
 }
-template <int N, class T, int NI> IND_EMULATION_FN void ind_wgmma_wait(T (&)[NI][4]) {
+template <int N, class T, int NI> IND_EMULATION_FN void ind_wgmma_wait(T (&)[NI][4], IND_EMULATION_LINE) {
+    ind_emulation::rt->wgmma_wait(N, line);
 }
 
 /* The sums of a thread as an object; its values are undefined before clear(). */
@@ -1180,7 +1207,8 @@ template <class T, int NI> struct ind_wgmma_sums {
     void clear() {
         for (int i = 0; i < NI * 4; i++) c[i >> 2][i & 3] = 0;
     }
-    template <int N> void wait() {
+    template <int N> void wait(IND_EMULATION_LINE) {
+        ind_emulation::rt->wgmma_wait(N, line);
     }
     void read(T (&to)[NI][4]) {
         for (int i = 0; i < NI * 4; i++) to[i >> 2][i & 3] = c[i >> 2][i & 3];

@@ -9,7 +9,7 @@
 #ifndef IND_EMULATION_ABI_H
 #define IND_EMULATION_ABI_H
 
-#define IND_EMULATION_ABI 7
+#define IND_EMULATION_ABI 8
 
 namespace ind_emulation {
 
@@ -76,7 +76,14 @@ struct runtime {
     void (*mbarrier_init)(void *barrier, int count, int line);
     void (*mbarrier_arrive)(void *barrier, int bytes, int line); /* expects `bytes` more, and arrives */
     void (*mbarrier_wait)(void *barrier, int parity, int line);
-    void (*bulk_tensor)(void *shared, const tensor_map *map, void *barrier, const int *at, int line);
+    /* arrives on the mbarrier of a block of the cluster whose address in this block is `barrier` */
+    void (*mbarrier_arrive_at)(void *barrier, int block, int line);
+    /* blocks: bits of those of the cluster that get the box; 0: this one */
+    void (*bulk_tensor)(void *shared, const tensor_map *map, void *barrier, unsigned blocks, const int *at, int line);
+    /* wgmma reads a tile asynchronously, until at most so many later wgmma groups are in flight */
+    void (*wgmma_read)(const void *tile, unsigned bytes, int line);
+    void (*wgmma_commit)(void);
+    void (*wgmma_wait)(int groups_left, int line);
     const void *(*cluster_at)(const void *own, int block, int line); /* the same place in another block's memory */
     void (*access)(const void *address, unsigned bytes, int write);  /* before each, with IND_EMULATION_TRACE */
 };

@@ -3,7 +3,8 @@
  * test_emulation FOLDER_OF_THE_LIBRARIES. Built twice (emulated.mk): with the sanitizers, where kernels are compiled
  * with them too, and without.
  *
- * >>harness >>compute >>warp >>matrix >>conversion >>divergence >>clusters >>maps >>sanitizer >>trace >>driver
+ * >>harness >>compute >>warp >>matrix >>conversion >>divergence >>clusters >>maps >>multicast >>sanitizer >>trace
+ * >>driver
  * >>compiler
  * >>faults
  */
@@ -817,7 +818,8 @@ void test_divergence() {
     expect_failure("float c[4]; unsigned a[4] = {}, b[2] = {}; ind_mma_f16(c, a, b);", "some lanes do not exist", 48);
     expect_failure("struct { float at[4]; } v = {}; ind_add_f32((float *)(o + 2), v);", "red.add: the address");
     expect_failure("struct { float at[8]; } v = {}; ind_add_f32((float *)(o + 1), v);", "red.add: the address");
-    expect_failure("struct { unsigned short at[2]; } v = {}; ind_add_bf16((unsigned short *)o + 1, v);", "red.add: the");
+    expect_failure("struct { unsigned short at[2]; } v = {}; ind_add_bf16((unsigned short *)o + 1, v);",
+                   "red.add: the");
     expect_failure("__builtin_assume(threadIdx.x < 10);", "__builtin_assume is false");
     expect_failure("while (atomicCAS(&o[1], 7, 7) != 7) {}", "spins", 1);
     unsetenv("IND_EMULATION_QUIET");
@@ -889,11 +891,12 @@ extern "C" __global__ void __launch_bounds__(64, 1) k(unsigned short *o, int x, 
     }
     WAIT
     for (int i = 0; i < 8; i++) o[i * 64 + threadIdx.x] = tile[i * 64 + ((threadIdx.x / 8 ^ i) * 8 + threadIdx.x % 8)];
+    EXIT
 })";
 
-std::string map_text(const char *init, const char *bytes, const char *wait) {
-    return std::string("#define INIT ") + init + "\n#define BYTES " + bytes + "\n#define WAIT " + wait + "\n" +
-           map_source;
+std::string map_text(const char *init, const char *bytes, const char *wait, const char *exit = "") {
+    return std::string("#define INIT ") + init + "\n#define BYTES " + bytes + "\n#define WAIT " + wait +
+           "\n#define EXIT " + exit + "\n" + map_source;
 }
 
 int encode(opaque_map *map, device at, unsigned long long stride, unsigned box) {
@@ -939,7 +942,7 @@ void test_maps() {
     CHECK_IS(box_errors(good, 0, 0), 0);
     CHECK_IS(box_errors(good, 16, 3), 0);
     CHECK_IS(box_errors(good, -8, -2), 0);
-    CHECK(box_errors(map_text(init, "1024", ""), 0, 0) > 0); /* read before the wait: garbage, not luck */
+    CHECK(box_errors(map_text(init, "1024", "", wait), 0, 0) > 0); /* read before the wait: garbage, not luck */
     {
         array<unsigned short> tensor(5 * 64);
         alignas(64) opaque_map map;
@@ -952,6 +955,8 @@ void test_maps() {
     expect_map_failure(map_text("", "1024", wait), "not initialised");
     expect_map_failure(map_text(init, "1024", "ind_barrier_arrive(barrier);"), "more threads arrive");
     expect_map_failure(map_text(init, "2048", wait), "spins");
+    expect_map_failure(map_text(init, "512", wait), "more bytes arrive than it expects");
+    expect_map_failure(map_text(init, "1024", ""), "exited before the bytes arrived");
     unsetenv("IND_EMULATION_QUIET");
 }
 
@@ -1011,6 +1016,141 @@ void test_wgmma_misuse() {
     expect_failure("float c[1][4]; ind_wgmma_words<64, 8, 64>(c, (unsigned short *)s, (unsigned short *)s, 32);",
                    "64 rows", 128);
     unsetenv("IND_EMULATION_QUIET");
+}
+
+/* ---- >>multicast: in each of three turns both blocks of a cluster get the boxes of both ----------------------------
+ */
+
+const char *const multicast_source = R"(
+struct alignas(64) map_t { unsigned long long word[16]; };
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(64, 1) k(unsigned short *o, const __grid_constant__ map_t map) {
+    __shared__ __align__(1024) unsigned short tile[2][8 * 64];
+    __shared__ unsigned long long full[1], empty[1];
+    const unsigned rank = blockIdx.x % 2;
+    if (threadIdx.x == 0) {
+        ind_barrier_init(full, 1);
+        ind_barrier_init(empty, 2);
+    }
+    BEGUN
+    for (int turn = 0; turn < 3; turn++) {
+        if (threadIdx.x == 0) {
+            ind_barrier_wait(empty, turn & 1 ^ 1);
+            ind_barrier_expect(full, BYTES);
+            ind_bulk_multicast<2>(tile[rank], map, full, SHARE, 8 * turn, 3 * (int)rank - turn);
+        }
+        ind_barrier_wait(full, turn & 1);
+        for (int i = 0; i < 16; i++)
+            o[((blockIdx.x * 3 + turn) * 16 + i) * 64 + threadIdx.x] = tile[i / 8][i % 8 * 64 + ((threadIdx.x / 8 ^ i % 8) * 8 + threadIdx.x % 8)];
+        __syncthreads();
+        if (threadIdx.x < 2) ind_barrier_arrive_at(empty, rank ^ threadIdx.x);
+    }
+    ENDED
+})";
+
+const char *const both_blocks = "ind_cluster_sync();";
+
+std::string multicast_text(const char *begun, const char *bytes, const char *share, const char *ended) {
+    return std::string("#define BEGUN ") + begun + "\n#define BYTES " + bytes + "\n#define SHARE " + share +
+           "\n#define ENDED " + ended + "\n" + multicast_source;
+}
+
+void test_multicast_boxes() {
+    std::vector<unsigned short> in(5 * 64);
+    for (size_t i = 0; i < in.size(); i++) in[i] = (unsigned short)(i + 1);
+    array<unsigned short> tensor(in), o(4 * 3 * 16 * 64);
+    alignas(64) opaque_map map;
+    CHECK_IS(encode(&map, tensor.at, 128, 64), 0);
+    kernel k(multicast_text(both_blocks, "2048", "3", both_blocks));
+    CHECK_IS(k.run(4, 64, 0, o.at, map), 0);
+    std::vector<unsigned short> got = o.get();
+    int errors = 0;
+    for (int at = 0; at < 4 * 3 * 16 * 64; at++) {
+        const int turn = at / 1024 % 3, rank = at / 512 % 2;
+        const int row = at / 64 % 8 + 3 * rank - turn, col = at % 64 + 8 * turn;
+        const bool inside = col < 40 && row >= 0 && row < 5;
+        errors += got[(size_t)at] != (inside ? in[(size_t)(row * 64 + col)] : 0);
+    }
+    CHECK_IS(errors, 0);
+}
+
+/* Both blocks copy 8 rows of both tiles of a, which wgmma reads. A fifth warp copies. */
+const char *const multicast_wgmma_source = R"(
+struct alignas(64) map_t { unsigned long long word[16]; };
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(160, 1) k(unsigned short *o, const __grid_constant__ map_t map) {
+    __shared__ __align__(1024) unsigned short tile_a[64 * 64], tile_b[8 * 64];
+    __shared__ unsigned long long full[1], empty[1];
+    const unsigned rank = blockIdx.x % 2, lane = threadIdx.x % 32;
+    if (threadIdx.x == 0) {
+        ind_barrier_init(full, 1);
+        ind_barrier_init(empty, 8);
+    }
+    ind_cluster_sync();
+    ind_wgmma_sums<float, 1> sums;
+    sums.clear();
+    for (int turn = 0; turn < 4 && threadIdx.x == 128; turn++) {
+        ind_barrier_wait(empty, turn & 1 ^ 1);
+        ind_barrier_expect(full, 2048);
+        ind_bulk_multicast<2>(tile_a + rank * 512, map, full, 3, 0, 0);
+    }
+    for (int turn = 0; turn < 4 && threadIdx.x < 128; turn++) {
+        WAIT
+        ind_wgmma_tile<true, 64, 8, 64, true, true>(sums, tile_a, tile_b, 0);
+        EARLY
+        sums.wait<0>();
+        LATE
+    }
+    if (threadIdx.x == 0) o[0] = 1;
+    ind_cluster_sync();
+})";
+
+std::string multicast_wgmma_text(const char *wait, const char *early, const char *late) {
+    return std::string("#define WAIT ") + wait + "\n#define EARLY " + early + "\n#define LATE " + late + "\n" +
+           multicast_wgmma_source;
+}
+
+void expect_multicast_failure(const std::string &source, const char *words, unsigned threads) {
+    {
+        array<unsigned short> tensor(5 * 64), o(2 * 3 * 16 * 64);
+        alignas(64) opaque_map map;
+        CHECK_IS(encode(&map, tensor.at, 128, 64), 0);
+        kernel k(source);
+        CHECK_IS(k.run(2, threads, 0, o.at, map), 719);
+        if (!strstr(last_error(), words)) {
+            printf("  message is \"%s\", should have \"%s\"\n", last_error(), words);
+            failures++;
+        }
+    }
+    fresh_context();
+}
+
+void test_multicast() {
+    setenv("IND_EMULATION_CLUSTERS", "1", 1);
+    setenv("IND_EMULATION_QUIET", "1", 1);
+    test_multicast_boxes();
+    const char *wait = "ind_barrier_wait(full, turn & 1);";
+    const char *release = "if (lane < 2) ind_barrier_arrive_at(empty, rank ^ lane);";
+    {
+        array<unsigned short> tensor(5 * 64), o(1);
+        alignas(64) opaque_map map;
+        CHECK_IS(encode(&map, tensor.at, 128, 64), 0);
+        kernel k(multicast_wgmma_text(wait, "", release));
+        CHECK_IS(k.run(2, 160, 0, o.at, map), 0);
+    }
+    struct {
+        std::string source;
+        const char *words;
+        unsigned threads;
+    } bad[] = {{multicast_text("", "2048", "3", both_blocks), "not initialised in block", 64},
+               {multicast_text(both_blocks, "512", "3", both_blocks), "more bytes arrive than it expects", 64},
+               {multicast_text(both_blocks, "4096", "3", both_blocks), "wait for other blocks", 64},
+               {multicast_text(both_blocks, "2048", "5", both_blocks), "multicast to blocks 0x5 of a cluster of 2", 64},
+               {multicast_text(both_blocks, "2048", "0", both_blocks), "multicast to no block", 64},
+               {multicast_text(both_blocks, "2048", "3", ""), "has exited", 64},
+               {multicast_wgmma_text("", "", release), "has not waited for the last bulk copy", 160},
+               {multicast_wgmma_text(wait, release, ""), "overwrites a tile that a wgmma", 160}};
+    for (const auto &b : bad) expect_multicast_failure(b.source, b.words, b.threads);
+    unsetenv("IND_EMULATION_QUIET");
+    unsetenv("IND_EMULATION_CLUSTERS");
 }
 
 /* ---- >>sanitizer ------------------------------------------------------------------------------------------------- */
@@ -1380,6 +1520,7 @@ int main(int count, char **arguments) {
     RUN(maps);
     RUN(tf32_maps);
     RUN(wgmma_misuse);
+    RUN(multicast);
     RUN(sanitizer);
     RUN(trace);
     RUN(deferral);

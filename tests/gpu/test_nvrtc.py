@@ -329,6 +329,25 @@ def test_products(pool, tmp_path, name, arch, part):
     check(texts, arch, tmp_path, flags=flags)
 
 
+# Tiles of clusters whose operands are multicast: each form and layout, epilogues, batches, two products, 8-bit operands.
+MULTICAST = [
+    f"graph product {{\n  size M in [0, 100000] hint {m}\n  input x : bf16{first}\n  input w : bf16{second}\n  input r : bf16[M, {n}]\n"
+    f"  a = {left}\n  b = {right}\n  p = matmul(a, b)\n  q = {'gelu(p)' if first[1] == 'M' else 'add(p, r)'}\n  output q\n}}\n"
+    for m, n, k in ((8192, 8192, 4096), (25344, 128, 2048), (256, 8192, 2048))
+    for first, left in ((f"[M, {k}]", f"view(x, size=[M, {k}])"), (f"[{k}, M]", "transpose(x, 0, 1)"))
+    for second, right in ((f"[{n}, {k}]", "transpose(w, 0, 1)"), (f"[{k}, {n}]", f"view(w, size=[{k}, {n}])"))
+] + [
+    "graph batched {\n  size G in [1, 1000] hint 64\n  size M in [1, 10000] hint 2048\n  input x : bf16[G, M, 72]\n  input w : bf16[G, 72, 1032]\n"
+    "  p = matmul(x, w)\n  output p\n}\n",
+    "graph gated {\n  size M in [1, 10000] hint 4096\n  input x : bf16[M, 4096]\n  input g : bf16[14336, 4096]\n  input u : bf16[14336, 4096]\n"
+    "  a = linear(x, g)\n  b = linear(x, u)\n  s = silu(a)\n  y = mul(s, b)\n  output y\n}\n",
+] + EIGHT_BIT[::9] + BLOCK_SCALES[::12]
+
+
+def test_multicast(pool, tmp_path):
+    check(MULTICAST, "sm_90a", tmp_path, flags=["product_multicast=15"])
+
+
 @pytest.mark.parametrize("arch", ARCHES)
 def test_cases(cases, arch):
     cases[arch].result()

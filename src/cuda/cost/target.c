@@ -16,6 +16,13 @@ static void cg__threshold_defaults(ind_thresholds *t) {
 #undef X
 }
 
+void ind__target_figures(ind_target *t, const ind_thresholds *figures) {
+#define X(field, value, meaning, source)                                                                               \
+    if (figures->field) t->thresholds.field = figures->field;
+    IND_THRESHOLDS(X)
+#undef X
+}
+
 static void cg__device_defaults(ind_target *t, const cg__device *d) {
     cg__set_default(&t->num_sms, d->num_sms);
     cg__set_default(&t->l2_bytes, d->l2_bytes);

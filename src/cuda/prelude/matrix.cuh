@@ -400,6 +400,46 @@ static IND_INLINE void ind_bulk_copy(void *tile, const ind_tensor_map &map, unsi
                      :: "r"(to), "l"(&map), "r"(on), "r"(x), "r"(y), "r"(z), "r"(u), "r"(v) : "memory");
 }
 #endif
+//@ MULTICAST
+#ifndef IND_EMULATION
+// Waits for all threads of the cluster. It orders no accesses to memory but initialised mbarriers (ind_barrier_publish).
+static IND_INLINE void ind_cluster_sync(void) {
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+}
+// Arrives on the mbarrier of a block of the cluster whose address in this block is `barrier`. It orders reads of wgmma before
+// bulk copies, which are both of the async proxy: with .release.cluster each arrival would be a fence of the GPU
+// (MEMBAR.ALL.GPU), and the wait with .acquire.cluster would invalidate the L1.
+static IND_INLINE void ind_barrier_arrive_at(unsigned long long *barrier, unsigned block) {
+    unsigned at;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;"
+        : "=r"(at) : "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(block));
+    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" :: "r"(at) : "memory");
+}
+// Starts the copy of a box to the same place in the shared memory of the blocks whose bits are set in `blocks`. Its bytes
+// count on the mbarrier of each of these blocks.
+template <int RANK>
+static IND_INLINE void ind_bulk_multicast(void *tile, const ind_tensor_map &map, unsigned long long *barrier,
+                                          unsigned short blocks, int x, int y, int z = 0, int u = 0, int v = 0) {
+    const unsigned to = (unsigned)__cvta_generic_to_shared(tile), on = (unsigned)__cvta_generic_to_shared(barrier);
+    if (RANK == 2)
+        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                     "[%0], [%1, {%4, %5}], [%2], %3;"
+                     :: "r"(to), "l"(&map), "r"(on), "h"(blocks), "r"(x), "r"(y) : "memory");
+    if (RANK == 3)
+        asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                     "[%0], [%1, {%4, %5, %6}], [%2], %3;"
+                     :: "r"(to), "l"(&map), "r"(on), "h"(blocks), "r"(x), "r"(y), "r"(z) : "memory");
+    if (RANK == 4)
+        asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                     "[%0], [%1, {%4, %5, %6, %7}], [%2], %3;"
+                     :: "r"(to), "l"(&map), "r"(on), "h"(blocks), "r"(x), "r"(y), "r"(z), "r"(u) : "memory");
+    if (RANK == 5)
+        asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                     "[%0], [%1, {%4, %5, %6, %7, %8}], [%2], %3;"
+                     :: "r"(to), "l"(&map), "r"(on), "h"(blocks), "r"(x), "r"(y), "r"(z), "r"(u), "r"(v) : "memory");
+}
+#endif
 //@ SUM_TILE
 // Offset of a sum in the shared tile between main loop and epilogue. Rows are padded by 8. In every second segment of 32
 // columns, groups of 4 are swapped in pairs. Writes of mma fragments and reads of 8 adjacent sums per thread then have no

@@ -63,8 +63,9 @@ static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
     ind_context *c = d->w.context;
     ind_expr tiles = cg__mm_all_tiles(p, v);
     if (cg__mm_is_split(v)) tiles = ind_expr_mul(tiles, v->of.tile.splits);
-    const int cluster = v->of.tile.cluster > 1 ? v->of.tile.cluster : 1;
-    tiles = ind_expr_mul(ind_expr_ceildiv(tiles, ind_int(c, cluster)), ind_int(c, cluster));
+    const int cluster = ind__cluster_of(v) > 1 ? ind__cluster_of(v) : 1;
+    if (!v->of.tile.pair_m) tiles = ind_expr_ceildiv(tiles, ind_int(c, cluster));
+    tiles = ind_expr_mul(tiles, ind_int(c, cluster));
     v->grid[0] = ind_expr_min(tiles, ind_int(c, cg__mm_cluster_sms(cluster, d->w.target)));
     v->grid[1] = v->grid[2] = ind_int(c, 1);
     v->blocks_per_sm = 1;
@@ -103,6 +104,8 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
     if (d->variant->why && p->group.indirect) cg__why(d, "tiles of rows of one group; %s", d->variant->why);
     if (d->variant->why && !p->group.indirect && cg__mm_group_of_b(&d->w, p))
         cg__why(d, "not tiled by groups of rows: the rows are more than one dimension; %s", d->variant->why);
+    if (d->variant->of.tile.pair_m && d->variant->why)
+        cg__why(d, "%s; %s multicast to the blocks of a cluster", d->variant->why, cg__mm_multicast_text(d->variant));
     if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
     if (d->assume & IND__WITH_NEXT && d->variant->why)
         cg__why(d, "this kernel and the next one, as each block reduces all rows; %s", d->variant->why);
@@ -147,7 +150,9 @@ static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choi
                                   .products = cg__mm_products(p),
                                   .warps_m = fma ? 0 : c->warps_m,
                                   .warps_n = fma ? 0 : c->warps_n,
-                                  .stages = c->stages};
+                                  .stages = c->stages,
+                                  .pair_m = c->pair_m,
+                                  .pair_n = c->pair_n};
     v->of.tile.early = cg__mm_early_args(d, p);
     v->of.tile.cost_ns = choice->cost * 100 / d->w.target->thresholds.product_clock;
     v->per_thread = fma ? c->warps_m : 1;
@@ -172,7 +177,7 @@ static const cg__mm_template *cg__mm_kept_template(const cg__decider *d, const c
 /* Lists the configurations that tuning measures. A part of a launch is not tuned, nor a product whose sizes depend on
    data. */
 static void cg__mm_set_others(cg__decider *d, const cg__mm_problem *p, const cg__mm_choices *all) {
-    ind__tile_choice others[MM_MEASURED + 2];
+    ind__tile_choice others[IND__MAX_TUNED];
     ind__tile_plan *tile = &d->variant->of.tile;
     if (d->plan->part || ind__body_unbacked(d->w.schedule->program, d->w.body)) return;
     const int num = cg__mm_others(p, all, cg__mm_kept_template(d, all), d->w.target, others);
@@ -191,9 +196,10 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     if (!all.num)
         return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
                          d->w.kernel->name);
-    if (all.item[0].config.cluster > d->max_cluster) cg__mm_choose_fallback(p, v->index_bits, d->w.target, &all);
+    if (cg__mm_cluster_blocks(&all.item[0].values) > d->max_cluster)
+        cg__mm_choose_fallback(p, v->index_bits, d->w.target, &all);
     const cg__mm_template *kept = cg__mm_kept_template(d, &all);
-    const bool take = tuned->m && tuned->cluster <= d->max_cluster && !d->plan->part &&
+    const bool take = tuned->m && cg__mm_cluster_blocks(tuned) <= d->max_cluster && !d->plan->part &&
                       cg__mm_find_values(p, v->index_bits, d->w.target, tuned, &choice) &&
                       (!kept || choice.from == kept);
     if (!take) choice = all.item[0];

@@ -104,11 +104,14 @@ static int cg__mm_box_rows(const cg__mm_problem *p, int tile_m) {
     return tile_m % rows ? tile_m : rows;
 }
 
-/* The rows of a box, of an operand with rows along m or n. */
+/* The rows of a box: those of the tile, of an operand with rows along m or n; the block's part of them, if it
+   multicasts the tile. */
 static void cg__mm_set_boxes(cg__decider *d, cg__mm_problem *p) {
     d->used |= IND__ASSUME_MAPS;
     if (p->a.k_major) p->map[0]->box[1] = cg__mm_box_rows(p, d->variant->of.tile.m);
     for (int i = 0; p->b.k_major && i < cg__mm_products(p); i++) p->map[1 + i]->box[1] = cg__mm_columns(d->variant);
+    for (int i = 0; i < 1 + cg__mm_products(p); i++)
+        p->map[i]->box[1] /= cg__mm_sharing_blocks(d->variant, i ? 'b' : 'a');
     d->variant->guard_aligned = true;
 }
 
@@ -174,12 +177,13 @@ static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p)
 
 /* ---- writing ---- */
 
-/* The tile's first row and column, and the batch variables, for the number `tile`. Tiles are in groups of `stripe` rows
-   of tiles, column by column: resident blocks then read the fewest different rows and columns. */
+/* The tile's first row and column, and the batch variables, for the number `tile`. Tiles are in groups of 8 rows of
+   tiles, column by column: resident blocks then read the fewest different rows and columns. In clusters of tiles,
+   `tile` numbers the clusters, in the same order. */
 static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     const uint32_t skip = 1u << p->m | 1u << p->n;
-    const int stripe = 8;
+    const int stripe = 8 / cg__mm_sharing_blocks(v, 'b');
     int64_t batch;
     const bool single = ind_expr_is_int(p->batch, &batch) && batch == 1;
     const char *type = cg__int(w);
@@ -194,14 +198,21 @@ static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p) {
     if (p->group.indirect)
         cg__mm_write_group(w, p, row, "tile_m", "continue");
     else
-        ind__textf(&w->code, "const %s tile_m = (%s)(%s) * %d;\n", type, type, row, v->of.tile.m);
-    ind__textf(&w->code, "const %s tile_n = (%s)column * %d;\n", type, type, cg__mm_columns(v));
+        ind__textf(&w->code, "const %s tile_m = (%s)(%s) * %d;\n", type, type, cg__mm_tile_number(w, row, 'm'),
+                   v->of.tile.m);
+    const bool pair = v->of.tile.pair_n > 1;
+    ind__textf(&w->code, "const %s tile_n = (%s)%s%s%s * %d;\n", type, type, pair ? "(" : "",
+               cg__mm_tile_number(w, "column", 'n'), pair ? ")" : "", cg__mm_columns(v));
     if (!single) cg__write_outer_vars(w, "batch", skip);
 }
 
 static void cg__mm_begin_tiles(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "int stage = 0, phase = 0;\n#pragma unroll 1\n");
-    if (!cg__mm_is_split(w->variant)) {
+    const ind__tile_plan *plan = &w->variant->of.tile;
+    if (plan->pair_m) {
+        const int blocks = plan->pair_m * plan->pair_n;
+        cg__begin(w, "for (unsigned tile = blockIdx.x / %d; tile < tiles; tile += gridDim.x / %d)", blocks, blocks);
+    } else if (!cg__mm_is_split(w->variant)) {
         cg__begin(w, "for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
     } else {
         const char *splits = cg__divisor(w, w->variant->of.tile.splits);
@@ -218,13 +229,23 @@ static void cg__mm_write_next_stage(ind__writer *w) {
                w->variant->of.tile.stages);
 }
 
-/* One copy of a box of an operand: at element `offset` of the stage's tile, at coordinates first and second. */
+/* One copy of a box of an operand: at element `offset` of the stage's tile, at coordinates first and second. Of a tile
+   that is multicast, the block copies the part with its number among those that share it. */
 static void cg__mm_write_box(ind__writer *w, const cg__mm_problem *p, char name, const char *offset, const char *first,
                              const char *second) {
     const cg__mm_operand *o = name == 'a' ? &p->a : name == 'b' ? &p->b : &p->b2;
-    ind__textf(&w->code, "ind_bulk_copy<%d>(tile_%c + stage * %d%s, map_%c, full + stage, (int)%s, (int)%s",
-               p->map[name - 'a']->rank, name, cg__mm_units(p, cg__mm_stage_elements(w->variant, name)), offset, name,
-               first, second);
+    const bool shared = cg__mm_sharing_blocks(w->variant, name) > 1;
+    const ind__tensor_map *map = p->map[name - 'a'];
+    if (shared) {
+        const char *part = name == 'a' ? "rank_n" : "rank_m";
+        offset = cg__string(w, "%s + %s * %d", offset, part, cg__mm_units(p, map->box[1] * map->box[0]));
+        second = cg__string(w, "(%s + %s * %d)", second, part, map->box[1]);
+    }
+    ind__textf(&w->code, "ind_bulk_%s<%d>(tile_%c + stage * %d%s, map_%c, full + stage, ",
+               shared ? "multicast" : "copy", map->rank, name, cg__mm_units(p, cg__mm_stage_elements(w->variant, name)),
+               offset, name);
+    if (shared) ind__textf(&w->code, "share_%c, ", name == 'a' ? 'a' : 'b');
+    ind__textf(&w->code, "(int)%s, (int)%s", first, second);
     for (int u = w->plan->domain.rank - 1; u >= 0; u--) {
         ind_expr stride, rest;
         if (!cg__mm_is_batch(p, u) || !ind__affine(cg__index_of(w, o->load), w->plan->domain.var[u], &stride, &rest) ||
@@ -236,9 +257,10 @@ static void cg__mm_write_box(ind__writer *w, const cg__mm_problem *p, char name,
     ind__textf(&w->code, ");\n");
 }
 
-/* Rows of a box of a, if it has fewer than the tile; else 0. */
+/* Rows of a box of a, if it has fewer than the tile or the block's part of it; else 0. */
 static int cg__mm_few_box_rows(const ind__writer *w, const cg__mm_problem *p) {
-    return p->a.k_major && p->map[0]->box[1] < w->variant->of.tile.m ? p->map[0]->box[1] : 0;
+    const int rows = p->map[0]->box[1];
+    return p->a.k_major && rows < w->variant->of.tile.m / cg__mm_sharing_blocks(w->variant, 'a') ? rows : 0;
 }
 
 /* The copies of one operand's tile: boxes of 128 bytes along the contiguous dimension. */
@@ -335,6 +357,7 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     for (int i = 0; i < 3; i++) cg__end(w);
     cg__mm_write_transposing(w, p);
     cg__mm_wait_for_cluster(w);
+    cg__mm_write_ended(w);
     cg__end(w);
 }
 
@@ -364,7 +387,8 @@ static void cg__mm_write_promoted_steps(ind__writer *w, const cg__mm_problem *p)
     if (scaled) cg__mm_write_step_scales(w, p, 16, tile->n, "tile_m + warp * 16", "tile_n");
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
     cg__mm_write_tma_tile(w, p, "part", true);
-    ind__textf(&w->code, "ind_wgmma_wait<0>(part);\nif (lane == 0) ind_barrier_arrive(empty + stage);\n");
+    ind__textf(&w->code, "ind_wgmma_wait<0>(part);\n");
+    cg__mm_write_release(w, "stage", "");
     ind__textf(&w->code,
                scaled ? "ind_promote_scaled(acc, part, row_scale[0], col_scale);\n" : "ind_promote(acc, part);\n");
     cg__mm_write_next_stage(w);
@@ -384,12 +408,13 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
     if (cg__mm_transposes(p)) ind__textf(&w->code, "ind_barrier_wait(ready + stage, phase);\n");
     cg__mm_write_tma_tile(w, p, "sums", false);
-    ind__textf(&w->code, "sums.wait<1>();\nif (step && lane == 0) ind_barrier_arrive(empty + last);\n");
+    ind__textf(&w->code, "sums.wait<1>();\n");
+    cg__mm_write_release(w, "last", "step && ");
     ind__textf(&w->code, "last = stage;\n");
     cg__mm_write_next_stage(w);
     cg__end(w);
-    ind__textf(&w->code, "sums.wait<0>();\nif (lane == 0%s) ind_barrier_arrive(empty + last);\n",
-               p->group.indirect ? " && steps" : "");
+    ind__textf(&w->code, "sums.wait<0>();\n");
+    cg__mm_write_release(w, "last", p->group.indirect ? "steps && " : "");
     ind__textf(&w->code, "%s acc[%d][4];\nsums.read(acc);\n", cg__mm_sum_type(p), tile->n / 8);
 }
 
@@ -424,12 +449,23 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     cg__end(w);
 }
 
+/* "rows", "columns" and "tiles": of tiles, or of clusters of them. */
+static void cg__mm_write_tile_counts(ind__writer *w, const cg__mm_problem *p) {
+    const int tile_m = w->variant->of.tile.m * cg__mm_sharing_blocks(w->variant, 'b');
+    const int columns = cg__mm_columns(w->variant) * cg__mm_sharing_blocks(w->variant, 'a');
+    const char *rows = p->group.indirect ? cg__expr_string(w, cg__mm_row_tiles(p, tile_m))
+                                         : cg__string(w, "(size_m + %d) / %d", tile_m - 1, tile_m);
+    ind__textf(&w->code, "const unsigned rows = (unsigned)(%s), columns = (unsigned)((size_n + %d) / %d);\n", rows,
+               columns - 1, columns);
+    ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
+}
+
 /* Initialises the mbarriers. */
 static void cg__mm_write_barriers(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     cg__begin(w, "if (threadIdx.x == 0)");
     ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n", tile->stages);
-    ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n", tile->warps_m);
+    ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n", tile->warps_m * cg__mm_reading_blocks(w->variant));
     if (cg__mm_transposes(p)) ind__textf(&w->code, "    ind_barrier_init(ready + i, %d);\n", MM_TRANSPOSING);
     ind__textf(&w->code, "}\nind_barrier_publish();\n");
     cg__end(w);
@@ -445,11 +481,8 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_sizes(w, p);
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
     if (!cg__mm_is_split(w->variant) && !p->group.indirect) cg__mm_write_steps(w, p);
-    const char *rows = p->group.indirect ? cg__expr_string(w, cg__mm_row_tiles(p, tile->m))
-                                         : cg__string(w, "(size_m + %d) / %d", tile->m - 1, tile->m);
-    ind__textf(&w->code, "const unsigned rows = (unsigned)(%s), columns = (unsigned)((size_n + %d) / %d);\n", rows,
-               cg__mm_columns(w->variant) - 1, cg__mm_columns(w->variant));
-    ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
+    cg__mm_write_tile_counts(w, p);
+    cg__mm_write_ranks(w);
     ind__textf(&w->code,
                "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
                "tile_a + %d;\n",
@@ -464,7 +497,7 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n%s}\n",
                tile->warps_m * 32, p->dot2 ? "    ind_map_prefetch(map_c);\n" : "");
     cg__mm_begin_cluster(w, p, barriers + cg__mm_barrier_bytes(p, tile->stages));
-    ind__textf(&w->code, "__syncthreads();\n");
+    cg__mm_write_begun(w);
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
     cg__mm_write_registers(w, p, false);
@@ -475,9 +508,10 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_begin_tiles(w, p);
     cg__mm_write_strips(w, p);
     cg__end(w);
+    cg__mm_write_ended(w);
     cg__end(w);
     cg__use(w, IND__CG_WGMMA);
-    cg__use(w, IND__CG_BULK_COPY);
+    cg__use(w, tile->pair_m ? IND__CG_MULTICAST : IND__CG_BULK_COPY);
     cg__use(w, IND__CG_STRIP_SUMS);
 }
 
@@ -539,6 +573,7 @@ static const cg__mm_template cg__mm_tma = {.strategy = IND_STRATEGY_MATMUL_TMA,
                                            .work = cg__mm_tma_work,
                                            .alignment = 1024,
                                            .persistent = true,
+                                           .multicasts = true,
                                            .body = cg__mm_write_tma,
                                            .fit_cluster = cg__mm_tma_fit_cluster,
                                            .functions = cg__mm_write_wgmma};
