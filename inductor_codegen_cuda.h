@@ -389,6 +389,9 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVR
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                                     \
     /* b is read once, for few rows of a: by vectors into registers, without tensor cores */                           \
     X(MATMUL_ROWS, "matmul, few rows", MATMUL, TILE, "templates/gemm/rows.c", cg__emit_matmul, IND__HAS_VECTORS)       \
+    /* the same with rows of b that start at any element */                                                            \
+    X(MATMUL_ROWS_MISALIGNED, "matmul, few rows, misaligned", MATMUL, TILE, "templates/gemm/rows_misaligned.c",        \
+      cg__emit_matmul, IND__HAS_VECTORS)                                                                               \
     /* packed weights are dequantised in registers, for few rows of a */                                               \
     X(MATMUL_PACKED, "matmul, packed weights", MATMUL, TILE, "templates/gemm/packed.c", cg__emit_matmul,               \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
@@ -10531,6 +10534,7 @@ typedef struct cg__mm_operand {
     bool k_major;     /* the tile has rows along k; else along x, which is contiguous in memory */
     bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
+    bool misaligned;  /* 16 bits, not `copy`: contiguous rows that start at any element of a 16-byte aligned buffer */
     bool computed;    /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
     int statistics;   /* computed: reductions along k, one after another, that it depends on (statistics.c) */
@@ -10579,7 +10583,8 @@ typedef struct cg__mm_problem {
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
-    bool involved;   /* an operand is found by conditions or divisions, as a convolution's: they take registers */
+    bool reads_misaligned; /* rows_misaligned.c can read the operands */
+    bool involved;         /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
 static int cg__mm_products(const cg__mm_problem *p) {
@@ -10867,6 +10872,41 @@ static bool cg__mm_can_copy(cg__decider *d, const cg__mm_problem *p, const cg__m
         return false;
     if (ind__ok(guard)) cg__guard(d->variant, guard);
     d->variant->guard_aligned |= aligned;
+    return true;
+}
+
+/* Have the operand's tiles contiguous rows whose misalignment is the same for each 8th of them, in each step of k? 8
+   divides the steps. */
+static bool cg__mm_has_contiguous_rows(const cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o) {
+    ind_expr stride, rest;
+    if (!o->load || p->k < 0 || cg__inst(&d->w, o->load)->arg[0]) return false;
+    if (!cg__mm_contiguous(&d->w, o->load, o->k_major ? p->k : o->x) || !cg__start_known(&d->w, o->load)) return false;
+    const ind_expr index = cg__index_of(&d->w, o->load);
+    return ind__affine(index, d->plan->domain.var[p->k], &stride, &rest) &&
+           (o->x < 0 || ind__affine(index, d->plan->domain.var[o->x], &stride, &rest));
+}
+
+static bool cg__mm_is_misaligned(cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o) {
+    if (o->copy || p->tensor_bytes != 2 || !cg__mm_has_contiguous_rows(d, p, o)) return false;
+    if (!cg__in_arena(&d->w, cg__inst(&d->w, o->load)->source)) d->variant->guard_aligned = true;
+    return true;
+}
+
+/* Can rows_misaligned.c read the operands, the right ones in aligned vectors? All right ones have the same
+   misalignments. Of rows along n, the next row begins at least 8 elements later: a vector that begins in a row ends in
+   the buffer, except in the last row. */
+static bool cg__mm_reads_misaligned(const cg__decider *d, const cg__mm_problem *p) {
+    ind_expr stride, rest;
+    if (!p->a.load || p->a.computed || cg__inst(&d->w, p->a.load)->arg[0]) return false;
+    if (cg__mm_has_indirect(&d->w, cg__index_of(&d->w, p->a.load))) return false;
+    for (int i = 0; i < cg__mm_products(p); i++) {
+        const cg__mm_operand *o = cg__mm_right(p, i);
+        if (p->tensor_bytes != 2 || !cg__mm_has_contiguous_rows(d, p, o)) return false;
+        const ind_expr index = cg__index_of(&d->w, o->load), b = cg__index_of(&d->w, p->b.load);
+        ind__affine(index, d->plan->domain.var[p->k], &stride, &rest);
+        if (!o->k_major && !ind_known_le(ind_int(d->w.context, 8), stride)) return false;
+        if (i && !ind_known_multiple(ind_expr_sub(index, b), 8)) return false;
+    }
     return true;
 }
 
@@ -11290,6 +11330,11 @@ static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, con
            cg__mm_normalise_cost(x, p, c, target);
 }
 
+/* True if the strategy is of products of few rows, which may have a guard. */
+static bool cg__mm_has_few_rows(ind_strategy s) {
+    return s == IND_STRATEGY_MATMUL_ROWS || s == IND_STRATEGY_MATMUL_ROWS_MISALIGNED || s == IND_STRATEGY_MATMUL_PACKED;
+}
+
 static ind_expr cg__mm_tiles(ind_expr size, int tile) {
     return ind_expr_ceildiv(size, ind_int(size.context, tile));
 }
@@ -11308,8 +11353,7 @@ static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v)
    column by column: resident blocks then read the fewest different rows and columns. */
 static void cg__mm_tile_axes(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr tiles[3]) {
     ind_expr rows = cg__mm_row_tiles(p, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
-    const bool few = v->strategy == IND_STRATEGY_MATMUL_ROWS || v->strategy == IND_STRATEGY_MATMUL_PACKED;
-    if (few && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
+    if (cg__mm_has_few_rows(v->strategy) && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
     *stripe = 1;
     while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
     tiles[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
@@ -13464,7 +13508,8 @@ static cg__mm_strip cg__mm_strip_of(const cg__mm_problem *p, const ind__tile_pla
 
 /* True for a LOAD of an operand that is read in vectors. */
 static bool cg__mm_in_vectors(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
-    if (!o->computed) return o->copy && i == o->load;
+    const bool misaligned = w->variant->strategy == IND_STRATEGY_MATMUL_ROWS_MISALIGNED;
+    if (!o->computed) return (o->copy || misaligned) && i == o->load;
     return i <= o->value && cg__mm_is_resident(w, p, o, i, MM_STAGED | MM_VECTOR);
 }
 
@@ -13663,6 +13708,21 @@ static const char *cg__mm_strip_column(ind__writer *w, const cg__mm_problem *p, 
     return cg__string(w, "at %% %d / %d * %d + %s + at %% %d", s->cols, s->each, t->n / t->products, lanes, s->each);
 }
 
+/* Adds `num` sets of sums of the tile, in their order, into the tile that the epilogue reads. */
+static void cg__mm_write_strip_total(ind__writer *w, int num) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const int sums = t->m * t->n;
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__begin(w, "for (int at = threadIdx.x; at < %d; at += %d)", sums, w->variant->threads);
+    ind__textf(&w->code, "float total = part[at];\n");
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int k = 1; k < %d; k++) total += part[k * %d + at];\n", num, sums);
+    ind__textf(&w->code, "sum[ind_sum_at<%d>(at / %d, at %% %d)] = total;\n", t->n, t->n, t->n);
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__use(w, IND__CG_SUM_TILE);
+}
+
 /* Adds the sums of lanes and warps, into the tile that the epilogue reads. */
 static void cg__mm_write_strip_sums(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     const ind__tile_plan *t = &w->variant->of.tile;
@@ -13680,15 +13740,7 @@ static void cg__mm_write_strip_sums(ind__writer *w, const cg__mm_problem *p, con
         ind__textf(&w->code, "if (lane < %d) part[warp * %d + at / %d * %d + %s] = x;\n", s->lanes_n, sums, s->cols,
                    t->n, column);
     cg__end(w);
-    ind__textf(&w->code, "__syncthreads();\n");
-    cg__begin(w, "for (int at = threadIdx.x; at < %d; at += %d)", sums, w->variant->threads);
-    ind__textf(&w->code, "float total = part[at];\n");
-    cg__unroll(w);
-    ind__textf(&w->code, "for (int k = 1; k < %d; k++) total += part[k * %d + at];\n", s->warps_k, sums);
-    ind__textf(&w->code, "sum[ind_sum_at<%d>(at / %d, at %% %d)] = total;\n", t->n, t->n, t->n);
-    cg__end(w);
-    ind__textf(&w->code, "__syncthreads();\n");
-    cg__use(w, IND__CG_SUM_TILE);
+    cg__mm_write_strip_total(w, s->warps_k);
 }
 
 static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
@@ -13816,9 +13868,10 @@ static double cg__mm_weight_bytes(const cg__mm_problem *p) {
 }
 
 /* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or as fast as the vectors in
-   flight arrive, or multiplies: a conversion and an FMA per row. */
-static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
-                               const ind_target *target) {
+   flight arrive, or multiplies: a conversion and an FMA per row. `loaded`: elements of b in the vectors of a block, for
+   each element of its columns. */
+static double cg__mm_strips_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                 const ind_target *target, double loaded) {
     const ind_thresholds *t = &target->thresholds;
     const double n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
     const int products = cg__mm_products(p);
@@ -13827,12 +13880,17 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double elements = per_sm * c->tile_n * k, bytes = elements * cg__mm_weight_bytes(p);
     const double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
                           (c->warps_n ? c->tile_n / c->warps_n : products);
-    const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
+    const double read = bytes / cg__mm_memory_rate(target), wait = bytes * loaded / flight * t->product_latency;
     const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
-    const double multiply =
-        elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate + cg__mm_row_cost(p, c, per_sm, t);
+    const double multiply = elements * loaded * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate +
+                            cg__mm_row_cost(p, c, per_sm, t);
     const double slowest = read > wait ? read : wait;
     return (slowest > multiply ? slowest : multiply) + cg__mm_start_cost(p, t) * ceil(per_sm / fit);
+}
+
+static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                               const ind_target *target) {
+    return cg__mm_strips_cost(x, p, c, target, 1);
 }
 
 static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS,
@@ -13846,6 +13904,364 @@ static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS
                                             .alone = true,
                                             .alignment = 16,
                                             .main_loop = cg__mm_rows_main_loop};
+
+/* ======================================================================== src/cuda/templates/gemm/rows_misaligned.c */
+/* Products of few rows whose right operand has rows that start at any element: sizes that 8 does not divide. b is still
+   read once, in aligned vectors of 8 elements.
+
+   b with rows along k: columns whose numbers are equal modulo 8 have the same misalignment. A warp computes such
+   columns. The elements before the first vector of a row and after its last one, the edges, take one lane each. The
+   vectors of a lane are multiplied by 8 elements of a from any k on. So a is in shared memory as f32, its elements with
+   the same k modulo 8 next to each other: lanes read neighbours.
+
+   b with rows along n: rows of b whose numbers are equal modulo 8 have the same misalignment. A lane reads such rows,
+   so its vectors always have the same columns. The vectors of a row begin before the block's first column, and end
+   after its last one: sums of other columns are dropped. */
+
+/* What a warp computes. A lane's vectors along k are those of a row of b; else one of each 8th row. */
+static cg__mm_strip cg__mm_misaligned_strip(const cg__mm_problem *p, const ind__tile_plan *t) {
+    cg__mm_strip s = cg__mm_strip_of(p, t);
+    if (p->b.k_major) return s;
+    s.lanes_n = t->n / s.cols + 1;
+    s.apart = 32 / s.lanes_n * t->warps_m;
+    return s;
+}
+
+/* Elements of a row of a in shared memory with the same k modulo 8, and all of them. */
+static int64_t cg__mm_row_lines(int64_t k) {
+    return (k + 7) / 8;
+}
+
+static int64_t cg__mm_row_pitch(int64_t k) {
+    return 8 * cg__mm_row_lines(k);
+}
+
+static int cg__mm_row_bytes(const cg__mm_problem *p) {
+    return p->b.k_major ? 4 : 2;
+}
+
+/* Returns where element `k` of row `x` of a is in shared memory. */
+static const char *cg__mm_row_at(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s, const char *x,
+                                 const char *k) {
+    const long long pitch = cg__mm_row_pitch(s->k);
+    if (!p->b.k_major) return cg__string(w, "%s * %lld + %s", x, pitch, k);
+    return cg__string(w, "%s * %lld + %s %% 8 * %lld + %s / 8", x, pitch, k, (long long)cg__mm_row_lines(s->k), k);
+}
+
+/* Returns the distance of element (x, k) of an operand from the last multiple of 8 elements. */
+static const char *cg__mm_misalignment(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, const char *x,
+                                       const char *k) {
+    cg__mm_set_plain_names(w);
+    cg__mm_set_text(w, o->x, x);
+    cg__mm_set_text(w, p->k, k);
+    const char *index = cg__expr_string(w, cg__index_of(w, o->load));
+    cg__mm_set_plain_names(w);
+    return cg__string(w, "(int)((%s) & 7)", index);
+}
+
+/* ---- a, to shared memory ---- */
+
+static void cg__mm_write_row_element(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s, const char *k,
+                                     const char *value) {
+    if (p->b.k_major) value = cg__string(w, "ind_%s_to_f32(%s)", ind_dtype_name(p->a.memory), value);
+    ind__textf(&w->code, "row_a[%s] = %s;\n", cg__mm_row_at(w, p, s, "x", k), value);
+    cg__use(w, p->a.memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
+}
+
+/* Rows along k: aligned vectors, and elements at the ends. */
+static void cg__mm_write_misaligned_rows(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const long long chunks = s->k / 8 + 2, k = s->k;
+    cg__begin(w, "for (int at = threadIdx.x; at < %lld; at += %d)", s->rows * chunks, w->variant->threads);
+    ind__textf(&w->code, "const int x = at / %lld;\n", chunks);
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
+    const char *start = cg__mm_misalignment(w, p, &p->a, p->m < 0 ? "0" : cg__string(w, "i%d", p->m), "0");
+    ind__textf(&w->code, "const int r0 = (int)(at %% %lld) * 8 - %s;\nind_vec<unsigned short, 8> made = {};\n", chunks,
+               start);
+    ind__textf(&w->code, "if (first_m + x < size_m) made = ind_load_part<8>(&%s, r0, %lld);\n",
+               cg__element(w, p->a.load), k);
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < 8; j++)");
+    cg__begin(w, "if (r0 + j >= 0 && r0 + j < %lld)", k);
+    cg__mm_write_row_element(w, p, s, "(r0 + j)", "made.at[j]");
+    cg__end(w);
+    cg__end(w);
+    cg__end(w);
+    cg__use(w, IND__CG_VEC_PART);
+}
+
+/* Rows that are not contiguous. */
+static void cg__mm_write_strided_rows(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const long long k = s->k;
+    cg__begin(w, "for (int at = threadIdx.x; at < %lld; at += %d)", s->rows * k, w->variant->threads);
+    ind__textf(&w->code, "const int x = at / %lld, r0 = at %% %lld;\n", k, k);
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
+    ind__textf(&w->code, "unsigned short made = 0;\nif (first_m + x < size_m) made = %s;\n", cg__element(w, p->a.load));
+    cg__mm_write_row_element(w, p, s, "r0", "made");
+    cg__end(w);
+}
+
+static void cg__mm_write_misaligned_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    cg__mm_set_plain_names(w);
+    if (p->a.k_major && (p->a.copy || p->a.misaligned))
+        cg__mm_write_misaligned_rows(w, p, s);
+    else
+        cg__mm_write_strided_rows(w, p, s);
+    ind__textf(&w->code, "__syncthreads();\n");
+}
+
+/* ---- b ---- */
+
+/* Where a lane's vectors are. Rows along k: `head` elements before the first one; `offset`: where the elements of a are
+   that its elements are multiplied by. Rows along n: the lane's first column, perhaps before the block's. */
+static void cg__mm_write_misaligned_start(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const char *type = cg__int(w);
+    const long long k = s->k, lines = cg__mm_row_lines(s->k);
+    if (!p->b.k_major) {
+        ind__textf(&w->code, "const int start = warp * %d + lane / %d;\n", 32 / s->lanes_n, s->lanes_n);
+        ind__textf(&w->code, "const int shift = %s;\n", cg__mm_misalignment(w, p, &p->b, "first_n", "start"));
+        ind__textf(&w->code, "const %s column = first_n - shift + lane %% %d * 8;\n", type, s->lanes_n);
+        return;
+    }
+    ind__textf(&w->code, "const %s column = first_n + warp %% %d < size_n ? first_n + warp %% %d : size_n - 1;\n", type,
+               t->warps_n, t->warps_n);
+    ind__textf(&w->code, "const int head = -%s & 7, vectors = (%lld - head) / 8;\n",
+               cg__mm_misalignment(w, p, &p->b, "column", "0"), k);
+    ind__textf(&w->code, "const int start = warp / %d * 32 + lane;\nint offset[8];\n", t->warps_n);
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int j = 0; j < 8; j++) offset[j] = (head + j) %% 8 * %lld + (head + j) / 8;\n", lines);
+    ind__textf(&w->code, "const int edge = lane < head ? lane : vectors * 8 + lane;\n");
+    ind__textf(&w->code, "const bool has_edge = warp < %d && edge < %lld;\n", t->warps_n, k);
+}
+
+/* A loop over the columns r of a lane, along k. A column outside b is read at another one of the same misalignment. */
+static void cg__mm_begin_misaligned_columns(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < %d; r++)", s->each);
+    ind__textf(&w->code, "const %s i%d = column + r * 8 < size_n ? column + r * 8 : column;\n", cg__int(w), p->n);
+}
+
+/* Loads the edges of a lane's columns. */
+static void cg__mm_write_edges(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const int products = cg__mm_products(p);
+    cg__mm_set_plain_names(w);
+    for (int i = 0; i < products; i++) ind__textf(&w->code, "unsigned short edge%d[%d] = {};\n", i, s->each);
+    cg__begin(w, "if (has_edge)");
+    cg__mm_begin_misaligned_columns(w, p, s);
+    ind__textf(&w->code, "const int r0 = edge;\n");
+    for (int i = 0; i < products; i++)
+        ind__textf(&w->code, "edge%d[r] = %s;\n", i, cg__element(w, cg__mm_right(p, i)->load));
+    cg__end(w);
+    cg__end(w);
+}
+
+/* Multiplies the edges: the first of a lane's products. */
+static void cg__mm_write_edge_products(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const char *type = ind_dtype_name(p->a.memory);
+    cg__begin(w, "if (has_edge)");
+    cg__unroll(w);
+    cg__begin(w, "for (int m = 0; m < %d; m++)", s->rows);
+    ind__textf(&w->code, "const float value = row_a[%s];\n", cg__mm_row_at(w, p, s, "m", "edge"));
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < %d; r++)", s->each);
+    for (int i = 0; i < cg__mm_products(p); i++)
+        ind__textf(&w->code, "acc[m][%d + r] = value * ind_%s_to_f32(edge%d[r]);\n", i * s->each, type, i);
+    cg__end(w);
+    cg__end(w);
+    cg__end(w);
+}
+
+/* The position of vector u of a lane, in a loop over u. Open afterwards: the loop, and the test that it exists. */
+static void cg__mm_begin_misaligned_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    cg__mm_set_plain_names(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", s->flight);
+    if (p->b.k_major) {
+        ind__textf(&w->code, "const int v = first + u * %d, r0 = head + v * 8;\n", s->apart);
+        cg__begin(w, "if (v < vectors)");
+    } else {
+        ind__textf(&w->code, "const int r0 = first + u * %d;\n", s->apart);
+        cg__begin(w, "if (r0 < %lld)", (long long)s->k);
+    }
+}
+
+/* Loads vector u of a right operand. A vector of the last row may end after the buffer. */
+static void cg__mm_load_misaligned(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o,
+                                   const cg__mm_strip *s) {
+    const char *element = cg__element(w, o->load);
+    if (o->k_major) {
+        ind__textf(&w->code, "y%u[u][r] = ind_load_once<8>(&%s);\n", o->load, element);
+        return;
+    }
+    ind__textf(&w->code, "if (r0 < %lld || i%d + 8 <= size_n) y%u[u][0] = ind_load_once<8>(&%s);\n",
+               (long long)s->k - 1, p->n, o->load, element);
+    ind__textf(&w->code, "else y%u[u][0] = ind_load_part<8>(&%s, i%d, size_n);\n", o->load, element, p->n);
+    cg__use(w, IND__CG_VEC_PART);
+}
+
+/* "load": requests the vectors of b from `first` on, and those of b2. */
+static void cg__mm_write_misaligned_load(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const int products = cg__mm_products(p);
+    for (int i = 0; i < products; i++) cg__mm_declare_vectors(w, p, cg__mm_right(p, i), s);
+    ind__textf(&w->code, "const auto load = [&](int first) {\n");
+    w->code.indent++;
+    w->scope++;
+    cg__mm_begin_misaligned_vectors(w, p, s);
+    if (p->b.k_major)
+        cg__mm_begin_misaligned_columns(w, p, s);
+    else
+        ind__textf(&w->code, "const %s i%d = column < size_n ? column : first_n - shift;\n", cg__int(w), p->n);
+    for (int i = 0; i < products; i++) cg__mm_load_misaligned(w, p, cg__mm_right(p, i), s);
+    if (p->b.k_major) cg__end(w);
+    cg__mm_end_vectors(w);
+    cg__mm_end_lambda(w);
+    cg__use(w, IND__CG_LOAD_ONCE);
+}
+
+/* The elements of a that a vector along k is multiplied by. */
+static void cg__mm_write_shifted_values(ind__writer *w, const cg__mm_strip *s) {
+    ind__textf(&w->code, "float value[%d][8];\n", s->rows);
+    cg__unroll(w);
+    cg__begin(w, "for (int m = 0; m < %d; m++)", s->rows);
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int j = 0; j < 8; j++) value[m][j] = row_a[m * %lld + offset[j] + v];\n",
+               (long long)cg__mm_row_pitch(s->k));
+    cg__end(w);
+}
+
+static void cg__mm_write_misaligned_loop(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    ind__textf(&w->code, "float acc[%d][%d] = {};\n", s->rows, s->cols);
+    if (p->b.k_major) cg__mm_write_edge_products(w, p, s);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    const char *end = p->b.k_major ? "vectors" : cg__string(w, "%lld", (long long)s->k);
+    cg__begin(w, "for (int first = start; first < %s; first += %d)", end, s->apart * s->flight);
+    cg__mm_begin_misaligned_vectors(w, p, s);
+    if (p->b.k_major) {
+        cg__mm_write_shifted_values(w, s);
+    } else {
+        cg__mm_strip padded = *s;
+        padded.k = cg__mm_row_pitch(s->k);
+        cg__mm_write_row_values(w, p, &padded);
+    }
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < %d; r++)", p->b.k_major ? s->each : 1);
+    for (int i = 0; i < cg__mm_products(p); i++) cg__mm_write_strip_products(w, p, cg__mm_right(p, i), i * s->each);
+    cg__end(w);
+    cg__mm_end_vectors(w);
+    ind__textf(&w->code, "load(first + %d);\n", s->apart * s->flight);
+    cg__end(w);
+}
+
+/* ---- sums ---- */
+
+/* Adds the sums of lanes along k by shuffles, those of other lanes and warps through shared memory. */
+static void cg__mm_write_misaligned_sums(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const int sums = t->m * t->n, columns = t->n / t->products;
+    cg__unroll(w);
+    cg__begin(w, "for (int at = 0; at < %d; at++)", s->rows * s->cols);
+    ind__textf(&w->code, "const int row = at / %d, product = at %% %d / %d;\n", s->cols, s->cols, s->each);
+    if (p->b.k_major) {
+        ind__textf(&w->code, "float x = acc[row][at %% %d];\nconst int col = at %% %d * 8 + warp %% %d;\n", s->cols,
+                   s->each, t->warps_n);
+        cg__unroll(w);
+        ind__textf(&w->code, "for (int d = 16; d >= 1; d /= 2) x += __shfl_xor_sync(0xffffffffu, x, d);\n");
+        ind__textf(&w->code, "if (lane == 0) part[warp / %d * %d + row * %d + product * %d + col] = x;\n", t->warps_n,
+                   sums, t->n, columns);
+    } else {
+        ind__textf(&w->code, "const int col = lane %% %d * 8 - shift + at %% 8;\n", s->lanes_n);
+        ind__textf(&w->code,
+                   "if (col >= 0 && col < %d) part[start * %d + row * %d + product * %d + col] = acc[row][at %% %d];\n",
+                   columns, sums, t->n, columns, s->cols);
+    }
+    cg__end(w);
+    cg__mm_write_strip_total(w, p->b.k_major ? t->warps_m : s->apart);
+}
+
+static void cg__mm_misaligned_main_loop(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const cg__mm_strip s = cg__mm_misaligned_strip(p, t);
+    const char *type = p->b.k_major ? "float" : "unsigned short";
+    const int sets = p->b.k_major ? t->warps_m : s.apart;
+    ind__textf(&w->code, "%s *const row_a = reinterpret_cast<%s *>(ind_smem);\n", type, type);
+    ind__textf(&w->code, "float *const part = reinterpret_cast<float *>(ind_smem + %lld), *const sum = part + %d;\n",
+               (long long)s.rows * cg__mm_row_pitch(s.k) * cg__mm_row_bytes(p), sets * t->m * t->n);
+    ind__textf(&w->code, "const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;\n");
+    cg__mm_write_misaligned_start(w, p, &s);
+    cg__mm_write_misaligned_load(w, p, &s);
+    ind__textf(&w->code, "load(start);\n");
+    if (p->b.k_major) cg__mm_write_edges(w, p, &s);
+    cg__mm_write_wait(w);
+    cg__mm_write_misaligned_copy(w, p, &s);
+    cg__mm_write_misaligned_loop(w, p, &s);
+    cg__mm_write_misaligned_sums(w, p, &s);
+    cg__use(w, IND__CG_VEC);
+}
+
+/* ---- the template ---- */
+
+/* Columns of each product. b with rows along k: 8 warps along n, one for each misalignment. Along n: warps_n is 0; a
+   block has one vector less of columns than lanes along n. The rows of the tile are set by `fit`. */
+static const cg__mm_config cg__mm_misaligned_rows_configs[] = {
+    {1, 16, 8, 1, 8, 4, 104, 1, 0}, {1, 8, 8, 1, 8, 4, 72, 1, 0},   {1, 8, 8, 1, 8, 8, 104, 1, 0},
+    {1, 32, 8, 1, 8, 2, 104, 1, 0}, {1, 8, 8, 2, 8, 4, 64, 1, 0},   {1, 16, 8, 2, 8, 2, 64, 1, 0},
+    {1, 24, 8, 8, 0, 8, 96, 1, 0},  {1, 24, 8, 16, 0, 4, 96, 1, 0}, {1, 56, 8, 8, 0, 8, 96, 1, 0},
+    {1, 56, 8, 16, 0, 4, 96, 1, 0}, {1, 120, 8, 8, 0, 4, 96, 1, 0}, {1, 248, 8, 8, 0, 4, 96, 1, 0},
+};
+
+enum { MM_MISALIGNED_BYTES = 128 << 10 }; /* of a in shared memory */
+
+static const char *cg__mm_misaligned_rows_match(const cg__mm_problem *p, const ind_target *t) {
+    int64_t k;
+    if (!cg__mm_rows_match(p, t)) return "its rows are aligned";
+    if (!p->few_rows || p->few_rows > MM_MOST_ROWS) return "it may have more than 2 rows";
+    if (p->n < 0 || p->k < 0) return "it has no columns or no depth";
+    if (!ind_expr_is_int(p->size_k, &k) || k < 8) return "its depth is not a constant of at least 8";
+    if (cg__mm_row_pitch(k) * cg__mm_row_bytes(p) * p->few_rows > MM_MISALIGNED_BYTES)
+        return "its rows exceed shared memory";
+    return p->reads_misaligned ? NULL : "a is computed, or b has no contiguous rows of one misalignment";
+}
+
+/* Columns are those of each product. */
+static void cg__mm_misaligned_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    c->tile_n *= cg__mm_products(p);
+    cg__mm_rows_fit(c, p, depth, index_bits);
+}
+
+static bool cg__mm_misaligned_rows_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    (void)index_bits;
+    return (c->warps_n > 0) == p->b.k_major && c->registers <= 200;
+}
+
+/* Sets of sums of the tile, which are added at the end. */
+static int cg__mm_misaligned_sets(const cg__mm_config *c, const cg__mm_problem *p) {
+    return c->warps_n ? c->warps_m : 32 / (c->tile_n / cg__mm_products(p) / 8 + 1) * c->warps_m;
+}
+
+static int64_t cg__mm_misaligned_rows_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    int64_t k = 0;
+    (void)ind_expr_is_int(p->size_k, &k);
+    const int64_t sums = (int64_t)cg__mm_misaligned_sets(c, p) * c->tile_m * c->tile_n;
+    return cg__mm_row_pitch(k) * cg__mm_row_bytes(p) * c->tile_m + 4 * (sums + (int64_t)c->tile_m * (c->tile_n + 8));
+}
+
+static double cg__mm_misaligned_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                          const ind_target *target) {
+    const double columns = c->tile_n / cg__mm_products(p);
+    return cg__mm_strips_cost(x, p, c, target, c->warps_n ? 1 : (columns + 8) / columns);
+}
+
+static const cg__mm_template cg__mm_misaligned_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS_MISALIGNED,
+                                                       .match = cg__mm_misaligned_rows_match,
+                                                       MM_CONFIGS(cg__mm_misaligned_rows_configs),
+                                                       .fit = cg__mm_misaligned_rows_fit,
+                                                       .allows = cg__mm_misaligned_rows_allows,
+                                                       .threads = cg__mm_rows_threads,
+                                                       .tile_bytes = cg__mm_misaligned_rows_bytes,
+                                                       .cost = cg__mm_misaligned_rows_cost,
+                                                       .alone = true,
+                                                       .alignment = 16,
+                                                       .main_loop = cg__mm_misaligned_main_loop};
 
 /* ================================================================================= src/cuda/templates/gemm/packed.c */
 /* Products of up to 64 rows with packed weights: b is a PACKED value, i8, or an 8-bit float, perhaps times a scale of
@@ -14370,8 +14786,8 @@ static const cg__mm_template cg__mm_packed_rows = {.strategy = IND_STRATEGY_MATM
 /* The configurations of a product that fit, and the cheapest of them. */
 
 /* The templates, in the order in which they are asked. */
-static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_packed_rows, &cg__mm_rows, &cg__mm_tma,
-                                                          &cg__mm_wgmma,       &cg__mm_mma,  &cg__mm_fma};
+static const cg__mm_template *const cg__mm_templates[] = {
+    &cg__mm_packed_rows, &cg__mm_rows, &cg__mm_misaligned_rows, &cg__mm_tma, &cg__mm_wgmma, &cg__mm_mma, &cg__mm_fma};
 #define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
 
 static const cg__mm_template *cg__mm_template_of(ind_strategy s) {
@@ -14630,6 +15046,9 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
     if (d->variant->strategy == IND_STRATEGY_MATMUL_ROWS)
         cg__why(d, "at most %d rows: %s is read once, in vectors; accumulates in f32", p->few_rows,
                 p->b.computed ? "what b is computed from" : "b");
+    else if (d->variant->strategy == IND_STRATEGY_MATMUL_ROWS_MISALIGNED)
+        cg__why(d, "at most %d rows: b is read once, in aligned vectors from misaligned rows; accumulates in f32",
+                p->few_rows);
     else if (d->variant->strategy == IND_STRATEGY_MATMUL_PACKED)
         cg__why(d,
                 "at most %d rows: packed weights, copied by %s, are dequantised in registers for tensor cores; "
@@ -14656,11 +15075,6 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
     if (d->variant->why && !p->group.indirect && cg__mm_group_of_b(&d->w, p))
         cg__why(d, "not tiled by groups of rows: the rows are more than one dimension; %s", d->variant->why);
     if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
-}
-
-/* True if the strategy is of products of few rows, which may have a guard. */
-static bool cg__mm_has_few_rows(ind_strategy s) {
-    return s == IND_STRATEGY_MATMUL_ROWS || s == IND_STRATEGY_MATMUL_PACKED;
 }
 
 /* Marks the arguments that b is loaded from; 0: a launch of the schedule may write one of them, or no load comes before
@@ -14763,6 +15177,8 @@ static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
     const int num = 1 + cg__mm_products(p);
     if (!p->tensor_bytes) return;
     for (int i = 0; i < num; i++) o[i]->copy = cg__mm_can_copy(d, p, o[i]);
+    for (int i = 0; i < num; i++) o[i]->misaligned = cg__mm_is_misaligned(d, p, o[i]);
+    p->reads_misaligned = cg__mm_reads_misaligned(d, p);
     for (int i = 0; i < num; i++)
         if (o[i]->computed) cg__mm_choose_staged(d, p, o[i]);
     for (int i = 1; i < num; i++)

@@ -180,6 +180,7 @@ extern "C" {
 //@ cuda/templates/gemm/tma.c
 //@ cuda/templates/gemm/fma.c
 //@ cuda/templates/gemm/rows.c
+//@ cuda/templates/gemm/rows_misaligned.c
 //@ cuda/templates/gemm/packed.c
 //@ cuda/templates/gemm/candidates.c
 //@ cuda/templates/gemm/choose.c
