@@ -166,6 +166,10 @@ extern "C" {
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
     X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
     X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
+    X(product_element, 76, "hundredths of a cycle per element that an SM loads into a tile one by one",                \
+      "4097 x 4095 x 4103, bf16, H100: 3,788 us for 1.09e9 elements, about 200 us if copied")                          \
+    X(product_realigned, 2, "the same for an element of a misaligned row, which is copied and shifted",                \
+      "estimated; SASS of 20 instructions per 8 elements")                                                             \
     X(computed_step, 700, "cycles of a step of k in which a block normalises its tile of a and multiplies nothing",    \
       "estimated; of 8-bit weights 0.4 us")                                                                            \
     X(row_instructions, 12, "instructions per element of a row that a product's block normalises",                     \
@@ -10892,6 +10896,15 @@ static bool cg__mm_is_misaligned(cg__decider *d, const cg__mm_problem *p, const 
     return true;
 }
 
+/* The tiles of two right operands are both copied, or both written from misaligned rows. */
+static void cg__mm_choose_same_loads(const cg__decider *d, cg__mm_problem *p) {
+    if (!p->dot2 || p->b.misaligned == p->b2.misaligned) return;
+    cg__mm_operand *other = p->b.misaligned ? &p->b2 : &p->b;
+    const bool both = !other->computed && cg__mm_has_contiguous_rows(d, p, other);
+    p->b.misaligned = p->b2.misaligned = both;
+    if (both) other->copy = false;
+}
+
 /* Can rows_misaligned.c read the operands, the right ones in aligned vectors? All right ones have the same
    misalignments. Of rows along n, the next row begins at least 8 elements later: a vector that begins in a row ends in
    the buffer, except in the last row. */
@@ -11199,6 +11212,15 @@ static bool cg__mm_has_prologue(const cg__mm_problem *p) {
     return p->a.computed || p->b.computed;
 }
 
+/* True if the tile of an operand of tensor cores is written from stages of its sources when it is needed. */
+static bool cg__mm_is_made(const cg__mm_operand *o) {
+    return o->computed || o->misaligned;
+}
+
+static bool cg__mm_makes_tiles(const cg__mm_problem *p) {
+    return cg__mm_is_made(&p->a) || cg__mm_is_made(&p->b);
+}
+
 /* Shared memory: the tiles of the pipeline, reused for the sums (rows padded as in ind_sum_at). */
 static int64_t cg__mm_shared(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c) {
     const int64_t sums = (int64_t)c->tile_m * (c->tile_n + 8) * cg__mm_sum_bytes(p), tiles = x->tile_bytes(c, p);
@@ -11256,6 +11278,18 @@ static double cg__mm_hinted_steps(const cg__mm_problem *p, const cg__mm_config *
     return ceil((double)((k + c->tile_k - 1) / c->tile_k) / c->splits);
 }
 
+/* Cycles in which an SM loads an operand's tile of a step, beyond its copies in chunks of 16 bytes. */
+static double cg__mm_load_cost(const cg__mm_operand *o, double elements, const ind_thresholds *t) {
+    if (o->copy || o->computed) return 0;
+    return elements * (o->misaligned ? t->product_realigned : t->product_element) / 100.0;
+}
+
+/* The same for all operands of tensor cores. */
+static double cg__mm_loads_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_thresholds *t) {
+    const double a = (double)c->tile_m * c->tile_k, b = (double)c->tile_n * c->tile_k;
+    return p->tensor_bytes == 2 ? cg__mm_load_cost(&p->a, a, t) + cg__mm_load_cost(&p->b, b, t) : 0;
+}
+
 /* Estimated cycles. The blocks of an SM share its units, so their work adds up: the steps of k and the epilogue. A step
    takes at least the latency of a copy from L2, divided by the copies in flight. The latency of a block (start, first
    copies, epilogue) counts once for all resident blocks. (For the ten fastest configurations of each of 16 problems the
@@ -11266,7 +11300,7 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double per_sm = cg__mm_blocks_per_sm(p, c, target), steps = cg__mm_hinted_steps(p, c);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
-    double step = cg__mm_depth_cost(x, c, p, t) * c->tile_k + cg__mm_scale_cost(p, c, t);
+    double step = cg__mm_depth_cost(x, c, p, t) * c->tile_k + cg__mm_scale_cost(p, c, t) + cg__mm_loads_cost(p, c, t);
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
            (t->product_start + latency) * ceil(per_sm / fit);
@@ -12155,6 +12189,105 @@ static void cg__mm_write_step_scales(ind__writer *w, const cg__mm_problem *p, in
     cg__use(w, IND__CG_PROMOTE_SCALED);
 }
 
+/* ================================================================================ src/cuda/templates/gemm/realign.c */
+/* ---- writing: misaligned rows of an operand of tensor cores */
+
+/* A row of a tile starts at any element of a 16-byte aligned buffer. It is copied in the background from the last
+   multiple of 8 elements at or before its start: one chunk of 16 bytes more than the tile has in a row, into stages in
+   shared memory. When its step comes, the block writes the tile from them: 8 elements at a time, combined from two
+   chunks by shifts. No byte before the aligned start of a row, or after its end, is read. In device code raw_b are the
+   stages, at_b and end_b the offset of a thread's chunks and the elements from there to the end of the row. */
+
+/* Chunks of a row of a tile, as copied. */
+static int cg__mm_raw_chunks(const ind__variant *v, const cg__mm_operand *o, char name) {
+    return cg__mm_tile_cols(v, o, name) / 8 + 1;
+}
+
+/* Elements of a stage. */
+static int cg__mm_raw_elements(const ind__variant *v, const cg__mm_operand *o, char name) {
+    return cg__mm_tile_rows(v, o, name) * cg__mm_raw_chunks(v, o, name) * 8;
+}
+
+/* Returns the index of the first element of row `row` of the tile of the first step of k. */
+static const char *cg__mm_row_start(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, const char *x,
+                                    const char *row) {
+    cg__mm_set_plain_names(w);
+    cg__mm_set_text(w, o->x, x);
+    cg__mm_set_text(w, p->k, o->k_major ? "0" : row);
+    const char *start = cg__expr_string(w, cg__index_of(w, o->load));
+    cg__mm_set_plain_names(w);
+    return start;
+}
+
+/* A loop over the `chunks` chunks of each of a tile's rows that fall to this thread: row, chunk. */
+static void cg__mm_begin_row_chunks(ind__writer *w, int rows, int chunks) {
+    const int threads = w->variant->threads, total = rows * chunks;
+    cg__unroll(w);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", (total + threads - 1) / threads);
+    ind__textf(&w->code, "const int at = i * %d + (int)threadIdx.x, row = at / %d, chunk = at %% %d;\n", threads,
+               chunks, chunks);
+    if (total % threads) ind__textf(&w->code, "if (at >= %d) break;\n", total);
+}
+
+/* Writes raw_b, at_b and end_b. *offset: of raw_b in shared memory, bytes. */
+static void cg__mm_write_raw_rows(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                                  int *offset) {
+    const ind__variant *v = w->variant;
+    const char x = name == 'a' ? 'm' : 'n', *type = cg__int(w);
+    const int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_raw_chunks(v, o, name);
+    const int num = (rows * chunks + v->threads - 1) / v->threads;
+    if (!o->misaligned) return;
+    ind__textf(&w->code, "unsigned short *const raw_%c = reinterpret_cast<unsigned short *>(ind_smem + %d);\n", name,
+               *offset);
+    *offset += v->of.tile.stages * cg__mm_raw_elements(v, o, name) * 2;
+    ind__textf(&w->code, "%s at_%c[%d], end_%c[%d];\n", type, name, num, name, num);
+    cg__mm_begin_row_chunks(w, rows, chunks);
+    ind__textf(&w->code, "const bool exists = first_%c + %s < size_%c;\n", x, o->k_major ? "row" : "0", x);
+    ind__textf(&w->code, "const %s x = %s;\n", type,
+               o->k_major ? cg__string(w, "exists ? first_%c + row : first_%c", x, x) : cg__string(w, "first_%c", x));
+    ind__textf(&w->code, "const %s from = %s;\n", type, cg__mm_row_start(w, p, o, "x", "row"));
+    ind__textf(&w->code, "at_%c[i] = (from & ~7) + chunk * 8;\n", name);
+    ind__textf(&w->code, "end_%c[i] = exists ? %s + (from & 7) - chunk * 8 : 0;\n", name,
+               o->k_major ? "size_k" : cg__string(w, "size_%c - first_%c", x, x));
+    cg__end(w);
+}
+
+/* Starts the copies of a step. */
+static void cg__mm_write_row_copies(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_raw_chunks(v, o, name);
+    ind_expr stride;
+    (void)cg__mm_step_of(w, p, o, &stride);
+    cg__mm_set_text(w, p->k, "first_k");
+    const char *step = cg__expr_string(w, ind_expr_mul(stride, w->plan->domain.var[p->k]));
+    cg__mm_begin_row_chunks(w, rows, chunks);
+    ind__textf(&w->code, "ind_cp_async16(raw_%c + stage * %d + at * 8, %s + at_%c[i] + %s,\n    ", name,
+               cg__mm_raw_elements(v, o, name), cg__buffer(w, cg__inst(w, o->load)->source), name, step);
+    if (o->k_major)
+        ind__textf(&w->code, "ind_chunk_bytes<8>(end_%c[i] - first_k));\n", name);
+    else
+        ind__textf(&w->code, "row < size_k - first_k ? ind_chunk_bytes<8>(end_%c[i]) : 0);\n", name);
+    cg__end(w);
+    cg__mm_set_plain_names(w);
+    cg__use(w, IND__CG_TILE_COPY);
+}
+
+/* The operand's tile, from what has arrived. */
+static void cg__mm_write_realigned(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const int rows = cg__mm_tile_rows(v, o, name), cols = cg__mm_tile_cols(v, o, name);
+    const char *x = cg__string(w, o->k_major ? "(first_%c + row)" : "first_%c", name == 'a' ? 'm' : 'n');
+    cg__mm_begin_row_chunks(w, rows, cols / 8);
+    ind__textf(&w->code, "const int shift = (int)((%s) & 7);\n", cg__mm_row_start(w, p, o, x, "row"));
+    ind__textf(&w->code,
+               "ind_store(tile_%c + ind_tile_at<%d, %d>(row, chunk),\n"
+               "    ind_load_across<8>(raw_%c + stage * %d + (row * %d + chunk) * 8 + shift, shift));\n",
+               name, rows, cols, name, cg__mm_raw_elements(v, o, name), cols / 8 + 1);
+    cg__end(w);
+    cg__use(w, IND__CG_HALF_TILE);
+    cg__use(w, IND__CG_LOAD_ACROSS);
+}
+
 /* =============================================================================== src/cuda/templates/gemm/prologue.c */
 /* ---- writing: prologues for tensor cores ---- */
 
@@ -12243,10 +12376,11 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
         if (cg__inst(w, i)->op == IND_LOOP_LOAD) w->memory[i] = NULL;
 }
 
-/* A computed operand's tile, from what has arrived for it. */
+/* The tile of a computed or misaligned operand, from what has arrived for it. */
 static void cg__mm_write_made(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     char x = name == 'a' ? 'm' : 'n', row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
+    if (o->misaligned) cg__mm_write_realigned(w, p, o, name);
     if (!o->computed) return;
     cg__mm_begin_chunks(w, p, o, name);
     ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
@@ -12261,9 +12395,9 @@ static void cg__mm_write_made(ind__writer *w, const cg__mm_problem *p, const cg_
     cg__use(w, IND__CG_VEC);
 }
 
-/* "make": all threads compute the tiles of one step. */
+/* "make": all threads write these tiles of one step. */
 static void cg__mm_write_make(ind__writer *w, const cg__mm_problem *p) {
-    if (!cg__mm_has_prologue(p)) return;
+    if (!cg__mm_makes_tiles(p)) return;
     ind__textf(&w->code, "const auto make = [&](%s step, int stage) {\n", cg__int(w));
     w->code.indent++;
     w->scope++;
@@ -12421,9 +12555,10 @@ static void cg__mm_end_stages(ind__writer *w) {
     cg__end(w);
 }
 
-/* Returns the offset of the tile of `stage`. A computed operand has a single tile, written when it is needed. */
+/* Returns the offset of the tile of `stage`. A computed or misaligned operand has a single tile, written when it is
+   needed. */
 static const char *cg__mm_stage_of(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int tile_x) {
-    return o->computed ? "" : cg__string(w, " + stage * %d", cg__mm_units(p, tile_x * w->variant->of.tile.k));
+    return cg__mm_is_made(o) ? "" : cg__string(w, " + stage * %d", cg__mm_units(p, tile_x * w->variant->of.tile.k));
 }
 
 /* The class of the instruction: its first template arguments tell the types of the operands. */
@@ -12470,7 +12605,7 @@ static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", v->of.tile.stages - 2);
     ind__textf(&w->code, "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\n",
                v->of.tile.stages - 1, v->of.tile.stages - 1);
-    if (cg__mm_has_prologue(p)) ind__textf(&w->code, "make(step, stage);\n__syncthreads();\n");
+    if (cg__mm_makes_tiles(p)) ind__textf(&w->code, "make(step, stage);\n__syncthreads();\n");
     cg__mm_write_mma_tile(w, p);
     cg__mm_end_stages(w);
     ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
@@ -12481,6 +12616,8 @@ static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     if (o->computed)
         cg__mm_write_raw(w, p, o, name);
+    else if (o->misaligned)
+        cg__mm_write_row_copies(w, p, o, name);
     else if (o->copy)
         cg__mm_write_copy(w, p, o, name);
     else
@@ -12493,14 +12630,17 @@ static void cg__mm_begin_tensor_tiles(ind__writer *w, const cg__mm_problem *p, i
     const int warp_n = v->of.tile.n / v->of.tile.warps_n;
     ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
     const int k = cg__mm_units(p, v->of.tile.k);
-    int in_a = (p->a.computed ? 1 : v->of.tile.stages) * v->of.tile.m * k;
-    int offset = 2 * (in_a + (p->b.computed ? 1 : v->of.tile.stages) * v->of.tile.n * k);
+    int in_a = (cg__mm_is_made(&p->a) ? 1 : v->of.tile.stages) * v->of.tile.m * k;
+    int offset = 2 * (in_a + (cg__mm_is_made(&p->b) ? 1 : v->of.tile.stages) * v->of.tile.n * k);
     ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", in_a);
     cg__mm_write_raw_arrays(w, p, &p->a, 'a', &offset);
     if (p->dot2)
         ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(v) * v->of.tile.k);
     cg__mm_write_raw_arrays(w, p, &p->b, 'b', &offset);
     cg__mm_write_raw_arrays(w, p, &p->b2, 'c', &offset);
+    cg__mm_write_raw_rows(w, p, &p->a, 'a', &offset);
+    cg__mm_write_raw_rows(w, p, &p->b, 'b', &offset);
+    cg__mm_write_raw_rows(w, p, &p->b2, 'c', &offset);
     cg__mm_write_all_addresses(w, p);
     cg__mm_begin_load(w, true);
     cg__mm_write_tile(w, p, &p->a, 'a');
@@ -12543,7 +12683,7 @@ static void cg__mm_fit_stages(cg__mm_config *c, const cg__mm_problem *p, int64_t
     const int64_t steps = (depth + c->tile_k - 1) / c->tile_k;
     if (c->stages > steps + idle) c->stages = steps < 1 ? idle + 1 : (int)steps + idle;
     if (steps <= 1 && c->registers > 160) c->registers = 160;
-    if (cg__mm_has_prologue(p)) c->registers = c->registers > 207 ? 255 : c->registers + 48;
+    if (cg__mm_makes_tiles(p)) c->registers = c->registers > 207 ? 255 : c->registers + 48;
 }
 
 /* Sums of a thread. */
@@ -12577,22 +12717,26 @@ static bool cg__mm_has_panels(const cg__mm_config *c, const cg__mm_problem *p) {
 /* 64-bit indices leave no registers for the largest tiles per thread, nor do two sets of sums. */
 static bool cg__mm_mma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     if (c->registers > 255 || (p->converts && cg__mm_thread_sums(c) > 64)) return false;
-    return cg__mm_has_panels(c, p) && (c->registers <= (cg__mm_has_prologue(p) ? 216 : 168) || index_bits == 32);
+    return cg__mm_has_panels(c, p) && (c->registers <= (cg__mm_makes_tiles(p) ? 216 : 168) || index_bits == 32);
 }
 
 static int cg__mm_warp_threads(const cg__mm_config *c) {
     return c->warps_m * c->warps_n * 32;
 }
 
-/* Shared memory of an operand: a tile in each stage, or one tile of 16 bits and the stages that it is computed from. */
-static int64_t cg__mm_operand_bytes(const cg__mm_problem *p, const cg__mm_operand *o, int64_t elements, int stages) {
+/* Shared memory of an operand: a tile in each stage, or one tile of 16 bits and the stages that it is computed from.
+   Misaligned rows have 8 elements more there. */
+static int64_t cg__mm_operand_bytes(const cg__mm_problem *p, const cg__mm_operand *o, const cg__mm_config *c,
+                                    int edge) {
+    const int64_t elements = (int64_t)edge * c->tile_k, stages = c->stages;
+    if (o->misaligned) return 2 * (elements + stages * (elements + 8 * (o->k_major ? edge : c->tile_k)));
     return elements * (o->computed ? stages * o->staged_bytes + 2 : stages * p->tensor_bytes);
 }
 
 static int64_t cg__mm_stage_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
-    return cg__mm_operand_bytes(p, &p->a, c->tile_m * c->tile_k, c->stages) +
-           cg__mm_operand_bytes(p, &p->b, c->tile_n / cg__mm_products(p) * c->tile_k, c->stages) +
-           (p->dot2 ? cg__mm_operand_bytes(p, &p->b2, c->tile_n / 2 * c->tile_k, c->stages) : 0);
+    return cg__mm_operand_bytes(p, &p->a, c, c->tile_m) +
+           cg__mm_operand_bytes(p, &p->b, c, c->tile_n / cg__mm_products(p)) +
+           (p->dot2 ? cg__mm_operand_bytes(p, &p->b2, c, c->tile_n / 2) : 0);
 }
 
 /* Each warp reads its rows of both tiles. */
@@ -14019,6 +14163,7 @@ static void cg__mm_write_misaligned_start(ind__writer *w, const cg__mm_problem *
     const long long k = s->k, lines = cg__mm_row_lines(s->k);
     if (!p->b.k_major) {
         ind__textf(&w->code, "const int start = warp * %d + lane / %d;\n", 32 / s->lanes_n, s->lanes_n);
+        if (32 % s->lanes_n) ind__textf(&w->code, "const bool idle = lane >= %d;\n", 32 / s->lanes_n * s->lanes_n);
         ind__textf(&w->code, "const int shift = %s;\n", cg__mm_misalignment(w, p, &p->b, "first_n", "start"));
         ind__textf(&w->code, "const %s column = first_n - shift + lane %% %d * 8;\n", type, s->lanes_n);
         return;
@@ -14081,7 +14226,7 @@ static void cg__mm_begin_misaligned_vectors(ind__writer *w, const cg__mm_problem
         cg__begin(w, "if (v < vectors)");
     } else {
         ind__textf(&w->code, "const int r0 = first + u * %d;\n", s->apart);
-        cg__begin(w, "if (r0 < %lld)", (long long)s->k);
+        cg__begin(w, "if (%sr0 < %lld)", 32 % s->lanes_n ? "!idle && " : "", (long long)s->k);
     }
 }
 
@@ -14170,9 +14315,10 @@ static void cg__mm_write_misaligned_sums(ind__writer *w, const cg__mm_problem *p
                    sums, t->n, columns);
     } else {
         ind__textf(&w->code, "const int col = lane %% %d * 8 - shift + at %% 8;\n", s->lanes_n);
-        ind__textf(&w->code,
-                   "if (col >= 0 && col < %d) part[start * %d + row * %d + product * %d + col] = acc[row][at %% %d];\n",
-                   columns, sums, t->n, columns, s->cols);
+        ind__textf(
+            &w->code,
+            "if (%scol >= 0 && col < %d) part[start * %d + row * %d + product * %d + col] = acc[row][at %% %d];\n",
+            32 % s->lanes_n ? "!idle && " : "", columns, sums, t->n, columns, s->cols);
     }
     cg__end(w);
     cg__mm_write_strip_total(w, p->b.k_major ? t->warps_m : s->apart);
@@ -14201,12 +14347,15 @@ static void cg__mm_misaligned_main_loop(ind__writer *w, const cg__mm_problem *p)
 /* ---- the template ---- */
 
 /* Columns of each product. b with rows along k: 8 warps along n, one for each misalignment. Along n: warps_n is 0; a
-   block has one vector less of columns than lanes along n. The rows of the tile are set by `fit`. */
+   block has one vector less of columns than lanes along n, and the lanes of a warp that are left are idle. The rows of
+   the tile are set by `fit`. */
 static const cg__mm_config cg__mm_misaligned_rows_configs[] = {
     {1, 16, 8, 1, 8, 4, 104, 1, 0}, {1, 8, 8, 1, 8, 4, 72, 1, 0},   {1, 8, 8, 1, 8, 8, 104, 1, 0},
     {1, 32, 8, 1, 8, 2, 104, 1, 0}, {1, 8, 8, 2, 8, 4, 64, 1, 0},   {1, 16, 8, 2, 8, 2, 64, 1, 0},
-    {1, 24, 8, 8, 0, 8, 96, 1, 0},  {1, 24, 8, 16, 0, 4, 96, 1, 0}, {1, 56, 8, 8, 0, 8, 96, 1, 0},
-    {1, 56, 8, 16, 0, 4, 96, 1, 0}, {1, 120, 8, 8, 0, 4, 96, 1, 0}, {1, 248, 8, 8, 0, 4, 96, 1, 0},
+    {1, 16, 8, 8, 0, 8, 96, 1, 0},  {1, 32, 8, 8, 0, 8, 96, 1, 0},  {1, 32, 8, 16, 0, 4, 96, 1, 0},
+    {1, 64, 8, 16, 0, 4, 96, 1, 0}, {1, 24, 8, 8, 0, 8, 96, 1, 0},  {1, 24, 8, 16, 0, 4, 96, 1, 0},
+    {1, 56, 8, 8, 0, 8, 96, 1, 0},  {1, 56, 8, 16, 0, 4, 96, 1, 0}, {1, 120, 8, 8, 0, 4, 96, 1, 0},
+    {1, 248, 8, 8, 0, 4, 96, 1, 0},
 };
 
 enum { MM_MISALIGNED_BYTES = 128 << 10 }; /* of a in shared memory */
@@ -15041,7 +15190,8 @@ static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
 
 static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *reason) {
     const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
-    const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
+    const bool a = p->a.copy || p->a.misaligned, b = p->b.copy || p->b.misaligned;
+    const char *copied = a && b ? "both operands" : a ? "a" : b ? "b" : "no operand";
     const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
     if (d->variant->strategy == IND_STRATEGY_MATMUL_ROWS)
         cg__why(d, "at most %d rows: %s is read once, in vectors; accumulates in f32", p->few_rows,
@@ -15058,10 +15208,11 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
     else if (tensor)
-        cg__why(d, "%s operands%s on tensor cores; %s copied in %s%s",
+        cg__why(d, "%s operands%s on tensor cores; %s copied in %s%s%s",
                 p->a.memory == p->b.memory ? ind_dtype_name(p->a.memory) : "8-bit float",
                 p->tensor_bytes == 4 ? " rounded to tf32" : "", copied,
                 d->variant->strategy == IND_STRATEGY_MATMUL_TMA ? "boxes by tensor maps" : "16-byte vectors",
+                p->a.misaligned || p->b.misaligned ? "; misaligned rows are realigned in shared memory" : "",
                 cg__mm_is_scaled(p) ? "; sums of 128 products are scaled and added in f32"
                 : p->promotes       ? "; sums of 128 products are added in f32"
                                     : "");
@@ -15178,6 +15329,7 @@ static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
     if (!p->tensor_bytes) return;
     for (int i = 0; i < num; i++) o[i]->copy = cg__mm_can_copy(d, p, o[i]);
     for (int i = 0; i < num; i++) o[i]->misaligned = cg__mm_is_misaligned(d, p, o[i]);
+    cg__mm_choose_same_loads(d, p);
     p->reads_misaligned = cg__mm_reads_misaligned(d, p);
     for (int i = 0; i < num; i++)
         if (o[i]->computed) cg__mm_choose_staged(d, p, o[i]);
@@ -18176,6 +18328,15 @@ static ind_status cg__plan_product(cg__variants *x, int all) {
     return status;
 }
 
+/* After a variant of a product that requires sizes to be multiples of the vector width, adds one without this guard, if
+   its operands are copied from aligned buffers too. */
+static ind_status cg__plan_misaligned_product(cg__variants *x) {
+    if (x->kernel->kind != IND_KERNEL_MATMUL || !ind__ok(x->variant[x->num - 1].guard)) return IND_OK;
+    ind_status status = cg__next_variant(x, IND__ASSUME_ALIGNED);
+    x->num += !status && x->variant[x->num].guard_aligned;
+    return status;
+}
+
 /* Adds the variants in the order in which a launch selects: for ranges of row lengths, or for the hinted length, if it
    is of use; for any length. If the last of these has a guard, adds a variant without any. */
 static ind_status cg__plan_variants(cg__variants *x) {
@@ -18189,6 +18350,7 @@ static ind_status cg__plan_variants(cg__variants *x) {
     else if (x->used & IND__ASSUME_LENGTH && !cg__is_looped(x->variant))
         x->num++, status = cg__plan_undivided(x, all);
     if (!status && rest) status = cg__plan_any_length(x, any);
+    if (!status) status = cg__plan_misaligned_product(x);
     x->plan->from = 0;
     if (status || !cg__has_guard(&x->variant[x->num - 1])) return status;
     if (ranges && x->variant[x->num - 1].guard_aligned)

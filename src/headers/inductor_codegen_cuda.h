@@ -173,6 +173,7 @@ extern "C" {
 //@ cuda/templates/gemm/load.c
 //@ cuda/templates/gemm/chunks.c
 //@ cuda/templates/gemm/scales.c
+//@ cuda/templates/gemm/realign.c
 //@ cuda/templates/gemm/prologue.c
 //@ cuda/templates/gemm/statistics.c
 //@ cuda/templates/gemm/mma.c

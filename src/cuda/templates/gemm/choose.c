@@ -73,7 +73,8 @@ static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
 
 static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *reason) {
     const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
-    const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
+    const bool a = p->a.copy || p->a.misaligned, b = p->b.copy || p->b.misaligned;
+    const char *copied = a && b ? "both operands" : a ? "a" : b ? "b" : "no operand";
     const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
     if (d->variant->strategy == IND_STRATEGY_MATMUL_ROWS)
         cg__why(d, "at most %d rows: %s is read once, in vectors; accumulates in f32", p->few_rows,
@@ -90,10 +91,11 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
     else if (tensor)
-        cg__why(d, "%s operands%s on tensor cores; %s copied in %s%s",
+        cg__why(d, "%s operands%s on tensor cores; %s copied in %s%s%s",
                 p->a.memory == p->b.memory ? ind_dtype_name(p->a.memory) : "8-bit float",
                 p->tensor_bytes == 4 ? " rounded to tf32" : "", copied,
                 d->variant->strategy == IND_STRATEGY_MATMUL_TMA ? "boxes by tensor maps" : "16-byte vectors",
+                p->a.misaligned || p->b.misaligned ? "; misaligned rows are realigned in shared memory" : "",
                 cg__mm_is_scaled(p) ? "; sums of 128 products are scaled and added in f32"
                 : p->promotes       ? "; sums of 128 products are added in f32"
                                     : "");
@@ -210,6 +212,7 @@ static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
     if (!p->tensor_bytes) return;
     for (int i = 0; i < num; i++) o[i]->copy = cg__mm_can_copy(d, p, o[i]);
     for (int i = 0; i < num; i++) o[i]->misaligned = cg__mm_is_misaligned(d, p, o[i]);
+    cg__mm_choose_same_loads(d, p);
     p->reads_misaligned = cg__mm_reads_misaligned(d, p);
     for (int i = 0; i < num; i++)
         if (o[i]->computed) cg__mm_choose_staged(d, p, o[i]);

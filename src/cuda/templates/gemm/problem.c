@@ -384,6 +384,15 @@ static bool cg__mm_is_misaligned(cg__decider *d, const cg__mm_problem *p, const 
     return true;
 }
 
+/* The tiles of two right operands are both copied, or both written from misaligned rows. */
+static void cg__mm_choose_same_loads(const cg__decider *d, cg__mm_problem *p) {
+    if (!p->dot2 || p->b.misaligned == p->b2.misaligned) return;
+    cg__mm_operand *other = p->b.misaligned ? &p->b2 : &p->b;
+    const bool both = !other->computed && cg__mm_has_contiguous_rows(d, p, other);
+    p->b.misaligned = p->b2.misaligned = both;
+    if (both) other->copy = false;
+}
+
 /* Can rows_misaligned.c read the operands, the right ones in aligned vectors? All right ones have the same
    misalignments. Of rows along n, the next row begins at least 8 elements later: a vector that begins in a row ends in
    the buffer, except in the last row. */

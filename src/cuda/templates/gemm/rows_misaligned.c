@@ -111,6 +111,7 @@ static void cg__mm_write_misaligned_start(ind__writer *w, const cg__mm_problem *
     const long long k = s->k, lines = cg__mm_row_lines(s->k);
     if (!p->b.k_major) {
         ind__textf(&w->code, "const int start = warp * %d + lane / %d;\n", 32 / s->lanes_n, s->lanes_n);
+        if (32 % s->lanes_n) ind__textf(&w->code, "const bool idle = lane >= %d;\n", 32 / s->lanes_n * s->lanes_n);
         ind__textf(&w->code, "const int shift = %s;\n", cg__mm_misalignment(w, p, &p->b, "first_n", "start"));
         ind__textf(&w->code, "const %s column = first_n - shift + lane %% %d * 8;\n", type, s->lanes_n);
         return;
@@ -173,7 +174,7 @@ static void cg__mm_begin_misaligned_vectors(ind__writer *w, const cg__mm_problem
         cg__begin(w, "if (v < vectors)");
     } else {
         ind__textf(&w->code, "const int r0 = first + u * %d;\n", s->apart);
-        cg__begin(w, "if (r0 < %lld)", (long long)s->k);
+        cg__begin(w, "if (%sr0 < %lld)", 32 % s->lanes_n ? "!idle && " : "", (long long)s->k);
     }
 }
 
@@ -262,9 +263,10 @@ static void cg__mm_write_misaligned_sums(ind__writer *w, const cg__mm_problem *p
                    sums, t->n, columns);
     } else {
         ind__textf(&w->code, "const int col = lane %% %d * 8 - shift + at %% 8;\n", s->lanes_n);
-        ind__textf(&w->code,
-                   "if (col >= 0 && col < %d) part[start * %d + row * %d + product * %d + col] = acc[row][at %% %d];\n",
-                   columns, sums, t->n, columns, s->cols);
+        ind__textf(
+            &w->code,
+            "if (%scol >= 0 && col < %d) part[start * %d + row * %d + product * %d + col] = acc[row][at %% %d];\n",
+            32 % s->lanes_n ? "!idle && " : "", columns, sums, t->n, columns, s->cols);
     }
     cg__end(w);
     cg__mm_write_strip_total(w, p->b.k_major ? t->warps_m : s->apart);
@@ -293,12 +295,15 @@ static void cg__mm_misaligned_main_loop(ind__writer *w, const cg__mm_problem *p)
 /* ---- the template ---- */
 
 /* Columns of each product. b with rows along k: 8 warps along n, one for each misalignment. Along n: warps_n is 0; a
-   block has one vector less of columns than lanes along n. The rows of the tile are set by `fit`. */
+   block has one vector less of columns than lanes along n, and the lanes of a warp that are left are idle. The rows of
+   the tile are set by `fit`. */
 static const cg__mm_config cg__mm_misaligned_rows_configs[] = {
     {1, 16, 8, 1, 8, 4, 104, 1, 0}, {1, 8, 8, 1, 8, 4, 72, 1, 0},   {1, 8, 8, 1, 8, 8, 104, 1, 0},
     {1, 32, 8, 1, 8, 2, 104, 1, 0}, {1, 8, 8, 2, 8, 4, 64, 1, 0},   {1, 16, 8, 2, 8, 2, 64, 1, 0},
-    {1, 24, 8, 8, 0, 8, 96, 1, 0},  {1, 24, 8, 16, 0, 4, 96, 1, 0}, {1, 56, 8, 8, 0, 8, 96, 1, 0},
-    {1, 56, 8, 16, 0, 4, 96, 1, 0}, {1, 120, 8, 8, 0, 4, 96, 1, 0}, {1, 248, 8, 8, 0, 4, 96, 1, 0},
+    {1, 16, 8, 8, 0, 8, 96, 1, 0},  {1, 32, 8, 8, 0, 8, 96, 1, 0},  {1, 32, 8, 16, 0, 4, 96, 1, 0},
+    {1, 64, 8, 16, 0, 4, 96, 1, 0}, {1, 24, 8, 8, 0, 8, 96, 1, 0},  {1, 24, 8, 16, 0, 4, 96, 1, 0},
+    {1, 56, 8, 8, 0, 8, 96, 1, 0},  {1, 56, 8, 16, 0, 4, 96, 1, 0}, {1, 120, 8, 8, 0, 4, 96, 1, 0},
+    {1, 248, 8, 8, 0, 4, 96, 1, 0},
 };
 
 enum { MM_MISALIGNED_BYTES = 128 << 10 }; /* of a in shared memory */

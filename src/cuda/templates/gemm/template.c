@@ -111,6 +111,15 @@ static bool cg__mm_has_prologue(const cg__mm_problem *p) {
     return p->a.computed || p->b.computed;
 }
 
+/* True if the tile of an operand of tensor cores is written from stages of its sources when it is needed. */
+static bool cg__mm_is_made(const cg__mm_operand *o) {
+    return o->computed || o->misaligned;
+}
+
+static bool cg__mm_makes_tiles(const cg__mm_problem *p) {
+    return cg__mm_is_made(&p->a) || cg__mm_is_made(&p->b);
+}
+
 /* Shared memory: the tiles of the pipeline, reused for the sums (rows padded as in ind_sum_at). */
 static int64_t cg__mm_shared(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c) {
     const int64_t sums = (int64_t)c->tile_m * (c->tile_n + 8) * cg__mm_sum_bytes(p), tiles = x->tile_bytes(c, p);
@@ -168,6 +177,18 @@ static double cg__mm_hinted_steps(const cg__mm_problem *p, const cg__mm_config *
     return ceil((double)((k + c->tile_k - 1) / c->tile_k) / c->splits);
 }
 
+/* Cycles in which an SM loads an operand's tile of a step, beyond its copies in chunks of 16 bytes. */
+static double cg__mm_load_cost(const cg__mm_operand *o, double elements, const ind_thresholds *t) {
+    if (o->copy || o->computed) return 0;
+    return elements * (o->misaligned ? t->product_realigned : t->product_element) / 100.0;
+}
+
+/* The same for all operands of tensor cores. */
+static double cg__mm_loads_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_thresholds *t) {
+    const double a = (double)c->tile_m * c->tile_k, b = (double)c->tile_n * c->tile_k;
+    return p->tensor_bytes == 2 ? cg__mm_load_cost(&p->a, a, t) + cg__mm_load_cost(&p->b, b, t) : 0;
+}
+
 /* Estimated cycles. The blocks of an SM share its units, so their work adds up: the steps of k and the epilogue. A step
    takes at least the latency of a copy from L2, divided by the copies in flight. The latency of a block (start, first
    copies, epilogue) counts once for all resident blocks. (For the ten fastest configurations of each of 16 problems the
@@ -178,7 +199,7 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double per_sm = cg__mm_blocks_per_sm(p, c, target), steps = cg__mm_hinted_steps(p, c);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
-    double step = cg__mm_depth_cost(x, c, p, t) * c->tile_k + cg__mm_scale_cost(p, c, t);
+    double step = cg__mm_depth_cost(x, c, p, t) * c->tile_k + cg__mm_scale_cost(p, c, t) + cg__mm_loads_cost(p, c, t);
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
            (t->product_start + latency) * ceil(per_sm / fit);
