@@ -1109,6 +1109,13 @@ static const char *const cg__prelude_VEC_PART[] = {
     "}\n",
     NULL,
 };
+static const char *const cg__prelude_ROW_BYTES[] = {
+    "// Bytes to copy of 8 adjacent elements of 16 bits, if `left` of them are before the end of the row.\n",
+    "template <typename I> static IND_INLINE int ind_row_bytes(I left) {\n",
+    "    return 2 * (int)(left > 8 ? 8 : left < 0 ? 0 : left);\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_CP_ASYNC[] = {
     "#ifndef IND_EMULATION\n",
     "// Asynchronous copy of `bytes` (0 to 16) into 16 bytes of shared memory. The rest is set to zero.\n",
@@ -3858,6 +3865,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(SCAN_LOG, 0)                                                                                     \
     X(SCAN_EXTREME, 0)                                                                                 \
     X(SCAN, 0)                                                                                         \
+    X(ROW_BYTES, 0)                                                                                    \
     X(VEC_PART, IND__CG_NEEDS(IND__CG_VEC))                                                            \
     X(SCAN_TEAM, 0)                                                                                    \
     X(LOOKBACK, IND__CG_NEEDS(IND__CG_SCAN))                                                           \
@@ -12229,6 +12237,17 @@ static void cg__mm_begin_row_chunks(ind__writer *w, int rows, int chunks) {
     if (total % threads) ind__textf(&w->code, "if (at >= %d) break;\n", total);
 }
 
+/* True if the rows that a thread writes are a multiple of 8 apart: they have one misalignment. */
+static bool cg__mm_has_one_shift(const ind__variant *v, const cg__mm_operand *o, char name) {
+    return v->threads % cg__mm_tile_cols(v, o, name) == 0;
+}
+
+static void cg__mm_write_shift(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                               const char *row) {
+    const char *x = cg__string(w, o->k_major ? "(first_%c + %s)" : "first_%c", name == 'a' ? 'm' : 'n', row);
+    ind__textf(&w->code, "const int shift_%c = (int)((%s) & 7);\n", name, cg__mm_row_start(w, p, o, x, row));
+}
+
 /* Writes raw_b, at_b and end_b. *offset: of raw_b in shared memory, bytes. */
 static void cg__mm_write_raw_rows(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
                                   int *offset) {
@@ -12250,39 +12269,53 @@ static void cg__mm_write_raw_rows(ind__writer *w, const cg__mm_problem *p, const
     ind__textf(&w->code, "end_%c[i] = exists ? %s + (from & 7) - chunk * 8 : 0;\n", name,
                o->k_major ? "size_k" : cg__string(w, "size_%c - first_%c", x, x));
     cg__end(w);
+    if (cg__mm_has_one_shift(v, o, name))
+        cg__mm_write_shift(w, p, o, name, cg__string(w, "((int)threadIdx.x / %d)", chunks - 1));
 }
 
-/* Starts the copies of a step. */
-static void cg__mm_write_row_copies(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+/* Starts a copy of `bytes` of each chunk of a step. */
+static void cg__mm_write_chunk_copies(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                                      const char *bytes) {
     const ind__variant *v = w->variant;
-    const int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_raw_chunks(v, o, name);
     ind_expr stride;
     (void)cg__mm_step_of(w, p, o, &stride);
     cg__mm_set_text(w, p->k, "first_k");
     const char *step = cg__expr_string(w, ind_expr_mul(stride, w->plan->domain.var[p->k]));
-    cg__mm_begin_row_chunks(w, rows, chunks);
-    ind__textf(&w->code, "ind_cp_async16(raw_%c + stage * %d + at * 8, %s + at_%c[i] + %s,\n    ", name,
-               cg__mm_raw_elements(v, o, name), cg__buffer(w, cg__inst(w, o->load)->source), name, step);
-    if (o->k_major)
-        ind__textf(&w->code, "ind_chunk_bytes<8>(end_%c[i] - first_k));\n", name);
-    else
-        ind__textf(&w->code, "row < size_k - first_k ? ind_chunk_bytes<8>(end_%c[i]) : 0);\n", name);
+    cg__mm_begin_row_chunks(w, cg__mm_tile_rows(v, o, name), cg__mm_raw_chunks(v, o, name));
+    ind__textf(&w->code, "ind_cp_async16(raw_%c + stage * %d + at * 8, %s + at_%c[i] + %s, %s);\n", name,
+               cg__mm_raw_elements(v, o, name), cg__buffer(w, cg__inst(w, o->load)->source), name, step, bytes);
     cg__end(w);
     cg__mm_set_plain_names(w);
-    cg__use(w, IND__CG_TILE_COPY);
+}
+
+/* The copies of a step. If all rows exist and their last chunks are inside them, all chunks are copied whole. */
+static void cg__mm_write_row_copies(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const char x = name == 'a' ? 'm' : 'n';
+    const int k = v->of.tile.k, edge = cg__mm_edge(v, name);
+    cg__begin(w, "if (first_k + %d <= size_k && first_%c + %d <= size_%c)", o->k_major ? k + 8 : k, x,
+              o->k_major ? edge : edge + 8, x);
+    cg__mm_write_chunk_copies(w, p, o, name, "16");
+    cg__end(w);
+    cg__begin(w, "else");
+    cg__mm_write_chunk_copies(w, p, o, name,
+                              o->k_major
+                                  ? cg__string(w, "ind_row_bytes(end_%c[i] - first_k)", name)
+                                  : cg__string(w, "row < size_k - first_k ? ind_row_bytes(end_%c[i]) : 0", name));
+    cg__end(w);
+    cg__use(w, IND__CG_ROW_BYTES);
 }
 
 /* The operand's tile, from what has arrived. */
 static void cg__mm_write_realigned(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     const int rows = cg__mm_tile_rows(v, o, name), cols = cg__mm_tile_cols(v, o, name);
-    const char *x = cg__string(w, o->k_major ? "(first_%c + row)" : "first_%c", name == 'a' ? 'm' : 'n');
     cg__mm_begin_row_chunks(w, rows, cols / 8);
-    ind__textf(&w->code, "const int shift = (int)((%s) & 7);\n", cg__mm_row_start(w, p, o, x, "row"));
+    if (!cg__mm_has_one_shift(v, o, name)) cg__mm_write_shift(w, p, o, name, "row");
     ind__textf(&w->code,
                "ind_store(tile_%c + ind_tile_at<%d, %d>(row, chunk),\n"
-               "    ind_load_across<8>(raw_%c + stage * %d + (row * %d + chunk) * 8 + shift, shift));\n",
-               name, rows, cols, name, cg__mm_raw_elements(v, o, name), cols / 8 + 1);
+               "    ind_load_across<8>(raw_%c + stage * %d + (row * %d + chunk) * 8 + shift_%c, shift_%c));\n",
+               name, rows, cols, name, cg__mm_raw_elements(v, o, name), cols / 8 + 1, name, name);
     cg__end(w);
     cg__use(w, IND__CG_HALF_TILE);
     cg__use(w, IND__CG_LOAD_ACROSS);
@@ -14060,7 +14093,8 @@ static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS
 
    b with rows along n: rows of b whose numbers are equal modulo 8 have the same misalignment. A lane reads such rows,
    so its vectors always have the same columns. The vectors of a row begin before the block's first column, and end
-   after its last one: sums of other columns are dropped. */
+   after its last one: sums of other columns are dropped. A vector may end in the next row; that of the last row is
+   read by elements, the edges. */
 
 /* What a warp computes. A lane's vectors along k are those of a row of b; else one of each 8th row. */
 static cg__mm_strip cg__mm_misaligned_strip(const cg__mm_problem *p, const ind__tile_plan *t) {
@@ -14155,28 +14189,38 @@ static void cg__mm_write_misaligned_copy(ind__writer *w, const cg__mm_problem *p
 
 /* ---- b ---- */
 
-/* Where a lane's vectors are. Rows along k: `head` elements before the first one; `offset`: where the elements of a are
-   that its elements are multiplied by. Rows along n: the lane's first column, perhaps before the block's. */
-static void cg__mm_write_misaligned_start(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
-    const ind__tile_plan *t = &w->variant->of.tile;
-    const char *type = cg__int(w);
+/* Where a lane's vectors are, and its edges. Rows along k: `head` elements before the first vector; `offset`: where the
+   elements of a are that its elements are multiplied by. */
+static void cg__mm_write_start_along_k(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const int warps_n = w->variant->of.tile.warps_n;
     const long long k = s->k, lines = cg__mm_row_lines(s->k);
-    if (!p->b.k_major) {
-        ind__textf(&w->code, "const int start = warp * %d + lane / %d;\n", 32 / s->lanes_n, s->lanes_n);
-        if (32 % s->lanes_n) ind__textf(&w->code, "const bool idle = lane >= %d;\n", 32 / s->lanes_n * s->lanes_n);
-        ind__textf(&w->code, "const int shift = %s;\n", cg__mm_misalignment(w, p, &p->b, "first_n", "start"));
-        ind__textf(&w->code, "const %s column = first_n - shift + lane %% %d * 8;\n", type, s->lanes_n);
-        return;
-    }
-    ind__textf(&w->code, "const %s column = first_n + warp %% %d < size_n ? first_n + warp %% %d : size_n - 1;\n", type,
-               t->warps_n, t->warps_n);
+    ind__textf(&w->code, "const %s column = first_n + warp %% %d < size_n ? first_n + warp %% %d : size_n - 1;\n",
+               cg__int(w), warps_n, warps_n);
     ind__textf(&w->code, "const int head = -%s & 7, vectors = (%lld - head) / 8;\n",
                cg__mm_misalignment(w, p, &p->b, "column", "0"), k);
-    ind__textf(&w->code, "const int start = warp / %d * 32 + lane;\nint offset[8];\n", t->warps_n);
+    ind__textf(&w->code, "const int start = warp / %d * 32 + lane;\nint offset[8];\n", warps_n);
     cg__unroll(w);
-    ind__textf(&w->code, "for (int j = 0; j < 8; j++) offset[j] = (head + j) %% 8 * %lld + (head + j) / 8;\n", lines);
+    ind__textf(&w->code, "for (int j = 0; j < 8; j++) offset[j] = (head + j) %% 8 * %lld + (head + j) / 8 + start;\n",
+               lines);
     ind__textf(&w->code, "const int edge = lane < head ? lane : vectors * 8 + lane;\n");
-    ind__textf(&w->code, "const bool has_edge = warp < %d && edge < %lld;\n", t->warps_n, k);
+    ind__textf(&w->code, "const bool has_edge = warp < %d && edge < %lld;\n", warps_n, k);
+}
+
+/* Rows along n: the lane's first column, perhaps before the block's or after the last one, which is read elsewhere. A
+   vector of the last row that ends after it, and perhaps after the buffer, is an edge; the lane reads `rows` in
+   vectors.
+ */
+static void cg__mm_write_start_along_n(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const char *type = cg__int(w);
+    const long long k = s->k;
+    ind__textf(&w->code, "const int start = warp * %d + lane / %d;\n", 32 / s->lanes_n, s->lanes_n);
+    ind__textf(&w->code, "const int shift = %s;\n", cg__mm_misalignment(w, p, &p->b, "first_n", "start"));
+    ind__textf(&w->code, "const %s column = first_n - shift + lane %% %d * 8;\n", type, s->lanes_n);
+    ind__textf(&w->code, "const %s read = column < size_n ? column : first_n - shift;\n", type);
+    const char *idle = 32 % s->lanes_n ? cg__string(w, "lane >= %d ? 0 : ", 32 / s->lanes_n * s->lanes_n) : "";
+    ind__textf(&w->code, "const int rows = %sread + 8 <= size_n ? %lld : %lld;\n", idle, k, k - 1);
+    ind__textf(&w->code, "const bool has_edge = rows == %lld && (%lld - start) %% %d == 0 && column < size_n;\n", k - 1,
+               k - 1, s->apart);
 }
 
 /* A loop over the columns r of a lane, along k. A column outside b is read at another one of the same misalignment. */
@@ -14186,14 +14230,25 @@ static void cg__mm_begin_misaligned_columns(ind__writer *w, const cg__mm_problem
     ind__textf(&w->code, "const %s i%d = column + r * 8 < size_n ? column + r * 8 : column;\n", cg__int(w), p->n);
 }
 
-/* Loads the edges of a lane's columns. */
+/* A loop over the edges of a lane. Along k: one of each column. Along n: the elements of the last row. */
+static void cg__mm_begin_edges(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    if (p->b.k_major) {
+        cg__mm_begin_misaligned_columns(w, p, s);
+        ind__textf(&w->code, "const int r0 = edge;\n");
+        return;
+    }
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < 8; r++)");
+    ind__textf(&w->code, "const %s i%d = column + r;\nconst int r0 = %lld;\n", cg__int(w), p->n, (long long)s->k - 1);
+    ind__textf(&w->code, "if (i%d < 0 || i%d >= size_n) continue;\n", p->n, p->n);
+}
+
 static void cg__mm_write_edges(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     const int products = cg__mm_products(p);
     cg__mm_set_plain_names(w);
     for (int i = 0; i < products; i++) ind__textf(&w->code, "unsigned short edge%d[%d] = {};\n", i, s->each);
     cg__begin(w, "if (has_edge)");
-    cg__mm_begin_misaligned_columns(w, p, s);
-    ind__textf(&w->code, "const int r0 = edge;\n");
+    cg__mm_begin_edges(w, p, s);
     for (int i = 0; i < products; i++)
         ind__textf(&w->code, "edge%d[r] = %s;\n", i, cg__element(w, cg__mm_right(p, i)->load));
     cg__end(w);
@@ -14203,10 +14258,13 @@ static void cg__mm_write_edges(ind__writer *w, const cg__mm_problem *p, const cg
 /* Multiplies the edges: the first of a lane's products. */
 static void cg__mm_write_edge_products(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     const char *type = ind_dtype_name(p->a.memory);
+    const char *k = p->b.k_major ? "edge" : cg__string(w, "%lld", (long long)s->k - 1);
+    const char *value = cg__string(w, "row_a[%s]", cg__mm_row_at(w, p, s, "m", k));
+    if (!p->b.k_major) value = cg__string(w, "ind_%s_to_f32(%s)", type, value);
     cg__begin(w, "if (has_edge)");
     cg__unroll(w);
     cg__begin(w, "for (int m = 0; m < %d; m++)", s->rows);
-    ind__textf(&w->code, "const float value = row_a[%s];\n", cg__mm_row_at(w, p, s, "m", "edge"));
+    ind__textf(&w->code, "const float value = %s;\n", value);
     cg__unroll(w);
     cg__begin(w, "for (int r = 0; r < %d; r++)", s->each);
     for (int i = 0; i < cg__mm_products(p); i++)
@@ -14226,22 +14284,8 @@ static void cg__mm_begin_misaligned_vectors(ind__writer *w, const cg__mm_problem
         cg__begin(w, "if (v < vectors)");
     } else {
         ind__textf(&w->code, "const int r0 = first + u * %d;\n", s->apart);
-        cg__begin(w, "if (%sr0 < %lld)", 32 % s->lanes_n ? "!idle && " : "", (long long)s->k);
+        cg__begin(w, "if (r0 < rows)");
     }
-}
-
-/* Loads vector u of a right operand. A vector of the last row may end after the buffer. */
-static void cg__mm_load_misaligned(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o,
-                                   const cg__mm_strip *s) {
-    const char *element = cg__element(w, o->load);
-    if (o->k_major) {
-        ind__textf(&w->code, "y%u[u][r] = ind_load_once<8>(&%s);\n", o->load, element);
-        return;
-    }
-    ind__textf(&w->code, "if (r0 < %lld || i%d + 8 <= size_n) y%u[u][0] = ind_load_once<8>(&%s);\n",
-               (long long)s->k - 1, p->n, o->load, element);
-    ind__textf(&w->code, "else y%u[u][0] = ind_load_part<8>(&%s, i%d, size_n);\n", o->load, element, p->n);
-    cg__use(w, IND__CG_VEC_PART);
 }
 
 /* "load": requests the vectors of b from `first` on, and those of b2. */
@@ -14255,8 +14299,12 @@ static void cg__mm_write_misaligned_load(ind__writer *w, const cg__mm_problem *p
     if (p->b.k_major)
         cg__mm_begin_misaligned_columns(w, p, s);
     else
-        ind__textf(&w->code, "const %s i%d = column < size_n ? column : first_n - shift;\n", cg__int(w), p->n);
-    for (int i = 0; i < products; i++) cg__mm_load_misaligned(w, p, cg__mm_right(p, i), s);
+        ind__textf(&w->code, "const %s i%d = read;\n", cg__int(w), p->n);
+    for (int i = 0; i < products; i++) {
+        const uint32_t load = cg__mm_right(p, i)->load;
+        ind__textf(&w->code, "y%u[u][%s] = ind_load_once<8>(&%s);\n", load, p->b.k_major ? "r" : "0",
+                   cg__element(w, load));
+    }
     if (p->b.k_major) cg__end(w);
     cg__mm_end_vectors(w);
     cg__mm_end_lambda(w);
@@ -14269,16 +14317,16 @@ static void cg__mm_write_shifted_values(ind__writer *w, const cg__mm_strip *s) {
     cg__unroll(w);
     cg__begin(w, "for (int m = 0; m < %d; m++)", s->rows);
     cg__unroll(w);
-    ind__textf(&w->code, "for (int j = 0; j < 8; j++) value[m][j] = row_a[m * %lld + offset[j] + v];\n",
-               (long long)cg__mm_row_pitch(s->k));
+    ind__textf(&w->code, "for (int j = 0; j < 8; j++) value[m][j] = row_a[m * %lld + offset[j] + u * %d];\n",
+               (long long)cg__mm_row_pitch(s->k), s->apart);
     cg__end(w);
 }
 
 static void cg__mm_write_misaligned_loop(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     ind__textf(&w->code, "float acc[%d][%d] = {};\n", s->rows, s->cols);
-    if (p->b.k_major) cg__mm_write_edge_products(w, p, s);
+    cg__mm_write_edge_products(w, p, s);
     ind__textf(&w->code, "#pragma unroll 1\n");
-    const char *end = p->b.k_major ? "vectors" : cg__string(w, "%lld", (long long)s->k);
+    const char *end = p->b.k_major ? "vectors" : "rows";
     cg__begin(w, "for (int first = start; first < %s; first += %d)", end, s->apart * s->flight);
     cg__mm_begin_misaligned_vectors(w, p, s);
     if (p->b.k_major) {
@@ -14293,6 +14341,10 @@ static void cg__mm_write_misaligned_loop(ind__writer *w, const cg__mm_problem *p
     for (int i = 0; i < cg__mm_products(p); i++) cg__mm_write_strip_products(w, p, cg__mm_right(p, i), i * s->each);
     cg__end(w);
     cg__mm_end_vectors(w);
+    if (p->b.k_major) {
+        cg__unroll(w);
+        ind__textf(&w->code, "for (int j = 0; j < 8; j++) offset[j] += %d;\n", s->apart * s->flight);
+    }
     ind__textf(&w->code, "load(first + %d);\n", s->apart * s->flight);
     cg__end(w);
 }
@@ -14318,7 +14370,8 @@ static void cg__mm_write_misaligned_sums(ind__writer *w, const cg__mm_problem *p
         ind__textf(
             &w->code,
             "if (%scol >= 0 && col < %d) part[start * %d + row * %d + product * %d + col] = acc[row][at %% %d];\n",
-            32 % s->lanes_n ? "!idle && " : "", columns, sums, t->n, columns, s->cols);
+            32 % s->lanes_n ? cg__string(w, "lane < %d && ", 32 / s->lanes_n * s->lanes_n) : "", columns, sums, t->n,
+            columns, s->cols);
     }
     cg__end(w);
     cg__mm_write_strip_total(w, p->b.k_major ? t->warps_m : s->apart);
@@ -14333,10 +14386,13 @@ static void cg__mm_misaligned_main_loop(ind__writer *w, const cg__mm_problem *p)
     ind__textf(&w->code, "float *const part = reinterpret_cast<float *>(ind_smem + %lld), *const sum = part + %d;\n",
                (long long)s.rows * cg__mm_row_pitch(s.k) * cg__mm_row_bytes(p), sets * t->m * t->n);
     ind__textf(&w->code, "const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;\n");
-    cg__mm_write_misaligned_start(w, p, &s);
+    if (p->b.k_major)
+        cg__mm_write_start_along_k(w, p, &s);
+    else
+        cg__mm_write_start_along_n(w, p, &s);
     cg__mm_write_misaligned_load(w, p, &s);
     ind__textf(&w->code, "load(start);\n");
-    if (p->b.k_major) cg__mm_write_edges(w, p, &s);
+    cg__mm_write_edges(w, p, &s);
     cg__mm_write_wait(w);
     cg__mm_write_misaligned_copy(w, p, &s);
     cg__mm_write_misaligned_loop(w, p, &s);

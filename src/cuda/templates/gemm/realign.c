@@ -37,6 +37,17 @@ static void cg__mm_begin_row_chunks(ind__writer *w, int rows, int chunks) {
     if (total % threads) ind__textf(&w->code, "if (at >= %d) break;\n", total);
 }
 
+/* True if the rows that a thread writes are a multiple of 8 apart: they have one misalignment. */
+static bool cg__mm_has_one_shift(const ind__variant *v, const cg__mm_operand *o, char name) {
+    return v->threads % cg__mm_tile_cols(v, o, name) == 0;
+}
+
+static void cg__mm_write_shift(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                               const char *row) {
+    const char *x = cg__string(w, o->k_major ? "(first_%c + %s)" : "first_%c", name == 'a' ? 'm' : 'n', row);
+    ind__textf(&w->code, "const int shift_%c = (int)((%s) & 7);\n", name, cg__mm_row_start(w, p, o, x, row));
+}
+
 /* Writes raw_b, at_b and end_b. *offset: of raw_b in shared memory, bytes. */
 static void cg__mm_write_raw_rows(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
                                   int *offset) {
@@ -58,39 +69,53 @@ static void cg__mm_write_raw_rows(ind__writer *w, const cg__mm_problem *p, const
     ind__textf(&w->code, "end_%c[i] = exists ? %s + (from & 7) - chunk * 8 : 0;\n", name,
                o->k_major ? "size_k" : cg__string(w, "size_%c - first_%c", x, x));
     cg__end(w);
+    if (cg__mm_has_one_shift(v, o, name))
+        cg__mm_write_shift(w, p, o, name, cg__string(w, "((int)threadIdx.x / %d)", chunks - 1));
 }
 
-/* Starts the copies of a step. */
-static void cg__mm_write_row_copies(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+/* Starts a copy of `bytes` of each chunk of a step. */
+static void cg__mm_write_chunk_copies(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                                      const char *bytes) {
     const ind__variant *v = w->variant;
-    const int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_raw_chunks(v, o, name);
     ind_expr stride;
     (void)cg__mm_step_of(w, p, o, &stride);
     cg__mm_set_text(w, p->k, "first_k");
     const char *step = cg__expr_string(w, ind_expr_mul(stride, w->plan->domain.var[p->k]));
-    cg__mm_begin_row_chunks(w, rows, chunks);
-    ind__textf(&w->code, "ind_cp_async16(raw_%c + stage * %d + at * 8, %s + at_%c[i] + %s,\n    ", name,
-               cg__mm_raw_elements(v, o, name), cg__buffer(w, cg__inst(w, o->load)->source), name, step);
-    if (o->k_major)
-        ind__textf(&w->code, "ind_chunk_bytes<8>(end_%c[i] - first_k));\n", name);
-    else
-        ind__textf(&w->code, "row < size_k - first_k ? ind_chunk_bytes<8>(end_%c[i]) : 0);\n", name);
+    cg__mm_begin_row_chunks(w, cg__mm_tile_rows(v, o, name), cg__mm_raw_chunks(v, o, name));
+    ind__textf(&w->code, "ind_cp_async16(raw_%c + stage * %d + at * 8, %s + at_%c[i] + %s, %s);\n", name,
+               cg__mm_raw_elements(v, o, name), cg__buffer(w, cg__inst(w, o->load)->source), name, step, bytes);
     cg__end(w);
     cg__mm_set_plain_names(w);
-    cg__use(w, IND__CG_TILE_COPY);
+}
+
+/* The copies of a step. If all rows exist and their last chunks are inside them, all chunks are copied whole. */
+static void cg__mm_write_row_copies(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const char x = name == 'a' ? 'm' : 'n';
+    const int k = v->of.tile.k, edge = cg__mm_edge(v, name);
+    cg__begin(w, "if (first_k + %d <= size_k && first_%c + %d <= size_%c)", o->k_major ? k + 8 : k, x,
+              o->k_major ? edge : edge + 8, x);
+    cg__mm_write_chunk_copies(w, p, o, name, "16");
+    cg__end(w);
+    cg__begin(w, "else");
+    cg__mm_write_chunk_copies(w, p, o, name,
+                              o->k_major
+                                  ? cg__string(w, "ind_row_bytes(end_%c[i] - first_k)", name)
+                                  : cg__string(w, "row < size_k - first_k ? ind_row_bytes(end_%c[i]) : 0", name));
+    cg__end(w);
+    cg__use(w, IND__CG_ROW_BYTES);
 }
 
 /* The operand's tile, from what has arrived. */
 static void cg__mm_write_realigned(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     const int rows = cg__mm_tile_rows(v, o, name), cols = cg__mm_tile_cols(v, o, name);
-    const char *x = cg__string(w, o->k_major ? "(first_%c + row)" : "first_%c", name == 'a' ? 'm' : 'n');
     cg__mm_begin_row_chunks(w, rows, cols / 8);
-    ind__textf(&w->code, "const int shift = (int)((%s) & 7);\n", cg__mm_row_start(w, p, o, x, "row"));
+    if (!cg__mm_has_one_shift(v, o, name)) cg__mm_write_shift(w, p, o, name, "row");
     ind__textf(&w->code,
                "ind_store(tile_%c + ind_tile_at<%d, %d>(row, chunk),\n"
-               "    ind_load_across<8>(raw_%c + stage * %d + (row * %d + chunk) * 8 + shift, shift));\n",
-               name, rows, cols, name, cg__mm_raw_elements(v, o, name), cols / 8 + 1);
+               "    ind_load_across<8>(raw_%c + stage * %d + (row * %d + chunk) * 8 + shift_%c, shift_%c));\n",
+               name, rows, cols, name, cg__mm_raw_elements(v, o, name), cols / 8 + 1, name, name);
     cg__end(w);
     cg__use(w, IND__CG_HALF_TILE);
     cg__use(w, IND__CG_LOAD_ACROSS);

@@ -8,7 +8,8 @@
 
    b with rows along n: rows of b whose numbers are equal modulo 8 have the same misalignment. A lane reads such rows,
    so its vectors always have the same columns. The vectors of a row begin before the block's first column, and end
-   after its last one: sums of other columns are dropped. */
+   after its last one: sums of other columns are dropped. A vector may end in the next row; that of the last row is
+   read by elements, the edges. */
 
 /* What a warp computes. A lane's vectors along k are those of a row of b; else one of each 8th row. */
 static cg__mm_strip cg__mm_misaligned_strip(const cg__mm_problem *p, const ind__tile_plan *t) {
@@ -103,28 +104,38 @@ static void cg__mm_write_misaligned_copy(ind__writer *w, const cg__mm_problem *p
 
 /* ---- b ---- */
 
-/* Where a lane's vectors are. Rows along k: `head` elements before the first one; `offset`: where the elements of a are
-   that its elements are multiplied by. Rows along n: the lane's first column, perhaps before the block's. */
-static void cg__mm_write_misaligned_start(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
-    const ind__tile_plan *t = &w->variant->of.tile;
-    const char *type = cg__int(w);
+/* Where a lane's vectors are, and its edges. Rows along k: `head` elements before the first vector; `offset`: where the
+   elements of a are that its elements are multiplied by. */
+static void cg__mm_write_start_along_k(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const int warps_n = w->variant->of.tile.warps_n;
     const long long k = s->k, lines = cg__mm_row_lines(s->k);
-    if (!p->b.k_major) {
-        ind__textf(&w->code, "const int start = warp * %d + lane / %d;\n", 32 / s->lanes_n, s->lanes_n);
-        if (32 % s->lanes_n) ind__textf(&w->code, "const bool idle = lane >= %d;\n", 32 / s->lanes_n * s->lanes_n);
-        ind__textf(&w->code, "const int shift = %s;\n", cg__mm_misalignment(w, p, &p->b, "first_n", "start"));
-        ind__textf(&w->code, "const %s column = first_n - shift + lane %% %d * 8;\n", type, s->lanes_n);
-        return;
-    }
-    ind__textf(&w->code, "const %s column = first_n + warp %% %d < size_n ? first_n + warp %% %d : size_n - 1;\n", type,
-               t->warps_n, t->warps_n);
+    ind__textf(&w->code, "const %s column = first_n + warp %% %d < size_n ? first_n + warp %% %d : size_n - 1;\n",
+               cg__int(w), warps_n, warps_n);
     ind__textf(&w->code, "const int head = -%s & 7, vectors = (%lld - head) / 8;\n",
                cg__mm_misalignment(w, p, &p->b, "column", "0"), k);
-    ind__textf(&w->code, "const int start = warp / %d * 32 + lane;\nint offset[8];\n", t->warps_n);
+    ind__textf(&w->code, "const int start = warp / %d * 32 + lane;\nint offset[8];\n", warps_n);
     cg__unroll(w);
-    ind__textf(&w->code, "for (int j = 0; j < 8; j++) offset[j] = (head + j) %% 8 * %lld + (head + j) / 8;\n", lines);
+    ind__textf(&w->code, "for (int j = 0; j < 8; j++) offset[j] = (head + j) %% 8 * %lld + (head + j) / 8 + start;\n",
+               lines);
     ind__textf(&w->code, "const int edge = lane < head ? lane : vectors * 8 + lane;\n");
-    ind__textf(&w->code, "const bool has_edge = warp < %d && edge < %lld;\n", t->warps_n, k);
+    ind__textf(&w->code, "const bool has_edge = warp < %d && edge < %lld;\n", warps_n, k);
+}
+
+/* Rows along n: the lane's first column, perhaps before the block's or after the last one, which is read elsewhere. A
+   vector of the last row that ends after it, and perhaps after the buffer, is an edge; the lane reads `rows` in
+   vectors.
+ */
+static void cg__mm_write_start_along_n(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const char *type = cg__int(w);
+    const long long k = s->k;
+    ind__textf(&w->code, "const int start = warp * %d + lane / %d;\n", 32 / s->lanes_n, s->lanes_n);
+    ind__textf(&w->code, "const int shift = %s;\n", cg__mm_misalignment(w, p, &p->b, "first_n", "start"));
+    ind__textf(&w->code, "const %s column = first_n - shift + lane %% %d * 8;\n", type, s->lanes_n);
+    ind__textf(&w->code, "const %s read = column < size_n ? column : first_n - shift;\n", type);
+    const char *idle = 32 % s->lanes_n ? cg__string(w, "lane >= %d ? 0 : ", 32 / s->lanes_n * s->lanes_n) : "";
+    ind__textf(&w->code, "const int rows = %sread + 8 <= size_n ? %lld : %lld;\n", idle, k, k - 1);
+    ind__textf(&w->code, "const bool has_edge = rows == %lld && (%lld - start) %% %d == 0 && column < size_n;\n", k - 1,
+               k - 1, s->apart);
 }
 
 /* A loop over the columns r of a lane, along k. A column outside b is read at another one of the same misalignment. */
@@ -134,14 +145,25 @@ static void cg__mm_begin_misaligned_columns(ind__writer *w, const cg__mm_problem
     ind__textf(&w->code, "const %s i%d = column + r * 8 < size_n ? column + r * 8 : column;\n", cg__int(w), p->n);
 }
 
-/* Loads the edges of a lane's columns. */
+/* A loop over the edges of a lane. Along k: one of each column. Along n: the elements of the last row. */
+static void cg__mm_begin_edges(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    if (p->b.k_major) {
+        cg__mm_begin_misaligned_columns(w, p, s);
+        ind__textf(&w->code, "const int r0 = edge;\n");
+        return;
+    }
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < 8; r++)");
+    ind__textf(&w->code, "const %s i%d = column + r;\nconst int r0 = %lld;\n", cg__int(w), p->n, (long long)s->k - 1);
+    ind__textf(&w->code, "if (i%d < 0 || i%d >= size_n) continue;\n", p->n, p->n);
+}
+
 static void cg__mm_write_edges(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     const int products = cg__mm_products(p);
     cg__mm_set_plain_names(w);
     for (int i = 0; i < products; i++) ind__textf(&w->code, "unsigned short edge%d[%d] = {};\n", i, s->each);
     cg__begin(w, "if (has_edge)");
-    cg__mm_begin_misaligned_columns(w, p, s);
-    ind__textf(&w->code, "const int r0 = edge;\n");
+    cg__mm_begin_edges(w, p, s);
     for (int i = 0; i < products; i++)
         ind__textf(&w->code, "edge%d[r] = %s;\n", i, cg__element(w, cg__mm_right(p, i)->load));
     cg__end(w);
@@ -151,10 +173,13 @@ static void cg__mm_write_edges(ind__writer *w, const cg__mm_problem *p, const cg
 /* Multiplies the edges: the first of a lane's products. */
 static void cg__mm_write_edge_products(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     const char *type = ind_dtype_name(p->a.memory);
+    const char *k = p->b.k_major ? "edge" : cg__string(w, "%lld", (long long)s->k - 1);
+    const char *value = cg__string(w, "row_a[%s]", cg__mm_row_at(w, p, s, "m", k));
+    if (!p->b.k_major) value = cg__string(w, "ind_%s_to_f32(%s)", type, value);
     cg__begin(w, "if (has_edge)");
     cg__unroll(w);
     cg__begin(w, "for (int m = 0; m < %d; m++)", s->rows);
-    ind__textf(&w->code, "const float value = row_a[%s];\n", cg__mm_row_at(w, p, s, "m", "edge"));
+    ind__textf(&w->code, "const float value = %s;\n", value);
     cg__unroll(w);
     cg__begin(w, "for (int r = 0; r < %d; r++)", s->each);
     for (int i = 0; i < cg__mm_products(p); i++)
@@ -174,22 +199,8 @@ static void cg__mm_begin_misaligned_vectors(ind__writer *w, const cg__mm_problem
         cg__begin(w, "if (v < vectors)");
     } else {
         ind__textf(&w->code, "const int r0 = first + u * %d;\n", s->apart);
-        cg__begin(w, "if (%sr0 < %lld)", 32 % s->lanes_n ? "!idle && " : "", (long long)s->k);
+        cg__begin(w, "if (r0 < rows)");
     }
-}
-
-/* Loads vector u of a right operand. A vector of the last row may end after the buffer. */
-static void cg__mm_load_misaligned(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o,
-                                   const cg__mm_strip *s) {
-    const char *element = cg__element(w, o->load);
-    if (o->k_major) {
-        ind__textf(&w->code, "y%u[u][r] = ind_load_once<8>(&%s);\n", o->load, element);
-        return;
-    }
-    ind__textf(&w->code, "if (r0 < %lld || i%d + 8 <= size_n) y%u[u][0] = ind_load_once<8>(&%s);\n",
-               (long long)s->k - 1, p->n, o->load, element);
-    ind__textf(&w->code, "else y%u[u][0] = ind_load_part<8>(&%s, i%d, size_n);\n", o->load, element, p->n);
-    cg__use(w, IND__CG_VEC_PART);
 }
 
 /* "load": requests the vectors of b from `first` on, and those of b2. */
@@ -203,8 +214,12 @@ static void cg__mm_write_misaligned_load(ind__writer *w, const cg__mm_problem *p
     if (p->b.k_major)
         cg__mm_begin_misaligned_columns(w, p, s);
     else
-        ind__textf(&w->code, "const %s i%d = column < size_n ? column : first_n - shift;\n", cg__int(w), p->n);
-    for (int i = 0; i < products; i++) cg__mm_load_misaligned(w, p, cg__mm_right(p, i), s);
+        ind__textf(&w->code, "const %s i%d = read;\n", cg__int(w), p->n);
+    for (int i = 0; i < products; i++) {
+        const uint32_t load = cg__mm_right(p, i)->load;
+        ind__textf(&w->code, "y%u[u][%s] = ind_load_once<8>(&%s);\n", load, p->b.k_major ? "r" : "0",
+                   cg__element(w, load));
+    }
     if (p->b.k_major) cg__end(w);
     cg__mm_end_vectors(w);
     cg__mm_end_lambda(w);
@@ -217,16 +232,16 @@ static void cg__mm_write_shifted_values(ind__writer *w, const cg__mm_strip *s) {
     cg__unroll(w);
     cg__begin(w, "for (int m = 0; m < %d; m++)", s->rows);
     cg__unroll(w);
-    ind__textf(&w->code, "for (int j = 0; j < 8; j++) value[m][j] = row_a[m * %lld + offset[j] + v];\n",
-               (long long)cg__mm_row_pitch(s->k));
+    ind__textf(&w->code, "for (int j = 0; j < 8; j++) value[m][j] = row_a[m * %lld + offset[j] + u * %d];\n",
+               (long long)cg__mm_row_pitch(s->k), s->apart);
     cg__end(w);
 }
 
 static void cg__mm_write_misaligned_loop(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     ind__textf(&w->code, "float acc[%d][%d] = {};\n", s->rows, s->cols);
-    if (p->b.k_major) cg__mm_write_edge_products(w, p, s);
+    cg__mm_write_edge_products(w, p, s);
     ind__textf(&w->code, "#pragma unroll 1\n");
-    const char *end = p->b.k_major ? "vectors" : cg__string(w, "%lld", (long long)s->k);
+    const char *end = p->b.k_major ? "vectors" : "rows";
     cg__begin(w, "for (int first = start; first < %s; first += %d)", end, s->apart * s->flight);
     cg__mm_begin_misaligned_vectors(w, p, s);
     if (p->b.k_major) {
@@ -241,6 +256,10 @@ static void cg__mm_write_misaligned_loop(ind__writer *w, const cg__mm_problem *p
     for (int i = 0; i < cg__mm_products(p); i++) cg__mm_write_strip_products(w, p, cg__mm_right(p, i), i * s->each);
     cg__end(w);
     cg__mm_end_vectors(w);
+    if (p->b.k_major) {
+        cg__unroll(w);
+        ind__textf(&w->code, "for (int j = 0; j < 8; j++) offset[j] += %d;\n", s->apart * s->flight);
+    }
     ind__textf(&w->code, "load(first + %d);\n", s->apart * s->flight);
     cg__end(w);
 }
@@ -266,7 +285,8 @@ static void cg__mm_write_misaligned_sums(ind__writer *w, const cg__mm_problem *p
         ind__textf(
             &w->code,
             "if (%scol >= 0 && col < %d) part[start * %d + row * %d + product * %d + col] = acc[row][at %% %d];\n",
-            32 % s->lanes_n ? "!idle && " : "", columns, sums, t->n, columns, s->cols);
+            32 % s->lanes_n ? cg__string(w, "lane < %d && ", 32 / s->lanes_n * s->lanes_n) : "", columns, sums, t->n,
+            columns, s->cols);
     }
     cg__end(w);
     cg__mm_write_strip_total(w, p->b.k_major ? t->warps_m : s->apart);
@@ -281,10 +301,13 @@ static void cg__mm_misaligned_main_loop(ind__writer *w, const cg__mm_problem *p)
     ind__textf(&w->code, "float *const part = reinterpret_cast<float *>(ind_smem + %lld), *const sum = part + %d;\n",
                (long long)s.rows * cg__mm_row_pitch(s.k) * cg__mm_row_bytes(p), sets * t->m * t->n);
     ind__textf(&w->code, "const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;\n");
-    cg__mm_write_misaligned_start(w, p, &s);
+    if (p->b.k_major)
+        cg__mm_write_start_along_k(w, p, &s);
+    else
+        cg__mm_write_start_along_n(w, p, &s);
     cg__mm_write_misaligned_load(w, p, &s);
     ind__textf(&w->code, "load(start);\n");
-    if (p->b.k_major) cg__mm_write_edges(w, p, &s);
+    cg__mm_write_edges(w, p, &s);
     cg__mm_write_wait(w);
     cg__mm_write_misaligned_copy(w, p, &s);
     cg__mm_write_misaligned_loop(w, p, &s);
