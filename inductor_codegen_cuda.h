@@ -14354,24 +14354,20 @@ static void cg__mm_write_misaligned_loop(ind__writer *w, const cg__mm_problem *p
 /* Adds the sums of lanes along k by shuffles, those of other lanes and warps through shared memory. */
 static void cg__mm_write_misaligned_sums(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     const ind__tile_plan *t = &w->variant->of.tile;
-    const int sums = t->m * t->n, columns = t->n / t->products;
+    const int sums = t->m * t->n, columns = t->n / t->products, lanes = 32 / s->lanes_n * s->lanes_n;
+    const char *row = cg__string(w, "at / %d * %d + at %% %d / %d * %d", s->cols, t->n, s->cols, s->each, columns);
     cg__unroll(w);
     cg__begin(w, "for (int at = 0; at < %d; at++)", s->rows * s->cols);
-    ind__textf(&w->code, "const int row = at / %d, product = at %% %d / %d;\n", s->cols, s->cols, s->each);
+    ind__textf(&w->code, "float x = acc[at / %d][at %% %d];\n", s->cols, s->cols);
     if (p->b.k_major) {
-        ind__textf(&w->code, "float x = acc[row][at %% %d];\nconst int col = at %% %d * 8 + warp %% %d;\n", s->cols,
-                   s->each, t->warps_n);
         cg__unroll(w);
         ind__textf(&w->code, "for (int d = 16; d >= 1; d /= 2) x += __shfl_xor_sync(0xffffffffu, x, d);\n");
-        ind__textf(&w->code, "if (lane == 0) part[warp / %d * %d + row * %d + product * %d + col] = x;\n", t->warps_n,
-                   sums, t->n, columns);
+        ind__textf(&w->code, "if (lane == 0) part[warp / %d * %d + %s + at %% %d * 8 + warp %% %d] = x;\n", t->warps_n,
+                   sums, row, s->each, t->warps_n);
     } else {
         ind__textf(&w->code, "const int col = lane %% %d * 8 - shift + at %% 8;\n", s->lanes_n);
-        ind__textf(
-            &w->code,
-            "if (%scol >= 0 && col < %d) part[start * %d + row * %d + product * %d + col] = acc[row][at %% %d];\n",
-            32 % s->lanes_n ? cg__string(w, "lane < %d && ", 32 / s->lanes_n * s->lanes_n) : "", columns, sums, t->n,
-            columns, s->cols);
+        ind__textf(&w->code, "if (%scol >= 0 && col < %d) part[start * %d + %s + col] = x;\n",
+                   lanes < 32 ? cg__string(w, "lane < %d && ", lanes) : "", columns, sums, row);
     }
     cg__end(w);
     cg__mm_write_strip_total(w, p->b.k_major ? t->warps_m : s->apart);
