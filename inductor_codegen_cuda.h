@@ -12198,9 +12198,9 @@ static void cg__mm_write_step_scales(ind__writer *w, const cg__mm_problem *p, in
 }
 
 /* ================================================================================ src/cuda/templates/gemm/realign.c */
-/* ---- writing: misaligned rows of an operand of tensor cores */
+/* Copies tiles of misaligned rows for tensor cores, and realigns them in shared memory.
 
-/* A row of a tile starts at any element of a 16-byte aligned buffer. It is copied in the background from the last
+   A row of a tile starts at any element of a 16-byte aligned buffer. It is copied in the background from the last
    multiple of 8 elements at or before its start: one chunk of 16 bytes more than the tile has in a row, into stages in
    shared memory. When its step comes, the block writes the tile from them: 8 elements at a time, combined from two
    chunks by shifts. No byte before the aligned start of a row, or after its end, is read. In device code raw_b are the
