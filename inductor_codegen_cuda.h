@@ -10547,7 +10547,8 @@ typedef struct cg__mm_operand {
     bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
     bool misaligned;  /* 16 bits, not `copy`: contiguous rows that start at any element of a 16-byte aligned buffer */
-    bool computed;    /* a prologue: value is more than a LOAD and its conversion */
+    bool reads_misaligned; /* b: rows_misaligned.c can read the operands */
+    bool computed;         /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
     int statistics;   /* computed: reductions along k, one after another, that it depends on (statistics.c) */
     int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
@@ -10595,8 +10596,7 @@ typedef struct cg__mm_problem {
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
-    bool reads_misaligned; /* rows_misaligned.c can read the operands */
-    bool involved;         /* an operand is found by conditions or divisions, as a convolution's: they take registers */
+    bool involved;   /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
 static int cg__mm_products(const cg__mm_problem *p) {
@@ -14420,7 +14420,7 @@ static const char *cg__mm_misaligned_rows_match(const cg__mm_problem *p, const i
     if (!ind_expr_is_int(p->size_k, &k) || k < 8) return "its depth is not a constant of at least 8";
     if (cg__mm_row_pitch(k) * cg__mm_row_bytes(p) * p->few_rows > MM_MISALIGNED_BYTES)
         return "its rows exceed shared memory";
-    return p->reads_misaligned ? NULL : "a is computed, or b has no contiguous rows of one misalignment";
+    return p->b.reads_misaligned ? NULL : "a is computed, or b has no contiguous rows of one misalignment";
 }
 
 /* Columns are those of each product. */
@@ -15382,7 +15382,7 @@ static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
     for (int i = 0; i < num; i++) o[i]->copy = cg__mm_can_copy(d, p, o[i]);
     for (int i = 0; i < num; i++) o[i]->misaligned = cg__mm_is_misaligned(d, p, o[i]);
     cg__mm_choose_same_loads(d, p);
-    p->reads_misaligned = cg__mm_reads_misaligned(d, p);
+    p->b.reads_misaligned = cg__mm_reads_misaligned(d, p);
     for (int i = 0; i < num; i++)
         if (o[i]->computed) cg__mm_choose_staged(d, p, o[i]);
     for (int i = 1; i < num; i++)

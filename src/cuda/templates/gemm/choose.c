@@ -213,7 +213,7 @@ static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
     for (int i = 0; i < num; i++) o[i]->copy = cg__mm_can_copy(d, p, o[i]);
     for (int i = 0; i < num; i++) o[i]->misaligned = cg__mm_is_misaligned(d, p, o[i]);
     cg__mm_choose_same_loads(d, p);
-    p->reads_misaligned = cg__mm_reads_misaligned(d, p);
+    p->b.reads_misaligned = cg__mm_reads_misaligned(d, p);
     for (int i = 0; i < num; i++)
         if (o[i]->computed) cg__mm_choose_staged(d, p, o[i]);
     for (int i = 1; i < num; i++)

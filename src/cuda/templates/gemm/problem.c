@@ -27,7 +27,8 @@ typedef struct cg__mm_operand {
     bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
     bool misaligned;  /* 16 bits, not `copy`: contiguous rows that start at any element of a 16-byte aligned buffer */
-    bool computed;    /* a prologue: value is more than a LOAD and its conversion */
+    bool reads_misaligned; /* b: rows_misaligned.c can read the operands */
+    bool computed;         /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
     int statistics;   /* computed: reductions along k, one after another, that it depends on (statistics.c) */
     int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
@@ -75,8 +76,7 @@ typedef struct cg__mm_problem {
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
-    bool reads_misaligned; /* rows_misaligned.c can read the operands */
-    bool involved;         /* an operand is found by conditions or divisions, as a convolution's: they take registers */
+    bool involved;   /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
 static int cg__mm_products(const cg__mm_problem *p) {

@@ -335,7 +335,7 @@ static const char *cg__mm_misaligned_rows_match(const cg__mm_problem *p, const i
     if (!ind_expr_is_int(p->size_k, &k) || k < 8) return "its depth is not a constant of at least 8";
     if (cg__mm_row_pitch(k) * cg__mm_row_bytes(p) * p->few_rows > MM_MISALIGNED_BYTES)
         return "its rows exceed shared memory";
-    return p->reads_misaligned ? NULL : "a is computed, or b has no contiguous rows of one misalignment";
+    return p->b.reads_misaligned ? NULL : "a is computed, or b has no contiguous rows of one misalignment";
 }
 
 /* Columns are those of each product. */
