@@ -166,6 +166,10 @@ extern "C" {
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
     X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
     X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
+    X(product_element, 76, "hundredths of a cycle per element that an SM loads into a tile one by one",                \
+      "4097 x 4095 x 4103, bf16, H100: 3,788 us for 1.09e9 elements, about 200 us if copied")                          \
+    X(product_realigned, 2, "the same for an element of a misaligned row, which is copied and shifted",                \
+      "estimated; SASS of 20 instructions per 8 elements")                                                             \
     X(computed_step, 700, "cycles of a step of k in which a block normalises its tile of a and multiplies nothing",    \
       "estimated; of 8-bit weights 0.4 us")                                                                            \
     X(row_instructions, 12, "instructions per element of a row that a product's block normalises",                     \
@@ -398,6 +402,9 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVR
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                                     \
     /* b is read once, for few rows of a: by vectors into registers, without tensor cores */                           \
     X(MATMUL_ROWS, "matmul, few rows", MATMUL, TILE, "templates/gemm/rows.c", cg__emit_matmul, IND__HAS_VECTORS)       \
+    /* the same with rows of b that start at any element */                                                            \
+    X(MATMUL_ROWS_MISALIGNED, "matmul, few rows, misaligned", MATMUL, TILE, "templates/gemm/rows_misaligned.c",        \
+      cg__emit_matmul, IND__HAS_VECTORS)                                                                               \
     /* packed weights are dequantised in registers, for few rows of a */                                               \
     X(MATMUL_PACKED, "matmul, packed weights", MATMUL, TILE, "templates/gemm/packed.c", cg__emit_matmul,               \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
@@ -1123,6 +1130,13 @@ static const char *const cg__prelude_VEC_PART[] = {
     "    _Pragma(\"unroll\")\n",
     "    for (int j = 0; j < N; j++)\n",
     "        if (r + j >= 0 && r + j < n) p[j] = v.at[j];\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_ROW_BYTES[] = {
+    "// Bytes to copy of 8 adjacent elements of 16 bits, if `left` of them are before the end of the row.\n",
+    "template <typename I> static IND_INLINE int ind_row_bytes(I left) {\n",
+    "    return 2 * (int)(left > 8 ? 8 : left < 0 ? 0 : left);\n",
     "}\n",
     NULL,
 };
@@ -3955,6 +3969,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(SCAN_LOG, 0)                                                                                     \
     X(SCAN_EXTREME, 0)                                                                                 \
     X(SCAN, 0)                                                                                         \
+    X(ROW_BYTES, 0)                                                                                    \
     X(VEC_PART, IND__CG_NEEDS(IND__CG_VEC))                                                            \
     X(SCAN_TEAM, 0)                                                                                    \
     X(LOOKBACK, IND__CG_NEEDS(IND__CG_SCAN))                                                           \
@@ -10646,7 +10661,9 @@ typedef struct cg__mm_operand {
     bool k_major;     /* the tile has rows along k; else along x, which is contiguous in memory */
     bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
-    bool computed;    /* a prologue: value is more than a LOAD and its conversion */
+    bool misaligned;  /* 16 bits, not `copy`: contiguous rows that start at any element of a 16-byte aligned buffer */
+    bool reads_misaligned; /* b: rows_misaligned.c can read the operands */
+    bool computed;         /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
     int statistics;   /* computed: reductions along k, one after another, that it depends on (statistics.c) */
     int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
@@ -10992,6 +11009,50 @@ static bool cg__mm_can_copy(cg__decider *d, const cg__mm_problem *p, const cg__m
     return true;
 }
 
+/* Have the operand's tiles contiguous rows whose misalignment is the same for each 8th of them, in each step of k? 8
+   divides the steps. */
+static bool cg__mm_has_contiguous_rows(const cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o) {
+    ind_expr stride, rest;
+    if (!o->load || p->k < 0 || cg__inst(&d->w, o->load)->arg[0]) return false;
+    if (!cg__mm_contiguous(&d->w, o->load, o->k_major ? p->k : o->x) || !cg__start_known(&d->w, o->load)) return false;
+    const ind_expr index = cg__index_of(&d->w, o->load);
+    return ind__affine(index, d->plan->domain.var[p->k], &stride, &rest) &&
+           (o->x < 0 || ind__affine(index, d->plan->domain.var[o->x], &stride, &rest));
+}
+
+static bool cg__mm_is_misaligned(cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o) {
+    if (o->copy || p->tensor_bytes != 2 || !cg__mm_has_contiguous_rows(d, p, o)) return false;
+    if (!cg__in_arena(&d->w, cg__inst(&d->w, o->load)->source)) d->variant->guard_aligned = true;
+    return true;
+}
+
+/* The tiles of two right operands are both copied, or both written from misaligned rows. */
+static void cg__mm_choose_same_loads(const cg__decider *d, cg__mm_problem *p) {
+    if (!p->dot2 || p->b.misaligned == p->b2.misaligned) return;
+    cg__mm_operand *other = p->b.misaligned ? &p->b2 : &p->b;
+    const bool both = !other->computed && cg__mm_has_contiguous_rows(d, p, other);
+    p->b.misaligned = p->b2.misaligned = both;
+    if (both) other->copy = false;
+}
+
+/* Can rows_misaligned.c read the operands, the right ones in aligned vectors? All right ones have the same
+   misalignments. Of rows along n, the next row begins at least 8 elements later: a vector that begins in a row ends in
+   the buffer, except in the last row. */
+static bool cg__mm_reads_misaligned(const cg__decider *d, const cg__mm_problem *p) {
+    ind_expr stride, rest;
+    if (!p->a.load || p->a.computed || cg__inst(&d->w, p->a.load)->arg[0]) return false;
+    if (cg__mm_has_indirect(&d->w, cg__index_of(&d->w, p->a.load))) return false;
+    for (int i = 0; i < cg__mm_products(p); i++) {
+        const cg__mm_operand *o = cg__mm_right(p, i);
+        if (p->tensor_bytes != 2 || !cg__mm_has_contiguous_rows(d, p, o)) return false;
+        const ind_expr index = cg__index_of(&d->w, o->load), b = cg__index_of(&d->w, p->b.load);
+        ind__affine(index, d->plan->domain.var[p->k], &stride, &rest);
+        if (!o->k_major && !ind_known_le(ind_int(d->w.context, 8), stride)) return false;
+        if (i && !ind_known_multiple(ind_expr_sub(index, b), 8)) return false;
+    }
+    return true;
+}
+
 /* Bits of ind__writer.resident: a LOAD of operand a is copied in the background; it is read as a vector when it is
    needed. Those of b are the next two, then those of b2. */
 #define MM_STAGED 1
@@ -11285,6 +11346,15 @@ static bool cg__mm_has_prologue(const cg__mm_problem *p) {
     return p->a.computed || p->b.computed;
 }
 
+/* True if the tile of an operand of tensor cores is written from stages of its sources when it is needed. */
+static bool cg__mm_is_made(const cg__mm_operand *o) {
+    return o->computed || o->misaligned;
+}
+
+static bool cg__mm_makes_tiles(const cg__mm_problem *p) {
+    return cg__mm_is_made(&p->a) || cg__mm_is_made(&p->b);
+}
+
 /* Shared memory: the tiles of the pipeline, reused for the sums (rows padded as in ind_sum_at). */
 static int64_t cg__mm_shared(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c) {
     const int64_t sums = (int64_t)c->tile_m * (c->tile_n + 8) * cg__mm_sum_bytes(p), tiles = x->tile_bytes(c, p);
@@ -11355,6 +11425,18 @@ static double cg__mm_hinted_steps(const cg__mm_problem *p, const cg__mm_config *
     return ceil((double)((k + c->tile_k - 1) / c->tile_k) / c->splits);
 }
 
+/* Cycles in which an SM loads an operand's tile of a step, beyond its copies in chunks of 16 bytes. */
+static double cg__mm_load_cost(const cg__mm_operand *o, double elements, const ind_thresholds *t) {
+    if (o->copy || o->computed) return 0;
+    return elements * (o->misaligned ? t->product_realigned : t->product_element) / 100.0;
+}
+
+/* The same for all operands of tensor cores. */
+static double cg__mm_loads_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_thresholds *t) {
+    const double a = (double)c->tile_m * c->tile_k, b = (double)c->tile_n * c->tile_k;
+    return p->tensor_bytes == 2 ? cg__mm_load_cost(&p->a, a, t) + cg__mm_load_cost(&p->b, b, t) : 0;
+}
+
 /* Estimated cycles. The blocks of an SM share its units, so their work adds up: the steps of k and the epilogue. A step
    takes at least the latency of a copy from L2, divided by the copies in flight. The latency of a block (start, first
    copies, epilogue) counts once for all resident blocks. (For the ten fastest configurations of each of 16 problems the
@@ -11366,7 +11448,8 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
     const double saved = cg__mm_multicast_share(c) * t->product_multicast / 100.0;
-    double step = cg__mm_depth_cost(x, c, p, t) * (1 - saved) * c->tile_k + cg__mm_scale_cost(p, c, t);
+    double step = cg__mm_depth_cost(x, c, p, t) * (1 - saved) * c->tile_k + cg__mm_scale_cost(p, c, t) +
+                  cg__mm_loads_cost(p, c, t);
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
            (t->product_start + latency) * ceil(per_sm / fit);
@@ -11430,6 +11513,11 @@ static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, con
            cg__mm_normalise_cost(x, p, c, target);
 }
 
+/* True if the strategy is of products of few rows, which may have a guard. */
+static bool cg__mm_has_few_rows(ind_strategy s) {
+    return s == IND_STRATEGY_MATMUL_ROWS || s == IND_STRATEGY_MATMUL_ROWS_MISALIGNED || s == IND_STRATEGY_MATMUL_PACKED;
+}
+
 static ind_expr cg__mm_tiles(ind_expr size, int tile) {
     return ind_expr_ceildiv(size, ind_int(size.context, tile));
 }
@@ -11452,8 +11540,7 @@ static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v)
    column by column: resident blocks then read the fewest different rows and columns. */
 static void cg__mm_tile_axes(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr tiles[3]) {
     ind_expr rows = cg__mm_row_tiles(p, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
-    const bool few = v->strategy == IND_STRATEGY_MATMUL_ROWS || v->strategy == IND_STRATEGY_MATMUL_PACKED;
-    if (few && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
+    if (cg__mm_has_few_rows(v->strategy) && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
     *stripe = 1;
     while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
     tiles[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
@@ -12255,6 +12342,130 @@ static void cg__mm_write_step_scales(ind__writer *w, const cg__mm_problem *p, in
     cg__use(w, IND__CG_PROMOTE_SCALED);
 }
 
+/* ================================================================================ src/cuda/templates/gemm/realign.c */
+/* Copies tiles of misaligned rows for tensor cores, and realigns them in shared memory.
+
+   A row of a tile starts at any element of a 16-byte aligned buffer. It is copied in the background from the last
+   multiple of 8 elements at or before its start: one chunk of 16 bytes more than the tile has in a row, into stages in
+   shared memory. When its step comes, the block writes the tile from them: 8 elements at a time, combined from two
+   chunks by shifts. No byte before the aligned start of a row, or after its end, is read. In device code raw_b are the
+   stages, at_b and end_b the offset of a thread's chunks and the elements from there to the end of the row. */
+
+/* Chunks of a row of a tile, as copied. */
+static int cg__mm_raw_chunks(const ind__variant *v, const cg__mm_operand *o, char name) {
+    return cg__mm_tile_cols(v, o, name) / 8 + 1;
+}
+
+/* Elements of a stage. */
+static int cg__mm_raw_elements(const ind__variant *v, const cg__mm_operand *o, char name) {
+    return cg__mm_tile_rows(v, o, name) * cg__mm_raw_chunks(v, o, name) * 8;
+}
+
+/* Returns the index of the first element of row `row` of the tile of the first step of k. */
+static const char *cg__mm_row_start(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, const char *x,
+                                    const char *row) {
+    cg__mm_set_plain_names(w);
+    cg__mm_set_text(w, o->x, x);
+    cg__mm_set_text(w, p->k, o->k_major ? "0" : row);
+    const char *start = cg__expr_string(w, cg__index_of(w, o->load));
+    cg__mm_set_plain_names(w);
+    return start;
+}
+
+/* A loop over the `chunks` chunks of each of a tile's rows that fall to this thread: row, chunk. */
+static void cg__mm_begin_row_chunks(ind__writer *w, int rows, int chunks) {
+    const int threads = w->variant->threads, total = rows * chunks;
+    cg__unroll(w);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", (total + threads - 1) / threads);
+    ind__textf(&w->code, "const int at = i * %d + (int)threadIdx.x, row = at / %d, chunk = at %% %d;\n", threads,
+               chunks, chunks);
+    if (total % threads) ind__textf(&w->code, "if (at >= %d) break;\n", total);
+}
+
+/* True if the rows that a thread writes are a multiple of 8 apart: they have one misalignment. */
+static bool cg__mm_has_one_shift(const ind__variant *v, const cg__mm_operand *o, char name) {
+    return v->threads % cg__mm_tile_cols(v, o, name) == 0;
+}
+
+static void cg__mm_write_shift(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                               const char *row) {
+    const char *x = cg__string(w, o->k_major ? "(first_%c + %s)" : "first_%c", name == 'a' ? 'm' : 'n', row);
+    ind__textf(&w->code, "const int shift_%c = (int)((%s) & 7);\n", name, cg__mm_row_start(w, p, o, x, row));
+}
+
+/* Writes raw_b, at_b and end_b. *offset: of raw_b in shared memory, bytes. */
+static void cg__mm_write_raw_rows(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                                  int *offset) {
+    const ind__variant *v = w->variant;
+    const char x = name == 'a' ? 'm' : 'n', *type = cg__int(w);
+    const int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_raw_chunks(v, o, name);
+    const int num = (rows * chunks + v->threads - 1) / v->threads;
+    if (!o->misaligned) return;
+    ind__textf(&w->code, "unsigned short *const raw_%c = reinterpret_cast<unsigned short *>(ind_smem + %d);\n", name,
+               *offset);
+    *offset += v->of.tile.stages * cg__mm_raw_elements(v, o, name) * 2;
+    ind__textf(&w->code, "%s at_%c[%d], end_%c[%d];\n", type, name, num, name, num);
+    cg__mm_begin_row_chunks(w, rows, chunks);
+    ind__textf(&w->code, "const bool exists = first_%c + %s < size_%c;\n", x, o->k_major ? "row" : "0", x);
+    ind__textf(&w->code, "const %s x = %s;\n", type,
+               o->k_major ? cg__string(w, "exists ? first_%c + row : first_%c", x, x) : cg__string(w, "first_%c", x));
+    ind__textf(&w->code, "const %s from = %s;\n", type, cg__mm_row_start(w, p, o, "x", "row"));
+    ind__textf(&w->code, "at_%c[i] = (from & ~7) + chunk * 8;\n", name);
+    ind__textf(&w->code, "end_%c[i] = exists ? %s + (from & 7) - chunk * 8 : 0;\n", name,
+               o->k_major ? "size_k" : cg__string(w, "size_%c - first_%c", x, x));
+    cg__end(w);
+    if (cg__mm_has_one_shift(v, o, name))
+        cg__mm_write_shift(w, p, o, name, cg__string(w, "((int)threadIdx.x / %d)", chunks - 1));
+}
+
+/* Starts a copy of `bytes` of each chunk of a step. */
+static void cg__mm_write_chunk_copies(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                                      const char *bytes) {
+    const ind__variant *v = w->variant;
+    ind_expr stride;
+    (void)cg__mm_step_of(w, p, o, &stride);
+    cg__mm_set_text(w, p->k, "first_k");
+    const char *step = cg__expr_string(w, ind_expr_mul(stride, w->plan->domain.var[p->k]));
+    cg__mm_begin_row_chunks(w, cg__mm_tile_rows(v, o, name), cg__mm_raw_chunks(v, o, name));
+    ind__textf(&w->code, "ind_cp_async16(raw_%c + stage * %d + at * 8, %s + at_%c[i] + %s, %s);\n", name,
+               cg__mm_raw_elements(v, o, name), cg__buffer(w, cg__inst(w, o->load)->source), name, step, bytes);
+    cg__end(w);
+    cg__mm_set_plain_names(w);
+}
+
+/* The copies of a step. If all rows exist and their last chunks are inside them, all chunks are copied whole. */
+static void cg__mm_write_row_copies(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const char x = name == 'a' ? 'm' : 'n';
+    const int k = v->of.tile.k, edge = cg__mm_edge(v, name);
+    cg__begin(w, "if (first_k + %d <= size_k && first_%c + %d <= size_%c)", o->k_major ? k + 8 : k, x,
+              o->k_major ? edge : edge + 8, x);
+    cg__mm_write_chunk_copies(w, p, o, name, "16");
+    cg__end(w);
+    cg__begin(w, "else");
+    cg__mm_write_chunk_copies(w, p, o, name,
+                              o->k_major
+                                  ? cg__string(w, "ind_row_bytes(end_%c[i] - first_k)", name)
+                                  : cg__string(w, "row < size_k - first_k ? ind_row_bytes(end_%c[i]) : 0", name));
+    cg__end(w);
+    cg__use(w, IND__CG_ROW_BYTES);
+}
+
+/* The operand's tile, from what has arrived. */
+static void cg__mm_write_realigned(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const int rows = cg__mm_tile_rows(v, o, name), cols = cg__mm_tile_cols(v, o, name);
+    cg__mm_begin_row_chunks(w, rows, cols / 8);
+    if (!cg__mm_has_one_shift(v, o, name)) cg__mm_write_shift(w, p, o, name, "row");
+    ind__textf(&w->code,
+               "ind_store(tile_%c + ind_tile_at<%d, %d>(row, chunk),\n"
+               "    ind_load_across<8>(raw_%c + stage * %d + (row * %d + chunk) * 8 + shift_%c, shift_%c));\n",
+               name, rows, cols, name, cg__mm_raw_elements(v, o, name), cols / 8 + 1, name, name);
+    cg__end(w);
+    cg__use(w, IND__CG_HALF_TILE);
+    cg__use(w, IND__CG_LOAD_ACROSS);
+}
+
 /* =============================================================================== src/cuda/templates/gemm/prologue.c */
 /* ---- writing: prologues for tensor cores ---- */
 
@@ -12343,10 +12554,11 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
         if (cg__inst(w, i)->op == IND_LOOP_LOAD) w->memory[i] = NULL;
 }
 
-/* A computed operand's tile, from what has arrived for it. */
+/* The tile of a computed or misaligned operand, from what has arrived for it. */
 static void cg__mm_write_made(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     char x = name == 'a' ? 'm' : 'n', row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
+    if (o->misaligned) cg__mm_write_realigned(w, p, o, name);
     if (!o->computed) return;
     cg__mm_begin_chunks(w, p, o, name);
     ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
@@ -12361,9 +12573,9 @@ static void cg__mm_write_made(ind__writer *w, const cg__mm_problem *p, const cg_
     cg__use(w, IND__CG_VEC);
 }
 
-/* "make": all threads compute the tiles of one step. */
+/* "make": all threads write these tiles of one step. */
 static void cg__mm_write_make(ind__writer *w, const cg__mm_problem *p) {
-    if (!cg__mm_has_prologue(p)) return;
+    if (!cg__mm_makes_tiles(p)) return;
     ind__textf(&w->code, "const auto make = [&](%s step, int stage) {\n", cg__int(w));
     w->code.indent++;
     w->scope++;
@@ -12521,9 +12733,10 @@ static void cg__mm_end_stages(ind__writer *w) {
     cg__end(w);
 }
 
-/* Returns the offset of the tile of `stage`. A computed operand has a single tile, written when it is needed. */
+/* Returns the offset of the tile of `stage`. A computed or misaligned operand has a single tile, written when it is
+   needed. */
 static const char *cg__mm_stage_of(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int tile_x) {
-    return o->computed ? "" : cg__string(w, " + stage * %d", cg__mm_units(p, tile_x * w->variant->of.tile.k));
+    return cg__mm_is_made(o) ? "" : cg__string(w, " + stage * %d", cg__mm_units(p, tile_x * w->variant->of.tile.k));
 }
 
 /* The class of the instruction: its first template arguments tell the types of the operands. */
@@ -12570,7 +12783,7 @@ static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", v->of.tile.stages - 2);
     ind__textf(&w->code, "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\n",
                v->of.tile.stages - 1, v->of.tile.stages - 1);
-    if (cg__mm_has_prologue(p)) ind__textf(&w->code, "make(step, stage);\n__syncthreads();\n");
+    if (cg__mm_makes_tiles(p)) ind__textf(&w->code, "make(step, stage);\n__syncthreads();\n");
     cg__mm_write_mma_tile(w, p);
     cg__mm_end_stages(w);
     ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
@@ -12581,6 +12794,8 @@ static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     if (o->computed)
         cg__mm_write_raw(w, p, o, name);
+    else if (o->misaligned)
+        cg__mm_write_row_copies(w, p, o, name);
     else if (o->copy)
         cg__mm_write_copy(w, p, o, name);
     else
@@ -12593,13 +12808,16 @@ static void cg__mm_begin_tensor_tiles(ind__writer *w, const cg__mm_problem *p, i
     const int warp_n = v->of.tile.n / v->of.tile.warps_n;
     ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
     const int k = cg__mm_units(p, v->of.tile.k);
-    int in_a = (p->a.computed ? 1 : v->of.tile.stages) * v->of.tile.m * k;
-    int offset = 2 * (in_a + (p->b.computed ? 1 : v->of.tile.stages) * v->of.tile.n * k);
+    int in_a = (cg__mm_is_made(&p->a) ? 1 : v->of.tile.stages) * v->of.tile.m * k;
+    int offset = 2 * (in_a + (cg__mm_is_made(&p->b) ? 1 : v->of.tile.stages) * v->of.tile.n * k);
     ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", in_a);
     cg__mm_write_raw_arrays(w, p, &p->a, 'a', &offset);
     if (p->dot2) ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(v) * k);
     cg__mm_write_raw_arrays(w, p, &p->b, 'b', &offset);
     cg__mm_write_raw_arrays(w, p, &p->b2, 'c', &offset);
+    cg__mm_write_raw_rows(w, p, &p->a, 'a', &offset);
+    cg__mm_write_raw_rows(w, p, &p->b, 'b', &offset);
+    cg__mm_write_raw_rows(w, p, &p->b2, 'c', &offset);
     cg__mm_write_all_addresses(w, p);
     cg__mm_begin_load(w, true);
     cg__mm_write_tile(w, p, &p->a, 'a');
@@ -12642,7 +12860,7 @@ static void cg__mm_fit_stages(cg__mm_config *c, const cg__mm_problem *p, int64_t
     const int64_t steps = (depth + c->tile_k - 1) / c->tile_k;
     if (c->stages > steps + idle) c->stages = steps < 1 ? idle + 1 : (int)steps + idle;
     if (steps <= 1 && c->registers > 160) c->registers = 160;
-    if (cg__mm_has_prologue(p)) c->registers = c->registers > 207 ? 255 : c->registers + 48;
+    if (cg__mm_makes_tiles(p)) c->registers = c->registers > 207 ? 255 : c->registers + 48;
 }
 
 /* Sums of a thread. */
@@ -12676,22 +12894,26 @@ static bool cg__mm_has_panels(const cg__mm_config *c, const cg__mm_problem *p) {
 /* 64-bit indices leave no registers for the largest tiles per thread, nor do two sets of sums. */
 static bool cg__mm_mma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     if (c->registers > 255 || (p->converts && cg__mm_thread_sums(c) > 64)) return false;
-    return cg__mm_has_panels(c, p) && (c->registers <= (cg__mm_has_prologue(p) ? 216 : 168) || index_bits == 32);
+    return cg__mm_has_panels(c, p) && (c->registers <= (cg__mm_makes_tiles(p) ? 216 : 168) || index_bits == 32);
 }
 
 static int cg__mm_warp_threads(const cg__mm_config *c) {
     return c->warps_m * c->warps_n * 32;
 }
 
-/* Shared memory of an operand: a tile in each stage, or one tile of 16 bits and the stages that it is computed from. */
-static int64_t cg__mm_operand_bytes(const cg__mm_problem *p, const cg__mm_operand *o, int64_t elements, int stages) {
+/* Shared memory of an operand: a tile in each stage, or one tile of 16 bits and the stages that it is computed from.
+   Misaligned rows have 8 elements more there. */
+static int64_t cg__mm_operand_bytes(const cg__mm_problem *p, const cg__mm_operand *o, const cg__mm_config *c,
+                                    int edge) {
+    const int64_t elements = (int64_t)edge * c->tile_k, stages = c->stages;
+    if (o->misaligned) return 2 * (elements + stages * (elements + 8 * (o->k_major ? edge : c->tile_k)));
     return elements * (o->computed ? stages * o->staged_bytes + 2 : stages * p->tensor_bytes);
 }
 
 static int64_t cg__mm_stage_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
-    return cg__mm_operand_bytes(p, &p->a, c->tile_m * c->tile_k, c->stages) +
-           cg__mm_operand_bytes(p, &p->b, c->tile_n / cg__mm_products(p) * c->tile_k, c->stages) +
-           (p->dot2 ? cg__mm_operand_bytes(p, &p->b2, c->tile_n / 2 * c->tile_k, c->stages) : 0);
+    return cg__mm_operand_bytes(p, &p->a, c, c->tile_m) +
+           cg__mm_operand_bytes(p, &p->b, c, c->tile_n / cg__mm_products(p)) +
+           (p->dot2 ? cg__mm_operand_bytes(p, &p->b2, c, c->tile_n / 2) : 0);
 }
 
 /* Each warp reads its rows of both tiles. */
@@ -13847,7 +14069,8 @@ static cg__mm_strip cg__mm_strip_of(const cg__mm_problem *p, const ind__tile_pla
 
 /* True for a LOAD of an operand that is read in vectors. */
 static bool cg__mm_in_vectors(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
-    if (!o->computed) return o->copy && i == o->load;
+    const bool misaligned = w->variant->strategy == IND_STRATEGY_MATMUL_ROWS_MISALIGNED;
+    if (!o->computed) return (o->copy || misaligned) && i == o->load;
     return i <= o->value && cg__mm_is_resident(w, p, o, i, MM_STAGED | MM_VECTOR);
 }
 
@@ -14046,6 +14269,21 @@ static const char *cg__mm_strip_column(ind__writer *w, const cg__mm_problem *p, 
     return cg__string(w, "at %% %d / %d * %d + %s + at %% %d", s->cols, s->each, t->n / t->products, lanes, s->each);
 }
 
+/* Adds `num` sets of sums of the tile, in their order, into the tile that the epilogue reads. */
+static void cg__mm_write_strip_total(ind__writer *w, int num) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const int sums = t->m * t->n;
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__begin(w, "for (int at = threadIdx.x; at < %d; at += %d)", sums, w->variant->threads);
+    ind__textf(&w->code, "float total = part[at];\n");
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int k = 1; k < %d; k++) total += part[k * %d + at];\n", num, sums);
+    ind__textf(&w->code, "sum[ind_sum_at<%d>(at / %d, at %% %d)] = total;\n", t->n, t->n, t->n);
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__use(w, IND__CG_SUM_TILE);
+}
+
 /* Adds the sums of lanes and warps, into the tile that the epilogue reads. */
 static void cg__mm_write_strip_sums(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     const ind__tile_plan *t = &w->variant->of.tile;
@@ -14063,15 +14301,7 @@ static void cg__mm_write_strip_sums(ind__writer *w, const cg__mm_problem *p, con
         ind__textf(&w->code, "if (lane < %d) part[warp * %d + at / %d * %d + %s] = x;\n", s->lanes_n, sums, s->cols,
                    t->n, column);
     cg__end(w);
-    ind__textf(&w->code, "__syncthreads();\n");
-    cg__begin(w, "for (int at = threadIdx.x; at < %d; at += %d)", sums, w->variant->threads);
-    ind__textf(&w->code, "float total = part[at];\n");
-    cg__unroll(w);
-    ind__textf(&w->code, "for (int k = 1; k < %d; k++) total += part[k * %d + at];\n", s->warps_k, sums);
-    ind__textf(&w->code, "sum[ind_sum_at<%d>(at / %d, at %% %d)] = total;\n", t->n, t->n, t->n);
-    cg__end(w);
-    ind__textf(&w->code, "__syncthreads();\n");
-    cg__use(w, IND__CG_SUM_TILE);
+    cg__mm_write_strip_total(w, s->warps_k);
 }
 
 static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
@@ -14199,9 +14429,10 @@ static double cg__mm_weight_bytes(const cg__mm_problem *p) {
 }
 
 /* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or as fast as the vectors in
-   flight arrive, or multiplies: a conversion and an FMA per row. */
-static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
-                               const ind_target *target) {
+   flight arrive, or multiplies: a conversion and an FMA per row. `loaded`: elements of b in the vectors of a block, for
+   each element of its columns. */
+static double cg__mm_strips_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                 const ind_target *target, double loaded) {
     const ind_thresholds *t = &target->thresholds;
     const double n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
     const int products = cg__mm_products(p);
@@ -14210,12 +14441,17 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double elements = per_sm * c->tile_n * k, bytes = elements * cg__mm_weight_bytes(p);
     const double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
                           (c->warps_n ? c->tile_n / c->warps_n : products);
-    const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
+    const double read = bytes / cg__mm_memory_rate(target), wait = bytes * loaded / flight * t->product_latency;
     const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
-    const double multiply =
-        elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate + cg__mm_row_cost(p, c, per_sm, t);
+    const double multiply = elements * loaded * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate +
+                            cg__mm_row_cost(p, c, per_sm, t);
     const double slowest = read > wait ? read : wait;
     return (slowest > multiply ? slowest : multiply) + cg__mm_start_cost(p, t) * ceil(per_sm / fit);
+}
+
+static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                               const ind_target *target) {
+    return cg__mm_strips_cost(x, p, c, target, 1);
 }
 
 static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS,
@@ -14229,6 +14465,388 @@ static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS
                                             .alone = true,
                                             .alignment = 16,
                                             .main_loop = cg__mm_rows_main_loop};
+
+/* ======================================================================== src/cuda/templates/gemm/rows_misaligned.c */
+/* Products of few rows whose right operand has rows that start at any element: sizes that 8 does not divide. b is still
+   read once, in aligned vectors of 8 elements.
+
+   b with rows along k: columns whose numbers are equal modulo 8 have the same misalignment. A warp computes such
+   columns. The elements before the first vector of a row and after its last one, the edges, take one lane each. The
+   vectors of a lane are multiplied by 8 elements of a from any k on. So a is in shared memory as f32, its elements with
+   the same k modulo 8 next to each other: lanes read neighbours.
+
+   b with rows along n: rows of b whose numbers are equal modulo 8 have the same misalignment. A lane reads such rows,
+   so its vectors always have the same columns. The vectors of a row begin before the block's first column, and end
+   after its last one: sums of other columns are dropped. A vector may end in the next row; that of the last row is
+   read by elements, the edges. */
+
+/* What a warp computes. A lane's vectors along k are those of a row of b; else one of each 8th row. */
+static cg__mm_strip cg__mm_misaligned_strip(const cg__mm_problem *p, const ind__tile_plan *t) {
+    cg__mm_strip s = cg__mm_strip_of(p, t);
+    if (p->b.k_major) return s;
+    s.lanes_n = t->n / s.cols + 1;
+    s.apart = 32 / s.lanes_n * t->warps_m;
+    return s;
+}
+
+/* Elements of a row of a in shared memory with the same k modulo 8, and all of them. */
+static int64_t cg__mm_row_lines(int64_t k) {
+    return (k + 7) / 8;
+}
+
+static int64_t cg__mm_row_pitch(int64_t k) {
+    return 8 * cg__mm_row_lines(k);
+}
+
+static int cg__mm_row_bytes(const cg__mm_problem *p) {
+    return p->b.k_major ? 4 : 2;
+}
+
+/* Returns where element `k` of row `x` of a is in shared memory. */
+static const char *cg__mm_row_at(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s, const char *x,
+                                 const char *k) {
+    const long long pitch = cg__mm_row_pitch(s->k);
+    if (!p->b.k_major) return cg__string(w, "%s * %lld + %s", x, pitch, k);
+    return cg__string(w, "%s * %lld + %s %% 8 * %lld + %s / 8", x, pitch, k, (long long)cg__mm_row_lines(s->k), k);
+}
+
+/* Returns the distance of element (x, k) of an operand from the last multiple of 8 elements. */
+static const char *cg__mm_misalignment(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, const char *x,
+                                       const char *k) {
+    cg__mm_set_plain_names(w);
+    cg__mm_set_text(w, o->x, x);
+    cg__mm_set_text(w, p->k, k);
+    const char *index = cg__expr_string(w, cg__index_of(w, o->load));
+    cg__mm_set_plain_names(w);
+    return cg__string(w, "(int)((%s) & 7)", index);
+}
+
+/* ---- a, to shared memory ---- */
+
+static void cg__mm_write_row_element(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s, const char *k,
+                                     const char *value) {
+    if (p->b.k_major) value = cg__string(w, "ind_%s_to_f32(%s)", ind_dtype_name(p->a.memory), value);
+    ind__textf(&w->code, "row_a[%s] = %s;\n", cg__mm_row_at(w, p, s, "x", k), value);
+    cg__use(w, p->a.memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
+}
+
+/* Rows along k: aligned vectors, and elements at the ends. */
+static void cg__mm_write_misaligned_rows(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const long long chunks = s->k / 8 + 2, k = s->k;
+    cg__begin(w, "for (int at = threadIdx.x; at < %lld; at += %d)", s->rows * chunks, w->variant->threads);
+    ind__textf(&w->code, "const int x = at / %lld;\n", chunks);
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
+    const char *start = cg__mm_misalignment(w, p, &p->a, p->m < 0 ? "0" : cg__string(w, "i%d", p->m), "0");
+    ind__textf(&w->code, "const int r0 = (int)(at %% %lld) * 8 - %s;\nind_vec<unsigned short, 8> made = {};\n", chunks,
+               start);
+    ind__textf(&w->code, "if (first_m + x < size_m) made = ind_load_part<8>(&%s, r0, %lld);\n",
+               cg__element(w, p->a.load), k);
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < 8; j++)");
+    cg__begin(w, "if (r0 + j >= 0 && r0 + j < %lld)", k);
+    cg__mm_write_row_element(w, p, s, "(r0 + j)", "made.at[j]");
+    cg__end(w);
+    cg__end(w);
+    cg__end(w);
+    cg__use(w, IND__CG_VEC_PART);
+}
+
+/* Rows that are not contiguous. */
+static void cg__mm_write_strided_rows(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const long long k = s->k;
+    cg__begin(w, "for (int at = threadIdx.x; at < %lld; at += %d)", s->rows * k, w->variant->threads);
+    ind__textf(&w->code, "const int x = at / %lld, r0 = at %% %lld;\n", k, k);
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
+    ind__textf(&w->code, "unsigned short made = 0;\nif (first_m + x < size_m) made = %s;\n", cg__element(w, p->a.load));
+    cg__mm_write_row_element(w, p, s, "r0", "made");
+    cg__end(w);
+}
+
+static void cg__mm_write_misaligned_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    cg__mm_set_plain_names(w);
+    if (p->a.k_major && (p->a.copy || p->a.misaligned))
+        cg__mm_write_misaligned_rows(w, p, s);
+    else
+        cg__mm_write_strided_rows(w, p, s);
+    ind__textf(&w->code, "__syncthreads();\n");
+}
+
+/* ---- b ---- */
+
+/* Where a lane's vectors are, and its edges. Rows along k: `head` elements before the first vector; `offset`: where the
+   elements of a are that its elements are multiplied by. */
+static void cg__mm_write_start_along_k(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const int warps_n = w->variant->of.tile.warps_n;
+    const long long k = s->k, lines = cg__mm_row_lines(s->k);
+    ind__textf(&w->code, "const %s column = first_n + warp %% %d < size_n ? first_n + warp %% %d : size_n - 1;\n",
+               cg__int(w), warps_n, warps_n);
+    ind__textf(&w->code, "const int head = -%s & 7, vectors = (%lld - head) / 8;\n",
+               cg__mm_misalignment(w, p, &p->b, "column", "0"), k);
+    ind__textf(&w->code, "const int start = warp / %d * 32 + lane;\nint offset[8];\n", warps_n);
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int j = 0; j < 8; j++) offset[j] = (head + j) %% 8 * %lld + (head + j) / 8 + start;\n",
+               lines);
+    ind__textf(&w->code, "const int edge = lane < head ? lane : vectors * 8 + lane;\n");
+    ind__textf(&w->code, "const bool has_edge = warp < %d && edge < %lld;\n", warps_n, k);
+}
+
+/* Rows along n: the lane's first column, perhaps before the block's or after the last one, which is read elsewhere. A
+   vector of the last row that ends after it, and perhaps after the buffer, is an edge; the lane reads `rows` in
+   vectors.
+ */
+static void cg__mm_write_start_along_n(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const char *type = cg__int(w);
+    const long long k = s->k;
+    ind__textf(&w->code, "const int start = warp * %d + lane / %d;\n", 32 / s->lanes_n, s->lanes_n);
+    ind__textf(&w->code, "const int shift = %s;\n", cg__mm_misalignment(w, p, &p->b, "first_n", "start"));
+    ind__textf(&w->code, "const %s column = first_n - shift + lane %% %d * 8;\n", type, s->lanes_n);
+    ind__textf(&w->code, "const %s read = column < size_n ? column : first_n - shift;\n", type);
+    const char *idle = 32 % s->lanes_n ? cg__string(w, "lane >= %d ? 0 : ", 32 / s->lanes_n * s->lanes_n) : "";
+    ind__textf(&w->code, "const int rows = %sread + 8 <= size_n ? %lld : %lld;\n", idle, k, k - 1);
+    ind__textf(&w->code, "const bool has_edge = rows == %lld && (%lld - start) %% %d == 0 && column < size_n;\n", k - 1,
+               k - 1, s->apart);
+}
+
+/* A loop over the columns r of a lane, along k. A column outside b is read at another one of the same misalignment. */
+static void cg__mm_begin_misaligned_columns(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < %d; r++)", s->each);
+    ind__textf(&w->code, "const %s i%d = column + r * 8 < size_n ? column + r * 8 : column;\n", cg__int(w), p->n);
+}
+
+/* A loop over the edges of a lane. Along k: one of each column. Along n: the elements of the last row. */
+static void cg__mm_begin_edges(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    if (p->b.k_major) {
+        cg__mm_begin_misaligned_columns(w, p, s);
+        ind__textf(&w->code, "const int r0 = edge;\n");
+        return;
+    }
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < 8; r++)");
+    ind__textf(&w->code, "const %s i%d = column + r;\nconst int r0 = %lld;\n", cg__int(w), p->n, (long long)s->k - 1);
+    ind__textf(&w->code, "if (i%d < 0 || i%d >= size_n) continue;\n", p->n, p->n);
+}
+
+static void cg__mm_write_edges(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const int products = cg__mm_products(p);
+    cg__mm_set_plain_names(w);
+    for (int i = 0; i < products; i++) ind__textf(&w->code, "unsigned short edge%d[%d] = {};\n", i, s->each);
+    cg__begin(w, "if (has_edge)");
+    cg__mm_begin_edges(w, p, s);
+    for (int i = 0; i < products; i++)
+        ind__textf(&w->code, "edge%d[r] = %s;\n", i, cg__element(w, cg__mm_right(p, i)->load));
+    cg__end(w);
+    cg__end(w);
+}
+
+/* Multiplies the edges: the first of a lane's products. */
+static void cg__mm_write_edge_products(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const char *type = ind_dtype_name(p->a.memory);
+    const char *k = p->b.k_major ? "edge" : cg__string(w, "%lld", (long long)s->k - 1);
+    const char *value = cg__string(w, "row_a[%s]", cg__mm_row_at(w, p, s, "m", k));
+    if (!p->b.k_major) value = cg__string(w, "ind_%s_to_f32(%s)", type, value);
+    cg__begin(w, "if (has_edge)");
+    cg__unroll(w);
+    cg__begin(w, "for (int m = 0; m < %d; m++)", s->rows);
+    ind__textf(&w->code, "const float value = %s;\n", value);
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < %d; r++)", s->each);
+    for (int i = 0; i < cg__mm_products(p); i++)
+        ind__textf(&w->code, "acc[m][%d + r] = value * ind_%s_to_f32(edge%d[r]);\n", i * s->each, type, i);
+    cg__end(w);
+    cg__end(w);
+    cg__end(w);
+}
+
+/* The position of vector u of a lane, in a loop over u. Open afterwards: the loop, and the test that it exists. */
+static void cg__mm_begin_misaligned_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    cg__mm_set_plain_names(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", s->flight);
+    if (p->b.k_major) {
+        ind__textf(&w->code, "const int v = first + u * %d, r0 = head + v * 8;\n", s->apart);
+        cg__begin(w, "if (v < vectors)");
+    } else {
+        ind__textf(&w->code, "const int r0 = first + u * %d;\n", s->apart);
+        cg__begin(w, "if (r0 < rows)");
+    }
+}
+
+/* "load": requests the vectors of b from `first` on, and those of b2. */
+static void cg__mm_write_misaligned_load(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const int products = cg__mm_products(p);
+    for (int i = 0; i < products; i++) cg__mm_declare_vectors(w, p, cg__mm_right(p, i), s);
+    ind__textf(&w->code, "const auto load = [&](int first) {\n");
+    w->code.indent++;
+    w->scope++;
+    cg__mm_begin_misaligned_vectors(w, p, s);
+    if (p->b.k_major)
+        cg__mm_begin_misaligned_columns(w, p, s);
+    else
+        ind__textf(&w->code, "const %s i%d = read;\n", cg__int(w), p->n);
+    for (int i = 0; i < products; i++) {
+        const uint32_t load = cg__mm_right(p, i)->load;
+        ind__textf(&w->code, "y%u[u][%s] = ind_load_once<8>(&%s);\n", load, p->b.k_major ? "r" : "0",
+                   cg__element(w, load));
+    }
+    if (p->b.k_major) cg__end(w);
+    cg__mm_end_vectors(w);
+    cg__mm_end_lambda(w);
+    cg__use(w, IND__CG_LOAD_ONCE);
+}
+
+/* The elements of a that a vector along k is multiplied by. */
+static void cg__mm_write_shifted_values(ind__writer *w, const cg__mm_strip *s) {
+    ind__textf(&w->code, "float value[%d][8];\n", s->rows);
+    cg__unroll(w);
+    cg__begin(w, "for (int m = 0; m < %d; m++)", s->rows);
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int j = 0; j < 8; j++) value[m][j] = row_a[m * %lld + offset[j] + u * %d];\n",
+               (long long)cg__mm_row_pitch(s->k), s->apart);
+    cg__end(w);
+}
+
+static void cg__mm_write_misaligned_loop(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    ind__textf(&w->code, "float acc[%d][%d] = {};\n", s->rows, s->cols);
+    cg__mm_write_edge_products(w, p, s);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    const char *end = p->b.k_major ? "vectors" : "rows";
+    cg__begin(w, "for (int first = start; first < %s; first += %d)", end, s->apart * s->flight);
+    cg__mm_begin_misaligned_vectors(w, p, s);
+    if (p->b.k_major) {
+        cg__mm_write_shifted_values(w, s);
+    } else {
+        cg__mm_strip padded = *s;
+        padded.k = cg__mm_row_pitch(s->k);
+        cg__mm_write_row_values(w, p, &padded);
+    }
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < %d; r++)", p->b.k_major ? s->each : 1);
+    for (int i = 0; i < cg__mm_products(p); i++) cg__mm_write_strip_products(w, p, cg__mm_right(p, i), i * s->each);
+    cg__end(w);
+    cg__mm_end_vectors(w);
+    if (p->b.k_major) {
+        cg__unroll(w);
+        ind__textf(&w->code, "for (int j = 0; j < 8; j++) offset[j] += %d;\n", s->apart * s->flight);
+    }
+    ind__textf(&w->code, "load(first + %d);\n", s->apart * s->flight);
+    cg__end(w);
+}
+
+/* ---- sums ---- */
+
+/* Adds the sums of lanes along k by shuffles, those of other lanes and warps through shared memory. */
+static void cg__mm_write_misaligned_sums(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const int sums = t->m * t->n, columns = t->n / t->products, lanes = 32 / s->lanes_n * s->lanes_n;
+    const char *row = cg__string(w, "at / %d * %d + at %% %d / %d * %d", s->cols, t->n, s->cols, s->each, columns);
+    cg__unroll(w);
+    cg__begin(w, "for (int at = 0; at < %d; at++)", s->rows * s->cols);
+    ind__textf(&w->code, "float x = acc[at / %d][at %% %d];\n", s->cols, s->cols);
+    if (p->b.k_major) {
+        cg__unroll(w);
+        ind__textf(&w->code, "for (int d = 16; d >= 1; d /= 2) x += __shfl_xor_sync(0xffffffffu, x, d);\n");
+        ind__textf(&w->code, "if (lane == 0) part[warp / %d * %d + %s + at %% %d * 8 + warp %% %d] = x;\n", t->warps_n,
+                   sums, row, s->each, t->warps_n);
+    } else {
+        ind__textf(&w->code, "const int col = lane %% %d * 8 - shift + at %% 8;\n", s->lanes_n);
+        ind__textf(&w->code, "if (%scol >= 0 && col < %d) part[start * %d + %s + col] = x;\n",
+                   lanes < 32 ? cg__string(w, "lane < %d && ", lanes) : "", columns, sums, row);
+    }
+    cg__end(w);
+    cg__mm_write_strip_total(w, p->b.k_major ? t->warps_m : s->apart);
+}
+
+static void cg__mm_misaligned_main_loop(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const cg__mm_strip s = cg__mm_misaligned_strip(p, t);
+    const char *type = p->b.k_major ? "float" : "unsigned short";
+    const int sets = p->b.k_major ? t->warps_m : s.apart;
+    ind__textf(&w->code, "%s *const row_a = reinterpret_cast<%s *>(ind_smem);\n", type, type);
+    ind__textf(&w->code, "float *const part = reinterpret_cast<float *>(ind_smem + %lld), *const sum = part + %d;\n",
+               (long long)s.rows * cg__mm_row_pitch(s.k) * cg__mm_row_bytes(p), sets * t->m * t->n);
+    ind__textf(&w->code, "const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;\n");
+    if (p->b.k_major)
+        cg__mm_write_start_along_k(w, p, &s);
+    else
+        cg__mm_write_start_along_n(w, p, &s);
+    cg__mm_write_misaligned_load(w, p, &s);
+    ind__textf(&w->code, "load(start);\n");
+    cg__mm_write_edges(w, p, &s);
+    cg__mm_write_wait(w);
+    cg__mm_write_misaligned_copy(w, p, &s);
+    cg__mm_write_misaligned_loop(w, p, &s);
+    cg__mm_write_misaligned_sums(w, p, &s);
+    cg__use(w, IND__CG_VEC);
+}
+
+/* ---- the template ---- */
+
+/* Columns of each product. b with rows along k: 8 warps along n, one for each misalignment. Along n: warps_n is 0; a
+   block has one vector less of columns than lanes along n, and the lanes of a warp that are left are idle. The rows of
+   the tile are set by `fit`. */
+static const cg__mm_config cg__mm_misaligned_rows_configs[] = {
+    {1, 16, 8, 1, 8, 4, 104, 1, 0}, {1, 8, 8, 1, 8, 4, 72, 1, 0},   {1, 8, 8, 1, 8, 8, 104, 1, 0},
+    {1, 32, 8, 1, 8, 2, 104, 1, 0}, {1, 8, 8, 2, 8, 4, 64, 1, 0},   {1, 16, 8, 2, 8, 2, 64, 1, 0},
+    {1, 16, 8, 8, 0, 8, 96, 1, 0},  {1, 32, 8, 8, 0, 8, 96, 1, 0},  {1, 32, 8, 16, 0, 4, 96, 1, 0},
+    {1, 64, 8, 16, 0, 4, 96, 1, 0}, {1, 24, 8, 8, 0, 8, 96, 1, 0},  {1, 24, 8, 16, 0, 4, 96, 1, 0},
+    {1, 56, 8, 8, 0, 8, 96, 1, 0},  {1, 56, 8, 16, 0, 4, 96, 1, 0}, {1, 120, 8, 8, 0, 4, 96, 1, 0},
+    {1, 248, 8, 8, 0, 4, 96, 1, 0},
+};
+
+enum { MM_MISALIGNED_BYTES = 128 << 10 }; /* of a in shared memory */
+
+static const char *cg__mm_misaligned_rows_match(const cg__mm_problem *p, const ind_target *t) {
+    int64_t k;
+    if (!cg__mm_rows_match(p, t)) return "its rows are aligned";
+    if (!p->few_rows || p->few_rows > MM_MOST_ROWS) return "it may have more than 2 rows";
+    if (p->n < 0 || p->k < 0) return "it has no columns or no depth";
+    if (!ind_expr_is_int(p->size_k, &k) || k < 8) return "its depth is not a constant of at least 8";
+    if (cg__mm_row_pitch(k) * cg__mm_row_bytes(p) * p->few_rows > MM_MISALIGNED_BYTES)
+        return "its rows exceed shared memory";
+    return p->b.reads_misaligned ? NULL : "a is computed, or b has no contiguous rows of one misalignment";
+}
+
+/* Columns are those of each product. */
+static void cg__mm_misaligned_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    c->tile_n *= cg__mm_products(p);
+    cg__mm_rows_fit(c, p, depth, index_bits);
+}
+
+static bool cg__mm_misaligned_rows_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    (void)index_bits;
+    return (c->warps_n > 0) == p->b.k_major && c->registers <= 200;
+}
+
+/* Sets of sums of the tile, which are added at the end. */
+static int cg__mm_misaligned_sets(const cg__mm_config *c, const cg__mm_problem *p) {
+    return c->warps_n ? c->warps_m : 32 / (c->tile_n / cg__mm_products(p) / 8 + 1) * c->warps_m;
+}
+
+static int64_t cg__mm_misaligned_rows_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    int64_t k = 0;
+    (void)ind_expr_is_int(p->size_k, &k);
+    const int64_t sums = (int64_t)cg__mm_misaligned_sets(c, p) * c->tile_m * c->tile_n;
+    return cg__mm_row_pitch(k) * cg__mm_row_bytes(p) * c->tile_m + 4 * (sums + (int64_t)c->tile_m * (c->tile_n + 8));
+}
+
+static double cg__mm_misaligned_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                          const ind_target *target) {
+    const double columns = c->tile_n / cg__mm_products(p);
+    return cg__mm_strips_cost(x, p, c, target, c->warps_n ? 1 : (columns + 8) / columns);
+}
+
+static const cg__mm_template cg__mm_misaligned_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS_MISALIGNED,
+                                                       .match = cg__mm_misaligned_rows_match,
+                                                       MM_CONFIGS(cg__mm_misaligned_rows_configs),
+                                                       .fit = cg__mm_misaligned_rows_fit,
+                                                       .allows = cg__mm_misaligned_rows_allows,
+                                                       .threads = cg__mm_rows_threads,
+                                                       .tile_bytes = cg__mm_misaligned_rows_bytes,
+                                                       .cost = cg__mm_misaligned_rows_cost,
+                                                       .alone = true,
+                                                       .alignment = 16,
+                                                       .main_loop = cg__mm_misaligned_main_loop};
 
 /* ================================================================================= src/cuda/templates/gemm/packed.c */
 /* Products of up to 64 rows with packed weights: b is a PACKED value, i8, or an 8-bit float, perhaps times a scale of
@@ -14753,8 +15371,8 @@ static const cg__mm_template cg__mm_packed_rows = {.strategy = IND_STRATEGY_MATM
 /* The configurations of a product that fit, and the cheapest of them. */
 
 /* The templates, in the order in which they are asked. */
-static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_packed_rows, &cg__mm_rows, &cg__mm_tma,
-                                                          &cg__mm_wgmma,       &cg__mm_mma,  &cg__mm_fma};
+static const cg__mm_template *const cg__mm_templates[] = {
+    &cg__mm_packed_rows, &cg__mm_rows, &cg__mm_misaligned_rows, &cg__mm_tma, &cg__mm_wgmma, &cg__mm_mma, &cg__mm_fma};
 #define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
 
 static const cg__mm_template *cg__mm_template_of(ind_strategy s) {
@@ -15044,11 +15662,15 @@ static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
 
 static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *reason) {
     const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
-    const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
+    const bool a = p->a.copy || p->a.misaligned, b = p->b.copy || p->b.misaligned;
+    const char *copied = a && b ? "both operands" : a ? "a" : b ? "b" : "no operand";
     const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
     if (d->variant->strategy == IND_STRATEGY_MATMUL_ROWS)
         cg__why(d, "at most %d rows: %s is read once, in vectors; accumulates in f32", p->few_rows,
                 p->b.computed ? "what b is computed from" : "b");
+    else if (d->variant->strategy == IND_STRATEGY_MATMUL_ROWS_MISALIGNED)
+        cg__why(d, "at most %d rows: b is read once, in aligned vectors from misaligned rows; accumulates in f32",
+                p->few_rows);
     else if (d->variant->strategy == IND_STRATEGY_MATMUL_PACKED)
         cg__why(d,
                 "at most %d rows: packed weights, copied by %s, are dequantised in registers for tensor cores; "
@@ -15058,10 +15680,11 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
     else if (tensor)
-        cg__why(d, "%s operands%s on tensor cores; %s copied in %s%s",
+        cg__why(d, "%s operands%s on tensor cores; %s copied in %s%s%s",
                 p->a.memory == p->b.memory ? ind_dtype_name(p->a.memory) : "8-bit float",
                 p->tensor_bytes == 4 ? " rounded to tf32" : "", copied,
                 d->variant->strategy == IND_STRATEGY_MATMUL_TMA ? "boxes by tensor maps" : "16-byte vectors",
+                p->a.misaligned || p->b.misaligned ? "; misaligned rows are realigned in shared memory" : "",
                 cg__mm_is_scaled(p) ? "; sums of 128 products are scaled and added in f32"
                 : p->promotes       ? "; sums of 128 products are added in f32"
                                     : "");
@@ -15079,11 +15702,6 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
     if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
     if (d->assume & IND__WITH_NEXT && d->variant->why)
         cg__why(d, "this kernel and the next one, as each block reduces all rows; %s", d->variant->why);
-}
-
-/* True if the strategy is of products of few rows, which may have a guard. */
-static bool cg__mm_has_few_rows(ind_strategy s) {
-    return s == IND_STRATEGY_MATMUL_ROWS || s == IND_STRATEGY_MATMUL_PACKED;
 }
 
 /* Marks the arguments that b is loaded from; 0: a launch of the schedule may write one of them, or no load comes before
@@ -15189,6 +15807,9 @@ static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
     const int num = 1 + cg__mm_products(p);
     if (!p->tensor_bytes) return;
     for (int i = 0; i < num; i++) o[i]->copy = cg__mm_can_copy(d, p, o[i]);
+    for (int i = 0; i < num; i++) o[i]->misaligned = cg__mm_is_misaligned(d, p, o[i]);
+    cg__mm_choose_same_loads(d, p);
+    p->b.reads_misaligned = cg__mm_reads_misaligned(d, p);
     for (int i = 0; i < num; i++)
         if (o[i]->computed) cg__mm_choose_staged(d, p, o[i]);
     for (int i = 1; i < num; i++)
@@ -18278,6 +18899,15 @@ static ind_status cg__plan_product(cg__variants *x, int all) {
     return status;
 }
 
+/* After a variant of a product that requires sizes to be multiples of the vector width, adds one without this guard, if
+   its operands are copied from aligned buffers too. */
+static ind_status cg__plan_misaligned_product(cg__variants *x) {
+    if (x->kernel->kind != IND_KERNEL_MATMUL || !ind__ok(x->variant[x->num - 1].guard)) return IND_OK;
+    ind_status status = cg__next_variant(x, IND__ASSUME_ALIGNED);
+    x->num += !status && x->variant[x->num].guard_aligned;
+    return status;
+}
+
 /* Adds the variants in the order in which a launch selects: for ranges of row lengths, or for the hinted length, if it
    is of use; for any length. If the last of these has a guard, adds a variant without any. */
 static ind_status cg__plan_variants(cg__variants *x) {
@@ -18291,6 +18921,7 @@ static ind_status cg__plan_variants(cg__variants *x) {
     else if (x->used & IND__ASSUME_LENGTH && !cg__is_looped(x->variant))
         x->num++, status = cg__plan_undivided(x, all);
     if (!status && rest) status = cg__plan_any_length(x, any);
+    if (!status) status = cg__plan_misaligned_product(x);
     x->plan->from = 0;
     if (status || !cg__has_guard(&x->variant[x->num - 1])) return status;
     if (ranges && x->variant[x->num - 1].guard_aligned)

@@ -173,6 +173,7 @@ extern "C" {
 //@ cuda/templates/gemm/load.c
 //@ cuda/templates/gemm/chunks.c
 //@ cuda/templates/gemm/scales.c
+//@ cuda/templates/gemm/realign.c
 //@ cuda/templates/gemm/prologue.c
 //@ cuda/templates/gemm/statistics.c
 //@ cuda/templates/gemm/mma.c
@@ -181,6 +182,7 @@ extern "C" {
 //@ cuda/templates/gemm/tma.c
 //@ cuda/templates/gemm/fma.c
 //@ cuda/templates/gemm/rows.c
+//@ cuda/templates/gemm/rows_misaligned.c
 //@ cuda/templates/gemm/packed.c
 //@ cuda/templates/gemm/candidates.c
 //@ cuda/templates/gemm/choose.c

@@ -261,6 +261,15 @@ static ind_status cg__plan_product(cg__variants *x, int all) {
     return status;
 }
 
+/* After a variant of a product that requires sizes to be multiples of the vector width, adds one without this guard, if
+   its operands are copied from aligned buffers too. */
+static ind_status cg__plan_misaligned_product(cg__variants *x) {
+    if (x->kernel->kind != IND_KERNEL_MATMUL || !ind__ok(x->variant[x->num - 1].guard)) return IND_OK;
+    ind_status status = cg__next_variant(x, IND__ASSUME_ALIGNED);
+    x->num += !status && x->variant[x->num].guard_aligned;
+    return status;
+}
+
 /* Adds the variants in the order in which a launch selects: for ranges of row lengths, or for the hinted length, if it
    is of use; for any length. If the last of these has a guard, adds a variant without any. */
 static ind_status cg__plan_variants(cg__variants *x) {
@@ -274,6 +283,7 @@ static ind_status cg__plan_variants(cg__variants *x) {
     else if (x->used & IND__ASSUME_LENGTH && !cg__is_looped(x->variant))
         x->num++, status = cg__plan_undivided(x, all);
     if (!status && rest) status = cg__plan_any_length(x, any);
+    if (!status) status = cg__plan_misaligned_product(x);
     x->plan->from = 0;
     if (status || !cg__has_guard(&x->variant[x->num - 1])) return status;
     if (ranges && x->variant[x->num - 1].guard_aligned)

@@ -115,6 +115,7 @@
     X(SCAN_LOG, 0)                                                                                     \
     X(SCAN_EXTREME, 0)                                                                                 \
     X(SCAN, 0)                                                                                         \
+    X(ROW_BYTES, 0)                                                                                    \
     X(VEC_PART, IND__CG_NEEDS(IND__CG_VEC))                                                            \
     X(SCAN_TEAM, 0)                                                                                    \
     X(LOOKBACK, IND__CG_NEEDS(IND__CG_SCAN))                                                           \

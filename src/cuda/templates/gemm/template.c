@@ -115,6 +115,15 @@ static bool cg__mm_has_prologue(const cg__mm_problem *p) {
     return p->a.computed || p->b.computed;
 }
 
+/* True if the tile of an operand of tensor cores is written from stages of its sources when it is needed. */
+static bool cg__mm_is_made(const cg__mm_operand *o) {
+    return o->computed || o->misaligned;
+}
+
+static bool cg__mm_makes_tiles(const cg__mm_problem *p) {
+    return cg__mm_is_made(&p->a) || cg__mm_is_made(&p->b);
+}
+
 /* Shared memory: the tiles of the pipeline, reused for the sums (rows padded as in ind_sum_at). */
 static int64_t cg__mm_shared(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c) {
     const int64_t sums = (int64_t)c->tile_m * (c->tile_n + 8) * cg__mm_sum_bytes(p), tiles = x->tile_bytes(c, p);
@@ -185,6 +194,18 @@ static double cg__mm_hinted_steps(const cg__mm_problem *p, const cg__mm_config *
     return ceil((double)((k + c->tile_k - 1) / c->tile_k) / c->splits);
 }
 
+/* Cycles in which an SM loads an operand's tile of a step, beyond its copies in chunks of 16 bytes. */
+static double cg__mm_load_cost(const cg__mm_operand *o, double elements, const ind_thresholds *t) {
+    if (o->copy || o->computed) return 0;
+    return elements * (o->misaligned ? t->product_realigned : t->product_element) / 100.0;
+}
+
+/* The same for all operands of tensor cores. */
+static double cg__mm_loads_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_thresholds *t) {
+    const double a = (double)c->tile_m * c->tile_k, b = (double)c->tile_n * c->tile_k;
+    return p->tensor_bytes == 2 ? cg__mm_load_cost(&p->a, a, t) + cg__mm_load_cost(&p->b, b, t) : 0;
+}
+
 /* Estimated cycles. The blocks of an SM share its units, so their work adds up: the steps of k and the epilogue. A step
    takes at least the latency of a copy from L2, divided by the copies in flight. The latency of a block (start, first
    copies, epilogue) counts once for all resident blocks. (For the ten fastest configurations of each of 16 problems the
@@ -196,7 +217,8 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
     const double saved = cg__mm_multicast_share(c) * t->product_multicast / 100.0;
-    double step = cg__mm_depth_cost(x, c, p, t) * (1 - saved) * c->tile_k + cg__mm_scale_cost(p, c, t);
+    double step = cg__mm_depth_cost(x, c, p, t) * (1 - saved) * c->tile_k + cg__mm_scale_cost(p, c, t) +
+                  cg__mm_loads_cost(p, c, t);
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
            (t->product_start + latency) * ceil(per_sm / fit);
@@ -260,6 +282,11 @@ static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, con
            cg__mm_normalise_cost(x, p, c, target);
 }
 
+/* True if the strategy is of products of few rows, which may have a guard. */
+static bool cg__mm_has_few_rows(ind_strategy s) {
+    return s == IND_STRATEGY_MATMUL_ROWS || s == IND_STRATEGY_MATMUL_ROWS_MISALIGNED || s == IND_STRATEGY_MATMUL_PACKED;
+}
+
 static ind_expr cg__mm_tiles(ind_expr size, int tile) {
     return ind_expr_ceildiv(size, ind_int(size.context, tile));
 }
@@ -282,8 +309,7 @@ static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v)
    column by column: resident blocks then read the fewest different rows and columns. */
 static void cg__mm_tile_axes(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr tiles[3]) {
     ind_expr rows = cg__mm_row_tiles(p, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
-    const bool few = v->strategy == IND_STRATEGY_MATMUL_ROWS || v->strategy == IND_STRATEGY_MATMUL_PACKED;
-    if (few && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
+    if (cg__mm_has_few_rows(v->strategy) && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
     *stripe = 1;
     while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
     tiles[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
