@@ -173,8 +173,8 @@ extern "C" {
     X(computed_instructions, 12, "instructions per computed weight of a product of one or two rows",                   \
       "i8 with a scale per column, 14336 x 4096: 51 us, H100")                                                         \
     X(unpack_instructions, 32, "the same for an element of a packed format", "PTX of 14 formats, 166 to 272 per 8")    \
-    X(packed_instructions, 30, "instructions per 8 packed weights of a product of up to 8 rows",                       \
-      "SASS of 8 formats, 19 to 38")                                                                                   \
+    X(packed_instructions, 27, "instructions per 8 packed weights of a product of up to 8 rows",                       \
+      "SASS of 20 formats, 17 to 36: bench/product_instructions.py")                                                   \
     X(packed_mma_percent, 60, "percent of the tensor cores' rate that mma.sync reaches beside packed weights",         \
       "estimated, not measured; architectures without wgmma: 85, estimated, not measured")                             \
     X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")    \
@@ -3458,7 +3458,7 @@ static const char *const cg__prelude_PACKED_INT4[] = {
     "    static constexpr bool ZERO = sizeof(Z) == 1, SIGNED = (Z)-1 < (Z)0;\n",
     "    struct side {\n",
     "        ind_vec<unsigned, SCALE == 4 ? GROUPS : GROUPS / 2> scale;\n",
-    "        ind_vec<unsigned char, ZERO ? GROUPS : 1> zero;\n",
+    "        unsigned zero[GROUPS > 4 ? 2 : 1]; // a byte each\n",
     "    } with;\n",
     "    static IND_INLINE side load(const unsigned char *scales, const unsigned char *zeros, int step) {\n",
     "        side s = {};\n",
@@ -3469,7 +3469,14 @@ static const char *const cg__prelude_PACKED_INT4[] = {
     "            const ind_vec<unsigned short, GROUPS> x = ind_load_beside<GROUPS, TOGETHER>(reinterpret_cast<const unsigned short *>(scales) + step * GROUPS);\n",
     "            for (int i = 0; i < GROUPS / 2; i++) s.scale.at[i] = x.word[i];\n",
     "        }\n",
-    "        if (ZERO) s.zero = ind_load_beside<ZERO ? GROUPS : 1, TOGETHER>(zeros + step * GROUPS);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < GROUPS && ZERO; i++) {\n",
+    "            if (TOGETHER && GROUPS >= 4) {\n",
+    "                s.zero[i / 4] = reinterpret_cast<const unsigned *>(zeros + step * GROUPS)[i / 4];\n",
+    "            } else {\n",
+    "                s.zero[i / 4] |= (unsigned)zeros[step * GROUPS + i] << i % 4 * 8;\n",
+    "            }\n",
+    "        }\n",
     "        return s;\n",
     "    }\n",
     "    template <int A> IND_INLINE void read(const unsigned char *, const side &x, int) {\n",
@@ -3486,7 +3493,8 @@ static const char *const cg__prelude_PACKED_INT4[] = {
     "    }\n",
     "    template <bool BF16> IND_INLINE unsigned less(int j) const {\n",
     "        if (!ZERO) return ind_minus<BF16>(8);\n",
-    "        const unsigned zero = with.zero.at[j / (GROUP / 16)] * 0x10001u ^ (SIGNED ? 0x00800080u : 0u);\n",
+    "        const int group = j / (GROUP / 16), at = group % 4;\n",
+    "        const unsigned zero = __byte_perm(with.zero[group / 4], 0, 0x4040u | (unsigned)at | (unsigned)at << 8) ^ (SIGNED ? 0x00800080u : 0u);\n",
     "        return ind_fma2<BF16>(zero, ind_normal<BF16>(0) | 0x80008000u, ind_constant2<BF16>(SIGNED ? 128 : 0, ind_unit<BF16>()));\n",
     "    }\n",
     "    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {\n",
@@ -3543,7 +3551,7 @@ static const char *const cg__prelude_PACKED_E2M1[] = {
 static const char *const cg__prelude_PACKED_NVFP4[] = {
     "// The low byte as e4m3.\n",
     "static IND_INLINE float ind_e4m3_to_f32(unsigned x) {\n",
-    "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890\n",
+    "#if !defined(IND_EMULATION) && __CUDA_ARCH__ >= 890\n",
     "    unsigned r;\n",
     "    asm(\"cvt.rn.f16x2.e4m3x2 %0, %1;\" : \"=r\"(r) : \"h\"((unsigned short)x));\n",
     "    return ind_f16_to_f32((unsigned short)r);\n",

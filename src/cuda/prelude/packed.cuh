@@ -794,7 +794,7 @@ template <int SCALE, int SIZE, typename Z, bool TOGETHER> struct ind_packed_int4
     static constexpr bool ZERO = sizeof(Z) == 1, SIGNED = (Z)-1 < (Z)0;
     struct side {
         ind_vec<unsigned, SCALE == 4 ? GROUPS : GROUPS / 2> scale;
-        ind_vec<unsigned char, ZERO ? GROUPS : 1> zero;
+        unsigned zero[GROUPS > 4 ? 2 : 1]; // a byte each
     } with;
     static IND_INLINE side load(const unsigned char *scales, const unsigned char *zeros, int step) {
         side s = {};
@@ -805,7 +805,14 @@ template <int SCALE, int SIZE, typename Z, bool TOGETHER> struct ind_packed_int4
             const ind_vec<unsigned short, GROUPS> x = ind_load_beside<GROUPS, TOGETHER>(reinterpret_cast<const unsigned short *>(scales) + step * GROUPS);
             for (int i = 0; i < GROUPS / 2; i++) s.scale.at[i] = x.word[i];
         }
-        if (ZERO) s.zero = ind_load_beside<ZERO ? GROUPS : 1, TOGETHER>(zeros + step * GROUPS);
+        _Pragma("unroll")
+        for (int i = 0; i < GROUPS && ZERO; i++) {
+            if (TOGETHER && GROUPS >= 4) {
+                s.zero[i / 4] = reinterpret_cast<const unsigned *>(zeros + step * GROUPS)[i / 4];
+            } else {
+                s.zero[i / 4] |= (unsigned)zeros[step * GROUPS + i] << i % 4 * 8;
+            }
+        }
         return s;
     }
     template <int A> IND_INLINE void read(const unsigned char *, const side &x, int) {
@@ -822,7 +829,8 @@ template <int SCALE, int SIZE, typename Z, bool TOGETHER> struct ind_packed_int4
     }
     template <bool BF16> IND_INLINE unsigned less(int j) const {
         if (!ZERO) return ind_minus<BF16>(8);
-        const unsigned zero = with.zero.at[j / (GROUP / 16)] * 0x10001u ^ (SIGNED ? 0x00800080u : 0u);
+        const int group = j / (GROUP / 16), at = group % 4;
+        const unsigned zero = __byte_perm(with.zero[group / 4], 0, 0x4040u | (unsigned)at | (unsigned)at << 8) ^ (SIGNED ? 0x00800080u : 0u);
         return ind_fma2<BF16>(zero, ind_normal<BF16>(0) | 0x80008000u, ind_constant2<BF16>(SIGNED ? 128 : 0, ind_unit<BF16>()));
     }
     template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
@@ -875,7 +883,7 @@ struct ind_packed_mxfp4 : ind_packed_e2m1 {
 //@ PACKED_NVFP4
 // The low byte as e4m3.
 static IND_INLINE float ind_e4m3_to_f32(unsigned x) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+#if !defined(IND_EMULATION) && __CUDA_ARCH__ >= 890
     unsigned r;
     asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(r) : "h"((unsigned short)x));
     return ind_f16_to_f32((unsigned short)r);
