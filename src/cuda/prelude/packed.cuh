@@ -90,29 +90,21 @@ template <bool BF16, int BIAS> static IND_INLINE unsigned ind_byte_pair(unsigned
     return ind_fma2<BF16>(both, BF16 ? 0x3f803f80u : 0x3c003c00u, ind_constant2<BF16>(-(BF16 ? 128 : 1024) - BIAS, 0));
 }
 // a * b + c: its unit has time that the unit of shifts and masks has not.
-#ifndef IND_EMULATION
 static IND_INLINE unsigned ind_multiply_add(unsigned a, unsigned b, unsigned c) {
-    unsigned r;
+    unsigned r = a * b + c;
+#ifndef IND_EMULATION
     asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+#endif
     return r;
 }
-#else
-static IND_INLINE unsigned ind_multiply_add(unsigned a, unsigned b, unsigned c) {
-    return a * b + c;
-}
-#endif
 // Bytes of two words, by a selector whose halves of bytes are below 8.
-#ifndef IND_EMULATION
 static IND_INLINE unsigned ind_permute(unsigned a, unsigned b, unsigned selector) {
-    unsigned r;
+    unsigned r = __byte_perm(a, b, selector);
+#ifndef IND_EMULATION
     asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(selector));
+#endif
     return r;
 }
-#else
-static IND_INLINE unsigned ind_permute(unsigned a, unsigned b, unsigned selector) {
-    return __byte_perm(a, b, selector);
-}
-#endif
 // Bytes 0 and 2 of a word, and bytes 1 and 3, as 16-bit numbers.
 static IND_INLINE void ind_byte_pairs(unsigned x, unsigned &p0, unsigned &p1) {
     p1 = __byte_perm(x, 0, 0x4341);
@@ -291,7 +283,6 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
     IND_INLINE void add_lows(const F (&of)[2], const unsigned short *sums, int stride) {
         float low[TILES][4] = {};
         unsigned weight[4];
-        _Pragma("unroll")
         for (int r = 0; r < 2; r++) of[r].lows(weight[r], weight[r + 2]);
         _Pragma("unroll")
         for (int i = 0; i < 3 * TILES; i++) {
@@ -345,7 +336,6 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
     }
     static IND_INLINE void accumulate(float (&sum)[TILES][4], float (&low)[TILES][4], const unsigned (&weight)[4], const F (&of)[2], int group, const unsigned short *a, int stride) {
         unsigned lows[2] = {};
-        _Pragma("unroll")
         for (int r = 0; r < 2 && F::OFFSET; r++) lows[r] = of[r].template low<BF16>(group);
         const unsigned others[4] = {lows[0], lows[1], lows[0], lows[1]};
         _Pragma("unroll")
@@ -593,12 +583,11 @@ template <bool FIFTH> struct ind_packed_q45_k : ind_packed_plain<ind_packed_q45_
     template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
         const int in = j % 2 * 16 + 4 * t;
         const unsigned word = ind_word<4>(block + FIRST + j / 4 * 32 + in);
-        if (!FIFTH) {
+        const unsigned low = word >> j / 2 % 2 * 4 & 0x0f0f0f0fu, bits = FIFTH ? ind_word<4>(block + 16 + in) : 0;
+        if (!FIFTH)
             ind_nibble_pairs(word, j / 2 % 2, p0, p1);
-            return;
-        }
-        const unsigned low = word >> j / 2 % 2 * 4 & 0x0f0f0f0fu, bits = ind_word<4>(block + 16 + in);
-        ind_byte_pairs(ind_and_or(j < 8 ? bits << (4 - j / 2) : bits >> (j / 2 - 4), 0x10101010u, low), p0, p1);
+        else
+            ind_byte_pairs(ind_and_or(j < 8 ? bits << (4 - j / 2) : bits >> (j / 2 - 4), 0x10101010u, low), p0, p1);
     }
 };
 //@ PACKED_SCALED
@@ -608,14 +597,11 @@ template <typename F> struct ind_packed_scaled : ind_packed_format {
     template <bool BF16> static constexpr int unit() {
         return BF16 ? -12 : -14;
     }
-    template <bool BF16> IND_INLINE unsigned factor(int j) const {
-        return static_cast<const F *>(this)->template factor_of<BF16>(j / (F::GROUP / 16));
-    }
     template <bool BF16> IND_INLINE unsigned times(int j, int i) const {
-        return ind_mul2<BF16>(factor<BF16>(j), ind_normal<BF16>((BF16 ? 6 : 5) + F::up(j, i)));
+        return ind_mul2<BF16>(static_cast<const F *>(this)->template factor<BF16>(j / (F::GROUP / 16)), ind_normal<BF16>((BF16 ? 6 : 5) + F::up(j, i)));
     }
     template <bool BF16> IND_INLINE unsigned less(int j) const {
-        return F::BIAS ? ind_mul2<BF16>(factor<BF16>(j), ind_constant2<BF16>(-F::BIAS, unit<BF16>())) : 0x80008000u;
+        return F::BIAS ? ind_mul2<BF16>(static_cast<const F *>(this)->template factor<BF16>(j / (F::GROUP / 16)), ind_constant2<BF16>(-F::BIAS, unit<BF16>())) : 0x80008000u;
     }
 };
 //@ PACKED_Q2_K
@@ -638,7 +624,7 @@ struct ind_packed_q2_k : ind_packed_scaled<ind_packed_q2_k> {
     IND_INLINE float lowest() const {
         return m;
     }
-    template <bool BF16> IND_INLINE unsigned factor_of(int group) const {
+    template <bool BF16> IND_INLINE unsigned factor(int group) const {
         return ind_byte_pair<BF16, 0>(s[group] & 15u, 0);
     }
     IND_INLINE void lows(unsigned &p0, unsigned &p1) const {
@@ -674,7 +660,7 @@ struct ind_packed_q3_k : ind_packed_scaled<ind_packed_q3_k> {
     IND_INLINE float scale(int) const {
         return d;
     }
-    template <bool BF16> IND_INLINE unsigned factor_of(int group) const {
+    template <bool BF16> IND_INLINE unsigned factor(int group) const {
         return ind_byte_pair<BF16, 32>(s[group], 0);
     }
     static constexpr int up(int j, int) {
@@ -722,11 +708,9 @@ static IND_INLINE void ind_iq4_pairs(unsigned word, int high, unsigned &p0, unsi
     const unsigned at = word & 0x77777777u, side = ind_and_or(word >> 1, 0x44444444u, 0x32103210u);
     const unsigned x = ind_lookup(at, side, 0x3f2d1801u, 0x766a5d4fu, 0xa6998d81u, 0xf1d9c5b5u);
     const unsigned y = ind_lookup(at >> 16, side >> 16, 0x3f2d1801u, 0x766a5d4fu, 0xa6998d81u, 0xf1d9c5b5u);
-    unsigned low0, low1, high0, high1;
-    ind_byte_pairs(x, low0, high0);
-    ind_byte_pairs(y, low1, high1);
-    p0 = high ? high0 : low0;
-    p1 = high ? high1 : low1;
+    unsigned other;
+    ind_byte_pairs(x, high ? other : p0, high ? p0 : other);
+    ind_byte_pairs(y, high ? other : p1, high ? p1 : other);
 }
 struct ind_packed_iq4_nl : ind_packed_plain<ind_packed_iq4_nl> {
     static constexpr int ELEMENTS = 32, BYTES = 18, GROUP = 32, BIAS = 128, ORDER = IND_IN_ORDER;
@@ -799,7 +783,7 @@ template <int SCALE, int SIZE, typename Z, bool TOGETHER> struct ind_packed_int4
     static IND_INLINE side load(const unsigned char *scales, const unsigned char *zeros, int step) {
         side s = {};
         if (SCALE == 4) {
-            const ind_vec<unsigned, GROUPS> x = ind_load_beside<GROUPS, TOGETHER>(reinterpret_cast<const unsigned *>(scales) + step * GROUPS);
+            const auto x = ind_load_beside<GROUPS, TOGETHER>(reinterpret_cast<const unsigned *>(scales) + step * GROUPS);
             for (int i = 0; i < GROUPS; i++) s.scale.at[i] = x.at[i];
         } else {
             const ind_vec<unsigned short, GROUPS> x = ind_load_beside<GROUPS, TOGETHER>(reinterpret_cast<const unsigned short *>(scales) + step * GROUPS);
@@ -807,11 +791,10 @@ template <int SCALE, int SIZE, typename Z, bool TOGETHER> struct ind_packed_int4
         }
         _Pragma("unroll")
         for (int i = 0; i < GROUPS && ZERO; i++) {
-            if (TOGETHER && GROUPS >= 4) {
+            if (TOGETHER && GROUPS >= 4)
                 s.zero[i / 4] = reinterpret_cast<const unsigned *>(zeros + step * GROUPS)[i / 4];
-            } else {
+            else
                 s.zero[i / 4] |= (unsigned)zeros[step * GROUPS + i] << i % 4 * 8;
-            }
         }
         return s;
     }
@@ -847,6 +830,9 @@ template <bool BF16> static IND_INLINE unsigned ind_e2m1_pair(unsigned word, int
     return ind_and_or(x << (12 - 4 * i), 0x80008000u, (x & 0x00070007u << 4 * i) << (9 - 4 * i));
 }
 struct ind_packed_e2m1 : ind_packed_nibbles {
+    template <bool> IND_INLINE unsigned less(int) const {
+        return 0x80008000u;
+    }
     template <bool BF16, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
         const unsigned x = word(block, j, t);
         p0 = ind_e2m1_pair<BF16>(x, 0);
@@ -875,9 +861,6 @@ struct ind_packed_mxfp4 : ind_packed_e2m1 {
     }
     template <bool BF16> IND_INLINE unsigned times(int, int) const {
         return ind_constant2<BF16>(1, BF16 ? 126 : 14);
-    }
-    template <bool> IND_INLINE unsigned less(int) const {
-        return 0x80008000u;
     }
 };
 //@ PACKED_NVFP4
@@ -912,8 +895,5 @@ struct ind_packed_nvfp4 : ind_packed_e2m1 {
     template <bool BF16> IND_INLINE unsigned times(int j, int) const {
         const float scale = ind_e4m3_to_f32(with.at[j / 4] >> j / 2 % 2 * 16 >> shift) * (BF16 ? 8.307674973655724e+34f : 64.0f);
         return BF16 ? __byte_perm(__float_as_uint(scale), 0, 0x3232) : ind_f32_to_f16(scale) * 0x10001u;
-    }
-    template <bool> IND_INLINE unsigned less(int) const {
-        return 0x80008000u;
     }
 };
