@@ -82,8 +82,8 @@
     X(computed_instructions, 12, "instructions per computed weight of a product of one or two rows",                   \
       "i8 with a scale per column, 14336 x 4096: 51 us, H100")                                                         \
     X(unpack_instructions, 32, "the same for an element of a packed format", "PTX of 14 formats, 166 to 272 per 8")    \
-    X(packed_instructions, 30, "instructions per 8 packed weights of a product of up to 8 rows",                       \
-      "SASS of 8 formats, 19 to 38")                                                                                   \
+    X(packed_instructions, 27, "instructions per 8 packed weights of a product of up to 8 rows",                       \
+      "SASS of 20 formats, 17 to 36: bench/product_instructions.py")                                                   \
     X(packed_mma_percent, 60, "percent of the tensor cores' rate that mma.sync reaches beside packed weights",         \
       "estimated, not measured; architectures without wgmma: 85, estimated, not measured")                             \
     X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")    \

@@ -103,8 +103,9 @@
     X(PACKED_Q8_0, 0)                                                                                  \
     X(PACKED_Q4, 0)                                                                                    \
     X(PACKED_Q45_K, 0)                                                                                 \
-    X(PACKED_Q2_K, 0)                                                                                  \
-    X(PACKED_Q3_K, 0)                                                                                  \
+    X(PACKED_SCALED, 0)                                                                                \
+    X(PACKED_Q2_K, IND__CG_NEEDS(IND__CG_PACKED_SCALED))                                               \
+    X(PACKED_Q3_K, IND__CG_NEEDS(IND__CG_PACKED_SCALED))                                               \
     X(PACKED_Q6_K, 0)                                                                                  \
     X(PACKED_IQ4, 0)                                                                                   \
     X(PACKED_INT4, 0)                                                                                  \

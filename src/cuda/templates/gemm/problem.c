@@ -47,6 +47,7 @@ typedef struct cg__mm_packed {
     uint32_t scale, zero; /* of the element's scale and zero point */
     uint32_t factor;      /* value that a column's sums are multiplied by */
     int alignment;        /* of its rows in memory, bytes: up to 16 */
+    bool together;        /* int4: the scales of a step are aligned to their bytes, and so are the zero points */
     bool mapped;          /* bulk copies by the tensor map bring the bytes; else cp.async */
     ind__tensor_map map;  /* of the bytes */
     int64_t shared;       /* bytes of a block for rings and rows of a */
