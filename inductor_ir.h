@@ -8075,15 +8075,16 @@ static ind_expr ir__at_argument(ind_expr e, ind_expr term, ind_expr most, int i)
     return ir__exchange(e, ir__remove_factor(term, most), most, ind_expr_arg(most, i));
 }
 
-/* Proves a <= b with a maximum in a term of b replaced by one of its arguments, a lower bound. `deep`: up to two
-   replacements. */
-static bool ir__le_some(ind_expr a, ind_expr b, bool deep) {
+enum { IR__MOST_REPLACED = 3 }; /* maxima in each other, as in the bytes of an arena */
+
+/* Proves a <= b with a maximum in a term of b replaced by one of its arguments, a lower bound. Up to `depth`
+   replacements; hints refute most of them at once. */
+static bool ir__le_some(ind_expr a, ind_expr b, int depth) {
+    if (ind_hint(a) > ind_hint(b)) return false;
     if (ind_known_le(a, b)) return true;
-    ind_expr most, term = ir__max_term(b, &most);
-    for (int i = 0; ind__ok(term) && i < ind_expr_num_args(most); i++) {
-        ind_expr lower = ir__at_argument(b, term, most, i);
-        if (deep ? ir__le_some(a, lower, false) : ind_known_le(a, lower)) return true;
-    }
+    ind_expr most, term = depth ? ir__max_term(b, &most) : ir__expr_none(b.context);
+    for (int i = 0; ind__ok(term) && i < ind_expr_num_args(most); i++)
+        if (ir__le_some(a, ir__at_argument(b, term, most, i), depth - 1)) return true;
     return false;
 }
 
@@ -8121,10 +8122,10 @@ static bool ir__le_by_part(ind_expr a, ind_expr b) {
 /* A maximum in a equals one of its arguments, so each must be <= b. Hints refute most pairs at once. */
 bool ind__known_le_max(ind_expr a, ind_expr b) {
     if (!ind__ok(a) || !ind__ok(b) || ind_hint(a) > ind_hint(b)) return false;
-    if (ir__le_some(a, b, true) || ir__le_by_part(a, b)) return true;
+    if (ir__le_some(a, b, IR__MOST_REPLACED) || ir__le_by_part(a, b)) return true;
     ind_expr most, term = ir__max_term(a, &most);
     for (int i = 0; ind__ok(term) && i < ind_expr_num_args(most); i++)
-        if (!ir__le_some(ir__at_argument(a, term, most, i), b, true)) return false;
+        if (!ir__le_some(ir__at_argument(a, term, most, i), b, IR__MOST_REPLACED)) return false;
     return ind__ok(term);
 }
 
