@@ -283,7 +283,7 @@ def test_an_unknown_number_of_rows(library, norm, kind, hint):
     w = numbers(q) if kind == "bf16" else dequantise("q8_0", q, extra, 32).astype(np.float64)
     for m in [1, 2, 3, 17, 64, 65]:
         arrays = {"t": operand(random, (m, 64), "bf16"), "o": o, "e": e, "w" if kind == "bf16" else "q": q, "y": empty((m, 24), "bf16")}
-        assert launches(lambda: runs(library, module, arrays, {"M": m})) == 2 * (3 if m <= few else 4), m
+        assert launches(lambda: result(library, module, arrays, {"M": m})) == 2 * (3 if m <= few else 4), m
         p = rounded(numbers(arrays["t"]) @ numbers(o).T, "bf16")
         h = rounded(NORMS[norm][1](p, 0, 0), "bf16")
         c = rounded(h @ w.T, "bf16")
@@ -306,7 +306,7 @@ def test_what_a_norm_reads_lives_until_the_product_has_run(library):
     w, e = operand(random, (n, k), "bf16"), operand(random, (8, n), "bf16")
     for m in [1, 65]:
         arrays = {"t": t[:m].copy(), "v": v, "o": o, "w": w, "e": e, "y": empty((m, 8), "bf16")}
-        assert launches(lambda: runs(library, module, arrays, {"M": m})) == 2 * (4 if m == 1 else 5), m
+        assert launches(lambda: result(library, module, arrays, {"M": m})) == 2 * (4 if m == 1 else 5), m
         h = rounded(NORMS["rms"][1](t[:m].astype(np.float64) @ v.T.astype(np.float64) @ o.T.astype(np.float64), 0, 0), "bf16")
         c = rounded(h @ numbers(w).T, "bf16")
         bound = 2.0**-7 * (np.abs(h) @ np.abs(numbers(w)).T @ np.abs(numbers(e)).T)
