@@ -13,8 +13,8 @@
  *     ind size  EXPR... [--var "s0 in [LO, HI]"]... [--at s0=5]...    a calculator for sizes: ind_size.h
  *
  * run, emit and bench take --deterministic: scatters that give the same bits on every run; --batch-invariant: rows
- * whose bits do not depend on their number; --allow-tf32: products of f32 on tensor cores (all of ind_compile_desc);
- * --cublaslt: matrix products run by cuBLASLt, on the GPU;
+ * whose bits do not depend on their number; --allow-tf32: products of f32 on tensor cores; --tcgen05: products on
+ * tcgen05.mma, not run on hardware (all of ind_compile_desc); --cublaslt: matrix products run by cuBLASLt, on the GPU;
  * --disable NAME, a graph pass or a pattern to be left out; --enable NAME, a pattern that is off by default; and
  * --channels-last, strides of images in memory (ind_realise_policy).
  * Sizes not given are read off the shapes of the --input arrays, else they are at their hints. Inputs and constants not
@@ -60,7 +60,7 @@ typedef struct options {
     char enabled_patterns[MAX_NAMES], disabled_patterns[MAX_NAMES];
     uint32_t max_changes, max_fusions; /* limits of a bisection; 0: none */
     double tolerance;                  /* of a bisection; negative: by element type */
-    bool json, html, deterministic, batch_invariant, allow_tf32, cublaslt, unfused, quiet, channels_last;
+    bool json, html, deterministic, batch_invariant, allow_tf32, tcgen05, cublaslt, unfused, quiet, channels_last;
 } options;
 
 /* One line: of a longer message, as NVRTC's with the source around an error, the first. */
@@ -106,7 +106,8 @@ static int usage(void) {
         "[--random SEED] [--device host|cuda|auto] [--output DIR] [--stage "
         "graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--disable NAME]... [--enable "
         "NAME]... [--arch sm_90a] "
-        "[--repeat N] [--tolerance T] [--json] [--deterministic] [--batch-invariant] [--allow-tf32] [--cublaslt] "
+        "[--repeat N] [--tolerance T] [--json] [--deterministic] [--batch-invariant] [--allow-tf32] [--tcgen05] "
+        "[--cublaslt] "
         "[--channels-last]; "
         "or ind ops "
         "[--json]; or ind size "
@@ -182,7 +183,7 @@ static int read_option(const char *option, const char *value, options *o) {
     if (!strcmp(option, "--weights")) return o->weights = value, 0;
     return fail("unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
                 "--disable --enable --tolerance --html --repeat --json --deterministic --batch-invariant --allow-tf32 "
-                "--cublaslt --channels-last",
+                "--tcgen05 --cublaslt --channels-last",
                 option);
 }
 
@@ -214,6 +215,8 @@ static int read_options(int argc, char **argv, options *o) {
             o->batch_invariant = true;
         } else if (!strcmp(argv[i], "--allow-tf32")) {
             o->allow_tf32 = true;
+        } else if (!strcmp(argv[i], "--tcgen05")) {
+            o->tcgen05 = true;
         } else if (!strcmp(argv[i], "--cublaslt")) {
             o->cublaslt = true;
         } else if (!strcmp(argv[i], "--channels-last")) {
@@ -304,6 +307,7 @@ static int emit(ind_context *ctx, ind_graph *g, const options *o) {
                              .deterministic = o->deterministic,
                              .batch_invariant = o->batch_invariant,
                              .allow_tf32 = o->allow_tf32,
+                             .tcgen05 = o->tcgen05,
                              .disabled_passes = o->disabled,
                              .enabled_patterns = o->enabled_patterns,
                              .disabled_patterns = o->disabled_patterns,
@@ -623,6 +627,7 @@ static int open_session(session *s, ind_graph *g) {
                              .deterministic = s->o->deterministic,
                              .batch_invariant = s->o->batch_invariant,
                              .allow_tf32 = s->o->allow_tf32,
+                             .tcgen05 = s->o->tcgen05,
                              .disabled_passes = s->o->disabled,
                              .enabled_patterns = s->o->enabled_patterns,
                              .disabled_patterns = s->o->disabled_patterns,

@@ -65,6 +65,7 @@ typedef struct cg__mm_problem {
     ind_dtype sum;           /* type of the result of DOT */
     int tensor_bytes;        /* of an element that tensor cores multiply: 4, 2 or 1; 0: they do not take the operands */
     bool allow_tf32;         /* f32 operands may be rounded to tf32 */
+    bool tcgen05;            /* tcgen05.mma may be used */
     bool converts;           /* mma.sync of the target converts 8-bit floats to f16, which takes registers */
     bool promotes;           /* the sums of 128 products are added in f32, outside the tensor cores */
     ind__tensor_map *map[3]; /* of a, b and b2; not set if there is a reason: */
@@ -328,7 +329,8 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
                           .dot = k->matmul.dot,
                           .dot2 = k->matmul.dot2,
                           .sum = (ind_dtype)dot->dtype,
-                          .allow_tf32 = d->w.schedule->program->allow_tf32};
+                          .allow_tf32 = d->w.schedule->program->allow_tf32,
+                          .tcgen05 = d->w.schedule->program->tcgen05};
     p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
     p->a.statistics = d->plan->stage[p->a.value];

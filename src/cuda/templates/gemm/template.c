@@ -67,6 +67,11 @@ static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p);
 static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols);
 static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols);
 
+/* True if the tiles of all operands are copied in chunks of 16 bytes. */
+static bool cg__mm_all_copied(const cg__mm_problem *p) {
+    return p->a.copy && p->b.copy && (!p->dot2 || p->b2.copy);
+}
+
 #define MM_CONFIGS(list) .configs = list, .num_configs = sizeof list / sizeof *list
 
 /* NULL if tensor cores take the operands, else the reason. */
