@@ -436,7 +436,7 @@ int reduce_predicates(int kind) {
     }
 }
 
-/* All threads of the block have seen what any of them has of tensor memory. */
+/* The threads of a block have waited for each other: all have seen what any of them has of tensor memory. */
 void share_tensor_views() {
     unsigned long seen = 0;
     for (unsigned i = 0; i < thread_count; i++) {
@@ -671,6 +671,21 @@ void resolve_mma(unsigned index) {
     }
 }
 
+/* The lanes of a __syncwarp have seen what any of them has of tensor memory. */
+void share_tensor_views(unsigned index, unsigned part) {
+    unsigned long seen = 0;
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        seen = part >> lane & 1u ? std::max(seen, threads[index * WARP + lane].tensor.seen) : seen;
+    }
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        tensor_view &v = threads[index * WARP + lane].tensor;
+        if (part >> lane & 1u && v.seen < seen) {
+            v.seen = seen;
+            v.waited = true;
+        }
+    }
+}
+
 void resolve(unsigned index, unsigned part, const operand *first) {
     if (first->what == SHUFFLE) {
         resolve_shuffle(index, part);
@@ -678,6 +693,8 @@ void resolve(unsigned index, unsigned part, const operand *first) {
         resolve_ldmatrix(index);
     } else if (first->what == MMA) {
         resolve_mma(index);
+    } else if (first->what == SYNCWARP) {
+        share_tensor_views(index, part);
     }
     for (int lane = 0; lane < 32; lane++) {
         if (operand *op = lane_operand(index, part, lane)) {
