@@ -991,8 +991,8 @@ void rt_bulk_tensor(void *shared, const ind_emulation::tensor_map *map, void *ba
 
 /* ---- >>tensor: memory and products of tcgen05 ------------------------------------------------------------------- */
 
-/* Shared memory begins after the KiB that the driver has; static memory follows dynamic memory. Tiles with swizzled rows
- * are at multiples of 1024, in both kinds of addresses. */
+/* Shared memory begins after the KiB that the driver has; static memory follows dynamic memory. Tiles with swizzled
+ * rows are at multiples of 1024, in both kinds of addresses. */
 constexpr size_t SHARED_BASE = 1024;
 
 size_t rt_shared_address(const void *address, int line) {
@@ -1016,7 +1016,8 @@ void check_tensor(const char *wrong, int line) {
 void check_tensor_loads(unsigned first, unsigned count, int line) {
     for (unsigned i = first; i < first + count; i++) {
         if (!threads[i].tensor.loads_fenced) {
-            fail(line, "tcgen05.ld: no tcgen05.fence::before_thread_sync between the load and a signal to other threads");
+            fail(line,
+                 "tcgen05.ld: no tcgen05.fence::before_thread_sync between the load and a signal to other threads");
         }
     }
 }
@@ -1366,7 +1367,8 @@ void rt_cluster_arrive() {
 /* Is what the thread waits for there? */
 bool has_come(const thread *t) {
     if (t->mbarrier) {
-        return !bulk_copies.empty() || !tensor.in_flight.empty() || find_mbarrier(t->mbarrier, t->line)->phase != t->awaited_phase;
+        return !bulk_copies.empty() || !tensor.in_flight.empty() ||
+               find_mbarrier(t->mbarrier, t->line)->phase != t->awaited_phase;
     }
     if (!t->awaited) {
         return cluster_phases >= t->arrivals;

@@ -3,7 +3,8 @@
  * test_emulation FOLDER_OF_THE_LIBRARIES. Built twice (emulated.mk): with the sanitizers, where kernels are compiled
  * with them too, and without.
  *
- * >>harness >>compute >>warp >>matrix >>conversion >>divergence >>clusters >>maps >>tensor >>sanitizer >>driver >>compiler
+ * >>harness >>compute >>warp >>matrix >>conversion >>divergence >>clusters >>maps >>tensor >>sanitizer >>driver
+ * >>compiler
  * >>faults
  */
 #include <cmath>
@@ -931,7 +932,8 @@ void test_maps() {
     unsetenv("IND_EMULATION_QUIET");
 }
 
-/* ---- >>tensor: a product of 128 x 16 by 16 x 16 elements of bf16, with descriptors written by hand ----------------- */
+/* ---- >>tensor: a product of 128 x 16 by 16 x 16 elements of bf16, with descriptors written by hand -----------------
+ */
 
 const char *const tensor_source = R"(
 IND_EMULATION_FN int a_at(int row, int k) { return (row * 7 + k * 3) % 11 - 5; }
@@ -1039,8 +1041,8 @@ void test_tensor_memory() {
     expect_tensor_failure("ind_barrier_wait(barrier, 0);", "", "not complete");
     expect_tensor_failure("ind_barrier_wait(barrier, 0);", "if (warp == 1) ind_barrier_wait(barrier, 0);",
                           "of these columns");
-    expect_tensor_failure("ind_barrier_wait(barrier, 0);\n        ind_tcgen05_after_sync();", "ind_barrier_wait(barrier, 0);",
-                          "no tcgen05.fence::after_thread_sync");
+    expect_tensor_failure("ind_barrier_wait(barrier, 0);\n        ind_tcgen05_after_sync();",
+                          "ind_barrier_wait(barrier, 0);", "no tcgen05.fence::after_thread_sync");
     expect_tensor_failure("    ind_tcgen05_before_sync();\n    }", "    }", "no tcgen05.fence::before_thread_sync");
     expect_tensor_failure("ind_tcgen05_loaded(part);", "", "no tcgen05.wait::ld");
     expect_tensor_failure(load, "address[0]", "belong to another warp");

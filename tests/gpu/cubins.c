@@ -44,7 +44,8 @@ static int compile_all(ind_context *ctx, ind_module *m, const char *folder, int 
 static int one(const char *text, const char *arch, const char *folder, const char *flag, int *number) {
     ind_context *ctx;
     ind_module *m;
-    ind_compile_desc desc = {.emit_only = true, .allow_tf32 = !strcmp(flag, "tf32"), .tcgen05 = !strcmp(flag, "tcgen05")};
+    ind_compile_desc desc = {
+        .emit_only = true, .allow_tf32 = !strcmp(flag, "tf32"), .tcgen05 = !strcmp(flag, "tcgen05")};
     if (ind_context_create(NULL, &ctx)) return 1;
     ind_graph *g = ind_graph_parse(ctx, text, NULL);
     int failed = !g || ind_target_named(ctx, arch, &desc.target) || ind_compile(g, &desc, &m);
