@@ -1976,7 +1976,8 @@ typedef struct ind_prepare_policy {
 
 typedef struct ind_compile_desc {
     ind_device device; /* IND_DEVICE_AUTO: the device of the context */
-    ind_target target; /* zero: the target of the device; with emit_only any target */
+    ind_target target; /* no architecture (sm 0): the target of the device, with the thresholds that are not 0; with
+                          emit_only any target */
     bool emit_only;    /* stop after the CUDA text: needs no GPU; the module runs on the host */
     /* Every run returns the same bits. Without this flag, only scatters may differ between runs, and only if several
        values go to one element. Sums and products of floats use atomics, whose order varies. If values replace an
@@ -2227,6 +2228,11 @@ typedef struct ind_cubin {
    ind_cubin_free. */
 IND_API ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin);
 IND_API void ind_cubin_free(ind_module *module, ind_cubin *cubin); /* NULL allowed */
+/* Compiles all sources of the module for the plan's target, on all workers: all variants, those of the module that
+   prepares constants, and what a device may run in place of a kernel that spills or whose clusters do not fit.
+   ind_pack_save then writes them. It needs NVRTC but no GPU; an emit_only module (ind_compile_desc) is for any target.
+   Sources that the context or its pack has are not compiled again. Errors: as ind_module_cubin. */
+IND_API ind_status ind_module_build_cubins(ind_module *module);
 
 /* ============================================================================================== src/graph/formula.h */
 /* ----------------------------------------------------------------------------------------------- >>formula */
@@ -18026,8 +18032,10 @@ static ind_status graph__lower_group_ends(graph__lower_ctx *l) {
         return IND_OK;
     }
     const ind_expr *groups = &graph__lower_operand_info(l, 2)->size[0];
+    l->w->program->purpose = "checks the ends of groups of";
     ind_status status = graph__lower_loop(l, IND_I32, groups, 1, graph__group_end, &l->part[1]);
     if (!status) status = ind__box_realise(l->w->program, l->part[1]);
+    l->w->program->purpose = NULL;
     if (!status) *known = (graph__group_ends){l->part[1], rows};
     return status;
 }
@@ -27367,10 +27375,11 @@ static bool graph__batch_products(graph__rewrite *r, uint32_t i, uint32_t *opera
 
 #define GRAPH__PADDED_TO   8  /* elements of 2 bytes in a copy of 16 bytes */
 #define GRAPH__MAX_VIEWS   16 /* views over a tensor that are looked through */
-#define GRAPH__FEW_ROWS    2  /* products of so few rows or columns read the other operand once */
+#define GRAPH__FEW_ROWS    64 /* products of so few rows or columns read the other operand once */
 #define GRAPH__LOADED_TILE 128.0
-/* Bytes of memory traffic in the time in which one element is loaded into a tile, beyond its share of a 16-byte copy
-   (bf16, 4097 x 4095 x 4103, H100: 3,788 us for 1.09e9 elements, about 200 us if copied; 4,270 bytes per ns). */
+/* Bytes of memory traffic in the time in which one element is loaded into a tile one by one, beyond its share of a
+   16-byte copy (bf16, 4097 x 4095 x 4103, H100: 3,788 us for 1.09e9 elements, about 200 us if copied; 4,270 bytes per
+   ns). Tiles of misaligned rows are realigned in shared memory in less: by instruction counts 1.0, not timed. */
 #define GRAPH__LOADED_BYTES 14.0
 
 typedef struct graph__padded_operand {
@@ -29046,7 +29055,9 @@ static ind_status ind__compile_device(ind__compilation *k) {
     ind_target found = {0};
     ind_status status = ind__device_resolve(k->context, k->desc.device, &k->device, &found);
     if (status) return status;
-    k->target = k->desc.target.sm ? k->desc.target : found;
+    k->target = found;
+    ind__target_figures(&k->target, &k->desc.target.thresholds);
+    if (k->desc.target.sm) k->target = k->desc.target;
     ind__target_defaults(&k->target);
     k->since = ind__now_ms(); /* opening the device is not part of a stage */
     return IND_OK;
@@ -31371,6 +31382,15 @@ ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
         if (better) *cubin = fallback;
     }
     return status;
+}
+
+ind_status ind_module_build_cubins(ind_module *module) {
+    if (!module) return IND_INVALID_ARGUMENT;
+    const ind__query q = ind__query_begin(module);
+    ind_status status = ind__query_end(&q, ind__need_plan(module));
+    if (!status) status = ind__build_cubins(module);
+    ind_module *prepare = status ? NULL : ind_module_prepare_module(module);
+    return prepare ? ind_module_build_cubins(prepare) : status;
 }
 
 void ind_cubin_free(ind_module *module, ind_cubin *cubin) {

@@ -167,6 +167,10 @@ extern "C" {
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
     X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
     X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
+    X(product_element, 76, "hundredths of a cycle per element that an SM loads into a tile one by one",                \
+      "4097 x 4095 x 4103, bf16, H100: 3,788 us for 1.09e9 elements, about 200 us if copied")                          \
+    X(product_realigned, 2, "the same for an element of a misaligned row, which is copied and shifted",                \
+      "estimated; SASS of 20 instructions per 8 elements")                                                             \
     X(computed_step, 700, "cycles of a step of k in which a block normalises its tile of a and multiplies nothing",    \
       "estimated; of 8-bit weights 0.4 us")                                                                            \
     X(row_instructions, 12, "instructions per element of a row that a product's block normalises",                     \
@@ -174,8 +178,8 @@ extern "C" {
     X(computed_instructions, 12, "instructions per computed weight of a product of one or two rows",                   \
       "i8 with a scale per column, 14336 x 4096: 51 us, H100")                                                         \
     X(unpack_instructions, 32, "the same for an element of a packed format", "PTX of 14 formats, 166 to 272 per 8")    \
-    X(packed_instructions, 30, "instructions per 8 packed weights of a product of up to 8 rows",                       \
-      "SASS of 8 formats, 19 to 38")                                                                                   \
+    X(packed_instructions, 27, "instructions per 8 packed weights of a product of up to 8 rows",                       \
+      "SASS of 20 formats, 17 to 36: bench/product_instructions.py")                                                   \
     X(packed_mma_percent, 60, "percent of the tensor cores' rate that mma.sync reaches beside packed weights",         \
       "estimated, not measured; architectures without wgmma: 85, estimated, not measured")                             \
     X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")    \
@@ -191,6 +195,13 @@ extern "C" {
       "the timed GPU; the proportion is estimated, not measured")                                                      \
     X(product_cluster_rate, 16, "bytes per cycle that an SM sends to others of its cluster",                           \
       "estimated, not measured: 3.3 TB/s of all SMs (arXiv 2402.13499)")                                               \
+    X(trigger_blocks, 0,                                                                                               \
+      "blocks per SM of a grid that lets a product with early loads start before it has completed, at most; 0: none",  \
+      "not measured on a GPU")                                                                                         \
+    X(product_multicast, -1,                                                                                           \
+      "percent by which a step is faster, of the share of L2 reads that multicast saves; below 0: only tuning uses "   \
+      "it",                                                                                                            \
+      "not measured")                                                                                                  \
     X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
       "60 timings of 13 products, H100")                                                                               \
     X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \
@@ -321,6 +332,8 @@ typedef struct ind_target {
     ind_thresholds thresholds;
 } ind_target;
 void ind__target_defaults(ind_target *t);
+/* Replaces the thresholds that `figures` has: those that are not 0. */
+void ind__target_figures(ind_target *t, const ind_thresholds *figures);
 /* Fills the zero figures of a fusion policy with the target's. */
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p);
 /* Parses an architecture ("sm_90a") or a device ("L4"). Error: IND_INVALID_ARGUMENT names what is allowed. */
@@ -390,6 +403,9 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVR
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                                     \
     /* b is read once, for few rows of a: by vectors into registers, without tensor cores */                           \
     X(MATMUL_ROWS, "matmul, few rows", MATMUL, TILE, "templates/gemm/rows.c", cg__emit_matmul, IND__HAS_VECTORS)       \
+    /* the same with rows of b that start at any element */                                                            \
+    X(MATMUL_ROWS_MISALIGNED, "matmul, few rows, misaligned", MATMUL, TILE, "templates/gemm/rows_misaligned.c",        \
+      cg__emit_matmul, IND__HAS_VECTORS)                                                                               \
     /* packed weights are dequantised in registers, for few rows of a */                                               \
     X(MATMUL_PACKED, "matmul, packed weights", MATMUL, TILE, "templates/gemm/packed.c", cg__emit_matmul,               \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
@@ -480,6 +496,7 @@ typedef struct ind__tensor_map {
     ind_expr size[IND__MAX_MAP_RANK], stride[IND__MAX_MAP_RANK]; /* in elements; stride[0] is 1 */
     int box[IND__MAX_MAP_RANK];                                  /* of a copy, in elements */
     int swizzle;                                                 /* bytes: 128, 64, 32 or 0 */
+    bool tf32; /* f32: copies round each element to tf32, to the nearest, ties to even */
 } ind__tensor_map;
 
 typedef struct ind__kernel_arg {
@@ -502,8 +519,9 @@ typedef enum ind__assume {
     IND__ASSUME_ALIGNED = 1,   /* pointers are aligned, indices are small */
     IND__ASSUME_DIVISIBLE = 2, /* divisors of the hints of sizes divide the sizes */
     IND__ASSUME_LENGTH = 4,    /* rows have about the hinted length, or a length in a range */
+    IND__ASSUME_MAPS = 8,      /* the driver encodes tensor maps of the operands */
     IND__ASSUME_FEW_ROWS = 16, /* a product has few rows, by a guard */
-    IND__ASSUME_MAPS = 8       /* the driver encodes tensor maps of the operands */
+    IND__WITH_NEXT = 32        /* no assumption: the variant is of ind_kernel.with_next */
 } ind__assume;
 
 /* A configuration of a product, by its values. */
@@ -512,8 +530,9 @@ typedef struct ind__tile_choice {
     int m, n, k;          /* tile; m 0: no choice */
     int warps_m, warps_n; /* FMA: warps_m is the side of a thread's tile */
     int stages, blocks_per_sm;
-    int splits;  /* blocks that share a tile at the hinted sizes; 1: none do */
-    int cluster; /* of these, blocks of a cluster; 0: no clusters */
+    int splits;         /* blocks that share a tile at the hinted sizes; 1: none do */
+    int cluster;        /* of these, blocks of a cluster; 0: no clusters */
+    int pair_m, pair_n; /* as in ind__tile_plan */
 } ind__tile_choice;
 
 /* Measured choices that replace those of the formulas; 0: no choice. */
@@ -574,6 +593,8 @@ typedef struct ind__tile_plan {
     ind_expr splits;      /* blocks that share the steps of k of a tile; invalid: none do */
     int cluster;          /* above 1: `splits` is 1, or whole clusters of so many blocks, which exchange sums through
                              distributed shared memory; clusters of a tile, if there are several, through memory */
+    int pair_m, pair_n;   /* tiles of a cluster along m and n, whose operands are multicast to its blocks; 0: there are
+                             no such clusters. No blocks share a tile then */
     uint32_t
         early; /* bit i: kernel argument i, which no launch writes, is read before the wait of a dependent launch */
     const ind__tile_choice *others; /* configurations that tuning measures, in the plan's arena .. */
@@ -594,6 +615,13 @@ typedef struct ind__kernel_text {
     size_t bytes;
     char entry[72];
 } ind__kernel_text;
+
+/* How a launch follows the previous one. */
+typedef enum ind__dependence {
+    IND__LAUNCH_ORDERED, /* its blocks start when the previous one has completed */
+    IND__LAUNCH_WAITS,   /* programmatic dependent launch: the source calls ind_dependency_wait */
+    IND__LAUNCH_TRIGGERS /* the same, and it lets the next launch start its blocks before this one has completed */
+} ind__dependence;
 
 /* A variant of a kernel. A launch takes the first variant whose guards hold; the last variant has no guards. */
 typedef struct ind__variant {
@@ -617,7 +645,7 @@ typedef struct ind__variant {
     ind__row_range range; /* row lengths that the guards of this variant and of earlier ones leave */
     ind_expr guard;       /* condition on sizes, valid and not 1: the variant may only run if it holds */
     bool guard_aligned;   /* all pointers must be multiples of 16 bytes */
-    bool dependent;       /* programmatic dependent launch: the source begins with ind_dependency_wait */
+    ind__dependence dependent;
     ind__tuning tuned;    /* measured choices; 0: chosen by formula */
     int alternative;      /* 0: the first choice; 1, ..: position among its fallbacks */
     ind__kernel_arg *arg; /* in the plan's arena */
@@ -642,15 +670,18 @@ int ind__cluster_of(const ind__variant *v); /* blocks of its clusters; 0 and 1: 
 bool ind__takes_next(const ind__variant *v);
 
 typedef struct ind_kernel_plan {
-    const ind_kernel *kernel;
-    ind__variant *variant; /* in the plan's arena */
-    int num_variants;      /* 0: an extern call, or part of an earlier kernel's launch */
-    uint32_t first;        /* the kernel whose launch runs this one: itself, except for the parts of a COMBO */
-    uint32_t num_parts;    /* kernels in this one's launch; 0: it runs in another launch */
-    ind__variant *part;    /* in a COMBO: this kernel's plan in the launch's first variant; no source */
-    const char *alone;     /* why it cannot be a part of a launch; NULL: it can */
-    ind_expr time_ns;      /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
+    const ind_kernel *kernel; /* of the variants, except for those with IND__WITH_NEXT: ind__kernel_of */
+    ind__variant *variant;    /* in the plan's arena */
+    int num_variants;         /* 0: an extern call, or part of an earlier kernel's launch */
+    uint32_t first;           /* the kernel whose launch runs this one: itself, except for the parts of a COMBO */
+    uint32_t num_parts;       /* kernels in this one's launch; 0: it runs in another launch */
+    ind__variant *part;       /* in a COMBO: this kernel's plan in the launch's first variant; no source */
+    const char *alone;        /* why it cannot be a part of a launch; NULL: it can */
+    ind_expr time_ns; /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
+
+/* The kernel whose body the variant computes. */
+const ind_kernel *ind__kernel_of(const ind_kernel_plan *k, const ind__variant *v);
 
 /* Plans of a whole schedule, in its order, with their sources. */
 typedef struct ind_plan {
@@ -670,7 +701,7 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
 void ind__plan_free(ind_plan *p);
 
 /* Tuning: other choices for a variant; the rest of its plan follows from them. */
-#define IND__MAX_TUNED 12
+#define IND__MAX_TUNED 13
 /* Writes the choices worth measuring, at most IND__MAX_TUNED; returns their number, 0 if the kernel allows no other. */
 int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]);
 /* Plans the kernel's variant with this choice, in *out. If the choice is impossible, the formulas decide and `tuned` is
@@ -1103,6 +1134,13 @@ static const char *const cg__prelude_VEC_PART[] = {
     "    _Pragma(\"unroll\")\n",
     "    for (int j = 0; j < N; j++)\n",
     "        if (r + j >= 0 && r + j < n) p[j] = v.at[j];\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_ROW_BYTES[] = {
+    "// Bytes to copy of 8 adjacent elements of 16 bits, if `left` of them are before the end of the row.\n",
+    "template <typename I> static IND_INLINE int ind_row_bytes(I left) {\n",
+    "    return 2 * (int)(left > 8 ? 8 : left < 0 ? 0 : left);\n",
     "}\n",
     NULL,
 };
@@ -1767,6 +1805,16 @@ static const char *const cg__prelude_DEPENDENCY[] = {
     "#endif\n",
     NULL,
 };
+static const char *const cg__prelude_TRIGGER[] = {
+    "// The next launch may start its blocks once all blocks of this one have called this or ended; not in a grid of more\n",
+    "// blocks than `most`.\n",
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE void ind_dependency_trigger(unsigned long long most) {\n",
+    "    if ((unsigned long long)gridDim.x * gridDim.y * gridDim.z <= most) asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
 static const char *const cg__prelude_COMBINE_LANES[] = {
     "// Combines the states of LANES adjacent lanes. Every lane gets the result.\n",
     "template <int LANES, class S> static IND_INLINE void ind_combine_lanes(S &s) {\n",
@@ -2321,6 +2369,31 @@ static const char *const cg__prelude_WGMMA[] = {
     "#endif\n",
     NULL,
 };
+static const char *const cg__prelude_TRANSPOSE_PANELS[] = {
+    "// Transposes panels of 32 x 32 elements of 32 bits in place, swizzled as in ind_tile_at. A warp has every WARPS-th panel. A\n",
+    "// lane moves 4 x 4 elements at a time. The lanes of a phase read, and write, 8 different groups of 4 banks. All of them have\n",
+    "// read before one writes.\n",
+    "template <int PANELS, int WARPS> static IND_INLINE void ind_transpose_panels(unsigned short *tile, int warp) {\n",
+    "    const int lane = threadIdx.x & 31, col = lane & 7;\n",
+    "    _Pragma(\"unroll 1\")\n",
+    "    for (int panel = warp; panel < PANELS; panel += WARPS) {\n",
+    "        float *const at = reinterpret_cast<float *>(tile + panel * 2048);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int half = 0; half < 8; half += 4) {\n",
+    "            const int row = col ^ (lane >> 3) ^ half;\n",
+    "            ind_vec<float, 4> from[4];\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int i = 0; i < 4; i++) from[i] = ind_load<4>(at + ind_tile_at<32, 64>(row * 4 + i, col) / 2);\n",
+    "            __syncwarp();\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int i = 0; i < 4; i++)\n",
+    "                ind_store(at + ind_tile_at<32, 64>(col * 4 + i, row) / 2,\n",
+    "                          ind_vec<float, 4>{{from[0].at[i], from[1].at[i], from[2].at[i], from[3].at[i]}});\n",
+    "        }\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_BULK_COPY[] = {
     "// A CUtensorMap, encoded by the driver before the launch.\n",
     "struct alignas(64) ind_tensor_map {\n",
@@ -2383,6 +2456,48 @@ static const char *const cg__prelude_BULK_COPY[] = {
     "    if (RANK == 5)\n",
     "        asm volatile(\"cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6, %7}], [%2];\"\n",
     "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"r\"(x), \"r\"(y), \"r\"(z), \"r\"(u), \"r\"(v) : \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+static const char *const cg__prelude_MULTICAST[] = {
+    "#ifndef IND_EMULATION\n",
+    "// Waits for all threads of the cluster. It orders no accesses to memory but initialised mbarriers (ind_barrier_publish).\n",
+    "static IND_INLINE void ind_cluster_sync(void) {\n",
+    "    asm volatile(\"barrier.cluster.arrive.relaxed.aligned;\" ::: \"memory\");\n",
+    "    asm volatile(\"barrier.cluster.wait.aligned;\" ::: \"memory\");\n",
+    "}\n",
+    "// Arrives on the mbarrier of a block of the cluster whose address in this block is `barrier`. It orders reads of wgmma before\n",
+    "// bulk copies, which are both of the async proxy: with .release.cluster each arrival would be a fence of the GPU\n",
+    "// (MEMBAR.ALL.GPU), and the wait with .acquire.cluster would invalidate the L1.\n",
+    "static IND_INLINE void ind_barrier_arrive_at(unsigned long long *barrier, unsigned block) {\n",
+    "    unsigned at;\n",
+    "    asm(\"mapa.shared::cluster.u32 %0, %1, %2;\"\n",
+    "        : \"=r\"(at) : \"r\"((unsigned)__cvta_generic_to_shared(barrier)), \"r\"(block));\n",
+    "    asm volatile(\"mbarrier.arrive.shared::cluster.b64 _, [%0];\" :: \"r\"(at) : \"memory\");\n",
+    "}\n",
+    "// Starts the copy of a box to the same place in the shared memory of the blocks whose bits are set in `blocks`. Its bytes\n",
+    "// count on the mbarrier of each of these blocks.\n",
+    "template <int RANK>\n",
+    "static IND_INLINE void ind_bulk_multicast(void *tile, const ind_tensor_map &map, unsigned long long *barrier,\n",
+    "                                          unsigned short blocks, int x, int y, int z = 0, int u = 0, int v = 0) {\n",
+    "    const unsigned to = (unsigned)__cvta_generic_to_shared(tile), on = (unsigned)__cvta_generic_to_shared(barrier);\n",
+    "    if (RANK == 2)\n",
+    "        asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster \"\n",
+    "                     \"[%0], [%1, {%4, %5}], [%2], %3;\"\n",
+    "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"h\"(blocks), \"r\"(x), \"r\"(y) : \"memory\");\n",
+    "    if (RANK == 3)\n",
+    "        asm volatile(\"cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster \"\n",
+    "                     \"[%0], [%1, {%4, %5, %6}], [%2], %3;\"\n",
+    "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"h\"(blocks), \"r\"(x), \"r\"(y), \"r\"(z) : \"memory\");\n",
+    "    if (RANK == 4)\n",
+    "        asm volatile(\"cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster \"\n",
+    "                     \"[%0], [%1, {%4, %5, %6, %7}], [%2], %3;\"\n",
+    "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"h\"(blocks), \"r\"(x), \"r\"(y), \"r\"(z), \"r\"(u) : \"memory\");\n",
+    "    if (RANK == 5)\n",
+    "        asm volatile(\"cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster \"\n",
+    "                     \"[%0], [%1, {%4, %5, %6, %7, %8}], [%2], %3;\"\n",
+    "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"h\"(blocks), \"r\"(x), \"r\"(y), \"r\"(z), \"r\"(u), \"r\"(v) : \"memory\");\n",
     "}\n",
     "#endif\n",
     NULL,
@@ -2780,12 +2895,28 @@ static const char *const cg__prelude_PACKED[] = {
     "template <bool BF16> static IND_INLINE unsigned ind_fma2(unsigned a, unsigned b, unsigned c) {\n",
     "    return BF16 ? ind_fma_bf16x2(a, b, c) : ind_fma_f16x2(a, b, c);\n",
     "}\n",
-    "template <bool BF16> static IND_INLINE unsigned ind_sub2(unsigned a, unsigned b) {\n",
-    "    return ind_fma2<BF16>(b, BF16 ? 0xbf80bf80u : 0xbc00bc00u, a);\n",
+    "template <bool BF16> static IND_INLINE unsigned ind_mul2(unsigned a, unsigned b) {\n",
+    "    return ind_fma2<BF16>(a, b, 0x80008000u);\n",
     "}\n",
-    "// Bytes below 128 in the low half of a 16-bit float: 128 + byte in bf16, 1024 + byte in f16.\n",
-    "template <bool BF16> static IND_INLINE unsigned ind_magic(int byte) {\n",
-    "    return (BF16 ? 0x43004300u : 0x64006400u) + (unsigned)byte * 0x10001u;\n",
+    "// A constant: a power of two times an integer, twice in 16 bits, which have it exactly as a normal number; or -0.\n",
+    "template <bool BF16> static IND_INLINE unsigned ind_constant2(int x, int exponent) {\n",
+    "    const unsigned bits = __float_as_uint((float)x), sign = x < 0 ? 0x8000u : 0u, e = (bits >> 23 & 255u) + exponent;\n",
+    "    if (x == 0) return 0x80008000u;\n",
+    "    return (sign | (BF16 ? e << 7 | (bits >> 16 & 127u) : (e - 112u) << 10 | (bits >> 13 & 1023u))) * 0x10001u;\n",
+    "}\n",
+    "// A 16-bit number with an integer i below 256 in its low byte is subnormal, or has the least exponent: it is i * 2^-133 in\n",
+    "// bf16, i * 2^-24 in f16. Times a power of two it is i in units of 2^ind_unit. `up`: bits by which i is shifted left.\n",
+    "template <bool BF16> static constexpr int ind_unit() {\n",
+    "    return BF16 ? -6 : -9;\n",
+    "}\n",
+    "template <bool BF16> static IND_INLINE unsigned ind_normal(int up) {\n",
+    "    return ind_constant2<BF16>(1, (BF16 ? 127 : 15) - up);\n",
+    "}\n",
+    "template <bool BF16> static IND_INLINE unsigned ind_minus(int bias) {\n",
+    "    return ind_constant2<BF16>(-bias, ind_unit<BF16>());\n",
+    "}\n",
+    "static constexpr float ind_power(int exponent) {\n",
+    "    return exponent < 0 ? 0.5f * ind_power(exponent + 1) : exponent > 0 ? 2.0f * ind_power(exponent - 1) : 1.0f;\n",
     "}\n",
     "// 4 bytes from an address of alignment A, 2 or 4.\n",
     "template <int A> static IND_INLINE unsigned ind_word(const unsigned char *p) {\n",
@@ -2796,37 +2927,57 @@ static const char *const cg__prelude_PACKED[] = {
     "static IND_INLINE float ind_f16_at(const unsigned char *p) {\n",
     "    return ind_f16_to_f32(*reinterpret_cast<const unsigned short *>(p));\n",
     "}\n",
-    "// Byte i of a word minus BIAS, in f32, and twice in 16 bits (a byte below 128).\n",
-    "template <int BIAS> static IND_INLINE float ind_byte_float(unsigned x, int i) {\n",
-    "    return __uint_as_float(__byte_perm(x, 0x4b000000u, 0x7650u | (unsigned)i)) - (8388608.0f + BIAS);\n",
+    "// Byte i of a word minus BIAS, times a number of 11 bits: 32768 + the byte, in f32, is found by one permutation.\n",
+    "template <int BIAS> static IND_INLINE float ind_byte_times(unsigned x, int i, float d) {\n",
+    "    return fmaf(__uint_as_float(__byte_perm(x, 0x47000000u, 0x7404u | (unsigned)i << 4)), d, -(32768.0f + BIAS) * d);\n",
     "}\n",
+    "// A byte below 128 minus BIAS, twice in 16 bits.\n",
     "template <bool BF16, int BIAS> static IND_INLINE unsigned ind_byte_pair(unsigned x, int i) {\n",
-    "    const unsigned both = __byte_perm(x, ind_magic<BF16>(0) >> 8, 0x4040u | (unsigned)i | (unsigned)i << 8);\n",
-    "    return ind_sub2<BF16>(both, ind_magic<BF16>(BIAS));\n",
+    "    const unsigned magic = BF16 ? 0x43004300u : 0x64006400u, both = __byte_perm(x, magic >> 8, 0x4040u | (unsigned)i | (unsigned)i << 8);\n",
+    "    return ind_fma2<BF16>(both, BF16 ? 0x3f803f80u : 0x3c003c00u, ind_constant2<BF16>(-(BF16 ? 128 : 1024) - BIAS, 0));\n",
     "}\n",
-    "// An integer of up to 8 bits and sign, twice in 16 bits.\n",
-    "template <bool BF16> static IND_INLINE unsigned ind_int_pair(int x) {\n",
-    "    if (BF16) return __byte_perm(__float_as_uint((float)x), 0, 0x3232);\n",
-    "    return ind_f32_to_f16((float)x) * 0x10001u;\n",
+    "// a * b + c: its unit has time that the unit of shifts and masks has not.\n",
+    "static IND_INLINE unsigned ind_multiply_add(unsigned a, unsigned b, unsigned c) {\n",
+    "    unsigned r = a * b + c;\n",
+    "#ifndef IND_EMULATION\n",
+    "    asm(\"mad.lo.u32 %0, %1, %2, %3;\" : \"=r\"(r) : \"r\"(a), \"r\"(b), \"r\"(c));\n",
+    "#endif\n",
+    "    return r;\n",
     "}\n",
-    "// 4 bytes of a table of 16, for the 4 indices in the low 16 bits of n.\n",
-    "static IND_INLINE unsigned ind_lookup(unsigned n, unsigned t0, unsigned t1, unsigned t2, unsigned t3) {\n",
-    "    const unsigned at = n & 0x7777u, low = __byte_perm(t0, t1, at), high = __byte_perm(t2, t3, at);\n",
-    "    return __byte_perm(low, high, ind_and_or(n >> 1, 0x4444u, 0x3210u));\n",
+    "// Bytes of two words, by a selector whose halves of bytes are below 8.\n",
+    "static IND_INLINE unsigned ind_permute(unsigned a, unsigned b, unsigned selector) {\n",
+    "    unsigned r = __byte_perm(a, b, selector);\n",
+    "#ifndef IND_EMULATION\n",
+    "    asm(\"prmt.b32 %0, %1, %2, %3;\" : \"=r\"(r) : \"r\"(a), \"r\"(b), \"r\"(selector));\n",
+    "#endif\n",
+    "    return r;\n",
     "}\n",
-    "// 4 bits to the low bits of 4 bytes.\n",
+    "// Bytes 0 and 2 of a word, and bytes 1 and 3, as 16-bit numbers.\n",
+    "static IND_INLINE void ind_byte_pairs(unsigned x, unsigned &p0, unsigned &p1) {\n",
+    "    p1 = __byte_perm(x, 0, 0x4341);\n",
+    "    p0 = ind_multiply_add(p1, 0xffffff00u, x);\n",
+    "}\n",
+    "// The same of halves of bytes: the low ones, or, shifted left by 4, the high ones.\n",
+    "static IND_INLINE void ind_nibble_pairs(unsigned x, int high, unsigned &p0, unsigned &p1) {\n",
+    "    p0 = x & 0x000f000fu << 4 * high;\n",
+    "    p1 = x >> 8 & 0x000f000fu << 4 * high;\n",
+    "}\n",
+    "// 4 bits to the fifth bits of 4 bytes.\n",
     "static IND_INLINE unsigned ind_spread_bits(unsigned x) {\n",
-    "    return (x & 15u) * 0x00204081u & 0x01010101u;\n",
+    "    return (x & 15u) * 0x02040810u & 0x10101010u;\n",
     "}\n",
-    "// A format of packed weights. A block has ELEMENTS elements in BYTES bytes; GROUP of them have one scale. `bytes` returns\n",
-    "// the 4 elements that lane t of 4 multiplies in step j of 16 of a block, as bytes: below 128, BIAS more than the weight\n",
-    "// over its scale, or, if WIDE, in two's complement. They are elements at(j, t) .. at(j, t) + 3. A is the alignment of the\n",
-    "// block. Of a format with OFFSET, lowest() * low() is added to each element of a group; low() is twice in 16 bits. If\n",
-    "// SCALED, the bytes are multiplied by factor(), exactly, and all groups of a block have one scale(). If ZERO, zero() is\n",
-    "// added to the bytes. If FLOAT, expand() turns 4 bytes into two pairs of 16-bit numbers.\n",
+    "// A format of packed weights. A block has ELEMENTS elements in BYTES bytes; GROUP of them have one scale. `pairs` returns the 4\n",
+    "// elements that lane t of 4 multiplies in step j of 16 of a block: two pairs of integers below 256, BIAS more than the weight over\n",
+    "// its scale, which pair i has shifted left by up(j, i). They are multiplied by a[at(j, t)] .. a[at(j, t) + 3]; the elements of a\n",
+    "// are in the order ORDER. times() and less() turn a pair into weights times 2^unit(). A is the alignment of the block. Of a\n",
+    "// format with OFFSET, lowest() * low() is added to each element of a group; low() is twice in 16 bits. If SCALED, times() and\n",
+    "// less() have the scale of a group, and all groups of a block have one scale() besides. If FLOAT, `pairs` returns weights. If\n",
+    "// SUMS, the lowest values of elements 64 * t to 64 * t + 63 of a block are lowest() times lows(), 4 integers in units of\n",
+    "// 2^ind_unit<true>(), in bf16.\n",
+    "enum { IND_IN_ORDER, IND_BYTES, IND_NIBBLES };\n",
     "struct ind_packed_format {\n",
-    "    static constexpr int BIAS = 0, STEP = 256;\n",
-    "    static constexpr bool WIDE = false, OFFSET = false, SCALED = false, ZERO = false, BESIDE = false, FLOAT = false;\n",
+    "    static constexpr int BIAS = 0, STEP = 256, ORDER = IND_BYTES;\n",
+    "    static constexpr bool OFFSET = false, SUMS = false, SCALED = false, BESIDE = false, FLOAT = false;\n",
     "    struct side {};\n",
     "    static IND_INLINE side load(const unsigned char *, const unsigned char *, int) {\n",
     "        return side();\n",
@@ -2840,37 +2991,33 @@ static const char *const cg__prelude_PACKED[] = {
     "    template <bool BF16> IND_INLINE unsigned low(int) const {\n",
     "        return 0;\n",
     "    }\n",
-    "    template <bool BF16> IND_INLINE unsigned factor(int) const {\n",
-    "        return 0;\n",
+    "    template <bool BF16> static constexpr int unit() {\n",
+    "        return ind_unit<BF16>();\n",
     "    }\n",
-    "    template <bool BF16> IND_INLINE unsigned zero(int) const {\n",
-    "        return 0;\n",
+    "    IND_INLINE void lows(unsigned &, unsigned &) const {\n",
     "    }\n",
-    "    template <bool BF16> static IND_INLINE void expand(unsigned, unsigned &, unsigned &) {\n",
+    "    static constexpr int up(int, int) {\n",
+    "        return 0;\n",
     "    }\n",
     "    static IND_INLINE int at(int j, int t) {\n",
     "        return 16 * j + 4 * t;\n",
     "    }\n",
     "};\n",
-    "// Two pairs of 16-bit numbers from 4 bytes, minus BIAS; RAW: as ind_magic has them.\n",
-    "template <typename F, bool BF16, bool RAW> static IND_INLINE void ind_expand(unsigned x, unsigned &p0, unsigned &p1) {\n",
-    "    const unsigned magic = ind_magic<BF16>(0) >> 8;\n",
-    "    if (F::FLOAT) {\n",
-    "        F::template expand<BF16>(x, p0, p1);\n",
-    "        return;\n",
+    "// A format with the same times() and less() in all groups, F.\n",
+    "template <typename F> struct ind_packed_plain : ind_packed_format {\n",
+    "    template <bool BF16> IND_INLINE unsigned times(int j, int i) const {\n",
+    "        return ind_normal<BF16>(F::up(j, i));\n",
     "    }\n",
-    "    if (F::WIDE && BF16) {\n",
-    "        // 7 bits of fraction: 128 + the low 7 bits, minus 128 or 256 by the sign.\n",
-    "        const unsigned q0 = __byte_perm(x, 0, 0x4140), q1 = __byte_perm(x, 0, 0x4342), one = 0x43004300u;\n",
-    "        p0 = ind_sub2<true>(ind_and_or(q0, 0x7f007fu, one), ind_and_or(q0, 0x800080u, one));\n",
-    "        p1 = ind_sub2<true>(ind_and_or(q1, 0x7f007fu, one), ind_and_or(q1, 0x800080u, one));\n",
-    "        return;\n",
+    "    template <bool BF16> IND_INLINE unsigned less(int) const {\n",
+    "        return ind_minus<BF16>(F::BIAS);\n",
     "    }\n",
-    "    if (F::WIDE) x ^= 0x80808080u;\n",
-    "    p0 = __byte_perm(x, magic, 0x4140), p1 = __byte_perm(x, magic, 0x4342);\n",
-    "    if (RAW) return;\n",
-    "    p0 = ind_sub2<BF16>(p0, ind_magic<BF16>(F::WIDE ? 128 : F::BIAS));\n",
-    "    p1 = ind_sub2<BF16>(p1, ind_magic<BF16>(F::WIDE ? 128 : F::BIAS));\n",
+    "};\n",
+    "// The element of a at each place of 8.\n",
+    "template <typename F> static IND_INLINE ind_vec<unsigned short, 8> ind_packed_order(const ind_vec<unsigned short, 8> &x) {\n",
+    "    ind_vec<unsigned short, 8> r = x;\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < 8; i++) r.at[i] = x.at[F::ORDER == IND_NIBBLES ? i / 2 + i % 2 * 4 : F::ORDER == IND_BYTES ? i / 4 * 4 + i % 2 * 2 + i % 4 / 2 : i];\n",
+    "    return r;\n",
     "}\n",
     "template <bool BF16> static IND_INLINE void ind_mma(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {\n",
     "    if (BF16)\n",
@@ -2892,10 +3039,8 @@ static const char *const cg__prelude_PACKED[] = {
     "template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES, typename Ring> struct ind_packed_product {\n",
     "    typedef ind_packed_slots<F, Ring::ROW> slots;\n",
     "    static constexpr int TILES = ROWS > 8 ? ROWS / 8 : 1, COLS = WARPS_N * 16;\n",
+    "    static constexpr float UNIT = ind_power(F::template unit<BF16>());\n",
     "    static constexpr int BLOCKS = slots::BLOCKS, ALIGNMENT = slots::ALIGNMENT, SLOT = slots::SLOT, STAGE = slots::STAGE;\n",
-    "    // The bias is a product with tensor cores while these have time.\n",
-    "    static constexpr bool FOLD = BF16 && !F::FLOAT && !F::WIDE && !F::OFFSET && !F::SCALED && !F::ZERO && TILES == 1;\n",
-    "    static constexpr bool RAW = FOLD || (F::SCALED && F::BIAS == 0 && BF16);\n",
     "    Ring fill;\n",
     "    unsigned char *ring;\n",
     "    const unsigned char *scales[2], *zeros[2];\n",
@@ -2934,6 +3079,8 @@ static const char *const cg__prelude_PACKED[] = {
     "    template <typename From>\n",
     "    IND_INLINE void run(const From &from, int begin, int end, int steps, const unsigned short *a, int stride) {\n",
     "        const int lane = threadIdx.x & 31;\n",
+    "        const unsigned short *const sums = a + ROWS * stride + (ROWS < 8 ? lane / 4 % ROWS : lane / 4) * sum_stride(stride);\n",
+    "        if (F::SUMS) sum_rows(const_cast<unsigned short *>(a), stride);\n",
     "        a += (ROWS < 8 ? lane / 4 % ROWS : lane / 4) * stride;\n",
     "        if (F::BESIDE && step < end)\n",
     "            for (int r = 0; r < 2; r++) ahead[r] = F::load(scales[r], zeros[r], step);\n",
@@ -2946,7 +3093,8 @@ static const char *const cg__prelude_PACKED[] = {
     "                for (int r = 0; r < 2; r++) ahead[r] = F::load(scales[r], zeros[r], step + WARPS_K);\n",
     "            fill.template wait<STAGES>(stage, phase);\n",
     "            const int before = fill.template before<slots>(0, step), apart = 8 * SLOT + fill.template before<slots>(1, step) - before;\n",
-    "            multiply(ring + stage * STAGE + before, apart, now, a + (step - begin) * F::STEP, stride);\n",
+    "            const unsigned char *const at = ring + stage * STAGE + before;\n",
+    "            multiply(at, apart, now, a + (step - begin) * F::STEP, stride, sums + (step - begin) * (F::STEP / 16));\n",
     "            stage++;\n",
     "            if (stage == STAGES) {\n",
     "                stage = 0;\n",
@@ -2954,8 +3102,45 @@ static const char *const cg__prelude_PACKED[] = {
     "            }\n",
     "        }\n",
     "    }\n",
+    "    static constexpr int sum_stride(int stride) {\n",
+    "        return (stride - 16) / 16 + 16;\n",
+    "    }\n",
+    "    // Sums of 16 elements of a, which follow its rows: three numbers in bf16, whose sum has 24 bits, in three planes.\n",
+    "    static IND_INLINE void sum_rows(unsigned short *a, int stride) {\n",
+    "        const int chunks = (stride - 16) / 16, plane = ROWS * sum_stride(stride);\n",
+    "        _Pragma(\"unroll 1\")\n",
+    "        for (int i = threadIdx.x; i < ROWS * chunks; i += 32 * WARPS_N * WARPS_K) {\n",
+    "            const int row = i / chunks, chunk = i % chunks;\n",
+    "            float sum = 0.0f;\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int half = 0; half < 2; half++) {\n",
+    "                const ind_vec<unsigned short, 8> v = ind_load<8>(a + row * stride + chunk * 16 + half * 8);\n",
+    "                for (int e = 0; e < 8; e++) sum += BF16 ? ind_bf16_to_f32(v.at[e]) : ind_f16_to_f32(v.at[e]);\n",
+    "            }\n",
+    "            unsigned short *const to = a + ROWS * stride + row * sum_stride(stride) + chunk;\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int part = 0; part < 3; part++) {\n",
+    "                to[part * plane] = ind_f32_to_bf16(sum);\n",
+    "                sum -= ind_bf16_to_f32(to[part * plane]);\n",
+    "            }\n",
+    "        }\n",
+    "        __syncthreads();\n",
+    "    }\n",
+    "    // Adds the lowest values of a block, times the sums of a.\n",
+    "    IND_INLINE void add_lows(const F (&of)[2], const unsigned short *sums, int stride) {\n",
+    "        float low[TILES][4] = {};\n",
+    "        unsigned weight[4];\n",
+    "        for (int r = 0; r < 2; r++) of[r].lows(weight[r], weight[r + 2]);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < 3 * TILES; i++) {\n",
+    "            const ind_vec<unsigned short, 4> v = ind_load<4>(sums + (i % 3 * ROWS + i / 3 * 8) * sum_stride(stride));\n",
+    "            const unsigned from_a[2] = {v.word[0], v.word[1]};\n",
+    "            ind_mma_bf16(low[i / 3], weight, from_a);\n",
+    "        }\n",
+    "        add(low, of[0].lowest() * (UNIT * 64), of[1].lowest() * (UNIT * 64));\n",
+    "    }\n",
     "    // `apart`: bytes between the lane's two rows of weights.\n",
-    "    IND_INLINE void multiply(const unsigned char *at, int apart, const typename F::side (&side)[2], const unsigned short *a, int stride) {\n",
+    "    IND_INLINE void multiply(const unsigned char *at, int apart, const typename F::side (&side)[2], const unsigned short *a, int stride, const unsigned short *sums) {\n",
     "        const int lane = threadIdx.x & 31, g = lane / 4, t = lane & 3;\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int block = 0; block < BLOCKS; block++) {\n",
@@ -2982,33 +3167,29 @@ static const char *const cg__prelude_PACKED[] = {
     "                accumulate(sum, low, weight, of, group, a + block * F::ELEMENTS + F::at(j, t), stride);\n",
     "                if ((j + 1) % (F::GROUP / 16) == 0 && (!F::SCALED || j + 1 == F::ELEMENTS / 16)) add(sum, of[0].scale(group), of[1].scale(group));\n",
     "            }\n",
-    "            if (F::OFFSET) add(low, of[0].lowest(), of[1].lowest());\n",
+    "            if (F::OFFSET) add(low, of[0].lowest() * UNIT, of[1].lowest() * UNIT);\n",
+    "            if (F::SUMS) add_lows(of, sums + block * (F::ELEMENTS / 16) + 4 * t, stride);\n",
     "        }\n",
     "    }\n",
     "    template <int A> static IND_INLINE void weights(unsigned (&weight)[4], const F (&of)[2], const unsigned char *row, int apart, int j, int t) {\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int r = 0; r < 2; r++) {\n",
-    "            ind_expand<F, BF16, RAW>(F::template bytes<A>(row + r * apart, j, t), weight[r], weight[r + 2]);\n",
-    "            if (!F::SCALED) continue;\n",
-    "            const unsigned factor = of[r].template factor<BF16>(j / (F::GROUP / 16));\n",
-    "            const unsigned less = RAW ? ind_fma2<BF16>(factor, ind_magic<BF16>(0) | 0x80008000u, 0x80008000u) : 0x80008000u;\n",
-    "            weight[r] = ind_fma2<BF16>(weight[r], factor, less);\n",
-    "            weight[r + 2] = ind_fma2<BF16>(weight[r + 2], factor, less);\n",
+    "            of[r].template pairs<BF16, A>(row + r * apart, j, t, weight[r], weight[r + 2]);\n",
+    "            if (F::FLOAT) continue;\n",
+    "            const unsigned less = of[r].template less<BF16>(j);\n",
+    "            weight[r] = ind_fma2<BF16>(weight[r], of[r].template times<BF16>(j, 0), less);\n",
+    "            weight[r + 2] = ind_fma2<BF16>(weight[r + 2], of[r].template times<BF16>(j, 1), less);\n",
     "        }\n",
     "    }\n",
     "    static IND_INLINE void accumulate(float (&sum)[TILES][4], float (&low)[TILES][4], const unsigned (&weight)[4], const F (&of)[2], int group, const unsigned short *a, int stride) {\n",
-    "        const unsigned bias = ind_magic<BF16>(F::BIAS) | 0x80008000u, biases[4] = {bias, bias, bias, bias};\n",
-    "        unsigned other[2] = {};\n",
-    "        _Pragma(\"unroll\")\n",
-    "        for (int r = 0; r < 2 && (F::OFFSET || F::ZERO); r++) other[r] = F::ZERO ? of[r].template zero<BF16>(group) : of[r].template low<BF16>(group);\n",
-    "        const unsigned others[4] = {other[0], other[1], other[0], other[1]};\n",
+    "        unsigned lows[2] = {};\n",
+    "        for (int r = 0; r < 2 && F::OFFSET; r++) lows[r] = of[r].template low<BF16>(group);\n",
+    "        const unsigned others[4] = {lows[0], lows[1], lows[0], lows[1]};\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int tile = 0; tile < TILES; tile++) {\n",
     "            const ind_vec<unsigned short, 4> v = ind_load<4>(a + tile * 8 * stride);\n",
     "            const unsigned from_a[2] = {v.word[0], v.word[1]};\n",
     "            if (F::OFFSET) ind_mma<BF16>(low[tile], others, from_a);\n",
-    "            if (F::ZERO) ind_mma<BF16>(sum[tile], others, from_a);\n",
-    "            if (FOLD) ind_mma<BF16>(sum[tile], biases, from_a);\n",
     "            ind_mma<BF16>(sum[tile], weight, from_a);\n",
     "        }\n",
     "    }\n",
@@ -3027,7 +3208,7 @@ static const char *const cg__prelude_PACKED[] = {
     "        _Pragma(\"unroll\")\n",
     "        for (int i = 0; i < TILES * 4; i++) {\n",
     "            const int row = i / 4 * 8 + lane % 4 * 2 + i % 2;\n",
-    "            if (row < ROWS) part[(warp % WARPS_K * ROWS + row) * COLS + col + (i & 2) * 4] = acc[i / 4][i % 4];\n",
+    "            if (row < ROWS) part[(warp % WARPS_K * ROWS + row) * COLS + col + (i & 2) * 4] = acc[i / 4][i % 4] * (1 / UNIT);\n",
     "        }\n",
     "        __syncthreads();\n",
     "    }\n",
@@ -3103,13 +3284,12 @@ static const char *const cg__prelude_PACKED_COPIES[] = {
 };
 static const char *const cg__prelude_PACKED_I8[] = {
     "// Bytes in two's complement.\n",
-    "struct ind_packed_i8 : ind_packed_format {\n",
-    "    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = 256;\n",
-    "    static constexpr bool WIDE = true;\n",
+    "struct ind_packed_i8 : ind_packed_plain<ind_packed_i8> {\n",
+    "    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = 256, BIAS = 128;\n",
     "    template <int A> IND_INLINE void read(const unsigned char *, side, int) {\n",
     "    }\n",
-    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
-    "        return ind_word<4>(block + j / 2 * 32 + 8 * t + j % 2 * 4);\n",
+    "    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {\n",
+    "        ind_byte_pairs(ind_word<4>(block + j / 2 * 32 + 8 * t + j % 2 * 4) ^ 0x80808080u, p0, p1);\n",
     "    }\n",
     "    static IND_INLINE int at(int j, int t) {\n",
     "        return j / 2 * 32 + 8 * t + j % 2 * 4;\n",
@@ -3143,8 +3323,8 @@ static const char *const cg__prelude_PACKED_F8[] = {
     "#endif\n",
     "// 8-bit floats, each of which f16 and bf16 have. e5m2 is the upper half of an f16. SIZE elements have a scale in another\n",
     "// tensor. SCALE: 4 f32, 2 f16, 1 bf16, 0 none.\n",
-    "template <bool E5M2, int SCALE, int SIZE> struct ind_packed_f8 : ind_packed_format {\n",
-    "    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = SIZE, GROUPS = ELEMENTS / SIZE;\n",
+    "template <bool E5M2, int SCALE, int SIZE> struct ind_packed_f8 : ind_packed_plain<ind_packed_f8<E5M2, SCALE, SIZE>> {\n",
+    "    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = SIZE, GROUPS = ELEMENTS / SIZE, ORDER = IND_IN_ORDER;\n",
     "    static constexpr bool FLOAT = true, BESIDE = SCALE > 0;\n",
     "    struct side {\n",
     "        float scale[GROUPS];\n",
@@ -3165,15 +3345,16 @@ static const char *const cg__prelude_PACKED_F8[] = {
     "    IND_INLINE float scale(int group) const {\n",
     "        return SCALE ? with.scale[group] : 1.0f;\n",
     "    }\n",
-    "    template <bool BF16> static IND_INLINE void expand(unsigned x, unsigned &p0, unsigned &p1) {\n",
+    "    template <bool> static constexpr int unit() {\n",
+    "        return 0;\n",
+    "    }\n",
+    "    template <bool BF16, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {\n",
+    "        const unsigned x = ind_word<4>(block + j / 2 * 32 + 8 * t + j % 2 * 4);\n",
     "        p0 = E5M2 ? __byte_perm(x, 0, 0x1404) : ind_e4m3x2_to_f16x2(x);\n",
     "        p1 = E5M2 ? __byte_perm(x, 0, 0x3424) : ind_e4m3x2_to_f16x2(x >> 16);\n",
     "        if (!BF16) return;\n",
     "        p0 = ind_f16x2_to_bf16x2(p0);\n",
     "        p1 = ind_f16x2_to_bf16x2(p1);\n",
-    "    }\n",
-    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
-    "        return ind_word<4>(block + j / 2 * 32 + 8 * t + j % 2 * 4);\n",
     "    }\n",
     "    static IND_INLINE int at(int j, int t) {\n",
     "        return j / 2 * 32 + 8 * t + j % 2 * 4;\n",
@@ -3182,9 +3363,8 @@ static const char *const cg__prelude_PACKED_F8[] = {
     NULL,
 };
 static const char *const cg__prelude_PACKED_Q8_0[] = {
-    "struct ind_packed_q8_0 : ind_packed_format {\n",
-    "    static constexpr int ELEMENTS = 32, BYTES = 34, GROUP = 32;\n",
-    "    static constexpr bool WIDE = true;\n",
+    "struct ind_packed_q8_0 : ind_packed_plain<ind_packed_q8_0> {\n",
+    "    static constexpr int ELEMENTS = 32, BYTES = 34, GROUP = 32, BIAS = 128;\n",
     "    float d;\n",
     "    template <int A> IND_INLINE void read(const unsigned char *block, side, int) {\n",
     "        d = ind_f16_at(block);\n",
@@ -3192,22 +3372,24 @@ static const char *const cg__prelude_PACKED_Q8_0[] = {
     "    IND_INLINE float scale(int) const {\n",
     "        return d;\n",
     "    }\n",
-    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
-    "        return ind_word<A + 2>(block + 2 + 16 * j + 4 * t);\n",
+    "    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {\n",
+    "        ind_byte_pairs(ind_word<A + 2>(block + 2 + 16 * j + 4 * t) ^ 0x80808080u, p0, p1);\n",
     "    }\n",
     "};\n",
     NULL,
 };
 static const char *const cg__prelude_PACKED_Q4[] = {
     "// q4_0 and q4_1, q5_0 and q5_1: d, for some the lowest value, for some a fifth bit of each element.\n",
-    "template <bool LOWEST, bool FIFTH> struct ind_packed_q4 : ind_packed_format {\n",
+    "template <bool LOWEST, bool FIFTH> struct ind_packed_q4 : ind_packed_plain<ind_packed_q4<LOWEST, FIFTH>> {\n",
     "    static constexpr int FIRST = 2 + 2 * LOWEST + 4 * FIFTH, ELEMENTS = 32, BYTES = FIRST + 16, GROUP = 32;\n",
     "    static constexpr int BIAS = LOWEST ? 0 : FIFTH ? 16 : 8;\n",
     "    static constexpr bool OFFSET = LOWEST;\n",
     "    float d, m;\n",
-    "    template <int A> IND_INLINE void read(const unsigned char *block, side, int) {\n",
+    "    unsigned high; // fifth bits, from those of the lane on\n",
+    "    template <int A> IND_INLINE void read(const unsigned char *block, ind_packed_format::side, int t) {\n",
     "        d = ind_f16_at(block);\n",
     "        m = LOWEST ? ind_f16_at(block + 2) : 0.0f;\n",
+    "        high = FIFTH ? ind_word<A + FIRST>(block + FIRST - 4) >> 4 * t : 0;\n",
     "    }\n",
     "    IND_INLINE float scale(int) const {\n",
     "        return d;\n",
@@ -3218,59 +3400,88 @@ static const char *const cg__prelude_PACKED_Q4[] = {
     "    template <bool BF16> IND_INLINE unsigned low(int) const {\n",
     "        return BF16 ? 0x3f803f80u : 0x3c003c00u;\n",
     "    }\n",
-    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
-    "        const unsigned low = ind_word<A + FIRST>(block + FIRST + 4 * t) >> 4 * j & 0x0f0f0f0fu;\n",
-    "        if (!FIFTH) return low;\n",
-    "        return low | ind_spread_bits(ind_word<A + FIRST>(block + FIRST - 4) >> (16 * j + 4 * t)) << 4;\n",
+    "    static constexpr int up(int j, int) {\n",
+    "        return FIFTH ? 0 : 4 * j;\n",
+    "    }\n",
+    "    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {\n",
+    "        const unsigned word = ind_word<A + FIRST>(block + FIRST + 4 * t);\n",
+    "        if (FIFTH)\n",
+    "            ind_byte_pairs(ind_spread_bits(high >> 16 * j) | (word >> 4 * j & 0x0f0f0f0fu), p0, p1);\n",
+    "        else\n",
+    "            ind_nibble_pairs(word, j, p0, p1);\n",
     "    }\n",
     "};\n",
     NULL,
 };
 static const char *const cg__prelude_PACKED_Q45_K[] = {
     "// q4_k and, with a fifth bit, q5_k: scales and lowest values of 6 bits.\n",
-    "template <bool FIFTH> struct ind_packed_q45_k : ind_packed_format {\n",
+    "template <bool FIFTH> struct ind_packed_q45_k : ind_packed_plain<ind_packed_q45_k<FIFTH>> {\n",
     "    static constexpr int FIRST = 16 + 32 * FIFTH, ELEMENTS = 256, BYTES = FIRST + 128, GROUP = 32;\n",
-    "    static constexpr bool OFFSET = true;\n",
+    "    static constexpr bool SUMS = true;\n",
     "    float d, m;\n",
-    "    unsigned s[2], o[2];\n",
-    "    template <int A> IND_INLINE void read(const unsigned char *block, side, int) {\n",
+    "    unsigned s[2], o; // o: of the lane's two groups\n",
+    "    template <int A> IND_INLINE void read(const unsigned char *block, ind_packed_format::side, int t) {\n",
     "        const unsigned x = ind_word<4>(block + 4), y = ind_word<4>(block + 8), z = ind_word<4>(block + 12);\n",
     "        d = ind_f16_at(block);\n",
     "        m = -ind_f16_at(block + 2);\n",
     "        s[0] = x & 0x3f3f3f3fu;\n",
-    "        o[0] = y & 0x3f3f3f3fu;\n",
     "        s[1] = (z & 0x0f0f0f0fu) | (x >> 2 & 0x30303030u);\n",
-    "        o[1] = (z >> 4 & 0x0f0f0f0fu) | (y >> 2 & 0x30303030u);\n",
+    "        o = (t < 2 ? y & 0x3f3f3f3fu : (z >> 4 & 0x0f0f0f0fu) | (y >> 2 & 0x30303030u)) >> t % 2 * 16;\n",
     "    }\n",
     "    IND_INLINE float scale(int group) const {\n",
-    "        return d * ind_byte_float<0>(s[group / 4], group % 4);\n",
+    "        return ind_byte_times<0>(s[group / 4], group % 4, d);\n",
     "    }\n",
     "    IND_INLINE float lowest() const {\n",
     "        return m;\n",
     "    }\n",
-    "    template <bool BF16> IND_INLINE unsigned low(int group) const {\n",
-    "        return ind_byte_pair<BF16, 0>(o[group / 4], group % 4);\n",
+    "    IND_INLINE void lows(unsigned &p0, unsigned &p1) const {\n",
+    "        p0 = ind_mul2<true>(__byte_perm(o, 0, 0x4040), ind_normal<true>(0));\n",
+    "        p1 = ind_mul2<true>(__byte_perm(o, 0, 0x4141), ind_normal<true>(0));\n",
     "    }\n",
-    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
+    "    static constexpr int up(int j, int) {\n",
+    "        return FIFTH ? 0 : j / 2 % 2 * 4;\n",
+    "    }\n",
+    "    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {\n",
     "        const int in = j % 2 * 16 + 4 * t;\n",
-    "        const unsigned low = ind_word<4>(block + FIRST + j / 4 * 32 + in) >> j / 2 % 2 * 4 & 0x0f0f0f0fu;\n",
-    "        return FIFTH ? low | (ind_word<4>(block + 16 + in) >> j / 2 & 0x01010101u) << 4 : low;\n",
+    "        const unsigned word = ind_word<4>(block + FIRST + j / 4 * 32 + in);\n",
+    "        const unsigned low = word >> j / 2 % 2 * 4 & 0x0f0f0f0fu, bits = FIFTH ? ind_word<4>(block + 16 + in) : 0;\n",
+    "        if (!FIFTH)\n",
+    "            ind_nibble_pairs(word, j / 2 % 2, p0, p1);\n",
+    "        else\n",
+    "            ind_byte_pairs(ind_and_or(j < 8 ? bits << (4 - j / 2) : bits >> (j / 2 - 4), 0x10101010u, low), p0, p1);\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED_SCALED[] = {
+    "// A format F whose groups have an integer scale, factor(): it is at most 63, and the weight over the scale of the block has 8 bits.\n",
+    "template <typename F> struct ind_packed_scaled : ind_packed_format {\n",
+    "    static constexpr bool SCALED = true;\n",
+    "    template <bool BF16> static constexpr int unit() {\n",
+    "        return BF16 ? -12 : -14;\n",
+    "    }\n",
+    "    template <bool BF16> IND_INLINE unsigned times(int j, int i) const {\n",
+    "        return ind_mul2<BF16>(static_cast<const F *>(this)->template factor<BF16>(j / (F::GROUP / 16)), ind_normal<BF16>((BF16 ? 6 : 5) + F::up(j, i)));\n",
+    "    }\n",
+    "    template <bool BF16> IND_INLINE unsigned less(int j) const {\n",
+    "        return F::BIAS ? ind_mul2<BF16>(static_cast<const F *>(this)->template factor<BF16>(j / (F::GROUP / 16)), ind_constant2<BF16>(-F::BIAS, unit<BF16>())) : 0x80008000u;\n",
     "    }\n",
     "};\n",
     NULL,
 };
 static const char *const cg__prelude_PACKED_Q2_K[] = {
     "// The elements of a lane in 4 steps are one group of 16.\n",
-    "struct ind_packed_q2_k : ind_packed_format {\n",
+    "struct ind_packed_q2_k : ind_packed_scaled<ind_packed_q2_k> {\n",
     "    static constexpr int ELEMENTS = 256, BYTES = 84, GROUP = 64, STEP = 512;\n",
-    "    static constexpr bool OFFSET = true, SCALED = true;\n",
+    "    static constexpr bool SUMS = true;\n",
     "    float d, m;\n",
-    "    unsigned s[4];\n",
+    "    unsigned s[4], o; // o: of the lane's 4 groups of 16\n",
     "    template <int A> IND_INLINE void read(const unsigned char *block, side, int t) {\n",
     "        d = ind_f16_at(block + 80);\n",
     "        m = -ind_f16_at(block + 82);\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int i = 0; i < 4; i++) s[i] = ind_word<A>(block + 4 * i) >> 8 * t;\n",
+    "        o = ind_word<A>(block + 4 * t) >> 4 & 0x0f0f0f0fu;\n",
     "    }\n",
     "    IND_INLINE float scale(int) const {\n",
     "        return d;\n",
@@ -3281,12 +3492,17 @@ static const char *const cg__prelude_PACKED_Q2_K[] = {
     "    template <bool BF16> IND_INLINE unsigned factor(int group) const {\n",
     "        return ind_byte_pair<BF16, 0>(s[group] & 15u, 0);\n",
     "    }\n",
-    "    template <bool BF16> IND_INLINE unsigned low(int group) const {\n",
-    "        return ind_byte_pair<BF16, 0>(s[group] >> 4 & 15u, 0);\n",
+    "    IND_INLINE void lows(unsigned &p0, unsigned &p1) const {\n",
+    "        p0 = ind_mul2<true>(__byte_perm(o, 0, 0x4140), ind_normal<true>(0));\n",
+    "        p1 = ind_mul2<true>(__byte_perm(o, 0, 0x4342), ind_normal<true>(0));\n",
     "    }\n",
-    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
+    "    static constexpr int up(int j, int) {\n",
+    "        return j / 4 % 2 * 4;\n",
+    "    }\n",
+    "    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {\n",
     "        const unsigned word = ind_word<A>(block + 16 + j / 8 * 32 + t % 2 * 16 + j % 4 * 4) >> t / 2 * 2;\n",
-    "        return word >> j / 4 % 2 * 4 & 0x03030303u;\n",
+    "        p0 = word & 0x00030003u << up(j, 0);\n",
+    "        p1 = word >> 8 & 0x00030003u << up(j, 1);\n",
     "    }\n",
     "    static IND_INLINE int at(int j, int t) {\n",
     "        return j / 4 * 64 + 16 * t + j % 4 * 4;\n",
@@ -3296,9 +3512,8 @@ static const char *const cg__prelude_PACKED_Q2_K[] = {
 };
 static const char *const cg__prelude_PACKED_Q3_K[] = {
     "// The same; |byte - 4| times a scale of 6 bits has at most 8 bits.\n",
-    "struct ind_packed_q3_k : ind_packed_format {\n",
+    "struct ind_packed_q3_k : ind_packed_scaled<ind_packed_q3_k> {\n",
     "    static constexpr int ELEMENTS = 256, BYTES = 110, GROUP = 64, BIAS = 4;\n",
-    "    static constexpr bool SCALED = true;\n",
     "    float d;\n",
     "    unsigned s[4];\n",
     "    template <int A> IND_INLINE void read(const unsigned char *block, side, int t) {\n",
@@ -3315,10 +3530,15 @@ static const char *const cg__prelude_PACKED_Q3_K[] = {
     "    template <bool BF16> IND_INLINE unsigned factor(int group) const {\n",
     "        return ind_byte_pair<BF16, 32>(s[group], 0);\n",
     "    }\n",
-    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
+    "    static constexpr int up(int j, int) {\n",
+    "        return j / 4 % 2 * 4;\n",
+    "    }\n",
+    "    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {\n",
     "        const unsigned word = ind_word<2>(block + 32 + j / 8 * 32 + t % 2 * 16 + j % 4 * 4) >> t / 2 * 2;\n",
     "        const unsigned high = ind_word<2>(block + t % 2 * 16 + j % 4 * 4) >> t / 2;\n",
-    "        return (word >> j / 4 % 2 * 4 & 0x03030303u) | (high >> j / 4 * 2 & 0x01010101u) << 2;\n",
+    "        const int to = 2 + up(j, 0);\n",
+    "        const unsigned bits = j / 4 * 2 < to ? high << (to - j / 4 * 2) : high >> (j / 4 * 2 - to);\n",
+    "        ind_byte_pairs(ind_and_or(bits, 0x01010101u << to, word & 0x03030303u << up(j, 0)), p0, p1);\n",
     "    }\n",
     "    static IND_INLINE int at(int j, int t) {\n",
     "        return j / 4 * 64 + 16 * t + j % 4 * 4;\n",
@@ -3327,7 +3547,7 @@ static const char *const cg__prelude_PACKED_Q3_K[] = {
     NULL,
 };
 static const char *const cg__prelude_PACKED_Q6_K[] = {
-    "struct ind_packed_q6_k : ind_packed_format {\n",
+    "struct ind_packed_q6_k : ind_packed_plain<ind_packed_q6_k> {\n",
     "    static constexpr int ELEMENTS = 256, BYTES = 210, GROUP = 16, BIAS = 32;\n",
     "    float d;\n",
     "    unsigned s[4];\n",
@@ -3337,29 +3557,34 @@ static const char *const cg__prelude_PACKED_Q6_K[] = {
     "        for (int i = 0; i < 4; i++) s[i] = ind_word<2>(block + 192 + 4 * i) ^ 0x80808080u;\n",
     "    }\n",
     "    IND_INLINE float scale(int group) const {\n",
-    "        return d * ind_byte_float<128>(s[group / 4], group % 4);\n",
+    "        return ind_byte_times<128>(s[group / 4], group % 4, d);\n",
     "    }\n",
-    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
+    "    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {\n",
     "        const int quarter = j % 8 / 2, in = j % 2 * 16 + 4 * t;\n",
     "        const unsigned low = ind_word<2>(block + j / 8 * 64 + quarter % 2 * 32 + in) >> quarter / 2 * 4 & 0x0f0f0f0fu;\n",
     "        const unsigned high = ind_word<2>(block + 128 + j / 8 * 32 + in);\n",
-    "        return ind_and_or(quarter < 2 ? high << (4 - 2 * quarter) : high >> (2 * quarter - 4), 0x30303030u, low);\n",
+    "        ind_byte_pairs(ind_and_or(quarter < 2 ? high << (4 - 2 * quarter) : high >> (2 * quarter - 4), 0x30303030u, low), p0, p1);\n",
     "    }\n",
     "};\n",
     NULL,
 };
 static const char *const cg__prelude_PACKED_IQ4[] = {
-    "// The 16 values of IQ4_NL, in two's complement.\n",
-    "static IND_INLINE unsigned ind_iq4_values(unsigned n) {\n",
-    "    return ind_lookup(n, 0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u);\n",
+    "// 4 bytes of a table of 16, for the 4 indices in the low 16 bits of a word: `at` has their low 3 bits, `side` is 0x3210 plus 4\n",
+    "// in each half of a byte whose index is 8 or more.\n",
+    "static IND_INLINE unsigned ind_lookup(unsigned at, unsigned side, unsigned t0, unsigned t1, unsigned t2, unsigned t3) {\n",
+    "    return ind_permute(ind_permute(t0, t1, at), ind_permute(t2, t3, at), side);\n",
     "}\n",
-    "// Bytes of a word's low or high halves.\n",
-    "static IND_INLINE unsigned ind_iq4_bytes(unsigned word, int high) {\n",
-    "    return __byte_perm(ind_iq4_values(word), ind_iq4_values(word >> 16), high ? 0x7531 : 0x6420);\n",
+    "// The elements of the low or high halves of 4 bytes, plus 128. Bytes 0 and 2 of 4 that are looked up are low halves.\n",
+    "static IND_INLINE void ind_iq4_pairs(unsigned word, int high, unsigned &p0, unsigned &p1) {\n",
+    "    const unsigned at = word & 0x77777777u, side = ind_and_or(word >> 1, 0x44444444u, 0x32103210u);\n",
+    "    const unsigned x = ind_lookup(at, side, 0x3f2d1801u, 0x766a5d4fu, 0xa6998d81u, 0xf1d9c5b5u);\n",
+    "    const unsigned y = ind_lookup(at >> 16, side >> 16, 0x3f2d1801u, 0x766a5d4fu, 0xa6998d81u, 0xf1d9c5b5u);\n",
+    "    unsigned other;\n",
+    "    ind_byte_pairs(x, high ? other : p0, high ? p0 : other);\n",
+    "    ind_byte_pairs(y, high ? other : p1, high ? p1 : other);\n",
     "}\n",
-    "struct ind_packed_iq4_nl : ind_packed_format {\n",
-    "    static constexpr int ELEMENTS = 32, BYTES = 18, GROUP = 32;\n",
-    "    static constexpr bool WIDE = true;\n",
+    "struct ind_packed_iq4_nl : ind_packed_plain<ind_packed_iq4_nl> {\n",
+    "    static constexpr int ELEMENTS = 32, BYTES = 18, GROUP = 32, BIAS = 128, ORDER = IND_IN_ORDER;\n",
     "    float d;\n",
     "    template <int A> IND_INLINE void read(const unsigned char *block, side, int) {\n",
     "        d = ind_f16_at(block);\n",
@@ -3367,55 +3592,82 @@ static const char *const cg__prelude_PACKED_IQ4[] = {
     "    IND_INLINE float scale(int) const {\n",
     "        return d;\n",
     "    }\n",
-    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
-    "        return ind_iq4_bytes(ind_word<A + 2>(block + 2 + 4 * t), j);\n",
+    "    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {\n",
+    "        ind_iq4_pairs(ind_word<A + 2>(block + 2 + 4 * t), j, p0, p1);\n",
     "    }\n",
     "};\n",
-    "struct ind_packed_iq4_xs : ind_packed_format {\n",
-    "    static constexpr int ELEMENTS = 256, BYTES = 136, GROUP = 32;\n",
-    "    static constexpr bool WIDE = true;\n",
+    "struct ind_packed_iq4_xs : ind_packed_plain<ind_packed_iq4_xs> {\n",
+    "    static constexpr int ELEMENTS = 256, BYTES = 136, GROUP = 32, BIAS = 128, ORDER = IND_IN_ORDER;\n",
     "    float d;\n",
-    "    unsigned low_bits, high_bits;\n",
-    "    template <int A> IND_INLINE void read(const unsigned char *block, side, int) {\n",
+    "    unsigned s[2]; // of even groups, of odd ones\n",
+    "    // Two bits of each 4 of 16 to bits 4 and 5 of bytes.\n",
+    "    static IND_INLINE unsigned spread(unsigned x) {\n",
+    "        x = x & 0x33u | x << 8 & 0x330000u;\n",
+    "        return x << 4 & 0x00300030u | x << 8 & 0x30003000u;\n",
+    "    }\n",
+    "    template <int A> IND_INLINE void read(const unsigned char *block, ind_packed_format::side, int) {\n",
+    "        const unsigned high = *reinterpret_cast<const unsigned short *>(block + 2), low = ind_word<4>(block + 4);\n",
     "        d = ind_f16_at(block);\n",
-    "        high_bits = *reinterpret_cast<const unsigned short *>(block + 2);\n",
-    "        low_bits = ind_word<4>(block + 4);\n",
+    "        s[0] = (low & 0x0f0f0f0fu) | spread(high);\n",
+    "        s[1] = (low >> 4 & 0x0f0f0f0fu) | spread(high >> 2);\n",
     "    }\n",
     "    IND_INLINE float scale(int group) const {\n",
-    "        return d * (float)((int)((low_bits >> 4 * group & 15u) | (high_bits >> 2 * group & 3u) << 4) - 32);\n",
+    "        return ind_byte_times<32>(s[group % 2], group / 2, d);\n",
     "    }\n",
-    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
-    "        return ind_iq4_bytes(ind_word<4>(block + 8 + j / 2 * 16 + 4 * t), j % 2);\n",
+    "    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {\n",
+    "        ind_iq4_pairs(ind_word<4>(block + 8 + j / 2 * 16 + 4 * t), j % 2, p0, p1);\n",
     "    }\n",
     "};\n",
     NULL,
 };
 static const char *const cg__prelude_PACKED_INT4[] = {
-    "// 4 elements of a word of 8 that lie in the order of their bits.\n",
+    "// Elements of 4 bits that lie in the order of their bits: a lane has a word of 8.\n",
     "struct ind_packed_nibbles : ind_packed_format {\n",
-    "    static constexpr int ELEMENTS = 256, BYTES = 128;\n",
+    "    static constexpr int ELEMENTS = 256, BYTES = 128, ORDER = IND_NIBBLES;\n",
     "    static constexpr bool BESIDE = true;\n",
+    "    static constexpr int up(int, int i) {\n",
+    "        return 4 * i;\n",
+    "    }\n",
+    "    // Elements 0 and 4 of the word, and 1 and 5, or, in the second step, 2 and 6, and 3 and 7, are in the low bytes of the halves.\n",
+    "    static IND_INLINE unsigned word(const unsigned char *block, int j, int t) {\n",
+    "        return ind_word<4>(block + j / 2 * 16 + 4 * t) >> j % 2 * 8;\n",
+    "    }\n",
     "    static IND_INLINE int at(int j, int t) {\n",
     "        return j / 2 * 32 + 8 * t + j % 2 * 4;\n",
     "    }\n",
     "};\n",
-    "// Two's complement, or minus a zero point of type Z. SCALE: 4 f32, 2 f16, 1 bf16.\n",
-    "template <int SCALE, int SIZE, typename Z> struct ind_packed_int4 : ind_packed_nibbles {\n",
+    "// N numbers from an address that is a multiple of their bytes, or of those of one.\n",
+    "template <int N, bool TOGETHER, typename T> static IND_INLINE ind_vec<T, N> ind_load_beside(const T *p) {\n",
+    "    if (TOGETHER) return ind_load<N>(p);\n",
+    "    ind_vec<T, N> x;\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < N; i++) x.at[i] = p[i];\n",
+    "    return x;\n",
+    "}\n",
+    "// Two's complement, or minus a zero point of type Z. SCALE: 4 f32, 2 f16, 1 bf16. TOGETHER: a step's scales are aligned to their\n",
+    "// bytes, and so are its zero points.\n",
+    "template <int SCALE, int SIZE, typename Z, bool TOGETHER> struct ind_packed_int4 : ind_packed_nibbles {\n",
     "    static constexpr int GROUP = SIZE, GROUPS = ELEMENTS / SIZE;\n",
-    "    static constexpr bool ZERO = sizeof(Z) == 1;\n",
-    "    static constexpr int BIAS = ZERO ? 0 : 8;\n",
+    "    static constexpr bool ZERO = sizeof(Z) == 1, SIGNED = (Z)-1 < (Z)0;\n",
     "    struct side {\n",
-    "        float scale[GROUPS];\n",
-    "        int zero[GROUPS];\n",
+    "        ind_vec<unsigned, SCALE == 4 ? GROUPS : GROUPS / 2> scale;\n",
+    "        unsigned zero[GROUPS > 4 ? 2 : 1]; // a byte each\n",
     "    } with;\n",
     "    static IND_INLINE side load(const unsigned char *scales, const unsigned char *zeros, int step) {\n",
     "        side s = {};\n",
+    "        if (SCALE == 4) {\n",
+    "            const auto x = ind_load_beside<GROUPS, TOGETHER>(reinterpret_cast<const unsigned *>(scales) + step * GROUPS);\n",
+    "            for (int i = 0; i < GROUPS; i++) s.scale.at[i] = x.at[i];\n",
+    "        } else {\n",
+    "            const ind_vec<unsigned short, GROUPS> x = ind_load_beside<GROUPS, TOGETHER>(reinterpret_cast<const unsigned short *>(scales) + step * GROUPS);\n",
+    "            for (int i = 0; i < GROUPS / 2; i++) s.scale.at[i] = x.word[i];\n",
+    "        }\n",
     "        _Pragma(\"unroll\")\n",
-    "        for (int i = 0; i < GROUPS; i++) {\n",
-    "            const int at = step * GROUPS + i;\n",
-    "            const unsigned short half = SCALE == 4 ? 0 : reinterpret_cast<const unsigned short *>(scales)[at];\n",
-    "            s.scale[i] = SCALE == 4 ? reinterpret_cast<const float *>(scales)[at] : SCALE == 2 ? ind_f16_to_f32(half) : ind_bf16_to_f32(half);\n",
-    "            s.zero[i] = ZERO ? reinterpret_cast<const Z *>(zeros)[at] : 0;\n",
+    "        for (int i = 0; i < GROUPS && ZERO; i++) {\n",
+    "            if (TOGETHER && GROUPS >= 4)\n",
+    "                s.zero[i / 4] = reinterpret_cast<const unsigned *>(zeros + step * GROUPS)[i / 4];\n",
+    "            else\n",
+    "                s.zero[i / 4] |= (unsigned)zeros[step * GROUPS + i] << i % 4 * 8;\n",
     "        }\n",
     "        return s;\n",
     "    }\n",
@@ -3423,64 +3675,103 @@ static const char *const cg__prelude_PACKED_INT4[] = {
     "        with = x;\n",
     "    }\n",
     "    IND_INLINE float scale(int group) const {\n",
-    "        return with.scale[group];\n",
+    "        if (SCALE == 4) return __uint_as_float(with.scale.at[group]);\n",
+    "        const unsigned word = with.scale.at[group / 2];\n",
+    "        if (SCALE == 1) return __uint_as_float(group % 2 ? word & 0xffff0000u : word << 16);\n",
+    "        return ind_f16_to_f32((unsigned short)(word >> group % 2 * 16));\n",
     "    }\n",
-    "    template <bool BF16> IND_INLINE unsigned zero(int group) const {\n",
-    "        return ind_int_pair<BF16>(-with.zero[group]);\n",
+    "    template <bool BF16> IND_INLINE unsigned times(int, int i) const {\n",
+    "        return ind_normal<BF16>(4 * i);\n",
     "    }\n",
-    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
-    "        const unsigned word = ind_word<4>(block + j / 2 * 16 + 4 * t), flip = ZERO ? 0 : 0x08080808u;\n",
-    "        const unsigned even = ind_and_xor(word, 0x0f0f0f0fu, flip), odd = ind_and_xor(word >> 4, 0x0f0f0f0fu, flip);\n",
-    "        return __byte_perm(even, odd, j % 2 ? 0x7362 : 0x5140);\n",
+    "    template <bool BF16> IND_INLINE unsigned less(int j) const {\n",
+    "        if (!ZERO) return ind_minus<BF16>(8);\n",
+    "        const int group = j / (GROUP / 16), at = group % 4;\n",
+    "        const unsigned zero = __byte_perm(with.zero[group / 4], 0, 0x4040u | (unsigned)at | (unsigned)at << 8) ^ (SIGNED ? 0x00800080u : 0u);\n",
+    "        return ind_fma2<BF16>(zero, ind_normal<BF16>(0) | 0x80008000u, ind_constant2<BF16>(SIGNED ? 128 : 0, ind_unit<BF16>()));\n",
+    "    }\n",
+    "    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {\n",
+    "        const unsigned x = word(block, j, t), flip = ZERO ? 0 : 0x00080008u;\n",
+    "        p0 = ind_and_xor(x, 0x000f000fu, flip);\n",
+    "        p1 = ind_and_xor(x, 0x00f000f0u, flip << 4);\n",
     "    }\n",
     "};\n",
     NULL,
 };
 static const char *const cg__prelude_PACKED_E2M1[] = {
-    "// Twice the values of e2m1, plus 12.\n",
-    "static IND_INLINE unsigned ind_e2m1_bytes(unsigned word) {\n",
-    "    return ind_lookup(word, 0x0f0e0d0cu, 0x18141210u, 0x090a0b0cu, 0x00040608u);\n",
+    "// e2m1 as the lowest bits of exponent and highest of fraction: the number times 2^-126 in bf16, 2^-14 in f16.\n",
+    "template <bool BF16> static IND_INLINE unsigned ind_e2m1_pair(unsigned word, int i) {\n",
+    "    const unsigned x = word & 0x000f000fu << 4 * i;\n",
+    "    if (BF16) return x * (0x1040u >> 4 * i) & 0x81c081c0u;\n",
+    "    return ind_and_or(x << (12 - 4 * i), 0x80008000u, (x & 0x00070007u << 4 * i) << (9 - 4 * i));\n",
     "}\n",
-    "struct ind_packed_mxfp4 : ind_packed_nibbles {\n",
-    "    static constexpr int GROUP = 32, BIAS = 12;\n",
-    "    typedef ind_vec<unsigned char, 8> side;\n",
-    "    side exponent;\n",
+    "struct ind_packed_e2m1 : ind_packed_nibbles {\n",
+    "    template <bool> IND_INLINE unsigned less(int) const {\n",
+    "        return 0x80008000u;\n",
+    "    }\n",
+    "    template <bool BF16, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {\n",
+    "        const unsigned x = word(block, j, t);\n",
+    "        p0 = ind_e2m1_pair<BF16>(x, 0);\n",
+    "        p1 = ind_e2m1_pair<BF16>(x, 1);\n",
+    "    }\n",
+    "};\n",
+    "struct ind_packed_mxfp4 : ind_packed_e2m1 {\n",
+    "    static constexpr int GROUP = 32;\n",
+    "    typedef ind_vec<unsigned, 2> side;\n",
+    "    side exponents;\n",
     "    static IND_INLINE side load(const unsigned char *scales, const unsigned char *, int step) {\n",
-    "        return ind_load<8>(scales + step * 8);\n",
+    "        return ind_load<2>(reinterpret_cast<const unsigned *>(scales) + step * 2);\n",
     "    }\n",
     "    template <int A> IND_INLINE void read(const unsigned char *, const side &x, int) {\n",
-    "        exponent = x;\n",
+    "        exponents = x;\n",
     "    }\n",
-    "    // 2^(e - 127) / 2; 255 is NaN.\n",
+    "    // 2^(e - 127), which is subnormal if e is 0; 255 is NaN, as infinity * 0 is.\n",
     "    IND_INLINE float scale(int group) const {\n",
-    "        const unsigned e = exponent.at[group], bits = e ? e << 23 : 0x400000u;\n",
-    "        return 0.5f * __uint_as_float(e == 255 ? 0x7fc00000u : bits);\n",
+    "        const unsigned word = exponents.at[group / 4];\n",
+    "        const int to = 23 - group % 4 * 8, bits = (int)((to < 0 ? word >> -to : word << to) & 0x7f800000u);\n",
+    "        const float power = __uint_as_float((unsigned)(bits > 0x400000 ? bits : 0x400000));\n",
+    "        return fmaf(power, 0.0f, power);\n",
     "    }\n",
-    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
-    "        return ind_e2m1_bytes(ind_word<4>(block + j / 2 * 16 + 4 * t) >> j % 2 * 16);\n",
+    "    template <bool> static constexpr int unit() {\n",
+    "        return 0;\n",
+    "    }\n",
+    "    template <bool BF16> IND_INLINE unsigned times(int, int) const {\n",
+    "        return ind_constant2<BF16>(1, BF16 ? 126 : 14);\n",
     "    }\n",
     "};\n",
     NULL,
 };
 static const char *const cg__prelude_PACKED_NVFP4[] = {
-    "struct ind_packed_nvfp4 : ind_packed_nibbles {\n",
-    "    static constexpr int GROUP = 16, BIAS = 12;\n",
-    "    typedef ind_vec<unsigned char, 16> side;\n",
+    "// The low byte as e4m3.\n",
+    "static IND_INLINE float ind_e4m3_to_f32(unsigned x) {\n",
+    "#if !defined(IND_EMULATION) && __CUDA_ARCH__ >= 890\n",
+    "    unsigned r;\n",
+    "    asm(\"cvt.rn.f16x2.e4m3x2 %0, %1;\" : \"=r\"(r) : \"h\"((unsigned short)x));\n",
+    "    return ind_f16_to_f32((unsigned short)r);\n",
+    "#else\n",
+    "    return ind_f8e4m3fn_to_f32((unsigned char)x);\n",
+    "#endif\n",
+    "}\n",
+    "// e2m1 times a scale of e4m3 has 6 bits.\n",
+    "struct ind_packed_nvfp4 : ind_packed_e2m1 {\n",
+    "    static constexpr int GROUP = 32;\n",
+    "    static constexpr bool SCALED = true;\n",
+    "    typedef ind_vec<unsigned, 4> side;\n",
     "    side with;\n",
+    "    unsigned shift;\n",
     "    static IND_INLINE side load(const unsigned char *scales, const unsigned char *, int step) {\n",
-    "        return ind_load<16>(scales + step * 16);\n",
+    "        return ind_load<4>(reinterpret_cast<const unsigned *>(scales) + step * 4);\n",
     "    }\n",
-    "    template <int A> IND_INLINE void read(const unsigned char *, const side &x, int) {\n",
+    "    template <int A> IND_INLINE void read(const unsigned char *, const side &x, int t) {\n",
     "        with = x;\n",
+    "        shift = t / 2 * 8;\n",
     "    }\n",
-    "    IND_INLINE float scale(int group) const {\n",
-    "        return 0.5f * ind_f8e4m3fn_to_f32(with.at[group]);\n",
+    "    template <bool BF16> static constexpr int unit() {\n",
+    "        return BF16 ? -10 : -8;\n",
     "    }\n",
-    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
-    "        return ind_e2m1_bytes(*reinterpret_cast<const unsigned short *>(block + 8 * j + 2 * t));\n",
-    "    }\n",
-    "    static IND_INLINE int at(int j, int t) {\n",
-    "        return 16 * j + 4 * t;\n",
+    "    // The scale of the lane's 8 elements, times 2^116 or 2^6.\n",
+    "    template <bool BF16> IND_INLINE unsigned times(int j, int) const {\n",
+    "        const float scale = ind_e4m3_to_f32(with.at[j / 4] >> j / 2 % 2 * 16 >> shift) * (BF16 ? 8.307674973655724e+34f : 64.0f);\n",
+    "        return BF16 ? __byte_perm(__float_as_uint(scale), 0, 0x3232) : ind_f32_to_f16(scale) * 0x10001u;\n",
     "    }\n",
     "};\n",
     NULL,
@@ -3840,6 +4131,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
 #define IND__CG_NEEDS(...) __VA_ARGS__
 #define IND__CG_PRELUDE(X)                                                                             \
     X(DEPENDENCY, 0)                                                                                   \
+    X(TRIGGER, 0)                                                                                      \
     X(F16, 0)                                                                                          \
     X(BF16, 0)                                                                                         \
     X(VEC, 0)                                                                                          \
@@ -3915,7 +4207,9 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(FIND_GROUP, 0)                                                                                   \
     X(MMA_TILE, IND__CG_NEEDS(IND__CG_HALF_TILE, IND__CG_LDMATRIX))                                    \
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
+    X(TRANSPOSE_PANELS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                 \
     X(BULK_COPY, 0)                                                                                    \
+    X(MULTICAST, IND__CG_NEEDS(IND__CG_BULK_COPY))                                                     \
     X(TCGEN05, 0)                                                                                      \
     X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC))                                                            \
     X(ADD_PARTS, IND__CG_NEEDS(IND__CG_VEC))                                                           \
@@ -3935,8 +4229,9 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(PACKED_Q8_0, 0)                                                                                  \
     X(PACKED_Q4, 0)                                                                                    \
     X(PACKED_Q45_K, 0)                                                                                 \
-    X(PACKED_Q2_K, 0)                                                                                  \
-    X(PACKED_Q3_K, 0)                                                                                  \
+    X(PACKED_SCALED, 0)                                                                                \
+    X(PACKED_Q2_K, IND__CG_NEEDS(IND__CG_PACKED_SCALED))                                               \
+    X(PACKED_Q3_K, IND__CG_NEEDS(IND__CG_PACKED_SCALED))                                               \
     X(PACKED_Q6_K, 0)                                                                                  \
     X(PACKED_IQ4, 0)                                                                                   \
     X(PACKED_INT4, 0)                                                                                  \
@@ -3947,6 +4242,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(SCAN_LOG, 0)                                                                                     \
     X(SCAN_EXTREME, 0)                                                                                 \
     X(SCAN, 0)                                                                                         \
+    X(ROW_BYTES, 0)                                                                                    \
     X(VEC_PART, IND__CG_NEEDS(IND__CG_VEC))                                                            \
     X(SCAN_TEAM, 0)                                                                                    \
     X(LOOKBACK, IND__CG_NEEDS(IND__CG_SCAN))                                                           \
@@ -4167,11 +4463,16 @@ const ind__tile_plan *ind__tile_of(const ind__variant *v) {
 }
 
 int ind__cluster_of(const ind__variant *v) {
-    return ind__row_of(v)->cluster + ind__tile_of(v)->cluster; /* a variant has one of these plans */
+    const ind__tile_plan *tile = ind__tile_of(v);
+    return ind__row_of(v)->cluster + tile->cluster + tile->pair_m * tile->pair_n; /* a variant has one of these */
 }
 
 bool ind__takes_next(const ind__variant *v) {
-    return v->strategy == IND_STRATEGY_FINISH;
+    return v->strategy == IND_STRATEGY_FINISH || v->assume & IND__WITH_NEXT;
+}
+
+const ind_kernel *ind__kernel_of(const ind_kernel_plan *k, const ind__variant *v) {
+    return v->assume & IND__WITH_NEXT ? k->kernel->with_next : k->kernel;
 }
 
 /* =========================================================================================== src/cuda/emit/writer.c */
@@ -4285,6 +4586,18 @@ static const char *cg__buffer(ind__writer *w, uint32_t buffer) {
         return "";
     }
     return i < k->num_reads ? cg__string(w, "in%u", i) : cg__string(w, "out%u", i - k->num_reads);
+}
+
+#define IND__CG_TRIGGER_CALL "    ind_dependency_trigger("
+
+/* Blocks of a launch, at most, if it lets the next one start before it has completed; 0: none does. */
+static int64_t cg__most_triggering(const ind_target *t) {
+    return (int64_t)t->thresholds.trigger_blocks * t->num_sms;
+}
+
+static void cg__write_trigger(const ind__writer *w, ind__text *t) {
+    ind__textf(t, "%s%lld);\n", t->indent ? "ind_dependency_trigger(" : IND__CG_TRIGGER_CALL,
+               (long long)cg__most_triggering(w->target));
 }
 
 /* ============================================================================================ src/cuda/emit/index.c */
@@ -4653,18 +4966,12 @@ typedef struct cg__adder_row {
     const char *name;
 } cg__adder_row;
 
-static bool cg__is_of_type(const ind__writer *w, uint32_t value, ind_dtype memory) {
-    const cg__narrow_type *narrow = cg__narrow_of(memory);
-    const ind_loop_op op = (ind_loop_op)cg__inst(w, value)->op;
-    return !narrow || op == narrow->rounding || (op == IND_LOOP_LOAD && cg__memory_dtype(w, value) == memory);
-}
-
 static const cg__adder_row *cg__adder(const ind__writer *w, uint32_t i, int elements) {
     static const cg__adder_row rows[] = {{IND_F32, IND__CG_ADD_F32, INT_MAX, 90, "ind_add_f32"}, /* scalar: atomicAdd */
                                          {IND_F16, IND__CG_ADD_F16, 70, 90, "ind_add_f16"},
                                          {IND_BF16, IND__CG_ADD_BF16, 90, 90, "ind_add_bf16"}};
     if (cg__inst(w, i)->reduction != IND_REDUCE_SUM) return NULL;
-    if (!cg__is_of_type(w, cg__inst(w, i)->arg[0], cg__memory_dtype(w, i))) return NULL;
+    if (!ind__is_value_of(w->schedule->program, w->body, cg__inst(w, i)->arg[0], cg__memory_dtype(w, i))) return NULL;
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
         if (rows[k].type != cg__memory_dtype(w, i)) continue;
         bool there = w->target->sm >= (elements > 1 ? rows[k].vector_from : rows[k].scalar_from);
@@ -5617,7 +5924,7 @@ static bool cg__masks_vector(cg__decider *d, uint32_t i, int v, int n, ind_expr 
 static bool cg__vector_store(const ind__writer *w, uint32_t i, int n) {
     const ind__inst *inst = cg__inst(w, i);
     if (!inst->arg[1] && !inst->reduction) return true;
-    if (w->kernel->kind == IND_KERNEL_MATMUL || cg__combines_run(w, i)) return false;
+    if (cg__combines_run(w, i)) return false;
     return !inst->reduction || (ind_dtype_bytes(cg__memory_dtype(w, i)) * n <= 32 && cg__adder(w, i, n));
 }
 
@@ -10627,7 +10934,9 @@ typedef struct cg__mm_operand {
     bool k_major;     /* the tile has rows along k; else along x, which is contiguous in memory */
     bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
-    bool computed;    /* a prologue: value is more than a LOAD and its conversion */
+    bool misaligned;  /* 16 bits, not `copy`: contiguous rows that start at any element of a 16-byte aligned buffer */
+    bool reads_misaligned; /* b: rows_misaligned.c can read the operands */
+    bool computed;         /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
     int statistics;   /* computed: reductions along k, one after another, that it depends on (statistics.c) */
     int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
@@ -10646,6 +10955,7 @@ typedef struct cg__mm_packed {
     uint32_t scale, zero; /* of the element's scale and zero point */
     uint32_t factor;      /* value that a column's sums are multiplied by */
     int alignment;        /* of its rows in memory, bytes: up to 16 */
+    bool together;        /* int4: the scales of a step are aligned to their bytes, and so are the zero points */
     bool mapped;          /* bulk copies by the tensor map bring the bytes; else cp.async */
     ind__tensor_map map;  /* of the bytes */
     int64_t shared;       /* bytes of a block for rings and rows of a */
@@ -10731,10 +11041,17 @@ static bool cg__mm_contiguous(const ind__writer *w, uint32_t i, int v) {
     return v >= 0 && !cg__mm_has_indirect(w, cg__index_of(w, i)) && cg__contiguous(w, i, v);
 }
 
+/* Is the LOAD or STORE of the epilogue contiguous along variable v? Indices from memory may say where a STORE begins:
+   a scatter of rows. */
+static bool cg__mm_result_contiguous(const ind__writer *w, uint32_t i, int v) {
+    if (cg__inst(w, i)->op != IND_LOOP_STORE) return cg__mm_contiguous(w, i, v);
+    return v >= 0 && !cg__indirect_varies(w, cg__index_of(w, i), v) && cg__contiguous(w, i, v);
+}
+
 /* Is some STORE contiguous along variable v? */
 static bool cg__mm_stores_along(const ind__writer *w, int v) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__mm_contiguous(w, i, v)) return true;
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__mm_result_contiguous(w, i, v)) return true;
     return false;
 }
 
@@ -10966,6 +11283,50 @@ static bool cg__mm_can_copy(cg__decider *d, const cg__mm_problem *p, const cg__m
     return true;
 }
 
+/* Have the operand's tiles contiguous rows whose misalignment is the same for each 8th of them, in each step of k? 8
+   divides the steps. */
+static bool cg__mm_has_contiguous_rows(const cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o) {
+    ind_expr stride, rest;
+    if (!o->load || p->k < 0 || cg__inst(&d->w, o->load)->arg[0]) return false;
+    if (!cg__mm_contiguous(&d->w, o->load, o->k_major ? p->k : o->x) || !cg__start_known(&d->w, o->load)) return false;
+    const ind_expr index = cg__index_of(&d->w, o->load);
+    return ind__affine(index, d->plan->domain.var[p->k], &stride, &rest) &&
+           (o->x < 0 || ind__affine(index, d->plan->domain.var[o->x], &stride, &rest));
+}
+
+static bool cg__mm_is_misaligned(cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o) {
+    if (o->copy || p->tensor_bytes != 2 || !cg__mm_has_contiguous_rows(d, p, o)) return false;
+    if (!cg__in_arena(&d->w, cg__inst(&d->w, o->load)->source)) d->variant->guard_aligned = true;
+    return true;
+}
+
+/* The tiles of two right operands are both copied, or both written from misaligned rows. */
+static void cg__mm_choose_same_loads(const cg__decider *d, cg__mm_problem *p) {
+    if (!p->dot2 || p->b.misaligned == p->b2.misaligned) return;
+    cg__mm_operand *other = p->b.misaligned ? &p->b2 : &p->b;
+    const bool both = !other->computed && cg__mm_has_contiguous_rows(d, p, other);
+    p->b.misaligned = p->b2.misaligned = both;
+    if (both) other->copy = false;
+}
+
+/* Can rows_misaligned.c read the operands, the right ones in aligned vectors? All right ones have the same
+   misalignments. Of rows along n, the next row begins at least 8 elements later: a vector that begins in a row ends in
+   the buffer, except in the last row. */
+static bool cg__mm_reads_misaligned(const cg__decider *d, const cg__mm_problem *p) {
+    ind_expr stride, rest;
+    if (!p->a.load || p->a.computed || cg__inst(&d->w, p->a.load)->arg[0]) return false;
+    if (cg__mm_has_indirect(&d->w, cg__index_of(&d->w, p->a.load))) return false;
+    for (int i = 0; i < cg__mm_products(p); i++) {
+        const cg__mm_operand *o = cg__mm_right(p, i);
+        if (p->tensor_bytes != 2 || !cg__mm_has_contiguous_rows(d, p, o)) return false;
+        const ind_expr index = cg__index_of(&d->w, o->load), b = cg__index_of(&d->w, p->b.load);
+        ind__affine(index, d->plan->domain.var[p->k], &stride, &rest);
+        if (!o->k_major && !ind_known_le(ind_int(d->w.context, 8), stride)) return false;
+        if (i && !ind_known_multiple(ind_expr_sub(index, b), 8)) return false;
+    }
+    return true;
+}
+
 /* Bits of ind__writer.resident: a LOAD of operand a is copied in the background; it is read as a vector when it is
    needed. Those of b are the next two, then those of b2. */
 #define MM_STAGED 1
@@ -11151,8 +11512,9 @@ static void cg__mm_write_group(ind__writer *w, const cg__mm_problem *p, const ch
    32-bit indices, an epilogue of three ops). */
 typedef struct cg__mm_config {
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
-    int splits;  /* blocks that share a tile at the hinted sizes; 1: none do */
-    int cluster; /* of these, blocks of a cluster; 0: the blocks exchange sums through memory */
+    int splits;         /* blocks that share a tile at the hinted sizes; 1: none do */
+    int cluster;        /* of these, blocks of a cluster; 0: the blocks exchange sums through memory */
+    int pair_m, pair_n; /* tiles of a cluster along m and n (multicast.c); 0: no such clusters */
 } cg__mm_config;
 
 /* What a block does per element of depth. */
@@ -11182,6 +11544,7 @@ typedef struct cg__mm_template {
     void (*main_loop)(ind__writer *w, const cg__mm_problem *p);
     bool alone;      /* a block shares its tile with no other */
     bool persistent; /* at most one block per SM, which loops over tiles */
+    bool multicasts; /* neighbouring tiles can be a cluster, whose operands are multicast */
     /* in place of the common position, main loop and epilogue; NULL: those */
     void (*body)(ind__writer *w, const cg__mm_problem *p);
     /* fits the configuration to clusters of c->cluster blocks along k, or returns false; NULL:
@@ -11206,6 +11569,8 @@ typedef struct cg__mm_area {
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
 static double cg__mm_scale_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_thresholds *t);
 static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target);
+static int cg__mm_cluster_sms(int cluster, const ind_target *t);
+static int cg__mm_box_rows(const cg__mm_problem *p, int tile_m);
 static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p);
 static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p);
 static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols);
@@ -11261,6 +11626,15 @@ static bool cg__mm_has_prologue(const cg__mm_problem *p) {
     return p->a.computed || p->b.computed;
 }
 
+/* True if the tile of an operand of tensor cores is written from stages of its sources when it is needed. */
+static bool cg__mm_is_made(const cg__mm_operand *o) {
+    return o->computed || o->misaligned;
+}
+
+static bool cg__mm_makes_tiles(const cg__mm_problem *p) {
+    return cg__mm_is_made(&p->a) || cg__mm_is_made(&p->b);
+}
+
 /* Shared memory: the tiles of the pipeline, reused for the sums (rows padded as in ind_sum_at). */
 static int64_t cg__mm_shared(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c) {
     const int64_t sums = (int64_t)c->tile_m * (c->tile_n + 8) * cg__mm_sum_bytes(p), tiles = x->tile_bytes(c, p);
@@ -11299,23 +11673,48 @@ static double cg__mm_hinted_rows(const cg__mm_problem *p) {
     return (double)(p->few_rows && m > p->few_rows ? p->few_rows : m);
 }
 
-/* Tiles at the hinted sizes. */
+/* Tiles along a dimension in clusters of so many: with those outside the product. */
+static int64_t cg__mm_whole(int64_t tiles, int cluster) {
+    return cluster > 1 ? (tiles + cluster - 1) / cluster * cluster : tiles;
+}
+
+/* The share of the elements of a step that a block does not read from the L2: another one multicasts them to it. */
+static double cg__mm_multicast_share(const cg__mm_config *c) {
+    const double a = c->pair_n > 1 ? c->tile_m * (1 - 1.0 / c->pair_n) : 0;
+    const double b = c->pair_m > 1 ? c->tile_n * (1 - 1.0 / c->pair_m) : 0;
+    return (a + b) / (c->tile_m + c->tile_n);
+}
+
+/* Tiles at the hinted sizes, with those outside the product that fill clusters. */
 static int64_t cg__mm_hinted_tiles(const cg__mm_problem *p, const cg__mm_config *c) {
     const int64_t groups = cg__mm_hinted_groups(p), n = ind_hint(p->size_n);
     const int64_t m = groups * (int64_t)ceil(ceil(cg__mm_hinted_rows(p) / (double)groups) / c->tile_m);
     const int64_t columns = c->tile_n / cg__mm_products(p);
-    return ind_hint(p->batch) * m * ((n + columns - 1) / columns);
+    return ind_hint(p->batch) * cg__mm_whole(m, c->pair_m) * cg__mm_whole((n + columns - 1) / columns, c->pair_n);
 }
 
 /* Blocks of the busiest SM. */
 static double cg__mm_blocks_per_sm(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target) {
-    return ceil((double)cg__mm_hinted_tiles(p, c) * c->splits / target->num_sms);
+    const int sms = c->pair_m ? cg__mm_cluster_sms(c->pair_m * c->pair_n, target) : target->num_sms;
+    return ceil((double)cg__mm_hinted_tiles(p, c) * c->splits / sms);
 }
 
 /* Steps of k of a block. */
 static double cg__mm_hinted_steps(const cg__mm_problem *p, const cg__mm_config *c) {
     const int64_t k = ind_hint(p->size_k);
     return ceil((double)((k + c->tile_k - 1) / c->tile_k) / c->splits);
+}
+
+/* Cycles in which an SM loads an operand's tile of a step, beyond its copies in chunks of 16 bytes. */
+static double cg__mm_load_cost(const cg__mm_operand *o, double elements, const ind_thresholds *t) {
+    if (o->copy || o->computed) return 0;
+    return elements * (o->misaligned ? t->product_realigned : t->product_element) / 100.0;
+}
+
+/* The same for all operands of tensor cores. */
+static double cg__mm_loads_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_thresholds *t) {
+    const double a = (double)c->tile_m * c->tile_k, b = (double)c->tile_n * c->tile_k;
+    return p->tensor_bytes == 2 ? cg__mm_load_cost(&p->a, a, t) + cg__mm_load_cost(&p->b, b, t) : 0;
 }
 
 /* Estimated cycles. The blocks of an SM share its units, so their work adds up: the steps of k and the epilogue. A step
@@ -11328,7 +11727,9 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double per_sm = cg__mm_blocks_per_sm(p, c, target), steps = cg__mm_hinted_steps(p, c);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
-    double step = cg__mm_depth_cost(x, c, p, t) * c->tile_k + cg__mm_scale_cost(p, c, t);
+    const double saved = cg__mm_multicast_share(c) * t->product_multicast / 100.0;
+    double step = cg__mm_depth_cost(x, c, p, t) * (1 - saved) * c->tile_k + cg__mm_scale_cost(p, c, t) +
+                  cg__mm_loads_cost(p, c, t);
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
            (t->product_start + latency) * ceil(per_sm / fit);
@@ -11392,6 +11793,11 @@ static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, con
            cg__mm_normalise_cost(x, p, c, target);
 }
 
+/* True if the strategy is of products of few rows, which may have a guard. */
+static bool cg__mm_has_few_rows(ind_strategy s) {
+    return s == IND_STRATEGY_MATMUL_ROWS || s == IND_STRATEGY_MATMUL_ROWS_MISALIGNED || s == IND_STRATEGY_MATMUL_PACKED;
+}
+
 static ind_expr cg__mm_tiles(ind_expr size, int tile) {
     return ind_expr_ceildiv(size, ind_int(size.context, tile));
 }
@@ -11401,8 +11807,12 @@ static ind_expr cg__mm_groups(const ind__tile_plan *tile) {
     return tile->cluster > 1 ? cg__mm_tiles(tile->splits, tile->cluster) : tile->splits;
 }
 
+/* Tiles of a variant, or of its clusters of tiles. */
 static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v) {
-    const ind_expr rows = cg__mm_row_tiles(p, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
+    const ind__tile_plan *tile = &v->of.tile;
+    const int pair_m = tile->pair_m ? tile->pair_m : 1, pair_n = tile->pair_n ? tile->pair_n : 1;
+    const ind_expr rows = cg__mm_row_tiles(p, tile->m * pair_m);
+    const ind_expr columns = cg__mm_tiles(p->size_n, cg__mm_columns(v) * pair_n);
     return ind_expr_mul(ind_expr_mul(rows, columns), p->batch);
 }
 
@@ -11410,8 +11820,7 @@ static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v)
    column by column: resident blocks then read the fewest different rows and columns. */
 static void cg__mm_tile_axes(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr tiles[3]) {
     ind_expr rows = cg__mm_row_tiles(p, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
-    const bool few = v->strategy == IND_STRATEGY_MATMUL_ROWS || v->strategy == IND_STRATEGY_MATMUL_PACKED;
-    if (few && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
+    if (cg__mm_has_few_rows(v->strategy) && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
     *stripe = 1;
     while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
     tiles[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
@@ -12207,10 +12616,134 @@ static void cg__mm_write_step_scales(ind__writer *w, const cg__mm_problem *p, in
     cg__mm_write_first_k(w, cg__string(w, "(%s)step", cg__int(w)));
     ind__textf(&w->code, "float row_scale[%d][2], col_scale[%d];\n", rows / 16, num);
     cg__mm_write_scale_loop(w, &p->a, 'a', rows / 8, "row_scale[i / 2][i % 2]", row,
-                            ind_known_multiple(p->size_m, tile->m));
+                            ind_known_multiple(p->size_m, tile->m) && tile->pair_m < 2);
     cg__mm_write_scale_loop(w, &p->b, 'b', num, "col_scale[i]", col,
-                            num == 1 || ind_known_multiple(p->size_n, tile->n));
+                            (num == 1 || ind_known_multiple(p->size_n, tile->n)) && tile->pair_n < 2);
     cg__use(w, IND__CG_PROMOTE_SCALED);
+}
+
+/* ================================================================================ src/cuda/templates/gemm/realign.c */
+/* Copies tiles of misaligned rows for tensor cores, and realigns them in shared memory.
+
+   A row of a tile starts at any element of a 16-byte aligned buffer. It is copied in the background from the last
+   multiple of 8 elements at or before its start: one chunk of 16 bytes more than the tile has in a row, into stages in
+   shared memory. When its step comes, the block writes the tile from them: 8 elements at a time, combined from two
+   chunks by shifts. No byte before the aligned start of a row, or after its end, is read. In device code raw_b are the
+   stages, at_b and end_b the offset of a thread's chunks and the elements from there to the end of the row. */
+
+/* Chunks of a row of a tile, as copied. */
+static int cg__mm_raw_chunks(const ind__variant *v, const cg__mm_operand *o, char name) {
+    return cg__mm_tile_cols(v, o, name) / 8 + 1;
+}
+
+/* Elements of a stage. */
+static int cg__mm_raw_elements(const ind__variant *v, const cg__mm_operand *o, char name) {
+    return cg__mm_tile_rows(v, o, name) * cg__mm_raw_chunks(v, o, name) * 8;
+}
+
+/* Returns the index of the first element of row `row` of the tile of the first step of k. */
+static const char *cg__mm_row_start(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, const char *x,
+                                    const char *row) {
+    cg__mm_set_plain_names(w);
+    cg__mm_set_text(w, o->x, x);
+    cg__mm_set_text(w, p->k, o->k_major ? "0" : row);
+    const char *start = cg__expr_string(w, cg__index_of(w, o->load));
+    cg__mm_set_plain_names(w);
+    return start;
+}
+
+/* A loop over the `chunks` chunks of each of a tile's rows that fall to this thread: row, chunk. */
+static void cg__mm_begin_row_chunks(ind__writer *w, int rows, int chunks) {
+    const int threads = w->variant->threads, total = rows * chunks;
+    cg__unroll(w);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", (total + threads - 1) / threads);
+    ind__textf(&w->code, "const int at = i * %d + (int)threadIdx.x, row = at / %d, chunk = at %% %d;\n", threads,
+               chunks, chunks);
+    if (total % threads) ind__textf(&w->code, "if (at >= %d) break;\n", total);
+}
+
+/* True if the rows that a thread writes are a multiple of 8 apart: they have one misalignment. */
+static bool cg__mm_has_one_shift(const ind__variant *v, const cg__mm_operand *o, char name) {
+    return v->threads % cg__mm_tile_cols(v, o, name) == 0;
+}
+
+static void cg__mm_write_shift(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                               const char *row) {
+    const char *x = cg__string(w, o->k_major ? "(first_%c + %s)" : "first_%c", name == 'a' ? 'm' : 'n', row);
+    ind__textf(&w->code, "const int shift_%c = (int)((%s) & 7);\n", name, cg__mm_row_start(w, p, o, x, row));
+}
+
+/* Writes raw_b, at_b and end_b. *offset: of raw_b in shared memory, bytes. */
+static void cg__mm_write_raw_rows(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                                  int *offset) {
+    const ind__variant *v = w->variant;
+    const char x = name == 'a' ? 'm' : 'n', *type = cg__int(w);
+    const int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_raw_chunks(v, o, name);
+    const int num = (rows * chunks + v->threads - 1) / v->threads;
+    if (!o->misaligned) return;
+    ind__textf(&w->code, "unsigned short *const raw_%c = reinterpret_cast<unsigned short *>(ind_smem + %d);\n", name,
+               *offset);
+    *offset += v->of.tile.stages * cg__mm_raw_elements(v, o, name) * 2;
+    ind__textf(&w->code, "%s at_%c[%d], end_%c[%d];\n", type, name, num, name, num);
+    cg__mm_begin_row_chunks(w, rows, chunks);
+    ind__textf(&w->code, "const bool exists = first_%c + %s < size_%c;\n", x, o->k_major ? "row" : "0", x);
+    ind__textf(&w->code, "const %s x = %s;\n", type,
+               o->k_major ? cg__string(w, "exists ? first_%c + row : first_%c", x, x) : cg__string(w, "first_%c", x));
+    ind__textf(&w->code, "const %s from = %s;\n", type, cg__mm_row_start(w, p, o, "x", "row"));
+    ind__textf(&w->code, "at_%c[i] = (from & ~7) + chunk * 8;\n", name);
+    ind__textf(&w->code, "end_%c[i] = exists ? %s + (from & 7) - chunk * 8 : 0;\n", name,
+               o->k_major ? "size_k" : cg__string(w, "size_%c - first_%c", x, x));
+    cg__end(w);
+    if (cg__mm_has_one_shift(v, o, name))
+        cg__mm_write_shift(w, p, o, name, cg__string(w, "((int)threadIdx.x / %d)", chunks - 1));
+}
+
+/* Starts a copy of `bytes` of each chunk of a step. */
+static void cg__mm_write_chunk_copies(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                                      const char *bytes) {
+    const ind__variant *v = w->variant;
+    ind_expr stride;
+    (void)cg__mm_step_of(w, p, o, &stride);
+    cg__mm_set_text(w, p->k, "first_k");
+    const char *step = cg__expr_string(w, ind_expr_mul(stride, w->plan->domain.var[p->k]));
+    cg__mm_begin_row_chunks(w, cg__mm_tile_rows(v, o, name), cg__mm_raw_chunks(v, o, name));
+    ind__textf(&w->code, "ind_cp_async16(raw_%c + stage * %d + at * 8, %s + at_%c[i] + %s, %s);\n", name,
+               cg__mm_raw_elements(v, o, name), cg__buffer(w, cg__inst(w, o->load)->source), name, step, bytes);
+    cg__end(w);
+    cg__mm_set_plain_names(w);
+}
+
+/* The copies of a step. If all rows exist and their last chunks are inside them, all chunks are copied whole. */
+static void cg__mm_write_row_copies(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const char x = name == 'a' ? 'm' : 'n';
+    const int k = v->of.tile.k, edge = cg__mm_edge(v, name);
+    cg__begin(w, "if (first_k + %d <= size_k && first_%c + %d <= size_%c)", o->k_major ? k + 8 : k, x,
+              o->k_major ? edge : edge + 8, x);
+    cg__mm_write_chunk_copies(w, p, o, name, "16");
+    cg__end(w);
+    cg__begin(w, "else");
+    cg__mm_write_chunk_copies(w, p, o, name,
+                              o->k_major
+                                  ? cg__string(w, "ind_row_bytes(end_%c[i] - first_k)", name)
+                                  : cg__string(w, "row < size_k - first_k ? ind_row_bytes(end_%c[i]) : 0", name));
+    cg__end(w);
+    cg__use(w, IND__CG_ROW_BYTES);
+}
+
+/* The operand's tile, from what has arrived. */
+static void cg__mm_write_realigned(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const int rows = cg__mm_tile_rows(v, o, name), cols = cg__mm_tile_cols(v, o, name);
+    cg__mm_begin_row_chunks(w, rows, cols / 8);
+    if (!cg__mm_has_one_shift(v, o, name)) cg__mm_write_shift(w, p, o, name, "row");
+    ind__textf(&w->code,
+               "ind_store(tile_%c + ind_tile_at<%d, %d>(row, chunk),\n"
+               "    ind_load_across<8>(raw_%c + stage * %d + (row * %d + chunk) * 8 + shift_%c, shift_%c));\n",
+               name, rows, cols, name, cg__mm_raw_elements(v, o, name), cols / 8 + 1, name, name);
+    cg__end(w);
+    cg__use(w, IND__CG_HALF_TILE);
+    cg__use(w, IND__CG_LOAD_ACROSS);
 }
 
 /* =============================================================================== src/cuda/templates/gemm/prologue.c */
@@ -12301,10 +12834,11 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
         if (cg__inst(w, i)->op == IND_LOOP_LOAD) w->memory[i] = NULL;
 }
 
-/* A computed operand's tile, from what has arrived for it. */
+/* The tile of a computed or misaligned operand, from what has arrived for it. */
 static void cg__mm_write_made(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     char x = name == 'a' ? 'm' : 'n', row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
+    if (o->misaligned) cg__mm_write_realigned(w, p, o, name);
     if (!o->computed) return;
     cg__mm_begin_chunks(w, p, o, name);
     ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
@@ -12319,9 +12853,9 @@ static void cg__mm_write_made(ind__writer *w, const cg__mm_problem *p, const cg_
     cg__use(w, IND__CG_VEC);
 }
 
-/* "make": all threads compute the tiles of one step. */
+/* "make": all threads write these tiles of one step. */
 static void cg__mm_write_make(ind__writer *w, const cg__mm_problem *p) {
-    if (!cg__mm_has_prologue(p)) return;
+    if (!cg__mm_makes_tiles(p)) return;
     ind__textf(&w->code, "const auto make = [&](%s step, int stage) {\n", cg__int(w));
     w->code.indent++;
     w->scope++;
@@ -12479,9 +13013,10 @@ static void cg__mm_end_stages(ind__writer *w) {
     cg__end(w);
 }
 
-/* Returns the offset of the tile of `stage`. A computed operand has a single tile, written when it is needed. */
+/* Returns the offset of the tile of `stage`. A computed or misaligned operand has a single tile, written when it is
+   needed. */
 static const char *cg__mm_stage_of(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int tile_x) {
-    return o->computed ? "" : cg__string(w, " + stage * %d", cg__mm_units(p, tile_x * w->variant->of.tile.k));
+    return cg__mm_is_made(o) ? "" : cg__string(w, " + stage * %d", cg__mm_units(p, tile_x * w->variant->of.tile.k));
 }
 
 /* The class of the instruction: its first template arguments tell the types of the operands. */
@@ -12528,7 +13063,7 @@ static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", v->of.tile.stages - 2);
     ind__textf(&w->code, "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\n",
                v->of.tile.stages - 1, v->of.tile.stages - 1);
-    if (cg__mm_has_prologue(p)) ind__textf(&w->code, "make(step, stage);\n__syncthreads();\n");
+    if (cg__mm_makes_tiles(p)) ind__textf(&w->code, "make(step, stage);\n__syncthreads();\n");
     cg__mm_write_mma_tile(w, p);
     cg__mm_end_stages(w);
     ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
@@ -12539,6 +13074,8 @@ static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     if (o->computed)
         cg__mm_write_raw(w, p, o, name);
+    else if (o->misaligned)
+        cg__mm_write_row_copies(w, p, o, name);
     else if (o->copy)
         cg__mm_write_copy(w, p, o, name);
     else
@@ -12551,14 +13088,16 @@ static void cg__mm_begin_tensor_tiles(ind__writer *w, const cg__mm_problem *p, i
     const int warp_n = v->of.tile.n / v->of.tile.warps_n;
     ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
     const int k = cg__mm_units(p, v->of.tile.k);
-    int in_a = (p->a.computed ? 1 : v->of.tile.stages) * v->of.tile.m * k;
-    int offset = 2 * (in_a + (p->b.computed ? 1 : v->of.tile.stages) * v->of.tile.n * k);
+    int in_a = (cg__mm_is_made(&p->a) ? 1 : v->of.tile.stages) * v->of.tile.m * k;
+    int offset = 2 * (in_a + (cg__mm_is_made(&p->b) ? 1 : v->of.tile.stages) * v->of.tile.n * k);
     ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", in_a);
     cg__mm_write_raw_arrays(w, p, &p->a, 'a', &offset);
-    if (p->dot2)
-        ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(v) * v->of.tile.k);
+    if (p->dot2) ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(v) * k);
     cg__mm_write_raw_arrays(w, p, &p->b, 'b', &offset);
     cg__mm_write_raw_arrays(w, p, &p->b2, 'c', &offset);
+    cg__mm_write_raw_rows(w, p, &p->a, 'a', &offset);
+    cg__mm_write_raw_rows(w, p, &p->b, 'b', &offset);
+    cg__mm_write_raw_rows(w, p, &p->b2, 'c', &offset);
     cg__mm_write_all_addresses(w, p);
     cg__mm_begin_load(w, true);
     cg__mm_write_tile(w, p, &p->a, 'a');
@@ -12601,7 +13140,7 @@ static void cg__mm_fit_stages(cg__mm_config *c, const cg__mm_problem *p, int64_t
     const int64_t steps = (depth + c->tile_k - 1) / c->tile_k;
     if (c->stages > steps + idle) c->stages = steps < 1 ? idle + 1 : (int)steps + idle;
     if (steps <= 1 && c->registers > 160) c->registers = 160;
-    if (cg__mm_has_prologue(p)) c->registers = c->registers > 207 ? 255 : c->registers + 48;
+    if (cg__mm_makes_tiles(p)) c->registers = c->registers > 207 ? 255 : c->registers + 48;
 }
 
 /* Sums of a thread. */
@@ -12635,22 +13174,26 @@ static bool cg__mm_has_panels(const cg__mm_config *c, const cg__mm_problem *p) {
 /* 64-bit indices leave no registers for the largest tiles per thread, nor do two sets of sums. */
 static bool cg__mm_mma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     if (c->registers > 255 || (p->converts && cg__mm_thread_sums(c) > 64)) return false;
-    return cg__mm_has_panels(c, p) && (c->registers <= (cg__mm_has_prologue(p) ? 216 : 168) || index_bits == 32);
+    return cg__mm_has_panels(c, p) && (c->registers <= (cg__mm_makes_tiles(p) ? 216 : 168) || index_bits == 32);
 }
 
 static int cg__mm_warp_threads(const cg__mm_config *c) {
     return c->warps_m * c->warps_n * 32;
 }
 
-/* Shared memory of an operand: a tile in each stage, or one tile of 16 bits and the stages that it is computed from. */
-static int64_t cg__mm_operand_bytes(const cg__mm_problem *p, const cg__mm_operand *o, int64_t elements, int stages) {
+/* Shared memory of an operand: a tile in each stage, or one tile of 16 bits and the stages that it is computed from.
+   Misaligned rows have 8 elements more there. */
+static int64_t cg__mm_operand_bytes(const cg__mm_problem *p, const cg__mm_operand *o, const cg__mm_config *c,
+                                    int edge) {
+    const int64_t elements = (int64_t)edge * c->tile_k, stages = c->stages;
+    if (o->misaligned) return 2 * (elements + stages * (elements + 8 * (o->k_major ? edge : c->tile_k)));
     return elements * (o->computed ? stages * o->staged_bytes + 2 : stages * p->tensor_bytes);
 }
 
 static int64_t cg__mm_stage_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
-    return cg__mm_operand_bytes(p, &p->a, c->tile_m * c->tile_k, c->stages) +
-           cg__mm_operand_bytes(p, &p->b, c->tile_n / cg__mm_products(p) * c->tile_k, c->stages) +
-           (p->dot2 ? cg__mm_operand_bytes(p, &p->b2, c->tile_n / 2 * c->tile_k, c->stages) : 0);
+    return cg__mm_operand_bytes(p, &p->a, c, c->tile_m) +
+           cg__mm_operand_bytes(p, &p->b, c, c->tile_n / cg__mm_products(p)) +
+           (p->dot2 ? cg__mm_operand_bytes(p, &p->b2, c, c->tile_n / 2) : 0);
 }
 
 /* Each warp reads its rows of both tiles. */
@@ -12714,6 +13257,7 @@ static const char *cg__mm_wgmma_type(const cg__mm_operand *o) {
     case IND_F16: return "f16";
     case IND_F8E5M2: return "e5m2";
     case IND_F8E4M3FN: return "e4m3";
+    case IND_F32: return "tf32";
     default: return "s8";
     }
 }
@@ -12812,9 +13356,15 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
         ind__textf(t, "// TK: pairs of 8-bit elements. FRESH: c = A * B.\n"
                       "template <bool A_E5M2, bool B_E5M2, bool FRESH, int TM, int TN, int TK, bool A_K_MAJOR = true, "
                       "bool B_K_MAJOR = true>\n");
+    else if (p->tensor_bytes == 4)
+        ind__textf(t, "// TK: 16-bit units of tf32.\n"
+                      "template <int TM, int TN, int TK, bool A_K_MAJOR = true, bool B_K_MAJOR = true>\n");
     else
         ind__textf(t, "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR>\n");
-    ind__textf(t, "static IND_INLINE void ind_wgmma_%s(", p->tensor_bytes == 1 ? "bytes" : "tile");
+    ind__textf(t, "static IND_INLINE void ind_wgmma_%s(",
+               p->tensor_bytes == 1   ? "bytes"
+               : p->tensor_bytes == 4 ? "words"
+                                      : "tile");
     if (registers)
         ind__textf(t, "ind_wgmma_sums<%s, %d> &", cg__mm_sum_type(p), n / 8);
     else
@@ -12850,13 +13400,13 @@ static const cg__mm_config cg__mm_wgmma_configs[] = {
 static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
     if (!t->specific || t->sm != 90) return "wgmma exists on sm_90a only";
     if (!p->tensor_bytes) return cg__mm_no_tensor(p, t);
-    if (p->tensor_bytes == 4) return "wgmma truncates f32 operands to tf32";
     if (p->a.across || p->b.across) return "wgmma takes 8-bit operands that are contiguous along k only";
     return cg__mm_all_copied(p) ? NULL : "wgmma needs all operands copied in 16-byte vectors";
 }
 
 /* wgmma on tiles that the multiplying threads copy. */
 static const char *cg__mm_copied_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
+    if (p->tensor_bytes == 4) return "wgmma truncates f32 operands that no tensor map rounds to tf32";
     return p->tensor_bytes == 1 ? "wgmma of 8-bit operands needs tensor maps" : cg__mm_wgmma_match(p, t);
 }
 
@@ -12897,6 +13447,125 @@ static const cg__mm_template cg__mm_wgmma = {.strategy = IND_STRATEGY_MATMUL_WGM
                                              .main_loop = cg__mm_wgmma_main_loop,
                                              .functions = cg__mm_write_wgmma};
 
+/* ============================================================================== src/cuda/templates/gemm/multicast.c */
+/* Neighbouring tiles of persistent blocks as a cluster: 2 x 1, 1 x 2 or 2 x 2 tiles along m and n. Tiles along m have
+   the same columns, so their blocks share the tile of b; tiles along n share that of a. Each block copies its part of a
+   shared tile by multicast to all blocks that share it: the cluster reads each element once from the L2.
+
+   Each block's full[stage] expects all bytes of the stage, whichever block copies them. As a block writes to the shared
+   memory of others, empty[stage] counts the warps of all blocks to which the block multicasts. The blocks of a cluster
+   loop over the same clusters of tiles. A tile outside the product is copied as 0 and stores nothing. */
+
+/* ---- decisions ---- */
+
+enum { MM_NUM_PAIRS = 3, MM_LEAST_PART = 8 /* rows of a box: the swizzle repeats every 8 */ };
+
+static cg__mm_config cg__mm_paired(const cg__mm_config *config, int form) {
+    static const int pair_m[MM_NUM_PAIRS] = {2, 1, 2}, pair_n[MM_NUM_PAIRS] = {1, 2, 2};
+    cg__mm_config c = *config;
+    c.pair_m = pair_m[form];
+    c.pair_n = pair_n[form];
+    return c;
+}
+
+/* Blocks of a cluster of the choice; 0 and 1: none. */
+static int cg__mm_cluster_blocks(const ind__tile_choice *c) {
+    return c->cluster + c->pair_m * c->pair_n;
+}
+
+/* Rows of the boxes of an operand's tile: all rows of a panel of 128 bytes. */
+static int cg__mm_panel_rows(const cg__mm_operand *o, int edge, int tile_k) {
+    return o->k_major ? edge : tile_k;
+}
+
+static bool cg__mm_parts(const cg__mm_operand *o, int edge, int tile_k, int blocks) {
+    return blocks < 2 || cg__mm_panel_rows(o, edge, tile_k) % (blocks * MM_LEAST_PART) == 0;
+}
+
+/* True if the tiles of the configuration can be in its clusters. Blocks share no tile. Rows of groups are found for
+   each tile. Boxes of few rows of a are not multicast: a launch may have fewer of them than a tile. Nor are tiles of
+   f32, which may be transposed in place. */
+static bool cg__mm_fits_pairs(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                              const ind_target *t) {
+    const int blocks = c->pair_m * c->pair_n;
+    if (!x->multicasts || c->splits > 1 || p->group.indirect || p->tensor_bytes == 4) return false;
+    if (blocks > t->max_cluster || cg__mm_cluster_sms(blocks, t) < blocks) return false;
+    if (p->a.k_major && cg__mm_box_rows(p, c->tile_m) < c->tile_m) return false;
+    return cg__mm_parts(&p->a, c->tile_m, c->tile_k, c->pair_n) &&
+           cg__mm_parts(&p->b, c->tile_n / cg__mm_products(p), c->tile_k, c->pair_m);
+}
+
+/* The same of a configuration by its values, which may be none of the forms. */
+static bool cg__mm_allows_pairs(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                const ind_target *t) {
+    if (!c->pair_m && !c->pair_n) return true;
+    for (int i = 0; i < MM_NUM_PAIRS; i++) {
+        const cg__mm_config form = cg__mm_paired(c, i);
+        if (form.pair_m == c->pair_m && form.pair_n == c->pair_n) return cg__mm_fits_pairs(x, p, c, t);
+    }
+    return false;
+}
+
+static const char *cg__mm_multicast_text(const ind__variant *v) {
+    return v->of.tile.pair_m < 2 ? "a is" : v->of.tile.pair_n < 2 ? "b is" : "both operands are";
+}
+
+/* Blocks to which a block multicasts tiles of the operand, with itself; 1: it copies them for itself. */
+static int cg__mm_sharing_blocks(const ind__variant *v, char name) {
+    const int blocks = name == 'a' ? v->of.tile.pair_n : v->of.tile.pair_m;
+    return blocks > 1 ? blocks : 1;
+}
+
+/* Blocks whose warps read what a block copies. */
+static int cg__mm_reading_blocks(const ind__variant *v) {
+    return cg__mm_sharing_blocks(v, 'a') + cg__mm_sharing_blocks(v, 'b') - 1;
+}
+
+/* ---- writing ---- */
+
+/* "rank": the block's number in its cluster; "rank_m" and "rank_n": of its tile along m and n; the masks of the blocks
+   that share its tiles of a and b. */
+static void cg__mm_write_ranks(ind__writer *w) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    if (!tile->pair_m) return;
+    ind__textf(&w->code, "const unsigned rank = blockIdx.x %% %d, rank_m = rank %% %d, rank_n = rank / %d;\n",
+               tile->pair_m * tile->pair_n, tile->pair_m, tile->pair_m);
+    if (tile->pair_n > 1)
+        ind__textf(&w->code, "const unsigned short share_a = (unsigned short)(%du << rank_m);\n",
+                   1 | 1 << tile->pair_m);
+    if (tile->pair_m > 1)
+        ind__textf(&w->code, "const unsigned short share_b = (unsigned short)(%du << rank_n * %d);\n",
+                   (1 << tile->pair_m) - 1, tile->pair_m);
+}
+
+/* All mbarriers of the cluster are initialised. */
+static void cg__mm_write_begun(ind__writer *w) {
+    if (w->variant->of.tile.pair_m)
+        ind__textf(&w->code, "ind_cluster_sync();\n");
+    else
+        ind__textf(&w->code, "__syncthreads();\n");
+}
+
+/* A block may exit when no other one accesses its shared memory any more. */
+static void cg__mm_write_ended(ind__writer *w) {
+    if (w->variant->of.tile.pair_m) ind__textf(&w->code, "__syncwarp();\nind_cluster_sync();\n");
+}
+
+/* The warp has read a stage: tells all blocks that copy to it. `when`: an additional condition. */
+static void cg__mm_write_release(ind__writer *w, const char *stage, const char *when) {
+    const int blocks = cg__mm_reading_blocks(w->variant);
+    if (blocks < 2)
+        ind__textf(&w->code, "if (%slane == 0) ind_barrier_arrive(empty + %s);\n", when, stage);
+    else
+        ind__textf(&w->code, "if (%slane < %d) ind_barrier_arrive_at(empty + %s, rank ^ lane);\n", when, blocks, stage);
+}
+
+/* The number of a tile's row or column from that of the cluster's. */
+static const char *cg__mm_tile_number(ind__writer *w, const char *number, char along) {
+    const int pair = along == 'm' ? w->variant->of.tile.pair_m : w->variant->of.tile.pair_n;
+    return pair > 1 ? cg__string(w, "(%s) * %d + rank_%c", number, pair, along) : number;
+}
+
 /* =================================================================================== src/cuda/templates/gemm/bulk.c */
 /* Bulk tensor copies of the tiles of persistent blocks: what the templates that use them share. */
 
@@ -12904,7 +13573,7 @@ static const cg__mm_template cg__mm_wgmma = {.strategy = IND_STRATEGY_MATMUL_WGM
    full[stage] completes when the bytes of a step are there, empty[stage] when the step is multiplied.
 
    The copies need tensor maps of the operands (CUtensorMap). The driver encodes them before the launch. Elements
-   outside an operand are copied as 0. */
+   outside an operand are copied as 0. Copies of f32 round it to tf32. */
 
 /* ---- the maps ---- */
 
@@ -12950,9 +13619,9 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
     rest = cg__index_of(w, o->load);
     for (int v = 0; v < x->rank + x->rrank; v++)
         if (!ind__affine(rest, x->var[v], &stride[v], &rest)) return "an operand's index is not a sum of strides";
-    *map = (ind__tensor_map){.dtype = o->memory, .swizzle = 128};
+    *map = (ind__tensor_map){.dtype = o->memory, .swizzle = 128, .tf32 = p->tensor_bytes == 4};
     const char *no = cg__mm_add_dim(map, x->extent[along], stride[along], 128 / p->tensor_bytes);
-    if (!no) no = cg__mm_add_dim(map, x->extent[other], stride[other], 64);
+    if (!no) no = cg__mm_add_dim(map, x->extent[other], stride[other], 128 / p->tensor_bytes);
     for (int v = x->rank - 1; v >= 0 && !no; v--)
         if (cg__mm_is_batch(p, v) && !ind_known_eq(stride[v], ind_int(w->context, 0)))
             no = cg__mm_add_dim(map, x->extent[v], stride[v], 1);
@@ -12961,11 +13630,20 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
     return no || cg__is_declared(rest) ? no : "an operand's offset depends on data";
 }
 
+/* True if a number of rows may decide whether the operands have maps, which round ties to even; mma.sync rounds them
+   away from zero. So rows of a batch_invariant module have no maps then. */
+static bool cg__mm_rounds_by_size(const cg__decider *d, const cg__mm_problem *p) {
+    if (p->tensor_bytes != 4 || !d->w.schedule->program->batch_invariant) return false;
+    return (!p->a.k_major && !ind_known_multiple(p->size_m, 4)) || (!p->b.k_major && !ind_known_multiple(p->size_n, 4));
+}
+
 /* Sets the maps of the operands, or the reason why there are none. */
 static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
     cg__mm_operand *const o[3] = {&p->a, &p->b, &p->b2};
     if (!(d->assume & IND__ASSUME_MAPS)) p->no_maps = "the variant assumes no tensor maps";
     if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
+    if (cg__mm_rounds_by_size(d, p))
+        p->no_maps = "the number of rows would decide how f32 is rounded (batch_invariant)";
     for (int i = 0; i < 1 + cg__mm_products(p) && !p->no_maps; i++) {
         ind__tensor_map *map = (ind__tensor_map *)ind__arena_alloc(d->w.arena, sizeof *map);
         if (!map) {
@@ -12988,11 +13666,14 @@ static int cg__mm_box_rows(const cg__mm_problem *p, int tile_m) {
     return tile_m % rows ? tile_m : rows;
 }
 
-/* The rows of a box, of an operand with rows along m or n. */
+/* The rows of a box: those of the tile, of an operand with rows along m or n; the block's part of them, if it
+   multicasts the tile. */
 static void cg__mm_set_boxes(cg__decider *d, cg__mm_problem *p) {
     d->used |= IND__ASSUME_MAPS;
     if (p->a.k_major) p->map[0]->box[1] = cg__mm_box_rows(p, d->variant->of.tile.m);
     for (int i = 0; p->b.k_major && i < cg__mm_products(p); i++) p->map[1 + i]->box[1] = cg__mm_columns(d->variant);
+    for (int i = 0; i < 1 + cg__mm_products(p); i++)
+        p->map[i]->box[1] /= cg__mm_sharing_blocks(d->variant, i ? 'b' : 'a');
     d->variant->guard_aligned = true;
 }
 
@@ -13012,12 +13693,13 @@ static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
 
 /* ---- writing ---- */
 
-/* The tile's first row and column, and the batch variables, for the number `tile`. Tiles are in groups of `stripe` rows
-   of tiles, column by column: resident blocks then read the fewest different rows and columns. */
+/* The tile's first row and column, and the batch variables, for the number `tile`. Tiles are in groups of 8 rows of
+   tiles, column by column: resident blocks then read the fewest different rows and columns. In clusters of tiles,
+   `tile` numbers the clusters, in the same order. */
 static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     const uint32_t skip = 1u << p->m | 1u << p->n;
-    const int stripe = 8;
+    const int stripe = 8 / cg__mm_sharing_blocks(v, 'b');
     int64_t batch;
     const bool single = ind_expr_is_int(p->batch, &batch) && batch == 1;
     const char *type = cg__int(w);
@@ -13032,14 +13714,23 @@ static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p) {
     if (p->group.indirect)
         cg__mm_write_group(w, p, row, "tile_m", "continue");
     else
-        ind__textf(&w->code, "const %s tile_m = (%s)(%s) * %d;\n", type, type, row, v->of.tile.m);
-    ind__textf(&w->code, "const %s tile_n = (%s)column * %d;\n", type, type, cg__mm_columns(v));
+        ind__textf(&w->code, "const %s tile_m = (%s)(%s) * %d;\n", type, type, cg__mm_tile_number(w, row, 'm'),
+                   v->of.tile.m);
+    const bool pair = v->of.tile.pair_n > 1;
+    ind__textf(&w->code, "const %s tile_n = (%s)%s%s%s * %d;\n", type, type, pair ? "(" : "",
+               cg__mm_tile_number(w, "column", 'n'), pair ? ")" : "", cg__mm_columns(v));
     if (!single) cg__write_outer_vars(w, "batch", skip);
 }
 
 /* The loop over the block's tiles, or its shares of them. */
 static void cg__mm_begin_tile_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "#pragma unroll 1\n");
+    const ind__tile_plan *plan = &w->variant->of.tile;
+    if (plan->pair_m) {
+        const int blocks = plan->pair_m * plan->pair_n;
+        cg__begin(w, "for (unsigned tile = blockIdx.x / %d; tile < tiles; tile += gridDim.x / %d)", blocks, blocks);
+        return;
+    }
     if (!cg__mm_is_split(w->variant)) {
         cg__begin(w, "for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
         return;
@@ -13066,13 +13757,23 @@ static void cg__mm_write_next_stage(ind__writer *w) {
                w->variant->of.tile.stages);
 }
 
-/* One copy of a box of an operand: at element `offset` of the stage's tile, at coordinates first and second. */
+/* One copy of a box of an operand: at element `offset` of the stage's tile, at coordinates first and second. Of a tile
+   that is multicast, the block copies the part with its number among those that share it. */
 static void cg__mm_write_box(ind__writer *w, const cg__mm_problem *p, char name, const char *offset, const char *first,
                              const char *second) {
     const cg__mm_operand *o = name == 'a' ? &p->a : name == 'b' ? &p->b : &p->b2;
-    ind__textf(&w->code, "ind_bulk_copy<%d>(tile_%c + stage * %d%s, map_%c, full + stage, (int)%s, (int)%s",
-               p->map[name - 'a']->rank, name, cg__mm_units(p, cg__mm_stage_elements(w->variant, name)), offset, name,
-               first, second);
+    const bool shared = cg__mm_sharing_blocks(w->variant, name) > 1;
+    const ind__tensor_map *map = p->map[name - 'a'];
+    if (shared) {
+        const char *part = name == 'a' ? "rank_n" : "rank_m";
+        offset = cg__string(w, "%s + %s * %d", offset, part, cg__mm_units(p, map->box[1] * map->box[0]));
+        second = cg__string(w, "(%s + %s * %d)", second, part, map->box[1]);
+    }
+    ind__textf(&w->code, "ind_bulk_%s<%d>(tile_%c + stage * %d%s, map_%c, full + stage, ",
+               shared ? "multicast" : "copy", map->rank, name, cg__mm_units(p, cg__mm_stage_elements(w->variant, name)),
+               offset, name);
+    if (shared) ind__textf(&w->code, "share_%c, ", name == 'a' ? 'a' : 'b');
+    ind__textf(&w->code, "(int)%s, (int)%s", first, second);
     for (int u = w->plan->domain.rank - 1; u >= 0; u--) {
         ind_expr stride, rest;
         if (!cg__mm_is_batch(p, u) || !ind__affine(cg__index_of(w, o->load), w->plan->domain.var[u], &stride, &rest) ||
@@ -13084,9 +13785,10 @@ static void cg__mm_write_box(ind__writer *w, const cg__mm_problem *p, char name,
     ind__textf(&w->code, ");\n");
 }
 
-/* Rows of a box of a, if it has fewer than the tile; else 0. */
+/* Rows of a box of a, if it has fewer than the tile or the block's part of it; else 0. */
 static int cg__mm_few_box_rows(const ind__writer *w, const cg__mm_problem *p) {
-    return p->a.k_major && p->map[0]->box[1] < w->variant->of.tile.m ? p->map[0]->box[1] : 0;
+    const int rows = p->map[0]->box[1];
+    return p->a.k_major && rows < w->variant->of.tile.m / cg__mm_sharing_blocks(w->variant, 'a') ? rows : 0;
 }
 
 /* The copies of one operand's tile: boxes of 128 bytes along the contiguous dimension. */
@@ -13141,7 +13843,18 @@ static void cg__mm_write_copies(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_next_stage(w);
     cg__end(w);
     cg__end(w);
-    cg__use(w, IND__CG_BULK_COPY);
+    cg__use(w, w->variant->of.tile.pair_m ? IND__CG_MULTICAST : IND__CG_BULK_COPY);
+}
+
+/* "rows", "columns" and "tiles": of tiles, or of clusters of them. */
+static void cg__mm_write_tile_counts(ind__writer *w, const cg__mm_problem *p) {
+    const int tile_m = w->variant->of.tile.m * cg__mm_sharing_blocks(w->variant, 'b');
+    const int columns = cg__mm_columns(w->variant) * cg__mm_sharing_blocks(w->variant, 'a');
+    const char *rows = p->group.indirect ? cg__expr_string(w, cg__mm_row_tiles(p, tile_m))
+                                         : cg__string(w, "(size_m + %d) / %d", tile_m - 1, tile_m);
+    ind__textf(&w->code, "const unsigned rows = (unsigned)(%s), columns = (unsigned)((size_n + %d) / %d);\n", rows,
+               columns - 1, columns);
+    ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
 }
 
 /* Sizes, the number of tiles, and the memory of the block: stages of a, stages of b, and the mbarriers of the stages
@@ -13151,29 +13864,28 @@ static void cg__mm_begin_bulk(ind__writer *w, const cg__mm_problem *p, int barri
     cg__mm_write_sizes(w, p);
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
     if (!cg__mm_is_split(w->variant) && !p->group.indirect) cg__mm_write_steps(w, p);
-    const char *rows = p->group.indirect ? cg__expr_string(w, cg__mm_row_tiles(p, tile->m))
-                                         : cg__string(w, "(size_m + %d) / %d", tile->m - 1, tile->m);
-    ind__textf(&w->code, "const unsigned rows = (unsigned)(%s), columns = (unsigned)((size_n + %d) / %d);\n", rows,
-               cg__mm_columns(w->variant) - 1, cg__mm_columns(w->variant));
-    ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
+    cg__mm_write_tile_counts(w, p);
+    cg__mm_write_ranks(w);
     ind__textf(&w->code,
                "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
                "tile_a + %d;\n",
                tile->stages * cg__mm_units(p, tile->m * tile->k));
     if (p->dot2)
-        ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(w->variant) * tile->k);
+        ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n",
+                   cg__mm_units(p, cg__mm_columns(w->variant) * tile->k));
     ind__textf(&w->code,
                "unsigned long long *const full = reinterpret_cast<unsigned long long *>(ind_smem + %d), *const "
                "empty = full + %d;\n",
                barriers, tile->stages);
 }
 
-/* Initialises the mbarriers of the stages, in a scope of one thread that is open afterwards. `arrivals`: at empty. */
-static void cg__mm_begin_barriers(ind__writer *w, int arrivals) {
+/* Initialises the mbarriers of the stages, in a scope of one thread that is open afterwards. `arrivals`: at empty;
+   `more`: initialises further mbarriers of stage i. */
+static void cg__mm_begin_barriers(ind__writer *w, int arrivals, const char *more) {
     cg__begin(w, "if (threadIdx.x == 0)");
     ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n",
                w->variant->of.tile.stages);
-    ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n}\n", arrivals);
+    ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n%s}\n", arrivals, more);
 }
 
 static void cg__mm_end_barriers(ind__writer *w) {
@@ -13193,7 +13905,32 @@ static void cg__mm_write_map_prefetch(ind__writer *w, const cg__mm_problem *p, i
 /* A block has warps that multiply, four of them (a warpgroup) per 64 rows of the tile, and one warpgroup that copies
    (bulk.c) and gives its registers to the others. empty[stage] completes when all warps have multiplied the step. So
    the copies of the next tile are in flight while the warps run the epilogue. A warp spreads its sums in shared memory
-   of its own, a strip of 8 rows at a time, and waits for no other warp. */
+   of its own, a strip of 8 rows at a time, and waits for no other warp.
+
+   wgmma multiplies tf32 with rows along k only. If an operand is contiguous along m or n, three idle warps of the
+   copying warpgroup transpose its tile in shared memory: they wait for full[stage], and the mbarrier ready[stage]
+   completes when all of them are done. */
+
+/* ---- tiles of 32-bit elements ---- */
+
+enum {
+    MM_TRANSPOSING = 3,           /* warps */
+    MM_TRANSPOSING_REGISTERS = 56 /* of their threads: with 40 NVRTC 13.0 spills */
+};
+
+/* True if the operand's tile is transposed in shared memory. */
+static bool cg__mm_is_transposed(const cg__mm_problem *p, const cg__mm_operand *o) {
+    return p->tensor_bytes == 4 && !o->k_major;
+}
+
+static bool cg__mm_transposes(const cg__mm_problem *p) {
+    return cg__mm_is_transposed(p, &p->a) || cg__mm_is_transposed(p, &p->b);
+}
+
+/* Bytes of the mbarriers of all stages, a multiple of 16. */
+static int cg__mm_barrier_bytes(const cg__mm_problem *p, int stages) {
+    return (stages * 8 * (cg__mm_transposes(p) ? 3 : 2) + 15) / 16 * 16;
+}
 
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
 
@@ -13215,8 +13952,9 @@ static int cg__mm_strip_bytes(const cg__mm_problem *p, int tile_n, int warps, in
 }
 
 static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
-    return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * p->tensor_bytes + 16) +
-           c->warps_m * cg__mm_strip_bytes(p, c->tile_n, c->warps_m, c->cluster) + cg__mm_cluster_bytes(c, p);
+    return (int64_t)c->stages * (c->tile_m + c->tile_n) * c->tile_k * p->tensor_bytes +
+           cg__mm_barrier_bytes(p, c->stages) + c->warps_m * cg__mm_strip_bytes(p, c->tile_n, c->warps_m, c->cluster) +
+           cg__mm_cluster_bytes(c, p);
 }
 
 /* ---- writing ---- */
@@ -13225,12 +13963,37 @@ static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p)
    for all threads, at most 64 K together. A copying warp that finds groups of rows takes more. */
 static void cg__mm_write_registers(ind__writer *w, const cg__mm_problem *p, bool copies) {
     const int warps = w->variant->of.tile.warps_m, all = 65536 / ((warps + 4) * 32) / 8 * 8;
-    const int few = p->group.indirect ? 32 : 24;
+    const int few = cg__mm_transposes(p) ? MM_TRANSPOSING_REGISTERS : p->group.indirect ? 32 : 24;
     if (all > 248) return;
     if (copies)
         ind__textf(&w->code, "ind_fewer_registers<%d>();\n", few);
     else
         ind__textf(&w->code, "ind_more_registers<%d>();\n", (all + (all - few) * 4 / warps) / 8 * 8);
+}
+
+/* Transposes an operand's tile of a stage. */
+static void cg__mm_write_transposed(ind__writer *w, const cg__mm_problem *p, char name) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int edge = name == 'a' ? tile->m : tile->n;
+    if (!cg__mm_is_transposed(p, name == 'a' ? &p->a : &p->b)) return;
+    ind__textf(&w->code, "ind_transpose_panels<%d, %d>(tile_%c + stage * %d, warp - %d);\n", edge / 32, MM_TRANSPOSING,
+               name, edge * cg__mm_units(p, tile->k), tile->warps_m + 1);
+}
+
+/* The warps that transpose tiles. */
+static void cg__mm_write_transposing(ind__writer *w, const cg__mm_problem *p) {
+    if (!cg__mm_transposes(p)) return;
+    cg__begin(w, "if (warp > %d)", w->variant->of.tile.warps_m);
+    cg__mm_write_stage(w);
+    cg__mm_begin_tiles(w, p);
+    cg__begin(w, "for (int step = 0; step < steps; step++)");
+    ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
+    cg__mm_write_transposed(w, p, 'a');
+    cg__mm_write_transposed(w, p, 'b');
+    ind__textf(&w->code, "ind_wgmma_publish();\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(ready + stage);\n");
+    cg__mm_write_next_stage(w);
+    for (int i = 0; i < 3; i++) cg__end(w);
+    cg__use(w, IND__CG_TRANSPOSE_PANELS);
 }
 
 /* The warpgroup that copies: one thread of it, whose warp finds the groups of rows with it. */
@@ -13244,7 +14007,9 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
         cg__begin(w, "if (threadIdx.x == %d)", tile->warps_m * 32);
     cg__mm_write_copies(w, p);
     cg__end(w);
+    cg__mm_write_transposing(w, p);
     cg__mm_wait_for_cluster(w);
+    cg__mm_write_ended(w);
     cg__end(w);
 }
 
@@ -13252,7 +14017,9 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_write_tma_tile(ind__writer *w, const cg__mm_problem *p, const char *sums, bool fresh) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int k = cg__mm_units(p, tile->k);
-    if (p->tensor_bytes == 2)
+    if (p->tensor_bytes == 4)
+        ind__textf(&w->code, "ind_wgmma_words<%d, %d, %d>(%s,", tile->m, tile->n, k, sums);
+    else if (p->tensor_bytes == 2)
         ind__textf(&w->code, "ind_wgmma_tile<%s, %d, %d, %d, %s, %s>(%s,", p->a.memory == IND_BF16 ? "true" : "false",
                    tile->m, tile->n, k, p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", sums);
     else
@@ -13272,7 +14039,8 @@ static void cg__mm_write_promoted_steps(ind__writer *w, const cg__mm_problem *p)
     if (scaled) cg__mm_write_step_scales(w, p, 16, tile->n, "tile_m + warp * 16", "tile_n");
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
     cg__mm_write_tma_tile(w, p, "part", true);
-    ind__textf(&w->code, "ind_wgmma_wait<0>(part);\nif (lane == 0) ind_barrier_arrive(empty + stage);\n");
+    ind__textf(&w->code, "ind_wgmma_wait<0>(part);\n");
+    cg__mm_write_release(w, "stage", "");
     ind__textf(&w->code,
                scaled ? "ind_promote_scaled(acc, part, row_scale[0], col_scale);\n" : "ind_promote(acc, part);\n");
     cg__mm_write_next_stage(w);
@@ -13290,13 +14058,15 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "sums.clear();\nint last = 0;\n#pragma unroll 1\n");
     cg__begin(w, "for (int step = 0; step < steps; step++)");
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
+    if (cg__mm_transposes(p)) ind__textf(&w->code, "ind_barrier_wait(ready + stage, phase);\n");
     cg__mm_write_tma_tile(w, p, "sums", false);
-    ind__textf(&w->code, "sums.wait<1>();\nif (step && lane == 0) ind_barrier_arrive(empty + last);\n");
+    ind__textf(&w->code, "sums.wait<1>();\n");
+    cg__mm_write_release(w, "last", "step && ");
     ind__textf(&w->code, "last = stage;\n");
     cg__mm_write_next_stage(w);
     cg__end(w);
-    ind__textf(&w->code, "sums.wait<0>();\nif (lane == 0%s) ind_barrier_arrive(empty + last);\n",
-               p->group.indirect ? " && steps" : "");
+    ind__textf(&w->code, "sums.wait<0>();\n");
+    cg__mm_write_release(w, "last", p->group.indirect ? "steps && " : "");
     ind__textf(&w->code, "%s acc[%d][4];\nsums.read(acc);\n", cg__mm_sum_type(p), tile->n / 8);
 }
 
@@ -13339,11 +14109,13 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     if (cg__mm_has_sum_registers(w))
         ind__textf(&w->code, "ind_wgmma_sums<%s, %d> sums;\n", cg__mm_sum_type(p), tile->n / 8);
     cg__mm_begin_bulk(w, p, barriers);
-    cg__mm_begin_barriers(w, tile->warps_m);
+    if (cg__mm_transposes(p)) ind__textf(&w->code, "unsigned long long *const ready = empty + %d;\n", tile->stages);
+    const char *ready = cg__string(w, "    ind_barrier_init(ready + i, %d);\n", MM_TRANSPOSING);
+    cg__mm_begin_barriers(w, tile->warps_m * cg__mm_reading_blocks(w->variant), cg__mm_transposes(p) ? ready : "");
     cg__mm_end_barriers(w);
     cg__mm_write_map_prefetch(w, p, tile->warps_m * 32);
-    cg__mm_begin_cluster(w, p, barriers + tile->stages * 16);
-    ind__textf(&w->code, "__syncthreads();\n");
+    cg__mm_begin_cluster(w, p, barriers + cg__mm_barrier_bytes(p, tile->stages));
+    cg__mm_write_begun(w);
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
     cg__mm_write_registers(w, p, false);
@@ -13355,6 +14127,7 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_begin_tiles(w, p);
     cg__mm_write_strips(w, p);
     cg__end(w);
+    cg__mm_write_ended(w);
     cg__end(w);
     cg__use(w, IND__CG_WGMMA);
     cg__use(w, IND__CG_STRIP_SUMS);
@@ -13377,15 +14150,15 @@ static const char *cg__mm_tma_match(const cg__mm_problem *p, const ind_target *t
 
 static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth, (void)index_bits;
-    if (p->tensor_bytes == 1) c->tile_k *= 2; /* rows of 128 bytes */
+    c->tile_k = c->tile_k * 2 / p->tensor_bytes; /* rows of 128 bytes */
 }
 
-/* Boxes of 64 columns fill the rows of a tile of b along n. A strip has columns of one product. Two sets of sums fit in
+/* Boxes of 128 bytes fill the rows of a tile of b along n. A strip has columns of one product. Two sets of sums fit in
    the registers of a thread. */
 static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
     if (p->promotes && c->tile_n + 32 + cg__mm_scale_registers(p, c) > c->registers) return false;
-    return c->tile_n / cg__mm_products(p) % (p->b.k_major ? 32 : 64) == 0;
+    return c->tile_n / cg__mm_products(p) % (p->b.k_major ? 32 : 128 / p->tensor_bytes) == 0;
 }
 
 /* The slices of a cluster are of whole fragments of 8 columns. Their sums take the memory of some stages. */
@@ -13393,6 +14166,14 @@ static bool cg__mm_tma_fit_cluster(cg__mm_config *c, const cg__mm_problem *p, co
     if (p->sum != IND_F32) return false;
     while (c->stages > 3 && cg__mm_tma_bytes(c, p) > t->shared_per_block) c->stages--;
     return c->tile_n % (8 * c->cluster) == 0 && cg__mm_tma_bytes(c, p) <= t->shared_per_block;
+}
+
+/* A tile that is transposed is read and written once more. */
+static cg__mm_work cg__mm_tma_work(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
+    cg__mm_work work = cg__mm_wgmma_work(c, p, t);
+    if (cg__mm_is_transposed(p, &p->a)) work.rows += 2 * c->tile_m;
+    if (cg__mm_is_transposed(p, &p->b)) work.rows += 2 * c->tile_n;
+    return work;
 }
 
 static int cg__mm_tma_threads(const cg__mm_config *c) {
@@ -13407,9 +14188,10 @@ static const cg__mm_template cg__mm_tma = {.strategy = IND_STRATEGY_MATMUL_TMA,
                                            .threads = cg__mm_tma_threads,
                                            .tile_bytes = cg__mm_tma_bytes,
                                            .idle_stages = 1,
-                                           .work = cg__mm_wgmma_work,
+                                           .work = cg__mm_tma_work,
                                            .alignment = 1024,
                                            .persistent = true,
+                                           .multicasts = true,
                                            .body = cg__mm_write_tma,
                                            .fit_cluster = cg__mm_tma_fit_cluster,
                                            .functions = cg__mm_write_wgmma};
@@ -13474,7 +14256,7 @@ static void cg__mm_begin_tcgen05(ind__writer *w, const cg__mm_problem *p, int ba
                "unsigned long long *const summed = empty + %d, *const drained = summed + %d;\n"
                "unsigned *const allocated = reinterpret_cast<unsigned *>(drained + %d);\n",
                tile->stages, MM_TCGEN05_SETS, MM_TCGEN05_SETS);
-    cg__mm_begin_barriers(w, 1);
+    cg__mm_begin_barriers(w, 1, "");
     ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(summed + i, 1);\n", MM_TCGEN05_SETS);
     ind__textf(&w->code, "    ind_barrier_init(drained + i, %d);\n}\n", MM_TCGEN05_READERS);
     cg__mm_end_barriers(w);
@@ -13827,7 +14609,8 @@ static cg__mm_strip cg__mm_strip_of(const cg__mm_problem *p, const ind__tile_pla
 
 /* True for a LOAD of an operand that is read in vectors. */
 static bool cg__mm_in_vectors(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
-    if (!o->computed) return o->copy && i == o->load;
+    const bool misaligned = w->variant->strategy == IND_STRATEGY_MATMUL_ROWS_MISALIGNED;
+    if (!o->computed) return (o->copy || misaligned) && i == o->load;
     return i <= o->value && cg__mm_is_resident(w, p, o, i, MM_STAGED | MM_VECTOR);
 }
 
@@ -14026,6 +14809,21 @@ static const char *cg__mm_strip_column(ind__writer *w, const cg__mm_problem *p, 
     return cg__string(w, "at %% %d / %d * %d + %s + at %% %d", s->cols, s->each, t->n / t->products, lanes, s->each);
 }
 
+/* Adds `num` sets of sums of the tile, in their order, into the tile that the epilogue reads. */
+static void cg__mm_write_strip_total(ind__writer *w, int num) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const int sums = t->m * t->n;
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__begin(w, "for (int at = threadIdx.x; at < %d; at += %d)", sums, w->variant->threads);
+    ind__textf(&w->code, "float total = part[at];\n");
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int k = 1; k < %d; k++) total += part[k * %d + at];\n", num, sums);
+    ind__textf(&w->code, "sum[ind_sum_at<%d>(at / %d, at %% %d)] = total;\n", t->n, t->n, t->n);
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__use(w, IND__CG_SUM_TILE);
+}
+
 /* Adds the sums of lanes and warps, into the tile that the epilogue reads. */
 static void cg__mm_write_strip_sums(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     const ind__tile_plan *t = &w->variant->of.tile;
@@ -14043,15 +14841,7 @@ static void cg__mm_write_strip_sums(ind__writer *w, const cg__mm_problem *p, con
         ind__textf(&w->code, "if (lane < %d) part[warp * %d + at / %d * %d + %s] = x;\n", s->lanes_n, sums, s->cols,
                    t->n, column);
     cg__end(w);
-    ind__textf(&w->code, "__syncthreads();\n");
-    cg__begin(w, "for (int at = threadIdx.x; at < %d; at += %d)", sums, w->variant->threads);
-    ind__textf(&w->code, "float total = part[at];\n");
-    cg__unroll(w);
-    ind__textf(&w->code, "for (int k = 1; k < %d; k++) total += part[k * %d + at];\n", s->warps_k, sums);
-    ind__textf(&w->code, "sum[ind_sum_at<%d>(at / %d, at %% %d)] = total;\n", t->n, t->n, t->n);
-    cg__end(w);
-    ind__textf(&w->code, "__syncthreads();\n");
-    cg__use(w, IND__CG_SUM_TILE);
+    cg__mm_write_strip_total(w, s->warps_k);
 }
 
 static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
@@ -14179,9 +14969,10 @@ static double cg__mm_weight_bytes(const cg__mm_problem *p) {
 }
 
 /* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or as fast as the vectors in
-   flight arrive, or multiplies: a conversion and an FMA per row. */
-static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
-                               const ind_target *target) {
+   flight arrive, or multiplies: a conversion and an FMA per row. `loaded`: elements of b in the vectors of a block, for
+   each element of its columns. */
+static double cg__mm_strips_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                 const ind_target *target, double loaded) {
     const ind_thresholds *t = &target->thresholds;
     const double n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
     const int products = cg__mm_products(p);
@@ -14190,12 +14981,17 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double elements = per_sm * c->tile_n * k, bytes = elements * cg__mm_weight_bytes(p);
     const double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
                           (c->warps_n ? c->tile_n / c->warps_n : products);
-    const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
+    const double read = bytes / cg__mm_memory_rate(target), wait = bytes * loaded / flight * t->product_latency;
     const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
-    const double multiply =
-        elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate + cg__mm_row_cost(p, c, per_sm, t);
+    const double multiply = elements * loaded * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate +
+                            cg__mm_row_cost(p, c, per_sm, t);
     const double slowest = read > wait ? read : wait;
     return (slowest > multiply ? slowest : multiply) + cg__mm_start_cost(p, t) * ceil(per_sm / fit);
+}
+
+static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                               const ind_target *target) {
+    return cg__mm_strips_cost(x, p, c, target, 1);
 }
 
 static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS,
@@ -14210,6 +15006,388 @@ static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS
                                             .alignment = 16,
                                             .main_loop = cg__mm_rows_main_loop};
 
+/* ======================================================================== src/cuda/templates/gemm/rows_misaligned.c */
+/* Products of few rows whose right operand has rows that start at any element: sizes that 8 does not divide. b is still
+   read once, in aligned vectors of 8 elements.
+
+   b with rows along k: columns whose numbers are equal modulo 8 have the same misalignment. A warp computes such
+   columns. The elements before the first vector of a row and after its last one, the edges, take one lane each. The
+   vectors of a lane are multiplied by 8 elements of a from any k on. So a is in shared memory as f32, its elements with
+   the same k modulo 8 next to each other: lanes read neighbours.
+
+   b with rows along n: rows of b whose numbers are equal modulo 8 have the same misalignment. A lane reads such rows,
+   so its vectors always have the same columns. The vectors of a row begin before the block's first column, and end
+   after its last one: sums of other columns are dropped. A vector may end in the next row; that of the last row is
+   read by elements, the edges. */
+
+/* What a warp computes. A lane's vectors along k are those of a row of b; else one of each 8th row. */
+static cg__mm_strip cg__mm_misaligned_strip(const cg__mm_problem *p, const ind__tile_plan *t) {
+    cg__mm_strip s = cg__mm_strip_of(p, t);
+    if (p->b.k_major) return s;
+    s.lanes_n = t->n / s.cols + 1;
+    s.apart = 32 / s.lanes_n * t->warps_m;
+    return s;
+}
+
+/* Elements of a row of a in shared memory with the same k modulo 8, and all of them. */
+static int64_t cg__mm_row_lines(int64_t k) {
+    return (k + 7) / 8;
+}
+
+static int64_t cg__mm_row_pitch(int64_t k) {
+    return 8 * cg__mm_row_lines(k);
+}
+
+static int cg__mm_row_bytes(const cg__mm_problem *p) {
+    return p->b.k_major ? 4 : 2;
+}
+
+/* Returns where element `k` of row `x` of a is in shared memory. */
+static const char *cg__mm_row_at(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s, const char *x,
+                                 const char *k) {
+    const long long pitch = cg__mm_row_pitch(s->k);
+    if (!p->b.k_major) return cg__string(w, "%s * %lld + %s", x, pitch, k);
+    return cg__string(w, "%s * %lld + %s %% 8 * %lld + %s / 8", x, pitch, k, (long long)cg__mm_row_lines(s->k), k);
+}
+
+/* Returns the distance of element (x, k) of an operand from the last multiple of 8 elements. */
+static const char *cg__mm_misalignment(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, const char *x,
+                                       const char *k) {
+    cg__mm_set_plain_names(w);
+    cg__mm_set_text(w, o->x, x);
+    cg__mm_set_text(w, p->k, k);
+    const char *index = cg__expr_string(w, cg__index_of(w, o->load));
+    cg__mm_set_plain_names(w);
+    return cg__string(w, "(int)((%s) & 7)", index);
+}
+
+/* ---- a, to shared memory ---- */
+
+static void cg__mm_write_row_element(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s, const char *k,
+                                     const char *value) {
+    if (p->b.k_major) value = cg__string(w, "ind_%s_to_f32(%s)", ind_dtype_name(p->a.memory), value);
+    ind__textf(&w->code, "row_a[%s] = %s;\n", cg__mm_row_at(w, p, s, "x", k), value);
+    cg__use(w, p->a.memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
+}
+
+/* Rows along k: aligned vectors, and elements at the ends. */
+static void cg__mm_write_misaligned_rows(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const long long chunks = s->k / 8 + 2, k = s->k;
+    cg__begin(w, "for (int at = threadIdx.x; at < %lld; at += %d)", s->rows * chunks, w->variant->threads);
+    ind__textf(&w->code, "const int x = at / %lld;\n", chunks);
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
+    const char *start = cg__mm_misalignment(w, p, &p->a, p->m < 0 ? "0" : cg__string(w, "i%d", p->m), "0");
+    ind__textf(&w->code, "const int r0 = (int)(at %% %lld) * 8 - %s;\nind_vec<unsigned short, 8> made = {};\n", chunks,
+               start);
+    ind__textf(&w->code, "if (first_m + x < size_m) made = ind_load_part<8>(&%s, r0, %lld);\n",
+               cg__element(w, p->a.load), k);
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < 8; j++)");
+    cg__begin(w, "if (r0 + j >= 0 && r0 + j < %lld)", k);
+    cg__mm_write_row_element(w, p, s, "(r0 + j)", "made.at[j]");
+    cg__end(w);
+    cg__end(w);
+    cg__end(w);
+    cg__use(w, IND__CG_VEC_PART);
+}
+
+/* Rows that are not contiguous. */
+static void cg__mm_write_strided_rows(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const long long k = s->k;
+    cg__begin(w, "for (int at = threadIdx.x; at < %lld; at += %d)", s->rows * k, w->variant->threads);
+    ind__textf(&w->code, "const int x = at / %lld, r0 = at %% %lld;\n", k, k);
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
+    ind__textf(&w->code, "unsigned short made = 0;\nif (first_m + x < size_m) made = %s;\n", cg__element(w, p->a.load));
+    cg__mm_write_row_element(w, p, s, "r0", "made");
+    cg__end(w);
+}
+
+static void cg__mm_write_misaligned_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    cg__mm_set_plain_names(w);
+    if (p->a.k_major && (p->a.copy || p->a.misaligned))
+        cg__mm_write_misaligned_rows(w, p, s);
+    else
+        cg__mm_write_strided_rows(w, p, s);
+    ind__textf(&w->code, "__syncthreads();\n");
+}
+
+/* ---- b ---- */
+
+/* Where a lane's vectors are, and its edges. Rows along k: `head` elements before the first vector; `offset`: where the
+   elements of a are that its elements are multiplied by. */
+static void cg__mm_write_start_along_k(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const int warps_n = w->variant->of.tile.warps_n;
+    const long long k = s->k, lines = cg__mm_row_lines(s->k);
+    ind__textf(&w->code, "const %s column = first_n + warp %% %d < size_n ? first_n + warp %% %d : size_n - 1;\n",
+               cg__int(w), warps_n, warps_n);
+    ind__textf(&w->code, "const int head = -%s & 7, vectors = (%lld - head) / 8;\n",
+               cg__mm_misalignment(w, p, &p->b, "column", "0"), k);
+    ind__textf(&w->code, "const int start = warp / %d * 32 + lane;\nint offset[8];\n", warps_n);
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int j = 0; j < 8; j++) offset[j] = (head + j) %% 8 * %lld + (head + j) / 8 + start;\n",
+               lines);
+    ind__textf(&w->code, "const int edge = lane < head ? lane : vectors * 8 + lane;\n");
+    ind__textf(&w->code, "const bool has_edge = warp < %d && edge < %lld;\n", warps_n, k);
+}
+
+/* Rows along n: the lane's first column, perhaps before the block's or after the last one, which is read elsewhere. A
+   vector of the last row that ends after it, and perhaps after the buffer, is an edge; the lane reads `rows` in
+   vectors.
+ */
+static void cg__mm_write_start_along_n(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const char *type = cg__int(w);
+    const long long k = s->k;
+    ind__textf(&w->code, "const int start = warp * %d + lane / %d;\n", 32 / s->lanes_n, s->lanes_n);
+    ind__textf(&w->code, "const int shift = %s;\n", cg__mm_misalignment(w, p, &p->b, "first_n", "start"));
+    ind__textf(&w->code, "const %s column = first_n - shift + lane %% %d * 8;\n", type, s->lanes_n);
+    ind__textf(&w->code, "const %s read = column < size_n ? column : first_n - shift;\n", type);
+    const char *idle = 32 % s->lanes_n ? cg__string(w, "lane >= %d ? 0 : ", 32 / s->lanes_n * s->lanes_n) : "";
+    ind__textf(&w->code, "const int rows = %sread + 8 <= size_n ? %lld : %lld;\n", idle, k, k - 1);
+    ind__textf(&w->code, "const bool has_edge = rows == %lld && (%lld - start) %% %d == 0 && column < size_n;\n", k - 1,
+               k - 1, s->apart);
+}
+
+/* A loop over the columns r of a lane, along k. A column outside b is read at another one of the same misalignment. */
+static void cg__mm_begin_misaligned_columns(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < %d; r++)", s->each);
+    ind__textf(&w->code, "const %s i%d = column + r * 8 < size_n ? column + r * 8 : column;\n", cg__int(w), p->n);
+}
+
+/* A loop over the edges of a lane. Along k: one of each column. Along n: the elements of the last row. */
+static void cg__mm_begin_edges(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    if (p->b.k_major) {
+        cg__mm_begin_misaligned_columns(w, p, s);
+        ind__textf(&w->code, "const int r0 = edge;\n");
+        return;
+    }
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < 8; r++)");
+    ind__textf(&w->code, "const %s i%d = column + r;\nconst int r0 = %lld;\n", cg__int(w), p->n, (long long)s->k - 1);
+    ind__textf(&w->code, "if (i%d < 0 || i%d >= size_n) continue;\n", p->n, p->n);
+}
+
+static void cg__mm_write_edges(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const int products = cg__mm_products(p);
+    cg__mm_set_plain_names(w);
+    for (int i = 0; i < products; i++) ind__textf(&w->code, "unsigned short edge%d[%d] = {};\n", i, s->each);
+    cg__begin(w, "if (has_edge)");
+    cg__mm_begin_edges(w, p, s);
+    for (int i = 0; i < products; i++)
+        ind__textf(&w->code, "edge%d[r] = %s;\n", i, cg__element(w, cg__mm_right(p, i)->load));
+    cg__end(w);
+    cg__end(w);
+}
+
+/* Multiplies the edges: the first of a lane's products. */
+static void cg__mm_write_edge_products(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const char *type = ind_dtype_name(p->a.memory);
+    const char *k = p->b.k_major ? "edge" : cg__string(w, "%lld", (long long)s->k - 1);
+    const char *value = cg__string(w, "row_a[%s]", cg__mm_row_at(w, p, s, "m", k));
+    if (!p->b.k_major) value = cg__string(w, "ind_%s_to_f32(%s)", type, value);
+    cg__begin(w, "if (has_edge)");
+    cg__unroll(w);
+    cg__begin(w, "for (int m = 0; m < %d; m++)", s->rows);
+    ind__textf(&w->code, "const float value = %s;\n", value);
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < %d; r++)", s->each);
+    for (int i = 0; i < cg__mm_products(p); i++)
+        ind__textf(&w->code, "acc[m][%d + r] = value * ind_%s_to_f32(edge%d[r]);\n", i * s->each, type, i);
+    cg__end(w);
+    cg__end(w);
+    cg__end(w);
+}
+
+/* The position of vector u of a lane, in a loop over u. Open afterwards: the loop, and the test that it exists. */
+static void cg__mm_begin_misaligned_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    cg__mm_set_plain_names(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", s->flight);
+    if (p->b.k_major) {
+        ind__textf(&w->code, "const int v = first + u * %d, r0 = head + v * 8;\n", s->apart);
+        cg__begin(w, "if (v < vectors)");
+    } else {
+        ind__textf(&w->code, "const int r0 = first + u * %d;\n", s->apart);
+        cg__begin(w, "if (r0 < rows)");
+    }
+}
+
+/* "load": requests the vectors of b from `first` on, and those of b2. */
+static void cg__mm_write_misaligned_load(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const int products = cg__mm_products(p);
+    for (int i = 0; i < products; i++) cg__mm_declare_vectors(w, p, cg__mm_right(p, i), s);
+    ind__textf(&w->code, "const auto load = [&](int first) {\n");
+    w->code.indent++;
+    w->scope++;
+    cg__mm_begin_misaligned_vectors(w, p, s);
+    if (p->b.k_major)
+        cg__mm_begin_misaligned_columns(w, p, s);
+    else
+        ind__textf(&w->code, "const %s i%d = read;\n", cg__int(w), p->n);
+    for (int i = 0; i < products; i++) {
+        const uint32_t load = cg__mm_right(p, i)->load;
+        ind__textf(&w->code, "y%u[u][%s] = ind_load_once<8>(&%s);\n", load, p->b.k_major ? "r" : "0",
+                   cg__element(w, load));
+    }
+    if (p->b.k_major) cg__end(w);
+    cg__mm_end_vectors(w);
+    cg__mm_end_lambda(w);
+    cg__use(w, IND__CG_LOAD_ONCE);
+}
+
+/* The elements of a that a vector along k is multiplied by. */
+static void cg__mm_write_shifted_values(ind__writer *w, const cg__mm_strip *s) {
+    ind__textf(&w->code, "float value[%d][8];\n", s->rows);
+    cg__unroll(w);
+    cg__begin(w, "for (int m = 0; m < %d; m++)", s->rows);
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int j = 0; j < 8; j++) value[m][j] = row_a[m * %lld + offset[j] + u * %d];\n",
+               (long long)cg__mm_row_pitch(s->k), s->apart);
+    cg__end(w);
+}
+
+static void cg__mm_write_misaligned_loop(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    ind__textf(&w->code, "float acc[%d][%d] = {};\n", s->rows, s->cols);
+    cg__mm_write_edge_products(w, p, s);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    const char *end = p->b.k_major ? "vectors" : "rows";
+    cg__begin(w, "for (int first = start; first < %s; first += %d)", end, s->apart * s->flight);
+    cg__mm_begin_misaligned_vectors(w, p, s);
+    if (p->b.k_major) {
+        cg__mm_write_shifted_values(w, s);
+    } else {
+        cg__mm_strip padded = *s;
+        padded.k = cg__mm_row_pitch(s->k);
+        cg__mm_write_row_values(w, p, &padded);
+    }
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < %d; r++)", p->b.k_major ? s->each : 1);
+    for (int i = 0; i < cg__mm_products(p); i++) cg__mm_write_strip_products(w, p, cg__mm_right(p, i), i * s->each);
+    cg__end(w);
+    cg__mm_end_vectors(w);
+    if (p->b.k_major) {
+        cg__unroll(w);
+        ind__textf(&w->code, "for (int j = 0; j < 8; j++) offset[j] += %d;\n", s->apart * s->flight);
+    }
+    ind__textf(&w->code, "load(first + %d);\n", s->apart * s->flight);
+    cg__end(w);
+}
+
+/* ---- sums ---- */
+
+/* Adds the sums of lanes along k by shuffles, those of other lanes and warps through shared memory. */
+static void cg__mm_write_misaligned_sums(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const int sums = t->m * t->n, columns = t->n / t->products, lanes = 32 / s->lanes_n * s->lanes_n;
+    const char *row = cg__string(w, "at / %d * %d + at %% %d / %d * %d", s->cols, t->n, s->cols, s->each, columns);
+    cg__unroll(w);
+    cg__begin(w, "for (int at = 0; at < %d; at++)", s->rows * s->cols);
+    ind__textf(&w->code, "float x = acc[at / %d][at %% %d];\n", s->cols, s->cols);
+    if (p->b.k_major) {
+        cg__unroll(w);
+        ind__textf(&w->code, "for (int d = 16; d >= 1; d /= 2) x += __shfl_xor_sync(0xffffffffu, x, d);\n");
+        ind__textf(&w->code, "if (lane == 0) part[warp / %d * %d + %s + at %% %d * 8 + warp %% %d] = x;\n", t->warps_n,
+                   sums, row, s->each, t->warps_n);
+    } else {
+        ind__textf(&w->code, "const int col = lane %% %d * 8 - shift + at %% 8;\n", s->lanes_n);
+        ind__textf(&w->code, "if (%scol >= 0 && col < %d) part[start * %d + %s + col] = x;\n",
+                   lanes < 32 ? cg__string(w, "lane < %d && ", lanes) : "", columns, sums, row);
+    }
+    cg__end(w);
+    cg__mm_write_strip_total(w, p->b.k_major ? t->warps_m : s->apart);
+}
+
+static void cg__mm_misaligned_main_loop(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const cg__mm_strip s = cg__mm_misaligned_strip(p, t);
+    const char *type = p->b.k_major ? "float" : "unsigned short";
+    const int sets = p->b.k_major ? t->warps_m : s.apart;
+    ind__textf(&w->code, "%s *const row_a = reinterpret_cast<%s *>(ind_smem);\n", type, type);
+    ind__textf(&w->code, "float *const part = reinterpret_cast<float *>(ind_smem + %lld), *const sum = part + %d;\n",
+               (long long)s.rows * cg__mm_row_pitch(s.k) * cg__mm_row_bytes(p), sets * t->m * t->n);
+    ind__textf(&w->code, "const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;\n");
+    if (p->b.k_major)
+        cg__mm_write_start_along_k(w, p, &s);
+    else
+        cg__mm_write_start_along_n(w, p, &s);
+    cg__mm_write_misaligned_load(w, p, &s);
+    ind__textf(&w->code, "load(start);\n");
+    cg__mm_write_edges(w, p, &s);
+    cg__mm_write_wait(w);
+    cg__mm_write_misaligned_copy(w, p, &s);
+    cg__mm_write_misaligned_loop(w, p, &s);
+    cg__mm_write_misaligned_sums(w, p, &s);
+    cg__use(w, IND__CG_VEC);
+}
+
+/* ---- the template ---- */
+
+/* Columns of each product. b with rows along k: 8 warps along n, one for each misalignment. Along n: warps_n is 0; a
+   block has one vector less of columns than lanes along n, and the lanes of a warp that are left are idle. The rows of
+   the tile are set by `fit`. */
+static const cg__mm_config cg__mm_misaligned_rows_configs[] = {
+    {1, 16, 8, 1, 8, 4, 104, 1, 0}, {1, 8, 8, 1, 8, 4, 72, 1, 0},   {1, 8, 8, 1, 8, 8, 104, 1, 0},
+    {1, 32, 8, 1, 8, 2, 104, 1, 0}, {1, 8, 8, 2, 8, 4, 64, 1, 0},   {1, 16, 8, 2, 8, 2, 64, 1, 0},
+    {1, 16, 8, 8, 0, 8, 96, 1, 0},  {1, 32, 8, 8, 0, 8, 96, 1, 0},  {1, 32, 8, 16, 0, 4, 96, 1, 0},
+    {1, 64, 8, 16, 0, 4, 96, 1, 0}, {1, 24, 8, 8, 0, 8, 96, 1, 0},  {1, 24, 8, 16, 0, 4, 96, 1, 0},
+    {1, 56, 8, 8, 0, 8, 96, 1, 0},  {1, 56, 8, 16, 0, 4, 96, 1, 0}, {1, 120, 8, 8, 0, 4, 96, 1, 0},
+    {1, 248, 8, 8, 0, 4, 96, 1, 0},
+};
+
+enum { MM_MISALIGNED_BYTES = 128 << 10 }; /* of a in shared memory */
+
+static const char *cg__mm_misaligned_rows_match(const cg__mm_problem *p, const ind_target *t) {
+    int64_t k;
+    if (!cg__mm_rows_match(p, t)) return "its rows are aligned";
+    if (!p->few_rows || p->few_rows > MM_MOST_ROWS) return "it may have more than 2 rows";
+    if (p->n < 0 || p->k < 0) return "it has no columns or no depth";
+    if (!ind_expr_is_int(p->size_k, &k) || k < 8) return "its depth is not a constant of at least 8";
+    if (cg__mm_row_pitch(k) * cg__mm_row_bytes(p) * p->few_rows > MM_MISALIGNED_BYTES)
+        return "its rows exceed shared memory";
+    return p->b.reads_misaligned ? NULL : "a is computed, or b has no contiguous rows of one misalignment";
+}
+
+/* Columns are those of each product. */
+static void cg__mm_misaligned_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    c->tile_n *= cg__mm_products(p);
+    cg__mm_rows_fit(c, p, depth, index_bits);
+}
+
+static bool cg__mm_misaligned_rows_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    (void)index_bits;
+    return (c->warps_n > 0) == p->b.k_major && c->registers <= 200;
+}
+
+/* Sets of sums of the tile, which are added at the end. */
+static int cg__mm_misaligned_sets(const cg__mm_config *c, const cg__mm_problem *p) {
+    return c->warps_n ? c->warps_m : 32 / (c->tile_n / cg__mm_products(p) / 8 + 1) * c->warps_m;
+}
+
+static int64_t cg__mm_misaligned_rows_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    int64_t k = 0;
+    (void)ind_expr_is_int(p->size_k, &k);
+    const int64_t sums = (int64_t)cg__mm_misaligned_sets(c, p) * c->tile_m * c->tile_n;
+    return cg__mm_row_pitch(k) * cg__mm_row_bytes(p) * c->tile_m + 4 * (sums + (int64_t)c->tile_m * (c->tile_n + 8));
+}
+
+static double cg__mm_misaligned_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                          const ind_target *target) {
+    const double columns = c->tile_n / cg__mm_products(p);
+    return cg__mm_strips_cost(x, p, c, target, c->warps_n ? 1 : (columns + 8) / columns);
+}
+
+static const cg__mm_template cg__mm_misaligned_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS_MISALIGNED,
+                                                       .match = cg__mm_misaligned_rows_match,
+                                                       MM_CONFIGS(cg__mm_misaligned_rows_configs),
+                                                       .fit = cg__mm_misaligned_rows_fit,
+                                                       .allows = cg__mm_misaligned_rows_allows,
+                                                       .threads = cg__mm_rows_threads,
+                                                       .tile_bytes = cg__mm_misaligned_rows_bytes,
+                                                       .cost = cg__mm_misaligned_rows_cost,
+                                                       .alone = true,
+                                                       .alignment = 16,
+                                                       .main_loop = cg__mm_misaligned_main_loop};
+
 /* ================================================================================= src/cuda/templates/gemm/packed.c */
 /* Products of up to 64 rows with packed weights: b is a PACKED value, i8, or an 8-bit float, perhaps times a scale of
    its group, with rows along k, perhaps times a factor of the column. Bulk copies by a tensor map, or cp.async, bring
@@ -14223,30 +15401,31 @@ static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS
 enum { MM_PACKED_I8 = IND__NUM_QUANTISED, MM_PACKED_F8E4M3FN, MM_PACKED_F8E5M2, MM_NUM_PACKED };
 
 /* The type of a format in the prelude, the function that declares it, the elements of a step, registers of a thread for
-   up to 8 rows, and whether elements have a lowest value (OFFSET); see packed.cuh. Registers: NVRTC 13.0, sm_90a. */
+   up to 8 rows, and whether elements have a lowest value (OFFSET or SUMS),
+   and whether sums of 16 elements of a are stored (SUMS); see packed.cuh. Registers: NVRTC 13.0, sm_90a. */
 static const struct {
     const char *type;
     int function, step, registers;
-    bool lowest;
+    bool lowest, sums;
 } cg__packed_formats[MM_NUM_PACKED] = {
-    [IND__QUANTISED_Q8_0] = {"ind_packed_q8_0", IND__CG_PACKED_Q8_0, 256, 72, false},
-    [IND__QUANTISED_Q4_0] = {"ind_packed_q4<false, false>", IND__CG_PACKED_Q4, 256, 72, false},
-    [IND__QUANTISED_Q4_1] = {"ind_packed_q4<true, false>", IND__CG_PACKED_Q4, 256, 72, true},
-    [IND__QUANTISED_Q5_0] = {"ind_packed_q4<false, true>", IND__CG_PACKED_Q4, 256, 72, false},
-    [IND__QUANTISED_Q5_1] = {"ind_packed_q4<true, true>", IND__CG_PACKED_Q4, 256, 72, true},
-    [IND__QUANTISED_Q2_K] = {"ind_packed_q2_k", IND__CG_PACKED_Q2_K, 512, 80, true},
-    [IND__QUANTISED_Q3_K] = {"ind_packed_q3_k", IND__CG_PACKED_Q3_K, 256, 72, false},
-    [IND__QUANTISED_Q4_K] = {"ind_packed_q45_k<false>", IND__CG_PACKED_Q45_K, 256, 72, true},
-    [IND__QUANTISED_Q5_K] = {"ind_packed_q45_k<true>", IND__CG_PACKED_Q45_K, 256, 72, true},
-    [IND__QUANTISED_Q6_K] = {"ind_packed_q6_k", IND__CG_PACKED_Q6_K, 256, 80, false},
-    [IND__QUANTISED_IQ4_NL] = {"ind_packed_iq4_nl", IND__CG_PACKED_IQ4, 256, 72, false},
-    [IND__QUANTISED_IQ4_XS] = {"ind_packed_iq4_xs", IND__CG_PACKED_IQ4, 256, 72, false},
-    [IND__QUANTISED_INT4] = {"ind_packed_int4", IND__CG_PACKED_INT4, 256, 72, false},
-    [IND__QUANTISED_MXFP4] = {"ind_packed_mxfp4", IND__CG_PACKED_E2M1, 256, 80, false},
-    [IND__QUANTISED_NVFP4] = {"ind_packed_nvfp4", IND__CG_PACKED_NVFP4, 256, 96, false},
-    [MM_PACKED_I8] = {"ind_packed_i8", IND__CG_PACKED_I8, 256, 72, false},
-    [MM_PACKED_F8E4M3FN] = {"ind_packed_f8<false", IND__CG_PACKED_F8, 256, 80, false},
-    [MM_PACKED_F8E5M2] = {"ind_packed_f8<true", IND__CG_PACKED_F8, 256, 80, false},
+    [IND__QUANTISED_Q8_0] = {"ind_packed_q8_0", IND__CG_PACKED_Q8_0, 256, 72, false, false},
+    [IND__QUANTISED_Q4_0] = {"ind_packed_q4<false, false>", IND__CG_PACKED_Q4, 256, 72, false, false},
+    [IND__QUANTISED_Q4_1] = {"ind_packed_q4<true, false>", IND__CG_PACKED_Q4, 256, 72, true, false},
+    [IND__QUANTISED_Q5_0] = {"ind_packed_q4<false, true>", IND__CG_PACKED_Q4, 256, 72, false, false},
+    [IND__QUANTISED_Q5_1] = {"ind_packed_q4<true, true>", IND__CG_PACKED_Q4, 256, 72, true, false},
+    [IND__QUANTISED_Q2_K] = {"ind_packed_q2_k", IND__CG_PACKED_Q2_K, 512, 80, true, true},
+    [IND__QUANTISED_Q3_K] = {"ind_packed_q3_k", IND__CG_PACKED_Q3_K, 256, 72, false, false},
+    [IND__QUANTISED_Q4_K] = {"ind_packed_q45_k<false>", IND__CG_PACKED_Q45_K, 256, 72, true, true},
+    [IND__QUANTISED_Q5_K] = {"ind_packed_q45_k<true>", IND__CG_PACKED_Q45_K, 256, 72, true, true},
+    [IND__QUANTISED_Q6_K] = {"ind_packed_q6_k", IND__CG_PACKED_Q6_K, 256, 80, false, false},
+    [IND__QUANTISED_IQ4_NL] = {"ind_packed_iq4_nl", IND__CG_PACKED_IQ4, 256, 72, false, false},
+    [IND__QUANTISED_IQ4_XS] = {"ind_packed_iq4_xs", IND__CG_PACKED_IQ4, 256, 72, false, false},
+    [IND__QUANTISED_INT4] = {"ind_packed_int4", IND__CG_PACKED_INT4, 256, 72, false, false},
+    [IND__QUANTISED_MXFP4] = {"ind_packed_mxfp4", IND__CG_PACKED_E2M1, 256, 80, false, false},
+    [IND__QUANTISED_NVFP4] = {"ind_packed_nvfp4", IND__CG_PACKED_NVFP4, 256, 96, false, false},
+    [MM_PACKED_I8] = {"ind_packed_i8", IND__CG_PACKED_I8, 256, 72, false, false},
+    [MM_PACKED_F8E4M3FN] = {"ind_packed_f8<false", IND__CG_PACKED_F8, 256, 80, false, false},
+    [MM_PACKED_F8E5M2] = {"ind_packed_f8<true", IND__CG_PACKED_F8, 256, 80, false, false},
 };
 
 /* Elements of k in a step. */
@@ -14391,6 +15570,8 @@ static const char *cg__mm_packed_value(const ind__writer *w, const cg__mm_proble
     if (inst->arg[3] &&
         (!cg__mm_packed_beside(w, p, b, b->zero, 1) || ind_dtype_bytes(cg__memory_dtype(w, b->zero)) > 1))
         return "the zero points are no rows of 8-bit integers along k";
+    b->together =
+        cg__mm_packed_beside(w, p, b, b->scale, groups) && (!b->zero || cg__mm_packed_beside(w, p, b, b->zero, groups));
     return ind_known_multiple(p->size_k, cg__packed_formats[b->format].step) ? NULL : "its depth is no multiple of 256";
 }
 
@@ -14498,6 +15679,11 @@ static int64_t cg__mm_packed_ring(const cg__mm_problem *p, int warps, int stages
     return (int64_t)warps * stages * (cg__mm_packed_slot(p->packed) * 16 + (p->packed->mapped ? 8 : 0));
 }
 
+/* Bytes of a row of a in shared memory, of so many elements of k, and of its sums. */
+static int64_t cg__mm_packed_row_bytes(const cg__mm_packed *b, int64_t depth) {
+    return 2 * (depth + 16) + (cg__packed_formats[b->format].sums ? 3 * 2 * (depth / 16 + 16) : 0);
+}
+
 /* Elements of k of which a is in shared memory: all, or as many steps of all warps as fit. */
 static int64_t cg__mm_packed_depth(const cg__mm_problem *p, int rows, int warps_m, int warps_n, int stages) {
     const int64_t step = cg__mm_packed_step(p->packed),
@@ -14505,14 +15691,16 @@ static int64_t cg__mm_packed_depth(const cg__mm_problem *p, int rows, int warps_
     int64_t k = 0;
     (void)ind_expr_is_int(p->size_k, &k);
     const int64_t all = (k + step - 1) / step * step, round = step * warps_m;
-    const int64_t fits = (left / (2 * rows) - 16) / round * round;
+    const int64_t begin = cg__mm_packed_row_bytes(p->packed, 0), each = cg__mm_packed_row_bytes(p->packed, 16) - begin;
+    const int64_t fits = (left / rows - begin) * 16 / each / round * round;
     return fits < all ? (fits < 0 ? 0 : fits) : all;
 }
 
 static int64_t cg__mm_packed_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
     const int64_t ring = cg__mm_packed_ring(p, c->warps_m * c->warps_n, c->stages);
     const int64_t depth = cg__mm_packed_depth(p, c->tile_m, c->warps_m, c->warps_n, c->stages);
-    const int64_t main = ring + 2 * c->tile_m * (depth + 16), parts = (int64_t)4 * c->warps_m * c->tile_m * c->tile_n;
+    const int64_t main = ring + c->tile_m * cg__mm_packed_row_bytes(p->packed, depth),
+                  parts = (int64_t)4 * c->warps_m * c->tile_m * c->tile_n;
     const int64_t sums = parts + (int64_t)4 * c->tile_m * (c->tile_n + 8);
     return main > sums ? main : sums;
 }
@@ -14594,8 +15782,8 @@ static const char *cg__mm_packed_type(ind__writer *w, const cg__mm_packed *b) {
     const int scale = dtype == IND_F32 ? 4 : dtype == IND_F16 ? 2 : dtype == IND_BF16 ? 1 : 0;
     if (floats) return cg__string(w, "%s, %d, %d>", type, scale, b->group);
     if (b->format != IND__QUANTISED_INT4) return type;
-    return cg__string(w, "%s<%d, %d, %s>", type, scale, b->group,
-                      b->zero ? cg__types[cg__memory_dtype(w, b->zero)].memory : "int");
+    return cg__string(w, "%s<%d, %d, %s, %s>", type, scale, b->group,
+                      b->zero ? cg__types[cg__memory_dtype(w, b->zero)].memory : "int", b->together ? "true" : "false");
 }
 
 /* One tensor of scales or zero points: its row as bytes. */
@@ -14636,7 +15824,8 @@ static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, in
     cg__begin(w, "if (first_m + x < size_m && r0 < size_k)");
     cg__mm_write_row_chunk(w, p);
     cg__end(w);
-    ind__textf(&w->code, "ind_store(row_a + x * %lld + col, made);\n", (long long)(depth + 16));
+    ind__textf(&w->code, "ind_store(row_a + x * %lld + col, ind_packed_order<%s>(made));\n", (long long)(depth + 16),
+               cg__mm_packed_type(w, p->packed));
     cg__end(w);
 }
 
@@ -14733,8 +15922,9 @@ static const cg__mm_template cg__mm_packed_rows = {.strategy = IND_STRATEGY_MATM
 /* The configurations of a product that fit, and the cheapest of them. */
 
 /* The templates, in the order in which they are asked. */
-static const cg__mm_template *const cg__mm_templates[] = {
-    &cg__mm_packed_rows, &cg__mm_rows, &cg__mm_tcgen05, &cg__mm_tma, &cg__mm_wgmma, &cg__mm_mma, &cg__mm_fma};
+static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_packed_rows, &cg__mm_rows, &cg__mm_misaligned_rows,
+                                                          &cg__mm_tcgen05,     &cg__mm_tma,  &cg__mm_wgmma,
+                                                          &cg__mm_mma,         &cg__mm_fma};
 #define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
 
 static const cg__mm_template *cg__mm_template_of(ind_strategy s) {
@@ -14751,7 +15941,8 @@ typedef struct cg__mm_choice {
 } cg__mm_choice;
 
 enum { MM_MEASURED = 8 }; /* choices that tuning measures */
-_Static_assert(MM_MEASURED + 2 <= IND__MAX_TUNED, "cg__mm_others lists more choices than there is space for");
+_Static_assert(MM_MEASURED + 2 + MM_NUM_PAIRS <= IND__MAX_TUNED,
+               "cg__mm_others lists more choices than there is space for");
 
 /* The cheapest choices: distinct, in the order of their costs. */
 typedef struct cg__mm_choices {
@@ -14777,7 +15968,9 @@ static cg__mm_choice cg__mm_choice_of(const cg__mm_template *x, const cg__mm_pro
                                       .stages = c->stages,
                                       .blocks_per_sm = cg__mm_occupancy(x, p, c, t),
                                       .splits = c->splits,
-                                      .cluster = c->cluster}};
+                                      .cluster = c->cluster,
+                                      .pair_m = c->pair_m,
+                                      .pair_n = c->pair_n}};
 }
 
 /* Adds the configuration if it is among the cheapest. Of equal costs, the one tried first comes first. */
@@ -14824,12 +16017,22 @@ static void cg__mm_try_splits(const cg__mm_template *x, const cg__mm_problem *p,
     }
 }
 
+/* Tries the configuration in each form of pairs, if a figure of the target says that they are faster. */
+static void cg__mm_try_pairs(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *config,
+                             const ind_target *t, cg__mm_choices *all) {
+    for (int i = 0; t->thresholds.product_multicast > 0 && i < MM_NUM_PAIRS; i++) {
+        const cg__mm_config c = cg__mm_paired(config, i);
+        if (cg__mm_fits_pairs(x, p, &c, t)) cg__mm_try_config(x, p, &c, t, all);
+    }
+}
+
 static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *p, int index_bits, const ind_target *t,
                                 cg__mm_choices *all) {
     for (size_t i = 0; i < x->num_configs; i++) {
         cg__mm_config c = x->configs[i];
         if (!cg__mm_fits(x, p, &c, index_bits, t)) continue;
         cg__mm_try_config(x, p, &c, t, all);
+        cg__mm_try_pairs(x, p, &c, t, all);
         for (int cluster = 2; cluster <= p->max_cluster && cluster <= MM_MAX_CLUSTER; cluster *= 2)
             cg__mm_try_splits(x, p, &c, t, cluster, all);
         cg__mm_try_splits(x, p, &c, t, 0, all);
@@ -14854,8 +16057,10 @@ static void cg__mm_choose(const cg__mm_problem *p, int index_bits, const ind_tar
 static void cg__mm_choose_fallback(cg__mm_problem *p, int index_bits, const ind_target *t, cg__mm_choices *all) {
     const cg__mm_template *x = all->item[0].from;
     all->num = 0;
-    p->max_cluster = 1;
-    cg__mm_try_template(x, p, index_bits, t, all);
+    p->max_cluster = p->max_cluster > 1 ? 1 : p->max_cluster;
+    ind_target alone = *t;
+    alone.max_cluster = 1;
+    cg__mm_try_template(x, p, index_bits, &alone, all);
 }
 
 /* ---- configurations for tuning ---- */
@@ -14882,6 +16087,9 @@ static bool cg__mm_find_values(const cg__mm_problem *p, int index_bits, const in
         c.splits = values->splits;
         c.cluster = values->cluster;
         if (!cg__mm_allows_splits(x, p, &c, t)) continue;
+        c.pair_m = values->pair_m;
+        c.pair_n = values->pair_n;
+        if (!cg__mm_allows_pairs(x, p, &c, t)) continue;
         *found = cg__mm_choice_of(x, p, &c, t);
         if (cg__mm_same_values(&found->values, values)) return true;
     }
@@ -14894,18 +16102,35 @@ static bool cg__mm_has_values(const cg__mm_choices *all, const ind__tile_choice 
     return false;
 }
 
-/* Writes the choices after the first one, and the first one with one share of a tile more and less. Returns their
-   number. `only`: those of this template, unless it is NULL. */
-static int cg__mm_others(const cg__mm_problem *p, const cg__mm_choices *all, const cg__mm_template *only,
-                         const ind_target *t, ind__tile_choice others[MM_MEASURED + 2]) {
-    const cg__mm_template *x = all->item[0].from;
+/* Writes the cheapest choice that fits each form of pairs, in that form. Returns their number. */
+static int cg__mm_other_pairs(const cg__mm_problem *p, const cg__mm_choices *all, const cg__mm_template *only,
+                              const ind_target *t, ind__tile_choice others[MM_NUM_PAIRS]) {
     int num = 0;
+    for (int form = 0; form < MM_NUM_PAIRS; form++) {
+        for (int i = 0; i < all->num; i++) {
+            const cg__mm_template *x = all->item[i].from;
+            const cg__mm_config c = cg__mm_paired(&all->item[i].config, form);
+            if ((only && x != only) || !cg__mm_fits_pairs(x, p, &c, t)) continue;
+            const cg__mm_choice choice = cg__mm_choice_of(x, p, &c, t);
+            if (!cg__mm_has_values(all, &choice.values)) others[num++] = choice.values;
+            break;
+        }
+    }
+    return num;
+}
+
+/* Writes the choices after the first one, the first one in pairs, and with one share of a tile more and less. Returns
+   their number. `only`: those of this template, unless it is NULL. */
+static int cg__mm_others(const cg__mm_problem *p, const cg__mm_choices *all, const cg__mm_template *only,
+                         const ind_target *t, ind__tile_choice others[IND__MAX_TUNED]) {
+    const cg__mm_template *x = all->item[0].from;
+    int num = cg__mm_other_pairs(p, all, only, t, others);
     for (int i = 1; i < all->num; i++)
         if (!only || all->item[i].from == only) others[num++] = all->item[i].values;
     for (int sign = -1; sign <= 1; sign += 2) {
         cg__mm_config c = all->item[0].config;
         c.splits += sign * cg__mm_cluster(&c);
-        if (!cg__mm_allows_splits(x, p, &c, t)) continue;
+        if (c.pair_m || !cg__mm_allows_splits(x, p, &c, t)) continue;
         const cg__mm_choice choice = cg__mm_choice_of(x, p, &c, t);
         if (!cg__mm_has_values(all, &choice.values)) others[num++] = choice.values;
     }
@@ -14948,7 +16173,7 @@ static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
     if (p->n < 0 || !cg__multiple(d, p->size_n, n, &guard)) return false;
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
         if (!d->w.needed[i] || !cg__is_access(&d->w, i)) continue;
-        bool fits = cg__mm_contiguous(&d->w, i, p->n) && cg__vector_access(d, i, p->n, n, &guard, &aligned);
+        bool fits = cg__mm_result_contiguous(&d->w, i, p->n) && cg__vector_access(d, i, p->n, n, &guard, &aligned);
         const bool shared = cg__inst(&d->w, i)->op == IND_LOOP_LOAD && (p->m < 0 || !(d->plan->varies[i] >> p->m & 1));
         if (fits && ind_dtype_bytes(cg__memory_dtype(&d->w, i)) * n > (shared ? 32 : 16)) return false;
         if (!fits && cg__inst(&d->w, i)->op == IND_LOOP_STORE) return false;
@@ -14978,8 +16203,9 @@ static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
     ind_context *c = d->w.context;
     ind_expr tiles = cg__mm_all_tiles(p, v);
     if (cg__mm_is_split(v)) tiles = ind_expr_mul(tiles, v->of.tile.splits);
-    const int cluster = v->of.tile.cluster > 1 ? v->of.tile.cluster : 1;
-    tiles = ind_expr_mul(ind_expr_ceildiv(tiles, ind_int(c, cluster)), ind_int(c, cluster));
+    const int cluster = ind__cluster_of(v) > 1 ? ind__cluster_of(v) : 1;
+    if (!v->of.tile.pair_m) tiles = ind_expr_ceildiv(tiles, ind_int(c, cluster));
+    tiles = ind_expr_mul(tiles, ind_int(c, cluster));
     v->grid[0] = ind_expr_min(tiles, ind_int(c, cg__mm_cluster_sms(cluster, d->w.target)));
     v->grid[1] = v->grid[2] = ind_int(c, 1);
     v->blocks_per_sm = 1;
@@ -14988,11 +16214,15 @@ static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
 
 static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *reason) {
     const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
-    const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
+    const bool a = p->a.copy || p->a.misaligned, b = p->b.copy || p->b.misaligned;
+    const char *copied = a && b ? "both operands" : a ? "a" : b ? "b" : "no operand";
     const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
     if (d->variant->strategy == IND_STRATEGY_MATMUL_ROWS)
         cg__why(d, "at most %d rows: %s is read once, in vectors; accumulates in f32", p->few_rows,
                 p->b.computed ? "what b is computed from" : "b");
+    else if (d->variant->strategy == IND_STRATEGY_MATMUL_ROWS_MISALIGNED)
+        cg__why(d, "at most %d rows: b is read once, in aligned vectors from misaligned rows; accumulates in f32",
+                p->few_rows);
     else if (d->variant->strategy == IND_STRATEGY_MATMUL_PACKED)
         cg__why(d,
                 "at most %d rows: packed weights, copied by %s, are dequantised in registers for tensor cores; "
@@ -15002,10 +16232,11 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
     else if (tensor)
-        cg__why(d, "%s operands%s on tensor cores; %s copied in %s%s",
+        cg__why(d, "%s operands%s on tensor cores; %s copied in %s%s%s",
                 p->a.memory == p->b.memory ? ind_dtype_name(p->a.memory) : "8-bit float",
                 p->tensor_bytes == 4 ? " rounded to tf32" : "", copied,
                 cg__has(&d->w, IND__HAS_TENSOR_MAPS) ? "boxes by tensor maps" : "16-byte vectors",
+                p->a.misaligned || p->b.misaligned ? "; misaligned rows are realigned in shared memory" : "",
                 cg__mm_is_scaled(p) ? "; sums of 128 products are scaled and added in f32"
                 : p->promotes       ? "; sums of 128 products are added in f32"
                                     : "");
@@ -15018,12 +16249,11 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
     if (d->variant->why && p->group.indirect) cg__why(d, "tiles of rows of one group; %s", d->variant->why);
     if (d->variant->why && !p->group.indirect && cg__mm_group_of_b(&d->w, p))
         cg__why(d, "not tiled by groups of rows: the rows are more than one dimension; %s", d->variant->why);
+    if (d->variant->of.tile.pair_m && d->variant->why)
+        cg__why(d, "%s; %s multicast to the blocks of a cluster", d->variant->why, cg__mm_multicast_text(d->variant));
     if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
-}
-
-/* True if the strategy is of products of few rows, which may have a guard. */
-static bool cg__mm_has_few_rows(ind_strategy s) {
-    return s == IND_STRATEGY_MATMUL_ROWS || s == IND_STRATEGY_MATMUL_PACKED;
+    if (d->assume & IND__WITH_NEXT && d->variant->why)
+        cg__why(d, "this kernel and the next one, as each block reduces all rows; %s", d->variant->why);
 }
 
 /* Marks the arguments that b is loaded from; 0: a launch of the schedule may write one of them, or no load comes before
@@ -15060,7 +16290,9 @@ static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choi
                                   .products = cg__mm_products(p),
                                   .warps_m = fma ? 0 : c->warps_m,
                                   .warps_n = fma ? 0 : c->warps_n,
-                                  .stages = c->stages};
+                                  .stages = c->stages,
+                                  .pair_m = c->pair_m,
+                                  .pair_n = c->pair_n};
     v->of.tile.early = cg__mm_early_args(d, p);
     v->of.tile.cost_ns = choice->cost * 100 / d->w.target->thresholds.product_clock;
     v->per_thread = fma ? c->warps_m : 1;
@@ -15085,7 +16317,7 @@ static const cg__mm_template *cg__mm_kept_template(const cg__decider *d, const c
 /* Lists the configurations that tuning measures. A part of a launch is not tuned, nor a product whose sizes depend on
    data. */
 static void cg__mm_set_others(cg__decider *d, const cg__mm_problem *p, const cg__mm_choices *all) {
-    ind__tile_choice others[MM_MEASURED + 2];
+    ind__tile_choice others[IND__MAX_TUNED];
     ind__tile_plan *tile = &d->variant->of.tile;
     if (d->plan->part || ind__body_unbacked(d->w.schedule->program, d->w.body)) return;
     const int num = cg__mm_others(p, all, cg__mm_kept_template(d, all), d->w.target, others);
@@ -15104,9 +16336,10 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     if (!all.num)
         return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
                          d->w.kernel->name);
-    if (all.item[0].config.cluster > d->max_cluster) cg__mm_choose_fallback(p, v->index_bits, d->w.target, &all);
+    if (cg__mm_cluster_blocks(&all.item[0].values) > d->max_cluster)
+        cg__mm_choose_fallback(p, v->index_bits, d->w.target, &all);
     const cg__mm_template *kept = cg__mm_kept_template(d, &all);
-    const bool take = tuned->m && tuned->cluster <= d->max_cluster && !d->plan->part &&
+    const bool take = tuned->m && cg__mm_cluster_blocks(tuned) <= d->max_cluster && !d->plan->part &&
                       cg__mm_find_values(p, v->index_bits, d->w.target, tuned, &choice) &&
                       (!kept || choice.from == kept);
     if (!take) choice = all.item[0];
@@ -15126,6 +16359,9 @@ static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
     const int num = 1 + cg__mm_products(p);
     if (!p->tensor_bytes) return;
     for (int i = 0; i < num; i++) o[i]->copy = cg__mm_can_copy(d, p, o[i]);
+    for (int i = 0; i < num; i++) o[i]->misaligned = cg__mm_is_misaligned(d, p, o[i]);
+    cg__mm_choose_same_loads(d, p);
+    p->b.reads_misaligned = cg__mm_reads_misaligned(d, p);
     for (int i = 0; i < num; i++)
         if (o[i]->computed) cg__mm_choose_staged(d, p, o[i]);
     for (int i = 1; i < num; i++)
@@ -15264,6 +16500,7 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     cg__mm_write_steps(w, p);
     if (!cg__mm_has_few_rows(x->strategy)) cg__mm_write_statistics(w, p); /* they do so after their first loads of b */
     x->main_loop(w, p);
+    if (w->variant->dependent == IND__LAUNCH_TRIGGERS) cg__write_trigger(w, &w->code);
     cg__mm_write_exchange(w, p);
     const int columns = cg__mm_columns(w->variant);
     cg__mm_area area = {.rows = tile->m,
@@ -15301,19 +16538,20 @@ static bool cg__reads_pointers(const ind__writer *w) {
 /* A thread of a wgmma has two adjacent sums of a row at a time. An epilogue that stores one 16-bit tensor computes on
    these pairs. Only its results pass through shared memory, on the way to accesses of 16 bytes: half the bytes of the
    sums. One 16-bit tensor of the shape of the results may be read, such as a residual: the same way back, in vectors
-   that are loaded before the product, or while the previous strip is computed. */
+   that are loaded before the product, or while the previous strip is computed. Indices from memory may say where the
+   rows of the results are stored, or added. */
 
 static bool cg__mm_is_2d(const ind__writer *w, const cg__mm_problem *p, uint32_t i) {
     return w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD &&
            w->plan->varies[i] >> p->m & w->plan->varies[i] >> p->n & 1;
 }
 
-/* True for a 16-bit LOAD or STORE of 8 elements without a mask. */
+/* True for a 16-bit STORE, or LOAD without a mask, of 8 elements. */
 static bool cg__mm_is_rounded(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    const uint32_t mask = inst->op == IND_LOOP_STORE ? inst->arg[1] : inst->arg[0];
     const ind_dtype dtype = cg__memory_dtype(w, i);
-    return w->plan->vector[i] == 8 && !mask && !inst->reduction && (dtype == IND_F16 || dtype == IND_BF16);
+    const bool masked = inst->op == IND_LOOP_LOAD && inst->arg[0];
+    return w->plan->vector[i] == 8 && !masked && (dtype == IND_F16 || dtype == IND_BF16);
 }
 
 /* The LOAD of the shape of the results; 0: none. The epilogue is marked as needed. */
@@ -15444,6 +16682,34 @@ static void cg__mm_write_pieces(ind__writer *w, const cg__mm_problem *p, uint32_
     if (pieces > 1) cg__end(w);
 }
 
+/* Marks what the value of the STORE is computed from, not where it is stored. */
+static void cg__mm_need_value(ind__writer *w, uint32_t store) {
+    cg__need_none(w);
+    cg__need(w, cg__inst(w, store)->arg[0]);
+    cg__close_needed(w);
+    cg__need(w, store);
+}
+
+/* The reverse: the indices and the mask of the STORE. */
+static void cg__mm_need_target(ind__writer *w, uint32_t store) {
+    cg__need_none(w);
+    cg__each_use(w, store, cg__mark_needed, w);
+    w->needed[cg__stored_value(w, store)] = 0;
+    cg__close_needed(w);
+}
+
+/* Stores a vector of results, or adds it to memory. */
+static void cg__mm_write_vector(ind__writer *w, uint32_t store, int cols) {
+    const cg__adder_row *adder = cg__inst(w, store)->reduction ? cg__adder(w, store, 8) : NULL;
+    cg__mm_need_target(w, store);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__write_mask(w, cg__inst(w, store)->arg[1]);
+    if (adder) cg__use(w, adder->function);
+    ind__textf(&w->code, "%s(&%s, ind_load<8>(rounded + row * %d + col));\n", adder ? adder->name : "ind_store",
+               cg__element(w, store), cols + 8);
+    if (cg__inst(w, store)->arg[1]) w->code.indent--;
+}
+
 /* Writes the epilogue of all strips of a warp, whose shared memory is `sum`. */
 static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
     ind__textf(&w->code,
@@ -15453,14 +16719,16 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16, first_n = tile_n + strip * %d;\n", cg__int(w), cols);
     cg__mm_set_plain_names(w);
     if (cg__mm_rounded_load(w, p)) cg__mm_write_held(w, cols);
+    cg__mm_need_value(w, store);
     cg__mm_write_pieces(w, p, store, cols, strips);
     ind__textf(&w->code, "__syncwarp();\n");
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const int at = u * 32 + lane, row = at / %d, col = at %% %d * 8;\n", cols / 8, cols / 8);
     ind__textf(&w->code, "const %s i%d = first_m + row, i%d = first_n + col;\n", cg__int(w), p->m, p->n);
-    ind__textf(&w->code, "if (%si%d < size_m && i%d < size_n) ind_store(&%s, ind_load<8>(rounded + row * %d + col));\n",
-               cg__mm_has_vector(cols), p->m, p->n, cg__element(w, store), cols + 8);
+    cg__begin(w, "if (%si%d < size_m && i%d < size_n)", cg__mm_has_vector(cols), p->m, p->n);
+    cg__mm_write_vector(w, store, cols);
+    cg__end(w);
     cg__end(w);
     ind__textf(&w->code, "__syncwarp();\n");
     cg__end(w);
@@ -17571,10 +18839,10 @@ static void cg__write_prelude(ind__text *t, const ind__prelude_set *functions) {
    Products of few rows first start loads of weights that no launch writes (ind__tile_plan.early). So launches complete
    in order, and waiting for the previous one is waiting for all earlier ones.
 
-   No kernel calls griddepcontrol.launch_dependents: the next launch may begin when the last block ends, which hides the
-   launch latency, 0.3 us on an H200. Called at the wait, it saved no more, and chains of column sums and softmax of
-   4096 rows took 1.4 times as long: blocks of the next launch fill the free slots beside blocks that still run, so that
-   a few blocks crowd on a few SMs. */
+   Few kernels call griddepcontrol.launch_dependents (trigger.c): the next launch may begin when the last block ends,
+   which hides the launch latency, 0.3 us on an H200. Called at the wait, it saved no more, and chains of column sums
+   and softmax of 4096 rows took 1.4 times as long: blocks of the next launch fill the free slots beside blocks that
+   still run, so that a few blocks crowd on a few SMs. */
 static bool cg__launches_dependent(const ind_plan *p) {
     return p->schedule->dependent_launch && p->target.sm >= 90;
 }
@@ -17614,9 +18882,14 @@ static void cg__write_evictions(ind__writer *w, ind__text *t) {
 
 #define IND__CG_DEPENDENCY_CALL "    ind_dependency_wait();\n"
 
+static bool cg__multiplies(const ind__variant *v) {
+    return ind__strategy_row_of(v->strategy)->family == IND__FAMILY_MATMUL;
+}
+
 /* Assembles the variant's source from prelude, signature and body. */
 static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     if (v->dependent) cg__use(w, IND__CG_DEPENDENCY);
+    if (v->dependent == IND__LAUNCH_TRIGGERS) cg__use(w, IND__CG_TRIGGER);
     ind__text t = {.context = w->context}, first = t;
     cg__write_data_sizes(w, &first);
     cg__write_evictions(w, &first);
@@ -17629,6 +18902,7 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
     if (v->dependent && !ind__tile_of(v)->early) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
+    if (v->dependent == IND__LAUNCH_TRIGGERS && !cg__multiplies(v)) cg__write_trigger(w, &t);
     if (first.size) ind__text_raw(&t, first.data, first.size);
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);
@@ -17862,6 +19136,57 @@ static ind_status cg__write_body(ind__writer *w, ind_plan *p, const cg__decider 
     return !status && ind__verifying(p->context) ? cg__check_text(p, w) : status;
 }
 
+/* ======================================================================================== src/cuda/decide/trigger.c */
+/* ---- launches that let the next one start its blocks early
+
+   griddepcontrol.launch_dependents: once all blocks of a grid have executed it or have ended, blocks of the next launch
+   may start. All blocks of this grid have started by then, so none waits for registers or shared memory that the next
+   launch takes. The next launch still waits for the end of this one before it reads results. So the trigger never
+   changes a result, and it gains only what the next launch does before its wait: the loads of a product's weights.
+
+   It must follow this kernel's wait: then all earlier launches are complete, and the early loads of the next one run
+   beside this kernel alone. Called there by column sums and softmax of 4096 rows, chains took 1.4 times as long, as the
+   next blocks crowded on the SMs with free slots (cg__launches_dependent). Hence the conditions: the next launch loads
+   weights early, and the grid is small, also in the launch. A product calls it after its loop over k, as its own loads
+   come first. */
+
+/* The product that the launch after that of kernel k computes; NULL: it computes something else. */
+static const ind_kernel *cg__next_product(const ind_schedule *s, const ind_kernel *k) {
+    const ind_kernel *next = k + 1, *const end = s->kernel + s->num_kernels;
+    for (uint32_t i = 0; i < s->num_kernels; i++)
+        if (s->kernel[i].with_next == k) next = &s->kernel[i] + 2;
+    if (next >= end) return NULL;
+    if (next->with_next) next = next->with_next;
+    return next->kind == IND_KERNEL_MATMUL ? next : NULL;
+}
+
+/* True if the product probably loads its right operand before it waits: few rows, and no launch writes what it loads.
+ */
+static bool cg__probably_early(const ind_schedule *s, const ind_kernel *product) {
+    const ind_body *b = product->body;
+    const int m = product->matmul.m, n = product->matmul.n;
+    if (m >= 0 && ind_hint(ind_expr_symbol(b->var[m])->extent) > MM_PACKED_ROWS) return false;
+    bool any = false;
+    for (uint32_t i = 1; i < product->matmul.dot && n >= 0; i++) {
+        const ind__inst *in = &b->inst[i];
+        if (in->op != IND_LOOP_LOAD || !ind__expr_depends(b->index[in->index], b->var[n])) continue;
+        if (cg__is_written(s, in->source)) return false;
+        any = true;
+    }
+    return any;
+}
+
+/* Decides whether the variant triggers the next launch; its strategy and grid are decided. */
+static void cg__choose_trigger(const ind_plan *p, const ind_kernel *k, ind__variant *v) {
+    const int64_t most = cg__most_triggering(&p->target);
+    const ind_expr blocks = ind_expr_product(p->context, v->grid, 3);
+    if (!v->dependent || !most || !ind__ok(blocks) || ind_hint(blocks) > most) return;
+    const cg__mm_template *x = cg__mm_template_of(v->strategy);
+    if (x && x->body) return; /* persistent: the loops over tiles have no one end */
+    const ind_kernel *next = cg__next_product(p->schedule, k);
+    if (next && cg__probably_early(p->schedule, next)) v->dependent = IND__LAUNCH_TRIGGERS;
+}
+
 /* ======================================================================================= src/cuda/decide/variants.c */
 /* ---- the variants of a kernel */
 
@@ -17888,13 +19213,14 @@ static ind_status cg__plan_alternative(ind_plan *p, const ind_kernel *k, ind__va
         *v = (ind__variant){.assume = assume,
                             .vector = assume ? 8 : 1,
                             .range = {p->from, p->to},
-                            .dependent = cg__launches_dependent(p)};
+                            .dependent = cg__launches_dependent(p) ? IND__LAUNCH_WAITS : IND__LAUNCH_ORDERED};
         ind_status status = cg__init_decider(&d, p, k, v, assume);
         d.force_wide = attempt == 1;
         v->alternative = alternative;
         d.alternative = alone ? alternative - IND__CG_ALONE : alternative;
         if (alone) d.max_cluster = 1;
         if (!status) status = cg__decide(&d);
+        if (!status) cg__choose_trigger(p, k, v);
         if (!status) status = cg__write_body(&w, p, &d);
         bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__assemble(&w, v);
@@ -17949,7 +19275,8 @@ typedef struct cg__variants {
     const ind_kernel *kernel;
     ind__variant variant[IND_MAX_VARIANTS];
     int num;
-    int used; /* assumptions of the variant planned last */
+    int used;         /* assumptions of the variant planned last */
+    int64_t few_rows; /* most rows of a variant for few rows; 0: any */
 } cg__variants;
 
 /* Plans the next variant, variant[num]; the caller keeps it by incrementing num. */
@@ -18090,6 +19417,7 @@ static ind_status cg__plan_packed_rows(cg__variants *x, int assume, bool *packed
     const int first = x->num;
     bool more = cg__may_have_packed_weights(x->plan, x->kernel);
     for (size_t i = 0; i < IND__CG_COUNT(cg__packed_ranges) && more && !status; i++) {
+        if (x->few_rows && cg__packed_ranges[i] > x->few_rows) break;
         x->plan->to = cg__packed_ranges[i];
         status = cg__next_variant(x, assume);
         if (status) break;
@@ -18123,6 +19451,15 @@ static ind_status cg__plan_product(cg__variants *x, int all) {
     return status;
 }
 
+/* After a variant of a product that requires sizes to be multiples of the vector width, adds one without this guard, if
+   its operands are copied from aligned buffers too. */
+static ind_status cg__plan_misaligned_product(cg__variants *x) {
+    if (x->kernel->kind != IND_KERNEL_MATMUL || !ind__ok(x->variant[x->num - 1].guard)) return IND_OK;
+    ind_status status = cg__next_variant(x, IND__ASSUME_ALIGNED);
+    x->num += !status && x->variant[x->num].guard_aligned;
+    return status;
+}
+
 /* Adds the variants in the order in which a launch selects: for ranges of row lengths, or for the hinted length, if it
    is of use; for any length. If the last of these has a guard, adds a variant without any. */
 static ind_status cg__plan_variants(cg__variants *x) {
@@ -18136,6 +19473,7 @@ static ind_status cg__plan_variants(cg__variants *x) {
     else if (x->used & IND__ASSUME_LENGTH && !cg__is_looped(x->variant))
         x->num++, status = cg__plan_undivided(x, all);
     if (!status && rest) status = cg__plan_any_length(x, any);
+    if (!status) status = cg__plan_misaligned_product(x);
     x->plan->from = 0;
     if (status || !cg__has_guard(&x->variant[x->num - 1])) return status;
     if (ranges && x->variant[x->num - 1].guard_aligned)
@@ -18475,7 +19813,7 @@ static void cg__merge_parts(cg__combo *x) {
     ind_context *c = x->plan->context;
     ind__variant *v = x->variant;
     *v = (ind__variant){.strategy = IND_STRATEGY_COMBO, .index_bits = 32, .vector = 1, .rows = 1, .per_thread = 1};
-    v->dependent = cg__launches_dependent(x->plan);
+    v->dependent = cg__launches_dependent(x->plan) ? IND__LAUNCH_WAITS : IND__LAUNCH_ORDERED;
     v->memory.shared = x->blocks = ind_int(c, 0);
     v->blocks_per_sm = x->part[0]->variant.blocks_per_sm;
     for (uint32_t i = 0; i < x->num_parts; i++) {
@@ -19001,84 +20339,6 @@ static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
     return status || !warp ? status : cg__add_finish(p, &rows, &few);
 }
 
-/* ========================================================================================== src/cuda/cost/predict.c */
-/* ------------------------------------------------------------------------------------------------- >>predict */
-
-/* Whole nanoseconds for an amount at a rate. */
-static ind_expr cg__duration(ind_context *c, ind_expr amount, int64_t rate) {
-    return ind_expr_ceildiv(amount, ind_int(c, rate > 0 ? rate : 1));
-}
-
-/* Time to read and write at the rate of copies. If the sum in bytes may exceed 64 bits, each is rounded up
-   separately. */
-static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t rate) {
-    int64_t lo, read, written;
-    ind__known_bounds(k->bytes_read, &lo, &read);
-    ind__known_bounds(k->bytes_written, &lo, &written);
-    if (read <= INT64_MAX / 4 && written <= INT64_MAX / 4)
-        return cg__duration(c, ind_expr_add(k->bytes_read, k->bytes_written), rate);
-    return ind_expr_add(cg__duration(c, k->bytes_read, rate), cg__duration(c, k->bytes_written, rate));
-}
-
-/* Bytes of an element in memory of the operands that the kernel multiplies; 2 if they are computed or differ. */
-static int cg__multiplied_bytes(const ind_plan *p, const ind_kernel *k) {
-    int bytes[2];
-    if (k->kind != IND_KERNEL_MATMUL) return 2;
-    for (int i = 0; i < 2; i++) {
-        const ind__inst *x = &k->body->inst[k->body->inst[k->matmul.dot].arg[i]];
-        while (x->op == IND_LOOP_CAST) x = &k->body->inst[x->arg[0]];
-        if (x->op != IND_LOOP_LOAD) return 2;
-        bytes[i] = ind_dtype_bytes(p->schedule->program->buffer[x->source].dtype);
-    }
-    return bytes[0] == bytes[1] ? bytes[0] : 2;
-}
-
-/* Operations of tensor cores per nanosecond. */
-static int64_t cg__tensor_rate(const ind_plan *p, const ind_kernel *k) {
-    const ind_target *t = &p->target;
-    const int bytes = cg__multiplied_bytes(p, k);
-    if (bytes == 1) return (int64_t)t->tensor_flops_per_ns * t->thresholds.byte_speed;
-    return bytes == 4 ? (int64_t)t->tensor_flops_per_ns * t->thresholds.tf32_percent / 100 : t->tensor_flops_per_ns;
-}
-
-/* Lower bound of a kernel's time, which a good kernel approaches: each byte is moved once, and memory traffic and
-   arithmetic overlap. Transcendental functions and f64 count as f32 operations. */
-static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
-    const ind_target *t = &p->target;
-    const int64_t copy = (int64_t)t->memory_bytes_per_ns * t->thresholds.copy_percent / 100;
-    const ind__variant *first = kp->part ? kp->part : kp->num_variants ? kp->variant : NULL;
-    const bool tensor = first && ind__strategy_has(first->strategy, IND__HAS_TENSOR_CORES);
-    *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
-    const int64_t rate = tensor ? cg__tensor_rate(p, kp->kernel) : t->f32_flops_per_ns;
-    *computing = ind_expr_add(*computing, cg__duration(p->context, kp->kernel->flops, rate));
-}
-
-/* Predicts the time of a whole launch; its parts have no separate time. */
-static ind_status cg__predict(ind_plan *p, uint32_t kernel) {
-    ind_context *c = p->context;
-    ind_kernel_plan *kp = &p->kernel[kernel];
-    ind_expr longest[3] = {ind_int(c, p->target.launch_ns), ind_int(c, 0), ind_int(c, 0)};
-    kp->time_ns = longest[1];
-    if (kp->first != kernel) return IND_OK;
-    for (uint32_t k = kernel, more = kp->num_parts; more > 0; k++) {
-        if (p->kernel[k].first != kernel) continue;
-        cg__predict_work(p, &p->kernel[k], &longest[1], &longest[2]);
-        more--;
-    }
-    kp->time_ns = ind_expr_max_of(c, longest, 3);
-    return ind__ok(kp->time_ns) ? IND_OK : ind__failed(c);
-}
-
-static ind_status cg__predict_all(ind_plan *p) {
-    ind_context *c = p->context;
-    ind_expr *term = (ind_expr *)ind__alloc(c, ((size_t)p->num_kernels + 1) * sizeof *term);
-    if (!term || p->num_kernels > INT32_MAX) return ind__free(c, term), ind__failed(c);
-    for (uint32_t i = 0; i < p->num_kernels; i++) term[i] = p->kernel[i].time_ns;
-    p->time_ns = ind_expr_sum(c, term, (int)p->num_kernels);
-    ind__free(c, term);
-    return ind__ok(p->time_ns) ? IND_OK : ind__failed(c);
-}
-
 /* ======================================================================================== src/cuda/equal_launches.c */
 /* ---- equal launches */
 
@@ -19162,12 +20422,12 @@ static bool cg__same_kernel(const ind_plan *p, const ind_kernel *a, const ind_ke
            cg__same_body(p, a, b) && cg__same_args(p->schedule, a, b);
 }
 
-/* The buffer in the launch at `to` that corresponds to `buffer` in the launch at `from`; both have num kernels.
-   UINT32_MAX: none, or more than one. */
-static uint32_t cg__buffer_there(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, uint32_t buffer) {
+/* The buffer of the kernels from `to` on that corresponds to `buffer` of those from `from` on, num each. UINT32_MAX:
+   none, or more than one. */
+static uint32_t cg__buffer_there(const ind_kernel *from, const ind_kernel *to, uint32_t num, uint32_t buffer) {
     uint32_t found = UINT32_MAX;
     for (uint32_t k = 0; k < num; k++) {
-        const ind_kernel *a = &p->schedule->kernel[from + k], *b = &p->schedule->kernel[to + k];
+        const ind_kernel *a = &from[k], *b = &to[k];
         const uint32_t i = cg__arg_of(a, buffer);
         if (i == UINT32_MAX || b->arg[i] == found) continue;
         if (found != UINT32_MAX) return UINT32_MAX;
@@ -19176,14 +20436,30 @@ static uint32_t cg__buffer_there(const ind_plan *p, uint32_t from, uint32_t to, 
     return found;
 }
 
+/* True if the launches of both kernels precede one that loads weights early, or none does: only then may they trigger.
+ */
+static bool cg__same_followers(const ind_plan *p, uint32_t a, uint32_t b) {
+    const ind_schedule *s = p->schedule;
+    const uint32_t kernel[2] = {a, b};
+    bool early[2];
+    if (!p->target.thresholds.trigger_blocks) return true;
+    for (int i = 0; i < 2; i++) {
+        const ind_kernel *next = cg__next_product(s, &s->kernel[kernel[i]]);
+        early[i] = next && cg__probably_early(s, next);
+    }
+    return early[0] == early[1];
+}
+
 static bool cg__same_launch(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
     const ind_schedule *s = p->schedule;
+    if (!cg__same_followers(p, from, to)) return false;
     if (from + num < s->num_kernels && s->launch[from + num] == from) return false;
     for (uint32_t k = 0; k < num; k++)
         if (s->launch[from + k] != from || !cg__same_kernel(p, &s->kernel[from + k], &s->kernel[to + k])) return false;
     for (uint32_t k = 0; k < num && num > 1; k++)
         for (uint32_t i = 0; i < s->kernel[from + k].num_args; i++)
-            if (cg__buffer_there(p, from, to, num, s->kernel[from + k].arg[i]) == UINT32_MAX) return false;
+            if (cg__buffer_there(&s->kernel[from], &s->kernel[to], num, s->kernel[from + k].arg[i]) == UINT32_MAX)
+                return false;
     return true;
 }
 
@@ -19201,13 +20477,14 @@ static uint32_t cg__find_launch(cg__launch_table *t, const ind_plan *p, uint32_t
     return first;
 }
 
-/* Replaces the buffers of a variant and of its fallbacks, from the launch at `from` to the one at `to`. */
-static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32_t num, ind__variant *v) {
+/* Replaces the buffers of a variant and of its fallbacks, from the kernels at `from` to those at `to`. */
+static bool cg__exchange_buffers(ind_plan *p, const ind_kernel *from, const ind_kernel *to, uint32_t num,
+                                 ind__variant *v) {
     for (;; v = v->fallback) {
         v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
         for (uint32_t i = 0; v->arg && i < v->num_args; i++)
             if (v->arg[i].kind == IND__ARG_BUFFER || v->arg[i].kind == IND__ARG_TENSOR_MAP)
-                v->arg[i].buffer = cg__buffer_there(p, from, to, num, v->arg[i].buffer);
+                v->arg[i].buffer = cg__buffer_there(from, to, num, v->arg[i].buffer);
         if (!v->arg || !v->fallback) return v->arg != NULL;
         v->fallback = (ind__variant *)ind__arena_copy(&p->arena, v->fallback, sizeof *v->fallback);
         if (!v->fallback) return false;
@@ -19215,6 +20492,7 @@ static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32
 }
 
 static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
+    const ind_kernel *there = &p->schedule->kernel[from], *here = &p->schedule->kernel[to];
     for (uint32_t k = 0; k < num; k++) {
         ind_kernel_plan *kp = &p->kernel[to + k];
         *kp = p->kernel[from + k];
@@ -19223,23 +20501,23 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
         if (kp->num_variants && !cg__store_variants(p, kp, kp->variant, kp->num_variants))
             return ind__failed(p->context);
         for (int i = 0; i < kp->num_variants; i++)
-            if (!cg__exchange_buffers(p, from, to, num, &kp->variant[i])) return ind__failed(p->context);
+            if (!cg__exchange_buffers(p, there, here, num, &kp->variant[i])) return ind__failed(p->context);
         if (!kp->part) continue;
         kp->part = (ind__variant *)ind__arena_copy(&p->arena, kp->part, sizeof *kp->part);
-        if (!kp->part || !cg__exchange_buffers(p, from, to, num, kp->part)) return ind__failed(p->context);
+        if (!kp->part || !cg__exchange_buffers(p, there, here, num, kp->part)) return ind__failed(p->context);
     }
     return IND_OK;
 }
 
 static bool cg__same_map(const ind__tensor_map *a, const ind__tensor_map *b) {
-    return a->dtype == b->dtype && a->rank == b->rank && a->swizzle == b->swizzle &&
+    return a->dtype == b->dtype && a->rank == b->rank && a->swizzle == b->swizzle && a->tf32 == b->tf32 &&
            !memcmp(a->box, b->box, sizeof a->box) && cg__same_exprs(&a->offset, &b->offset, 1) &&
            cg__same_exprs(a->size, b->size, (uint32_t)a->rank) &&
            cg__same_exprs(a->stride, b->stride, (uint32_t)a->rank);
 }
 
-/* True if y, a variant of the launch at `to`, equals x, the one at `from`, with the buffers exchanged. */
-static bool cg__same_variant(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, const ind__variant *x,
+/* True if y, a variant of the kernels at `to`, equals x, of those at `from`, with the buffers exchanged. */
+static bool cg__same_variant(const ind_kernel *from, const ind_kernel *to, uint32_t num, const ind__variant *x,
                              const ind__variant *y) {
     bool same = x->strategy == y->strategy && x->threads == y->threads && x->num_args == y->num_args &&
                 !x->source.text == !y->source.text && (!x->source.text || !strcmp(x->source.text, y->source.text)) &&
@@ -19248,7 +20526,7 @@ static bool cg__same_variant(const ind_plan *p, uint32_t from, uint32_t to, uint
     for (uint32_t j = 0; same && j < x->num_args; j++) {
         const ind__kernel_arg *a = &x->arg[j], *b = &y->arg[j];
         const bool buffer = a->kind == IND__ARG_BUFFER || a->kind == IND__ARG_TENSOR_MAP;
-        same = a->kind == b->kind && (buffer ? cg__buffer_there(p, from, to, num, a->buffer) == b->buffer
+        same = a->kind == b->kind && (buffer ? cg__buffer_there(from, to, num, a->buffer) == b->buffer
                                              : cg__same_exprs(&a->size, &b->size, 1));
         if (same && a->kind == IND__ARG_TENSOR_MAP) same = cg__same_map(a->map, b->map);
     }
@@ -19264,7 +20542,8 @@ static ind_status cg__compare_launches(const ind_plan *p, uint32_t from, uint32_
         for (int i = 0; same && i < a->num_variants; i++) {
             const ind__variant *x = &a->variant[i], *y = &b->variant[i];
             for (; same && x && y; x = x->fallback, y = y->fallback)
-                same = cg__same_variant(p, from, to, num, x, y) && !x->fallback == !y->fallback;
+                same = cg__same_variant(&p->schedule->kernel[from], &p->schedule->kernel[to], num, x, y) &&
+                       !x->fallback == !y->fallback;
         }
         if (!same)
             return ind__fail(p->context, IND_VERIFY, "kernels %u and %u (%s) are equal, but their plans differ",
@@ -19293,6 +20572,164 @@ static bool cg__is_checked(const ind_plan *p, uint32_t copy) {
     return ind__verifying(p->context) && !(copy & (copy - 1));
 }
 
+/* ============================================================================================= src/cuda/with_next.c */
+/* ------------------------------------------------------------------------------------------------ >>with-next */
+
+/* Variants of a norm's kernel that also compute the product in the next one, for launches of few rows: see few_rows.c
+   of the schedule. They precede the other variants. */
+
+/* Adds the guard on the rows to a variant and its fallbacks. False: it never holds. */
+static bool cg__guard_with_next(const ind_kernel_plan *kp, ind__variant *v) {
+    const ind_expr rows = kp->kernel->numel;
+    for (; v; v = v->fallback)
+        if (!cg__guard(v, ind_expr_le(rows, ind_int(rows.context, kp->kernel->few_rows)))) return false;
+    return true;
+}
+
+/* True if the kernel and the next one are launches of their own. */
+static bool cg__runs_apart(const ind_plan *p, uint32_t k) {
+    for (uint32_t i = k; i < k + 2; i++)
+        if (p->kernel[i].first != i || p->kernel[i].num_parts != 1 || !p->kernel[i].num_variants) return false;
+    return true;
+}
+
+/* A checked index is reported by its position in the body of the kernel that the launch is of. */
+static bool cg__checks_indices(const ind__variant *v) {
+    for (uint32_t i = 0; i < v->num_args; i++)
+        if (v->arg[i].kind == IND__ARG_ERROR) return true;
+    return false;
+}
+
+/* Inserts the variants before those of the kernel. */
+static ind_status cg__prepend_variants(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, int num) {
+    ind__variant list[IND_MAX_VARIANTS];
+    if (!num || num + kp->num_variants > IND_MAX_VARIANTS) return IND_OK;
+    memcpy(list, v, (size_t)num * sizeof *v);
+    memcpy(list + num, kp->variant, (size_t)kp->num_variants * sizeof *v);
+    return cg__store_variants(p, kp, list, num + kp->num_variants) ? IND_OK : ind__failed(p->context);
+}
+
+/* Number of the first variants that also compute the next kernel. */
+static int cg__num_with_next(const ind_kernel_plan *kp) {
+    int num = 0;
+    while (num < kp->num_variants && kp->variant[num].assume & IND__WITH_NEXT) num++;
+    return num;
+}
+
+/* Copies the variants of an equal pair of kernels, as layers have, with their buffers exchanged. *found: there is one.
+ */
+static ind_status cg__copy_with_next(ind_plan *p, uint32_t k, bool *found) {
+    const ind_kernel *both = p->kernel[k].kernel->with_next;
+    ind__variant list[IND_MAX_VARIANTS];
+    for (uint32_t i = 0; i < k && !*found; i++) {
+        const ind_kernel *other = p->kernel[i].kernel->with_next;
+        const int num = cg__num_with_next(&p->kernel[i]);
+        if (!num || p->kernel[i].kernel->few_rows != p->kernel[k].kernel->few_rows || !cg__same_kernel(p, other, both))
+            continue;
+        if (!cg__same_followers(p, i + 1, k + 1)) continue;
+        *found = true;
+        memcpy(list, p->kernel[i].variant, (size_t)num * sizeof *list);
+        for (int v = 0; v < num; v++)
+            if (!cg__exchange_buffers(p, other, both, 1, &list[v])) return ind__failed(p->context);
+        return cg__prepend_variants(p, &p->kernel[k], list, num);
+    }
+    return IND_OK;
+}
+
+/* Adds variants to kernel k that also compute the next kernel. */
+static ind_status cg__plan_with_next(ind_plan *p, uint32_t k) {
+    ind_kernel_plan *kp = &p->kernel[k];
+    cg__variants x = {.plan = p, .kernel = kp->kernel->with_next, .few_rows = kp->kernel->few_rows};
+    bool copied = false;
+    if (!x.kernel || !cg__runs_apart(p, k)) return IND_OK;
+    ind_status status = cg__copy_with_next(p, k, &copied);
+    if (status || copied) return status;
+    const int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH | IND__WITH_NEXT;
+    status = cg__plan_few_rows(&x, all);
+    for (int v = 0; v < x.num && !status; v++)
+        if (cg__checks_indices(&x.variant[v]) || !cg__guard_with_next(kp, &x.variant[v])) x.num = 0;
+    return status ? status : cg__prepend_variants(p, kp, x.variant, x.num);
+}
+
+/* ========================================================================================== src/cuda/cost/predict.c */
+/* ------------------------------------------------------------------------------------------------- >>predict */
+
+/* Whole nanoseconds for an amount at a rate. */
+static ind_expr cg__duration(ind_context *c, ind_expr amount, int64_t rate) {
+    return ind_expr_ceildiv(amount, ind_int(c, rate > 0 ? rate : 1));
+}
+
+/* Time to read and write at the rate of copies. If the sum in bytes may exceed 64 bits, each is rounded up
+   separately. */
+static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t rate) {
+    int64_t lo, read, written;
+    ind__known_bounds(k->bytes_read, &lo, &read);
+    ind__known_bounds(k->bytes_written, &lo, &written);
+    if (read <= INT64_MAX / 4 && written <= INT64_MAX / 4)
+        return cg__duration(c, ind_expr_add(k->bytes_read, k->bytes_written), rate);
+    return ind_expr_add(cg__duration(c, k->bytes_read, rate), cg__duration(c, k->bytes_written, rate));
+}
+
+/* Bytes of an element in memory of the operands that the kernel multiplies; 2 if they are computed or differ. */
+static int cg__multiplied_bytes(const ind_plan *p, const ind_kernel *k) {
+    int bytes[2];
+    if (k->kind != IND_KERNEL_MATMUL) return 2;
+    for (int i = 0; i < 2; i++) {
+        const ind__inst *x = &k->body->inst[k->body->inst[k->matmul.dot].arg[i]];
+        while (x->op == IND_LOOP_CAST) x = &k->body->inst[x->arg[0]];
+        if (x->op != IND_LOOP_LOAD) return 2;
+        bytes[i] = ind_dtype_bytes(p->schedule->program->buffer[x->source].dtype);
+    }
+    return bytes[0] == bytes[1] ? bytes[0] : 2;
+}
+
+/* Operations of tensor cores per nanosecond. */
+static int64_t cg__tensor_rate(const ind_plan *p, const ind_kernel *k) {
+    const ind_target *t = &p->target;
+    const int bytes = cg__multiplied_bytes(p, k);
+    if (bytes == 1) return (int64_t)t->tensor_flops_per_ns * t->thresholds.byte_speed;
+    return bytes == 4 ? (int64_t)t->tensor_flops_per_ns * t->thresholds.tf32_percent / 100 : t->tensor_flops_per_ns;
+}
+
+/* Lower bound of a kernel's time, which a good kernel approaches: each byte is moved once, and memory traffic and
+   arithmetic overlap. Transcendental functions and f64 count as f32 operations. */
+static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
+    const ind_target *t = &p->target;
+    const int64_t copy = (int64_t)t->memory_bytes_per_ns * t->thresholds.copy_percent / 100;
+    const int own = cg__num_with_next(kp);
+    const ind__variant *first = kp->part ? kp->part : kp->num_variants > own ? &kp->variant[own] : NULL;
+    const bool tensor = first && ind__strategy_has(first->strategy, IND__HAS_TENSOR_CORES);
+    *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
+    const int64_t rate = tensor ? cg__tensor_rate(p, kp->kernel) : t->f32_flops_per_ns;
+    *computing = ind_expr_add(*computing, cg__duration(p->context, kp->kernel->flops, rate));
+}
+
+/* Predicts the time of a whole launch; its parts have no separate time. */
+static ind_status cg__predict(ind_plan *p, uint32_t kernel) {
+    ind_context *c = p->context;
+    ind_kernel_plan *kp = &p->kernel[kernel];
+    ind_expr longest[3] = {ind_int(c, p->target.launch_ns), ind_int(c, 0), ind_int(c, 0)};
+    kp->time_ns = longest[1];
+    if (kp->first != kernel) return IND_OK;
+    for (uint32_t k = kernel, more = kp->num_parts; more > 0; k++) {
+        if (p->kernel[k].first != kernel) continue;
+        cg__predict_work(p, &p->kernel[k], &longest[1], &longest[2]);
+        more--;
+    }
+    kp->time_ns = ind_expr_max_of(c, longest, 3);
+    return ind__ok(kp->time_ns) ? IND_OK : ind__failed(c);
+}
+
+static ind_status cg__predict_all(ind_plan *p) {
+    ind_context *c = p->context;
+    ind_expr *term = (ind_expr *)ind__alloc(c, ((size_t)p->num_kernels + 1) * sizeof *term);
+    if (!term || p->num_kernels > INT32_MAX) return ind__free(c, term), ind__failed(c);
+    for (uint32_t i = 0; i < p->num_kernels; i++) term[i] = p->kernel[i].time_ns;
+    p->time_ns = ind_expr_sum(c, term, (int)p->num_kernels);
+    ind__free(c, term);
+    return ind__ok(p->time_ns) ? IND_OK : ind__failed(c);
+}
+
 /* ================================================================================================ src/cuda/create.c */
 static ind_status cg__plan_next(ind_plan *p, cg__launch_table *t, uint32_t first, uint32_t num) {
     const uint32_t other = cg__find_launch(t, p, first, num);
@@ -19315,6 +20752,7 @@ static ind_status cg__plan_all(ind_plan *p) {
     }
     for (uint32_t k = 0; k < p->num_kernels; k++) p->num_launches += p->kernel[k].first == k;
     for (uint32_t k = 0; k < p->num_kernels && !status; k++) status = cg__plan_finish(p, k);
+    for (uint32_t k = 0; k < p->num_kernels && !status; k++) status = cg__plan_with_next(p, k);
     ind__arena_free(&table.memory);
     return status;
 }
@@ -19363,9 +20801,10 @@ ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tunin
     const ind__variant *first = &p->kernel[kernel].variant[variant];
     int used;
     p->tuning = tuning, p->from = first->range.from, p->to = first->range.to;
-    ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, first->assume, &used);
+    ind_status status = cg__plan_variant(p, ind__kernel_of(&p->kernel[kernel], first), out, first->assume, &used);
     p->tuning = (ind__tuning){0}, p->from = p->to = 0;
     const bool same = !status && !out->tuned.tile.m && ind__same_source(first, out);
+    if (!status && first->assume & IND__WITH_NEXT) cg__guard_with_next(&p->kernel[kernel], out);
     if (!status && (!cg__same_conditions(first, out) || same)) *out = *first;
     return status;
 }
@@ -19486,6 +20925,13 @@ static void cg__threshold_defaults(ind_thresholds *t) {
 #undef X
 }
 
+void ind__target_figures(ind_target *t, const ind_thresholds *figures) {
+#define X(field, value, meaning, source)                                                                               \
+    if (figures->field) t->thresholds.field = figures->field;
+    IND_THRESHOLDS(X)
+#undef X
+}
+
 static void cg__device_defaults(ind_target *t, const cg__device *d) {
     cg__set_default(&t->num_sms, d->num_sms);
     cg__set_default(&t->l2_bytes, d->l2_bytes);
@@ -19549,8 +20995,14 @@ static int64_t cg__scaled(const ind_target *t, int64_t figure, cg__scale scale) 
     return figure;
 }
 
+/* The figure narrow_sums of a target (PTX ISA, red: f16 from sm_70 on, bf16 from sm_90 on). */
+static int cg__narrow_sums(const ind_target *t) {
+    return t->sm >= 90 ? 3 : t->sm >= 70 ? 2 : 1;
+}
+
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p) {
     if (p->row_blocks <= 0) p->row_blocks = t->max_cluster;
+    if (p->narrow_sums <= 0) p->narrow_sums = cg__narrow_sums(t);
 #define X(type, field, value, scale, meaning, source)                                                                  \
     if (p->field <= 0) p->field = (type)cg__scaled(t, value, IND__CG_SCALE_##scale);
     IND_FUSION_FIGURES(X)
@@ -19626,6 +21078,21 @@ static bool cg__waits_first(const ind__variant *v) {
     return body && !strncmp(body + 4, IND__CG_DEPENDENCY_CALL, sizeof IND__CG_DEPENDENCY_CALL - 1);
 }
 
+/* The trigger follows the wait: early loads of the next launch must not run beside the launches before this one. */
+static bool cg__triggers_last(const ind__variant *v) {
+    const char *wait = strstr(v->source.text, IND__CG_DEPENDENCY_CALL);
+    const char *trigger = strstr(v->source.text, IND__CG_TRIGGER_CALL);
+    return v->dependent == IND__LAUNCH_TRIGGERS ? wait && trigger && wait < trigger : !trigger;
+}
+
+/* A kernel that computes this one and the next one has a guard on its rows, and no memory beside its buffers. */
+static const char *cg__broken_with_next(const ind_kernel_plan *k, const ind__variant *v) {
+    if (!k->kernel->with_next) return "it runs a next kernel that the schedule does not combine";
+    if (!ind__ok(v->guard)) return "it runs the next kernel for any number of rows";
+    if (v->memory.num_counters || v->memory.partial_bytes) return "it needs memory that launches of both do not have";
+    return NULL;
+}
+
 /* A variant that also runs the next kernel needs that kernel's arguments, and words for at least one value per row. */
 static const char *cg__broken_finish(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
     const ind_kernel_plan *next = k + 1;
@@ -19636,6 +21103,7 @@ static const char *cg__broken_finish(const ind_plan *p, const ind_kernel_plan *k
         return "it runs a next kernel that does not exist";
     if (!next->num_variants != ind__takes_next(&k->variant[k->num_variants - 1]))
         return "no launch runs the next kernel for some sizes";
+    if (v->assume & IND__WITH_NEXT) return cg__broken_with_next(k, v);
     for (uint32_t i = 0; i < v->num_args; i++) {
         const ind__kernel_arg *a = &v->arg[i];
         for (uint32_t n = 0; a->kind == IND__ARG_BUFFER && n < next->kernel->num_args; n++)
@@ -19661,7 +21129,8 @@ static const char *cg__broken_shape(const ind__variant *v) {
 static const char *cg__broken_launch(const ind_plan *p, const ind__variant *v) {
     if (!v->source.text || !v->source.bytes || !v->source.entry[0] || !v->why)
         return "source, name or reason is missing";
-    if (v->dependent != cg__waits_first(v)) return "the kernel does not wait first for the previous launch";
+    if (!v->dependent == cg__waits_first(v)) return "the kernel does not wait first for the previous launch";
+    if (!cg__triggers_last(v)) return "the kernel does not trigger the next launch after its wait";
     for (int d = 0; d < 3; d++)
         if (!cg__is_declared(v->grid[d])) return "the grid is not a formula of the sizes";
     if (ind__ok(v->guard) && !cg__is_declared(v->guard)) return "the guard is not a condition on the sizes";
@@ -19698,24 +21167,28 @@ static const char *cg__broken_row(const ind_plan *p, const ind__variant *v) {
     return cg__broken_stage(v);
 }
 
-/* Sums of a cluster's blocks need clusters, and a fallback for devices that they do not fit. */
+/* The blocks of a cluster share the steps of a tile, or each has a tile. Both need clusters, and a fallback for devices
+   that they do not fit. */
 static const char *cg__broken_tile(const ind_plan *p, const ind__variant *v) {
-    const int cluster = ind__tile_of(v)->cluster;
-    if (cluster < 2) return NULL;
-    if (!ind__strategy_has(v->strategy, IND__HAS_CLUSTER) || !ind__ok(ind__tile_of(v)->splits))
+    const ind__tile_plan *tile = ind__tile_of(v);
+    const int cluster = ind__cluster_of(v);
+    if (!tile->cluster && !tile->pair_m && !tile->pair_n) return NULL;
+    const bool pairs = tile->pair_m * tile->pair_n > 1;
+    if (!pairs && cluster < 2) return NULL;
+    if (!ind__strategy_has(v->strategy, IND__HAS_CLUSTER) || pairs == ind__ok(tile->splits))
         return "the strategy has no clusters";
     if (!cg__power_of_two(cluster) || cluster > p->target.max_cluster) return "the target has no clusters of this size";
     return v->fallback ? NULL : "a variant with a cluster has no fallback without one";
 }
 
 /* What is read before the wait may have been written by no launch: the previous one may still run. */
-static const char *cg__broken_early(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
+static const char *cg__broken_early(const ind_plan *p, const ind_kernel *k, const ind__variant *v) {
     const uint32_t early = ind__tile_of(v)->early;
     if (!early) return NULL;
     if (!v->dependent) return "a launch that does not wait reads arguments before the wait";
     for (uint32_t i = 0; i < 32; i++) {
         if (!(early >> i & 1)) continue;
-        if (i >= k->kernel->num_reads || v->arg[i].buffer != k->kernel->arg[i])
+        if (i >= k->num_reads || v->arg[i].buffer != k->arg[i])
             return "what is read before the wait is no argument that the kernel reads";
         if (cg__is_written(p->schedule, v->arg[i].buffer)) return "what is read before the wait is written by a launch";
     }
@@ -19746,6 +21219,8 @@ static const char *cg__broken_map(const ind_plan *p, const ind__kernel_arg *a) {
     }
     if (m->swizzle && m->box[0] * ind_dtype_bytes(m->dtype) > m->swizzle)
         return "a row of the box of a tensor map is longer than the swizzle's span";
+    if (ind_dtype_bytes(m->dtype) > 2 && !m->tf32) return "a tensor map has elements of more than 16 bits";
+    if (m->tf32 && m->dtype != IND_F32) return "a tensor map rounds elements that are not f32";
     return NULL;
 }
 
@@ -19768,7 +21243,7 @@ static const char *cg__broken_args(const ind_plan *p, const ind_kernel_plan *k, 
         return "the kernels of the launch are not the parts of the variant";
     if (v->strategy == IND_STRATEGY_COMBO && v->num_args > IND__CG_COMBO_WORDS)
         return "the arguments of its parts take more than 4 KiB";
-    if (v->num_args < k->kernel->num_args) return "a buffer of the kernel is not an argument";
+    if (v->num_args < ind__kernel_of(k, v)->num_args) return "a buffer of the kernel is not an argument";
     for (uint32_t i = 0; i < v->num_args && !rule; i++) {
         rule = cg__broken_arg(p, v, &v->arg[i]);
         if (!rule && i && one && v->arg[i - 1].kind > v->arg[i].kind)
@@ -19783,7 +21258,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!rule) rule = cg__broken_launch(p, v);
     if (!rule) rule = cg__broken_row(p, v);
     if (!rule) rule = cg__broken_tile(p, v);
-    if (!rule) rule = cg__broken_early(p, k, v);
+    if (!rule) rule = cg__broken_early(p, ind__kernel_of(k, v), v);
     if (!rule) rule = cg__broken_split(v);
     if (!rule) rule = cg__broken_finish(p, k, v);
     return rule ? rule : cg__broken_args(p, k, v);
@@ -19918,7 +21393,7 @@ static void cg__print_map(ind__text *t, const ind_plan *p, const ind__kernel_arg
     if (!ind_expr_is_int(m->offset, &offset) || offset) cg__print_expr_field(t, " offset ", m->offset);
     ind__textf(t, " box");
     for (int d = 0; d < m->rank; d++) ind__textf(t, d ? ", %d" : " [%d", m->box[d]);
-    ind__textf(t, "] swizzle %d", m->swizzle);
+    ind__textf(t, "] swizzle %d%s", m->swizzle, m->tf32 ? ", rounded to tf32" : "");
 }
 
 static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *v) {
@@ -19949,7 +21424,7 @@ static void cg__print_early(ind__text *t, const ind_plan *p, const ind__variant 
         ind__textf(t, "%s%s", separator, p->schedule->program->buffer[v->arg[i].buffer].name);
         separator = ", ";
     }
-    ind__textf(t, ", then waits)\n");
+    ind__textf(t, ", then waits%s)\n", v->dependent == IND__LAUNCH_TRIGGERS ? ", triggers the next launch" : "");
 }
 
 /* Prints the fields that the strategy has. Vectors of a variant for any pointers are only of buffers in the workspace,
@@ -19974,7 +21449,9 @@ static void cg__print_tile(ind__text *t, const ind__tile_plan *tile) {
     if (tile->k) ind__textf(t, " x %d", tile->k);
     if (tile->products > 1) ind__textf(t, ", half of the columns of each product");
     if (tile->warps_m) ind__textf(t, ", warps %d x %d", tile->warps_m, tile->warps_n);
-    ind__textf(t, tile->stages ? ", stages %d\n" : "\n", tile->stages);
+    if (tile->stages) ind__textf(t, ", stages %d", tile->stages);
+    if (tile->pair_m) ind__textf(t, ", multicast in clusters of %d x %d tiles", tile->pair_m, tile->pair_n);
+    ind__textf(t, "\n");
 }
 
 /* Returns the part of a fallback's reason that its variant's reason does not have. */
@@ -20028,7 +21505,8 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     }
     if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned base pointers\n");
     if (v->dependent && !ind__tile_of(v)->early)
-        ind__textf(t, "programmatic dependent launch (waits at entry)\n");
+        ind__textf(t, "programmatic dependent launch (waits at entry%s)\n",
+                   v->dependent == IND__LAUNCH_TRIGGERS ? ", triggers the next launch" : "");
     else if (v->dependent)
         cg__print_early(t, p, v);
     cg__print_args(t, p, v);
@@ -20062,7 +21540,8 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
     ind__textf(t, "\n");
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         const ind_kernel *k = p->kernel[i].kernel;
-        ind__textf(t, "kernel %u %s%s", i, k->name, origin_name ? ": computes " : "");
+        ind__textf(t, "kernel %u %s", i, k->name);
+        if (origin_name) ind__textf(t, ": %s ", ind__kernel_purpose(p->schedule, k));
         if (origin_name) ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
         ind__textf(t, "\n");
         t->indent++;
@@ -20108,7 +21587,7 @@ static void cg__print_json_map(ind__text *t, const ind_plan *p, const ind__kerne
     }
     ind__textf(t, "], \"box\": [");
     for (int d = 0; d < m->rank; d++) ind__textf(t, d ? ", %d" : "%d", m->box[d]);
-    ind__textf(t, "], \"swizzle\": %d", m->swizzle);
+    ind__textf(t, "], \"swizzle\": %d, \"tf32\": %s", m->swizzle, m->tf32 ? "true" : "false");
 }
 
 static void cg__print_json_args(ind__text *t, const ind_plan *p, const ind__variant *v) {
@@ -20164,6 +21643,7 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         cg__print_json_expr(t, tile->splits);
     else
         ind__textf(t, "null");
+    ind__textf(t, ", \"pairs\": [%d, %d]", tile->pair_m, tile->pair_n);
     ind__textf(t, ", \"cost_ns\": %.0f, \"early\": %u, \"grid\": [", tile->cost_ns, (unsigned)tile->early);
     for (int d = 0; d < 3; d++) {
         if (d) ind__textf(t, ", ");
@@ -20183,8 +21663,9 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         cg__print_json_expr(t, v->guard);
     else
         ind__textf(t, "null");
-    ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"entry\": ", v->guard_aligned ? "true" : "false",
-               v->dependent ? "true" : "false");
+    ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"triggers\": %s, \"with_next\": %s, \"entry\": ",
+               v->guard_aligned ? "true" : "false", v->dependent ? "true" : "false",
+               v->dependent == IND__LAUNCH_TRIGGERS ? "true" : "false", v->assume & IND__WITH_NEXT ? "true" : "false");
     ind__text_json(t, v->source.entry);
     ind__textf(t, ", ");
     cg__print_json_args(t, p, v);
@@ -20265,19 +21746,19 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, const ind_
             if (p->kernel[i].num_parts > 1) ind__textf(t, " with %u more", p->kernel[i].num_parts - 1);
         }
     }
-    ind__textf(t, ": %s, %s, variant %d of %d", p->kernel[kernel].kernel->name, ind__strategy_text(v->strategy),
-               variant + 1, p->kernel[kernel].num_variants);
+    ind__textf(t, ": %s, %s, variant %d of %d", ind__kernel_of(&p->kernel[kernel], v)->name,
+               ind__strategy_text(v->strategy), variant + 1, p->kernel[kernel].num_variants);
     if (ind__ok(v->guard)) cg__print_expr_field(t, ", only if ", v->guard);
     if (v->guard_aligned) ind__textf(t, ", only for aligned pointers");
     ind__textf(t, "\n// %s\n", v->why);
 }
 
 /* Prints "// kernel 3 computes h (add), y (layer_norm): in0 x, in1 buf4 (z), out0 h, out1 y". in0 and out0 are argument
-   names in the source, which several kernels may share. */
-static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, ind__node_name_fn origin_name,
-                           ind__node_name_fn result_name, void *user) {
-    const ind_kernel *k = p->kernel[number].kernel;
-    ind__textf(t, "// kernel %u computes ", (unsigned)number);
+   names in the source, a variant's, which several kernels may share. */
+static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, const ind__variant *v,
+                           ind__node_name_fn origin_name, ind__node_name_fn result_name, void *user) {
+    const ind_kernel *k = ind__kernel_of(&p->kernel[number], v);
+    ind__textf(t, "// kernel %u %s ", (unsigned)number, ind__kernel_purpose(p->schedule, k));
     ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
     for (uint32_t i = 0; i < k->num_args; i++) {
         bool in = i < k->num_reads;
@@ -20292,10 +21773,11 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
     ind__source_users u;
     t->failed |= !ind__source_users_init(&u, p);
     for (uint32_t i = 0; i < u.num_sources && !t->failed; i++) {
-        const ind__kernel_text *source = &p->kernel[u.source[i].kernel].variant[u.source[i].variant].source;
+        const ind__variant *v = &p->kernel[u.source[i].kernel].variant[u.source[i].variant];
+        const ind__kernel_text *source = &v->source;
         cg__print_source_heading(t, p, &u, i);
         for (uint32_t at = u.source[i].first; origin_name && result_name && at; at = u.user[at].next)
-            cg__print_made(t, p, u.user[at].kernel, origin_name, result_name, user);
+            cg__print_made(t, p, u.user[at].kernel, v, origin_name, result_name, user);
         ind__textf(t, "\n");
         ind__text_raw(t, source->text, source->bytes);
         ind__textf(t, "\n");

@@ -1376,6 +1376,7 @@ typedef struct ind__loop {
     uint32_t output[IND__MAX_LOOP_OUTPUTS]; /* buffers written */
     uint32_t num_outputs;
     const char *note;        /* for texts: the reason for the loop's form; NULL: none */
+    const char *purpose;     /* for texts, before the results of its ops: NULL: "computes" */
     const ind__parts *parts; /* of the stored value; NULL: none */
 } ind__loop;
 
@@ -1419,7 +1420,7 @@ typedef struct ind__lowered {
     int channels_last;    /* dimensions of its results, if these have channels last; 0: they do not */
     ind__unbacked unbacked[IND__MAX_UNBACKED];
     uint32_t num_unbacked;
-    const char *note; /* recorded in new loops */
+    const char *note, *purpose; /* recorded in new loops */
 } ind__lowered;
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy);
@@ -11991,6 +11992,7 @@ static uint32_t ir__add_loop(ind__lowered *p, ind_reduction reduction, const uin
     l->origin = (uint32_t *)(uintptr_t)origin;
     l->num_origins = num_origins;
     l->note = p->note;
+    l->purpose = p->purpose;
     return p->num_loops - 1;
 }
 
@@ -13859,6 +13861,7 @@ static void ir__print_heading(ind__text *t, const ind__lowered *p, uint32_t l, i
     const ind__loop *loop = &p->loop[l];
     const bool made = origin_name && loop->num_origins;
     ind__textf(t, "\nloop %u {%s", l, made || loop->note ? "   # " : "");
+    if (made && loop->purpose) ind__textf(t, "%s ", loop->purpose);
     if (made) ind__print_made(t, loop->origin, loop->num_origins, origin_name, result_name, user);
     ind__textf(t, "%s%s\n", made && loop->note ? "; " : "", loop->note ? loop->note : "");
 }

@@ -331,15 +331,39 @@ IND_API ind_status ind_tune(ind_instance *instance, const ind_launch_desc *desc,
 
 /* -------------------------------------------------------------------------------------------------- >>pack */
 
-/* Writes all kernels that this context has compiled, and the results of ind_tune, to one file. Another process names
-   the file in its context desc, and compiles nothing there if the pack is complete. Variants that no launch has needed
-   are missing, unless the module was compiled with ind_compile_desc.all_variants. For an emit_only module
-   (ind_compile_desc), it holds the cubins requested through ind_module_cubin. Damaged entries are ignored and compiled
-   again.
+/* Writes all kernels that this context has compiled, the results of ind_tune, and the targets that modules were planned
+   for, to one file. Another process names the file in its context desc, and compiles nothing there if the pack is
+   complete. Variants that no launch has needed are missing, unless the module was compiled with
+   ind_compile_desc.all_variants. For an emit_only module (ind_compile_desc), it holds what ind_module_build_cubins and
+   ind_module_cubin have compiled. Damaged entries are ignored and compiled again.
+   A context with a pack plans modules for a target of the pack, not for the opened device: the one with most SMs of
+   those with the same architecture, at most as many SMs, and at most as much shared memory as the device has. So it
+   finds the kernels of a pack that was made for a similar device, or without a device.
    The file is replaced atomically: after a failure the old one is unchanged. Errors: IND_IO, also if path is not a
    regular file (a directory, a device, a FIFO, or a link to one). A symbolic link to a regular file is itself
    replaced; its target is unchanged. */
 IND_API ind_status ind_pack_save(ind_context *context, const char *path);
+
+/* What a pack holds. */
+typedef struct ind_pack_info {
+    int num_kernels, num_tuned, num_targets;
+    int num_damaged; /* kernels, results and targets with a wrong checksum, and targets of another version */
+    bool truncated;
+} ind_pack_info;
+/* Adds the contents of a pack to the context, as ind_context_desc.pack.path does at the first compile; several packs
+   can be added, and ind_pack_save then writes all of them into one. What is damaged is left out and counted. info may
+   be NULL. Errors: IND_IO, IND_INVALID_ARGUMENT (the file is no pack of this format). */
+IND_API ind_status ind_pack_load(ind_context *context, const char *path, ind_pack_info *info);
+
+/* A compiled kernel of the context. */
+typedef struct ind_pack_kernel {
+    char name[72], arch[16];    /* its function, and "sm_90a" */
+    size_t bytes;               /* of the cubin */
+    int nvrtc_version;          /* 1300 for 13.0: drivers of an earlier major version refuse it */
+    int registers, local_bytes; /* per thread; -1: not in the file */
+} ind_pack_kernel;
+/* Kernel number `index` (from 0) of those that ind_pack_save writes. IND_NOT_FOUND past the last. */
+IND_API ind_status ind_pack_query_kernel(ind_context *context, int index, ind_pack_kernel *kernel);
 
 /* =========================================================================================== src/runtime/internal.h */
 /* ---------------------------------------------------------------------------------------------- >>internal */
@@ -431,6 +455,8 @@ ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *na
    cubin is added to the table, so that ind_pack_save writes it. Needs NVRTC but no GPU. The caller frees *cubin
    (ind__free). */
 ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void **cubin, size_t *bytes);
+/* Compiles all sources of the module's plan, and the fallbacks that a device may need, on all workers. */
+ind_status ind__build_cubins(ind_module *m);
 /* Registers and bytes of local memory per thread of the kernel in a cubin; -1 if the cubin has no such entry. */
 void ind__cubin_resources(const void *cubin, size_t bytes, int *registers, int *local_bytes);
 ind_status ind__read_file(ind_context *c, const char *path, char **data, size_t *bytes); /* 0-terminated copy */
@@ -1000,6 +1026,7 @@ enum {
     IND__CUDA_MAP_UINT8 = 0,
     IND__CUDA_MAP_FLOAT16 = 6,
     IND__CUDA_MAP_BFLOAT16 = 9,
+    IND__CUDA_MAP_TFLOAT32 = 11, /* bulk copies round f32 to tf32 */
     IND__CUDA_MAP_PROMOTION_256B = 3
 };
 
@@ -1094,7 +1121,7 @@ typedef struct rt__tuned {
     float first_us, us, least_us;
 } rt__tuned;
 
-_Static_assert(sizeof(rt__tuned) == 88, "rt__tuned has padding");
+_Static_assert(sizeof(rt__tuned) == 96, "rt__tuned has padding");
 
 /* The last kernel of this library in a graph being captured. Capture numbers are unique in a process. */
 typedef struct rt__recorded {
@@ -1103,6 +1130,12 @@ typedef struct rt__recorded {
 } rt__recorded;
 
 #define IND__RT_CAPTURES 8 /* concurrent captures; with more, some launches wait unnecessarily */
+
+/* A target that modules were planned for: in this context, or in that of a pack that was read. */
+typedef struct rt__made_for {
+    ind_target target;
+    bool from_pack;
+} rt__made_for;
 
 /* State of a context shared by its modules: libraries, device, workers, compiled kernels. */
 typedef struct rt__runtime {
@@ -1126,6 +1159,8 @@ typedef struct rt__runtime {
         uint32_t num_entries, cap_entries;
         rt__tuned *tuned;
         uint32_t num_tuned, cap_tuned;
+        struct rt__made_for *target; /* for which modules with these kernels were planned */
+        uint32_t num_targets, cap_targets;
         bool pack_read;
     } compiled;
     struct rt__cublaslt *cublaslt; /* NULL: no module uses it */
@@ -1497,6 +1532,9 @@ static ind_status rt__cuda_open_all(ind_context *c, rt__runtime *r) {
     return status || c->desc.pack.path ? status : rt__cuda_open_nvrtc(c, r);
 }
 
+static ind_status rt__pack_read(ind_context *c, rt__runtime *r);
+static const ind_target *rt__planned_target(const rt__runtime *r, const ind_target *device);
+
 /* Like ind__device_resolve, with the runtime's mutex locked. `ready`: also waits for the driver context. */
 static ind_status rt__device_resolve(ind_context *c, rt__runtime *r, ind_device wanted, bool ready, ind_device *device,
                                      ind_target *target) {
@@ -1504,7 +1542,8 @@ static ind_status rt__device_resolve(ind_context *c, rt__runtime *r, ind_device 
     ind_status status = rt__cuda_open_all(c, r);
     if (!status && (ready || wanted == IND_DEVICE_AUTO))
         status = rt__cuda_retained(c, r); /* on failure AUTO selects the host */
-    if (!status && target) *target = r->gpu.target;
+    if (!status && target) status = rt__pack_read(c, r);
+    if (!status && target) *target = *rt__planned_target(r, &r->gpu.target);
     r->why_not.size = 0;
     if (!status) {
         *device = IND_DEVICE_CUDA;
@@ -1774,6 +1813,86 @@ void ind__cubin_resources(const void *cubin, size_t n, int *registers, int *loca
     }
 }
 
+/* ======================================================================================= src/runtime/pack_targets.c */
+/* ---- targets in a kernel pack: those for which its kernels were planned. A kernel is found by its source, and the
+   source depends on figures such as the number of SMs, which differ between devices of one architecture. So a module is
+   planned for a target of the pack, if the device can run its kernels. */
+
+#define IND__PACK_MAGIC 0x0a4b434150444e49ull /* "INDPACK\n" */
+
+enum { RT__TARGET_FIGURES = sizeof(ind_target) / sizeof(int32_t) };
+
+/* A target in a file: its figures in the order of the struct, the flag `specific` as one of them. */
+typedef struct rt__pack_target {
+    uint64_t checksum; /* of this struct with checksum 0 */
+    int32_t figure[RT__TARGET_FIGURES + RT__TARGET_FIGURES % 2];
+} rt__pack_target;
+
+static uint64_t rt__target_checksum(const rt__pack_target *t) {
+    rt__pack_target copy = *t;
+    copy.checksum = 0;
+    return ind__hash(&copy, sizeof copy, IND__PACK_MAGIC);
+}
+
+static rt__pack_target rt__write_target(const ind_target *t) {
+    rt__pack_target out;
+    memset(&out, 0, sizeof out);
+    memcpy(out.figure, t, sizeof *t);
+    out.figure[offsetof(ind_target, specific) / sizeof(int32_t)] = t->specific; /* without the bytes behind the flag */
+    out.checksum = rt__target_checksum(&out);
+    return out;
+}
+
+/* Reads a record of so many bytes. Returns false if it is damaged or not of this version. */
+static bool rt__read_target(ind_target *t, const char *data, uint32_t bytes) {
+    rt__pack_target in;
+    if (bytes != sizeof in) return false;
+    memcpy(&in, data, sizeof in);
+    for (int i = 0; i < RT__TARGET_FIGURES; i++)
+        if (in.figure[i] < 0) return false;
+    if (rt__target_checksum(&in) != in.checksum) return false;
+    const size_t flag = offsetof(ind_target, specific) / sizeof(int32_t);
+    const bool specific = in.figure[flag] != 0;
+    in.figure[flag] = 0;
+    memcpy(t, in.figure, sizeof *t);
+    t->specific = specific;
+    ind__target_defaults(t);
+    return t->sm >= 80;
+}
+
+/* Adds the target, unless the context has it. */
+static ind_status rt__add_target(ind_context *c, rt__runtime *r, const ind_target *t, bool from_pack) {
+    const uint64_t sum = rt__write_target(t).checksum;
+    for (uint32_t i = 0; i < r->compiled.num_targets; i++) {
+        rt__made_for *x = &r->compiled.target[i];
+        if (rt__write_target(&x->target).checksum != sum) continue;
+        x->from_pack |= from_pack;
+        return IND_OK;
+    }
+    rt__made_for *at = IND__PUSH(c, rt__made_for, r->compiled.target, r->compiled.num_targets, r->compiled.cap_targets);
+    if (!at) return IND_OUT_OF_MEMORY;
+    *at = (rt__made_for){.target = *t, .from_pack = from_pack};
+    return IND_OK;
+}
+
+/* True if kernels that were planned for `made` run on the device. */
+static bool rt__target_fits(const ind_target *made, const ind_target *device) {
+    return made->sm == device->sm && made->specific == device->specific && made->num_sms <= device->num_sms &&
+           made->shared_per_block <= device->shared_per_block && made->shared_per_sm <= device->shared_per_sm &&
+           made->max_cluster <= device->max_cluster;
+}
+
+/* The target to plan for: of the pack's targets that the device can run, the one with most SMs; else the device's. */
+static const ind_target *rt__planned_target(const rt__runtime *r, const ind_target *device) {
+    const ind_target *best = NULL;
+    for (uint32_t i = 0; i < r->compiled.num_targets; i++) {
+        const rt__made_for *x = &r->compiled.target[i];
+        if (!x->from_pack || !rt__target_fits(&x->target, device)) continue;
+        if (!best || x->target.num_sms > best->num_sms) best = &x->target;
+    }
+    return best ? best : device;
+}
+
 /* =============================================================================================== src/runtime/pack.c */
 /* -------------------------------------------------------------------------------------------------- >>pack */
 
@@ -1792,14 +1911,14 @@ struct ind__kernel_entry {
     void *module, *function; /* loaded into the device's context */
 };
 
-/* File: header, entries (each padded to 8 bytes), tuning results to the end. Numbers have the byte order of the writer,
-   which the magic number shows. */
-#define IND__PACK_MAGIC  0x0a4b434150444e49ull /* "INDPACK\n" */
-#define IND__PACK_FORMAT 2u
+/* File: header, targets, entries (each padded to 8 bytes), tuning results to the end. Numbers have the byte order of
+   the writer, which the magic number shows. */
+#define IND__PACK_FORMAT 3u
 
 typedef struct rt__pack_header {
     uint64_t magic;
     uint32_t format, num_entries;
+    uint32_t num_targets, target_bytes; /* bytes of a record: other versions of the library may have other targets */
 } rt__pack_header;
 
 typedef struct rt__pack_entry {
@@ -1850,12 +1969,32 @@ static ind__kernel_entry *rt__pack_add(ind_context *c, rt__runtime *r, const uin
     return e;
 }
 
+/* A file that is being read. */
+typedef struct rt__pack_reader {
+    ind_context *context;
+    rt__runtime *runtime;
+    const char *path, *at, *end;
+    ind_pack_info info;
+} rt__pack_reader;
+
+/* Returns the next bytes, NULL at the end of the file. */
+static const char *rt__pack_next(rt__pack_reader *f, uint64_t bytes) {
+    const char *at = f->at;
+    if (bytes > (uint64_t)(f->end - at)) return NULL;
+    f->at += bytes;
+    return at;
+}
+
 /* Adds one entry if its checksum holds. Fails only if out of memory. */
-static ind_status rt__pack_take(ind_context *c, rt__runtime *r, const rt__pack_entry *p, const char *cubin) {
+static ind_status rt__pack_take(rt__pack_reader *f, const rt__pack_entry *p, const char *cubin) {
+    ind_context *c = f->context;
+    rt__runtime *r = f->runtime;
     if (rt__pack_checksum(p, cubin) != p->checksum || !p->bytes || p->name[71] || p->arch[15]) {
-        ind__log(c, 1, "pack: %s: a damaged entry is ignored and will be compiled again", c->desc.pack.path);
+        f->info.num_damaged++;
+        ind__log(c, 1, "pack: %s: a damaged entry is ignored and will be compiled again", f->path);
         return IND_OK;
     }
+    f->info.num_kernels++;
     if (rt__pack_find(r, p->key)) return IND_OK;
     void *copy = ind__alloc(c, (size_t)p->bytes);
     ind__kernel_entry *e = copy ? rt__pack_add(c, r, p->key, p->name, p->arch) : NULL;
@@ -1893,63 +2032,135 @@ static ind_status rt__store_tuned(ind_context *c, rt__runtime *r, const rt__tune
     return IND_OK;
 }
 
-static ind_status rt__pack_take_tuned(ind_context *c, rt__runtime *r, const char *data, size_t bytes) {
+static ind_status rt__pack_take_tuned(rt__pack_reader *f) {
     ind_status status = IND_OK;
     rt__tuned t;
-    for (; bytes >= sizeof t && !status; data += sizeof t, bytes -= sizeof t) {
+    const char *data;
+    while (!status && (data = rt__pack_next(f, sizeof t)) != NULL) {
         memcpy(&t, data, sizeof t);
-        if (rt__tuned_checksum(&t) != t.checksum)
-            ind__log(c, 1, "pack: %s: a damaged result of tuning is ignored", c->desc.pack.path);
+        const bool whole = rt__tuned_checksum(&t) == t.checksum;
+        f->info.num_tuned += whole;
+        f->info.num_damaged += !whole;
+        if (!whole)
+            ind__log(f->context, 1, "pack: %s: a damaged result of tuning is ignored", f->path);
         else
-            status = rt__store_tuned(c, r, &t);
+            status = rt__store_tuned(f->context, f->runtime, &t);
     }
     return status;
 }
 
-static ind_status rt__pack_parse(ind_context *c, rt__runtime *r, const char *data, size_t bytes) {
-    rt__pack_header h = {0};
-    if (bytes >= sizeof h) memcpy(&h, data, sizeof h);
-    if (h.magic != IND__PACK_MAGIC || h.format != IND__PACK_FORMAT) {
-        ind__log(c, 1, "pack: %s is no kernel pack of format %u; it is ignored", c->desc.pack.path, IND__PACK_FORMAT);
-        return IND_OK;
+/* *data: the records of the targets; NULL: the file ends before. */
+static ind_status rt__pack_take_targets(rt__pack_reader *f, const rt__pack_header *h, const char **data) {
+    ind_status status = IND_OK;
+    *data = rt__pack_next(f, (uint64_t)h->num_targets * h->target_bytes);
+    for (uint32_t i = 0; *data && i < h->num_targets && !status; i++) {
+        ind_target t;
+        if (!rt__read_target(&t, *data + (size_t)i * h->target_bytes, h->target_bytes)) {
+            f->info.num_damaged++;
+            ind__log(f->context, 1, "pack: %s: a damaged target, or one of another version, is ignored", f->path);
+            continue;
+        }
+        f->info.num_targets++;
+        status = rt__add_target(f->context, f->runtime, &t, true);
     }
-    size_t at = sizeof h;
-    for (uint32_t i = 0; i < h.num_entries; i++) {
-        rt__pack_entry e;
-        if (bytes - at < sizeof e) break;
-        memcpy(&e, data + at, sizeof e);
-        at += sizeof e;
-        if (e.bytes > bytes - at) break;
-        ind_status status = rt__pack_take(c, r, &e, data + at);
-        if (status) return status;
-        size_t padded = ((size_t)e.bytes + 7) & ~(size_t)7;
-        at += padded < bytes - at ? padded : bytes - at;
-        if (i + 1 == h.num_entries) return rt__pack_take_tuned(c, r, data + at, bytes - at);
-    }
-    if (h.num_entries) ind__log(c, 1, "pack: %s is truncated; the missing kernels will be compiled", c->desc.pack.path);
-    return IND_OK;
+    return status;
 }
 
-/* Reads the context's pack at the first compile. A missing pack is no error. */
-static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
-    if (r->compiled.pack_read || !c->desc.pack.path) return IND_OK;
+static ind_status rt__pack_parse(rt__pack_reader *f) {
+    rt__pack_header h = {0};
+    const char *data = rt__pack_next(f, sizeof h);
+    if (data) memcpy(&h, data, sizeof h);
+    if (h.magic != IND__PACK_MAGIC || h.format != IND__PACK_FORMAT)
+        return ind__fail(f->context, IND_INVALID_ARGUMENT, "%s is no kernel pack of format %u", f->path,
+                         IND__PACK_FORMAT);
+    ind_status status = rt__pack_take_targets(f, &h, &data);
+    for (uint32_t i = 0; i < h.num_entries && data && !status; i++) {
+        rt__pack_entry e;
+        if (!(data = rt__pack_next(f, sizeof e))) break;
+        memcpy(&e, data, sizeof e);
+        if (!(data = rt__pack_next(f, e.bytes))) break;
+        status = rt__pack_take(f, &e, data);
+        (void)rt__pack_next(f, (8 - e.bytes % 8) % 8);
+    }
+    f->info.truncated = !data;
+    if (!data) ind__log(f->context, 1, "pack: %s is truncated; the missing kernels will be compiled", f->path);
+    return status || !data ? status : rt__pack_take_tuned(f);
+}
+
+/* Adds the contents of a file to the context. */
+static ind_status rt__pack_read_file(ind_context *c, rt__runtime *r, const char *path, ind_pack_info *info) {
     char *data;
     size_t bytes;
-    ind_status status = ind__read_file(c, c->desc.pack.path, &data, &bytes);
-    if (status == IND_OUT_OF_MEMORY) return status;
-    if (status) {
-        ind__log(c, 2, "pack: %s", ind_error(c));
-        r->compiled.pack_read = true;
-        return IND_OK;
-    }
-    status = rt__pack_parse(c, r, data, bytes);
+    ind_status status = ind__read_file(c, path, &data, &bytes);
+    if (status) return status;
+    rt__pack_reader f = {.context = c, .runtime = r, .path = path, .at = data, .end = data + bytes};
+    status = rt__pack_parse(&f);
     ind__free(c, data);
-    r->compiled.pack_read = !status;
+    *info = f.info;
+    return status;
+}
+
+/* Reads the context's pack before the first compile. A missing pack, or another file, is no error. */
+static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
+    ind_pack_info info;
+    if (r->compiled.pack_read || !c->desc.pack.path) return IND_OK;
+    const ind_status status = rt__pack_read_file(c, r, c->desc.pack.path, &info);
+    r->compiled.pack_read = status != IND_OUT_OF_MEMORY;
+    if (status == IND_INVALID_ARGUMENT) ind__log(c, 1, "pack: %s; it is ignored", ind_error(c));
+    if (status == IND_IO) ind__log(c, 2, "pack: %s", ind_error(c));
+    return r->compiled.pack_read ? IND_OK : status;
+}
+
+ind_status ind_pack_load(ind_context *c, const char *path, ind_pack_info *info) {
+    ind_pack_info unused;
+    if (!c) return IND_INVALID_ARGUMENT;
+    if (!info) info = &unused;
+    memset(info, 0, sizeof *info);
+    if (!path) return ind__fail(c, IND_INVALID_ARGUMENT, "ind_pack_load: path is NULL");
+    rt__runtime *r = rt__runtime_of(c);
+    if (!r) return IND_OUT_OF_MEMORY;
+    rt__mutex_lock(&r->mutex);
+    const ind_status status = rt__pack_read_file(c, r, path, info);
+    rt__mutex_unlock(&r->mutex);
     return status;
 }
 
 static bool rt__belongs_in_pack(const ind__kernel_entry *e) {
     return e->cubin && !e->only_tried;
+}
+
+static void rt__pack_write_head(ind__text *t, const rt__runtime *r) {
+    rt__pack_header h = {.magic = IND__PACK_MAGIC,
+                         .format = IND__PACK_FORMAT,
+                         .num_targets = r->compiled.num_targets,
+                         .target_bytes = sizeof(rt__pack_target)};
+    for (uint32_t i = 0; i < r->compiled.num_entries; i++) h.num_entries += rt__belongs_in_pack(r->compiled.entry[i]);
+    ind__text_raw(t, (const char *)&h, sizeof h);
+    for (uint32_t i = 0; i < r->compiled.num_targets; i++) {
+        const rt__pack_target one = rt__write_target(&r->compiled.target[i].target);
+        ind__text_raw(t, (const char *)&one, sizeof one);
+    }
+}
+
+ind_status ind_pack_query_kernel(ind_context *c, int index, ind_pack_kernel *kernel) {
+    if (!c || !kernel) return IND_INVALID_ARGUMENT;
+    memset(kernel, 0, sizeof *kernel);
+    rt__runtime *r = rt__runtime_of(c);
+    if (!r) return IND_OUT_OF_MEMORY;
+    ind_status status = IND_NOT_FOUND;
+    rt__mutex_lock(&r->mutex);
+    for (uint32_t i = 0; i < r->compiled.num_entries && status && index >= 0; i++) {
+        const ind__kernel_entry *e = r->compiled.entry[i];
+        if (!rt__belongs_in_pack(e) || index-- > 0) continue;
+        memcpy(kernel->name, e->name, sizeof kernel->name);
+        memcpy(kernel->arch, e->arch, sizeof kernel->arch);
+        kernel->bytes = e->bytes;
+        kernel->nvrtc_version = e->nvrtc_version;
+        ind__cubin_resources(e->cubin, e->bytes, &kernel->registers, &kernel->local_bytes);
+        status = IND_OK;
+    }
+    rt__mutex_unlock(&r->mutex);
+    return status ? ind__fail(c, status, "ind_pack_query_kernel: there is no such kernel") : IND_OK;
 }
 
 ind_status ind_pack_save(ind_context *c, const char *path) {
@@ -1958,10 +2169,8 @@ ind_status ind_pack_save(ind_context *c, const char *path) {
     rt__runtime *r = rt__runtime_of(c);
     if (!r) return IND_OUT_OF_MEMORY;
     ind__text t = {.context = c};
-    rt__pack_header h = {IND__PACK_MAGIC, IND__PACK_FORMAT, 0};
     rt__mutex_lock(&r->mutex);
-    for (uint32_t i = 0; i < r->compiled.num_entries; i++) h.num_entries += rt__belongs_in_pack(r->compiled.entry[i]);
-    ind__text_raw(&t, (const char *)&h, sizeof h);
+    rt__pack_write_head(&t, r);
     for (uint32_t i = 0; i < r->compiled.num_entries; i++) {
         const ind__kernel_entry *e = r->compiled.entry[i];
         if (!rt__belongs_in_pack(e)) continue;
@@ -1995,6 +2204,7 @@ static void rt__runtime_destroy(ind_context *c) {
     }
     ind__free(c, r->compiled.entry);
     ind__free(c, r->compiled.tuned);
+    ind__free(c, r->compiled.target);
     rt__cublaslt_destroy(r->cublaslt);
     if (inside) rt__cuda_leave(r);
     rt__cuda_release_device(r);
@@ -3612,18 +3822,22 @@ static bool rt__map_possible(const rt__map_key *key, int rank) {
     return fits;
 }
 
+static int rt__map_type(const ind__tensor_map *plan) {
+    if (plan->tf32) return IND__CUDA_MAP_TFLOAT32;
+    if (ind_dtype_bytes(plan->dtype) == 1) return IND__CUDA_MAP_UINT8;
+    return plan->dtype == IND_F16 ? IND__CUDA_MAP_FLOAT16 : IND__CUDA_MAP_BFLOAT16;
+}
+
 static bool rt__encode_map(const ind_instance *n, const ind__tensor_map *plan, const rt__map_key *key, void *map) {
     static const unsigned ones[IND__MAX_MAP_RANK] = {1, 1, 1, 1, 1};
     const rt__cuda_driver *d = &n->module->executable->runtime->driver;
-    const int type = ind_dtype_bytes(plan->dtype) == 1 ? IND__CUDA_MAP_UINT8
-                     : plan->dtype == IND_F16          ? IND__CUDA_MAP_FLOAT16
-                                                       : IND__CUDA_MAP_BFLOAT16;
     const int swizzle = plan->swizzle == 128 ? 3 : plan->swizzle == 64 ? 2 : plan->swizzle == 32;
     unsigned box[IND__MAX_MAP_RANK];
     for (int i = 0; i < plan->rank; i++) box[i] = (unsigned)plan->box[i];
     return rt__map_possible(key, plan->rank) &&
-           !d->cuTensorMapEncodeTiled(map, type, (unsigned)plan->rank, (void *)(uintptr_t)key->address, key->size,
-                                      key->stride + 1, box, ones, 0, swizzle, IND__CUDA_MAP_PROMOTION_256B, 0);
+           !d->cuTensorMapEncodeTiled(map, rt__map_type(plan), (unsigned)plan->rank, (void *)(uintptr_t)key->address,
+                                      key->size, key->stride + 1, box, ones, 0, swizzle, IND__CUDA_MAP_PROMOTION_256B,
+                                      0);
 }
 
 /* Encodes a tensor map for the launch's pointer and sizes, unless it is. False: the driver does not take it. */
@@ -5652,6 +5866,7 @@ ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void *
     *cubin = NULL;
     rt__mutex_lock(&r->mutex);
     ind_status status = rt__pack_read(c, r);
+    if (!status) status = rt__add_target(c, r, &m->desc.plan->target, false);
     if (!status) status = rt__cuda_build_entry(m, v, &e, &built);
     if (!status && !(*cubin = ind__alloc(c, e->bytes))) status = IND_OUT_OF_MEMORY;
     if (!status) {
@@ -6176,6 +6391,7 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     double start = ind__now_ms();
     const double library_ms = r->gpu.library_ms;
     status = rt__pack_read(c, r);
+    if (!status) status = rt__add_target(c, r, &m->desc.plan->target, false);
     if (!status) status = rt__apply_tuned(m);
     if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
     if (!status) status = rt__cuda_compile(m, entry, variant, num);
@@ -6397,6 +6613,77 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
     }
     if (captured && after_kernel) rt__cuda_record(r, stream);
     return IND_OK;
+}
+
+/* ======================================================================================= src/runtime/cuda/offline.c */
+/* ---- all kernels of a module without a device, for a kernel pack */
+
+/* Sources to compile: each entry once. */
+typedef struct rt__sources {
+    ind__kernel_entry **entry;
+    const ind__variant **variant;
+    uint32_t num;
+} rt__sources;
+
+static ind_status rt__add_source(ind_module *m, rt__sources *s, const ind__variant *v, const char *arch) {
+    ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, v, arch);
+    if (!e) return IND_OUT_OF_MEMORY;
+    e->only_tried = false;
+    for (uint32_t i = 0; i < s->num; i++)
+        if (s->entry[i] == e) return IND_OK;
+    s->entry[s->num] = e;
+    s->variant[s->num++] = v;
+    return IND_OK;
+}
+
+/* True if a device may replace the compiled variant by its fallback: it spills, or the clusters may not fit. */
+static bool rt__may_be_replaced(const ind_module *m, const ind__variant *v, const char *arch) {
+    return ind__cluster_of(v) > 1 || rt__cuda_spills(m, v, arch) > 0;
+}
+
+/* Compiles the variants of all kernels, then the fallbacks of those that may be replaced, until there are none. */
+static ind_status rt__compile_offline(ind_module *m, rt__sources *s, const ind__variant **chain, uint32_t num) {
+    char arch[16];
+    ind__target_name(&m->desc.plan->target, arch);
+    for (bool more = true; more;) {
+        ind_status status = IND_OK;
+        more = false;
+        s->num = 0;
+        for (uint32_t i = 0; i < num && !status; i++)
+            if (chain[i]) status = rt__add_source(m, s, chain[i], arch);
+        if (!status && s->num) status = rt__cuda_compile(m, s->entry, s->variant, s->num);
+        if (status) return status;
+        for (uint32_t i = 0; i < num; i++) {
+            if (chain[i]) chain[i] = rt__may_be_replaced(m, chain[i], arch) ? chain[i]->fallback : NULL;
+            more |= chain[i] != NULL;
+        }
+    }
+    return IND_OK;
+}
+
+ind_status ind__build_cubins(ind_module *m) {
+    ind_context *c = m->context;
+    const ind_plan *p = m->desc.plan;
+    rt__runtime *r = m->executable->runtime;
+    const size_t most = (size_t)p->num_kernels * IND_MAX_VARIANTS;
+    rt__sources s = {.entry = (ind__kernel_entry **)ind__alloc(c, most * sizeof *s.entry),
+                     .variant = (const ind__variant **)ind__alloc(c, most * sizeof *s.variant)};
+    const ind__variant **chain = (const ind__variant **)ind__alloc(c, most * sizeof *chain);
+    ind_status status = s.entry && s.variant && chain ? IND_OK : IND_OUT_OF_MEMORY;
+    uint32_t num = 0;
+    for (uint32_t i = 0; i < p->num_kernels && !status; i++)
+        for (int k = 0; k < p->kernel[i].num_variants; k++) chain[num++] = &p->kernel[i].variant[k];
+    if (!status) {
+        rt__mutex_lock(&r->mutex);
+        status = rt__pack_read(c, r);
+        if (!status) status = rt__add_target(c, r, &p->target, false);
+        if (!status) status = rt__compile_offline(m, &s, chain, num);
+        rt__mutex_unlock(&r->mutex);
+    }
+    ind__free(c, chain);
+    ind__free(c, s.entry);
+    ind__free(c, s.variant);
+    return status;
 }
 
 /* ========================================================================================= src/runtime/cuda/ahead.c */

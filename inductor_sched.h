@@ -142,6 +142,10 @@ typedef struct ind_kernel {
         int m, n;            /* P variable of the rows and of the columns, -1: absent (size 1) */
         uint32_t batch_mask; /* bit d: P variable d is a batch dimension */
     } matmul;
+    /* REDUCTION: this kernel and the next one, a matmul, as one kernel. A launch of at most `few_rows` rows may run it
+       instead of both. Owned; NULL: there is none. */
+    struct ind_kernel *with_next;
+    int64_t few_rows; /* a power of two; 0: no launch runs both */
 } ind_kernel;
 
 #define IND__SORT_ROW 1024 /* elements; longest row sorted in shared memory */
@@ -209,28 +213,31 @@ typedef struct ind_kernel {
     X(int, max_parts, 64, NONE, "most kernels of a launch", "their arguments fit into the 4 KiB of any launch")        \
     X(int, max_functions, 8, NONE,                                                                                     \
       "most different functions of a launch; they compile serially, separate kernels in parallel", "not measured")     \
-    X(int, row_blocks, 1, NONE, "most blocks that share a long row of one kernel", "the target's max_cluster")
+    X(int, row_blocks, 1, NONE, "most blocks that share a long row of one kernel", "the target's max_cluster")         \
+    X(int, narrow_sums, 1, NONE, "16-bit floats that an instruction adds to memory: 1 none, 2 f16, 3 f16 and bf16",    \
+      "the target's architecture")
 
 /* What fusion may do, and its figures; 0 means the default. */
 typedef struct ind_fusion_policy {
-    bool disable;                  /* one kernel per loop: for debugging and for measuring the gain of fusion */
-    bool disable_inplace;          /* memory plan: no output reuses the memory of an input */
-    bool disable_reorder;          /* loops are not reordered to match those of another kernel */
-    bool disable_scans;            /* a scan is a separate kernel */
-    bool disable_mutation;         /* an in-place loop is fused with no other reader of its buffer, and with no rows */
-    bool disable_split;            /* no two-stage reductions, also not of columns */
-    bool disable_mix;              /* no kernel reduces columns together with work on the rows */
-    bool disable_prologue;         /* no prologues in the operand loads of a matrix product */
-    bool disable_row_prologues;    /* no prologue of a product reduces the rows of its operand */
-    bool disable_product_pairs;    /* two products that share an operand are separate kernels */
-    bool disable_row_mutation;     /* a kernel with rows does not change a buffer in place whose old value it reads */
-    bool disable_sorts;            /* a sort is a separate kernel */
-    bool disable_rescans;          /* no scan runs again for a per-element use of a reduction of its results */
-    bool disable_prefixes;         /* work on the first elements of sorted rows, as after topk, is not fused */
-    bool disable_combo;            /* every kernel is a separate launch */
-    bool disable_dependent_launch; /* no programmatic dependent launch */
-    bool disable_finish;           /* a reduction of the results of a few rows is a separate launch */
-    uint32_t max_fusions;          /* fusion stops after this many pairs; 0: no limit. For bisection */
+    bool disable;                   /* one kernel per loop: for debugging and for measuring the gain of fusion */
+    bool disable_inplace;           /* memory plan: no output reuses the memory of an input */
+    bool disable_reorder;           /* loops are not reordered to match those of another kernel */
+    bool disable_scans;             /* a scan is a separate kernel */
+    bool disable_mutation;          /* an in-place loop is fused with no other reader of its buffer, and with no rows */
+    bool disable_split;             /* no two-stage reductions, also not of columns */
+    bool disable_mix;               /* no kernel reduces columns together with work on the rows */
+    bool disable_prologue;          /* no prologues in the operand loads of a matrix product */
+    bool disable_row_prologues;     /* no prologue of a product reduces the rows of its operand */
+    bool disable_product_pairs;     /* two products that share an operand are separate kernels */
+    bool disable_scatter_epilogues; /* a scatter of the results of a product is a separate kernel */
+    bool disable_row_mutation;      /* a kernel with rows does not change a buffer in place whose old value it reads */
+    bool disable_sorts;             /* a sort is a separate kernel */
+    bool disable_rescans;           /* no scan runs again for a per-element use of a reduction of its results */
+    bool disable_prefixes;          /* work on the first elements of sorted rows, as after topk, is not fused */
+    bool disable_combo;             /* every kernel is a separate launch */
+    bool disable_dependent_launch;  /* no programmatic dependent launch */
+    bool disable_finish;            /* a reduction of the results of a few rows is a separate launch */
+    uint32_t max_fusions;           /* fusion stops after this many pairs; 0: no limit. For bisection */
 #define X(type, field, value, scale, meaning, source) type field;
     IND_FUSION_FIGURES(X)
 #undef X
@@ -261,7 +268,7 @@ typedef struct ind_fusion_policy {
     X(PAIR_LEFT, "both are matrix products, with different left operands")                                             \
     X(PAIR_RIGHT, "both are matrix products, with different strides of their right operands")                          \
     X(PAIR_GROUPS, "both are matrix products, with different groups of rows")                                          \
-    X(PAIR_TYPE, "both are matrix products, but not of 16-bit operands of one type")                                   \
+    X(PAIR_TYPE, "both are matrix products, but not of 16-bit operands of one type, or of f32 in tf32")                \
     X(PAIR_QUANTISED, "both are matrix products, and a right operand is a quantised weight")                           \
     X(PAIR_READER, "both are matrix products, and no epilogue reads both results")                                     \
     X(REDUCTION_AFTER_TEMPLATE, "a kernel cannot have both a matrix product and a reduction")                          \
@@ -272,6 +279,8 @@ typedef struct ind_fusion_policy {
     X(PROLOGUE_PARTIAL, "the producer writes a part of the operand of the product")                                    \
     X(PROLOGUE_SHARED, "another kernel reads the operand of the product too")                                          \
     X(PROLOGUE_ROWS, "the operand is normalised, and has too many rows to be recomputed by each block of the product") \
+    X(PROLOGUE_FEW_ROWS,                                                                                               \
+      "the operand is normalised: only in launches of few rows is it recomputed by each block of the product")         \
     X(PROLOGUE_ROW_RIGHT, "only a left operand is normalised by the blocks of its product")                            \
     X(PROLOGUE_ROW_SHARED, "another kernel reads the normalised operand, or a reduction of its rows")                  \
     X(PROLOGUE_ROW_COST, "normalising the operand in each block of the product costs more than a launch")              \
@@ -289,6 +298,9 @@ typedef struct ind_fusion_policy {
     X(MEMORY, "fusion would raise peak memory")                                                                        \
     X(TOO_FAR, "too far apart in the program")                                                                         \
     X(MUTATION, "one changes in place a buffer that the other accesses")                                               \
+    X(SCATTER_SWAP, "it combines elements in memory by compare and swap, for which an epilogue has too few threads")   \
+    X(SCATTER_SELDOM, "a scatter that seldom stores tests its mask for many rows at once, in a separate kernel")       \
+    X(SCATTER_OPERAND, "it scatters into an operand of the product, which other tiles still read")                     \
     X(RUNS, "a column reduction runs over blocks of rows that the other loop does not have")                           \
     X(RUNS_SCAN, "a column reduction over blocks of rows does not share a kernel with a scan")                         \
     X(RUNS_PRODUCT, "a column reduction over blocks of rows does not share a kernel with a matrix product")            \
@@ -388,7 +400,8 @@ const char *ind__kernel_kind_text(ind_kernel_kind k);
 
 /* Prints the schedule as text and as JSON: {"kernels": [{"name", "kind", "origins": [names], "results": [names],
    "reads", "writes", "bytes_read", "bytes_written", "flops", "domain", "launch": first kernel of its launch, "combo":
-   code of the reason why it shares a launch or not}], "buffers": [{"name", "tensor", "bytes", "offset", "storage",
+   code of the reason why it shares a launch or not, "rows_with_next": most rows of a launch that runs the next kernel
+   too, as one kernel, or 0}], "buffers": [{"name", "tensor", "bytes", "offset", "storage",
    "takes_over" (if it may use the memory of a donated input), "first", "last", "results"}], "edges": [{"from", "to",
    "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "tensor", "vertical", "fused", "code", "reason",
    "bytes"}], "arena_bytes", "peak_bytes", "unfused_bytes"}; formulas are strings. "results" are the graph tensors of
@@ -404,6 +417,8 @@ void ind__schedule_print_tensor(ind__text *t, const ind_schedule *s, uint32_t bu
 /* Prints a buffer and its tensor: "x", "buf4 (h)". */
 void ind__schedule_print_buffer(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
                                 void *user);
+/* What the kernel does for the results of its ops, as it is printed before them: "computes". */
+const char *ind__kernel_purpose(const ind_schedule *s, const ind_kernel *k);
 /* Prints the ops of a loop, as in its edges: "add+layer_norm"; if no op is known, the buffer it writes. */
 void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop, ind__node_name_fn name, void *user);
 
@@ -419,6 +434,9 @@ void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop
 /* Computes the loop variables that each instruction's value depends on: bit v of mask[i] means body->var[v]. mask has
    num_inst entries. The result of a REDUCE depends on no reduction variable, that of a SCAN on all. */
 void ind__body_var_masks(const ind_body *body, uint32_t *mask);
+
+/* True if the value is known to be one of the type in memory, which therefore stores it without rounding. */
+bool ind__is_value_of(const ind__lowered *program, const ind_body *body, uint32_t value, ind_dtype memory);
 
 /* ===================================================================================== src/headers/inductor_sched.h */
 #ifdef __cplusplus
@@ -1413,6 +1431,21 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask) {
     sched__var_masks(body, mask, true);
 }
 
+/* True for a floating-point 0. */
+static bool sched__is_zero(const ind__inst *in) {
+    return in->op == IND_LOOP_CONSTANT && ind_dtype_is_float((ind_dtype)in->dtype) && in->imm.f == 0;
+}
+
+bool ind__is_value_of(const ind__lowered *program, const ind_body *body, uint32_t value, ind_dtype memory) {
+    const ind__inst *in = &body->inst[value];
+    if (memory == ind_dtype_compute(memory)) return true;
+    if (in->op == IND_LOOP_WHERE) /* one that selects zeros, such as those of a mask */
+        in = sched__is_zero(&body->inst[in->arg[2]]) ? &body->inst[in->arg[1]] : in;
+    if (in->op == IND_LOOP_LOAD) return program->buffer[in->source].dtype == memory;
+    if (in->op == IND_LOOP_ROUND_F16) return memory == IND_F16;
+    return in->op == IND_LOOP_ROUND_BF16 && memory == IND_BF16;
+}
+
 /* Sets flag[i] if instruction i feeds a DOT. Returns true if there is a DOT. */
 static bool sched__mark_operands(const ind_body *body, uint8_t *flag) {
     bool any = false;
@@ -2091,14 +2124,14 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
 
 /* True if a kernel over the rows of d may do the in-place changes of the group. They must not combine with the old
    value, and must read only the element that the same point stores. The epilogue of a matrix product handles each
-   element once and may read any that is no operand. */
+   element once and may read any that is no operand; scatters are checked by sched__check_scatters. */
 static bool sched__rows_may_mutate(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
                                    bool product) {
     const sched__domain *own = f->group[g].domain;
     if (f->group[g].mutates && f->policy.disable_mutation) return false;
     for (sched__access_iter it = sched__first_access(f, g); f->group[g].mutates && it.at; sched__next_access(f, &it)) {
         const ind__buffer *b = &f->program->buffer[it.at->buffer];
-        if (it.at->write && b->mutates && (it.at->partly || it.at->indirect)) return false;
+        if (!product && it.at->write && b->mutates && (it.at->partly || it.at->indirect)) return false;
         if (product && !it.at->operand) continue;
         uint32_t mutator = it.at->write || it.at->whole ? IND__SCHED_NONE : sched__mutator(f, it.at->buffer);
         if (mutator == IND__SCHED_NONE || f->group_of[mutator] != g) continue;
@@ -2117,16 +2150,29 @@ static ind_fusion_reason sched__check_scan_pair(const sched__fuser *f, const sch
 }
 
 static ind_fusion_reason sched__check_products(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit);
+static ind_fusion_reason sched__check_scatters(sched__fuser *f, uint32_t dot, uint32_t g);
+
+/* Checks the in-place changes of both groups. */
+static ind_fusion_reason sched__check_mutations(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    const bool x_dot = f->group[a].dot != IND__SCHED_NONE, y_dot = f->group[b].dot != IND__SCHED_NONE;
+    const sched__domain *d = fit->domain;
+    if (!d || !d->rrank) return IND_FUSION_FUSED_VERTICAL;
+    ind_fusion_reason reason = IND_FUSION_FUSED_VERTICAL;
+    if (x_dot) reason = sched__check_scatters(f, a, b);
+    if (y_dot && sched__fused(reason)) reason = sched__check_scatters(f, b, a);
+    if (!sched__fused(reason)) return reason;
+    const bool may = sched__rows_may_mutate(f, a, d, fit->map_a, x_dot || y_dot) &&
+                     sched__rows_may_mutate(f, b, d, fit->map_b, x_dot || y_dot);
+    return may ? reason : IND_FUSION_MUTATION;
+}
 
 static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (x->call || y->call) return x->library || y->library ? IND_FUSION_LIBRARY : IND_FUSION_EXTERN;
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
-    const sched__domain *d = fit->domain;
-    bool rows = d && d->rrank, product = x_dot || y_dot;
-    if (rows && (!sched__rows_may_mutate(f, a, d, fit->map_a, product) ||
-                 !sched__rows_may_mutate(f, b, d, fit->map_b, product)))
-        return IND_FUSION_MUTATION;
+    const ind_fusion_reason mutations = sched__check_mutations(f, a, b, fit);
+    const bool product = x_dot || y_dot;
+    if (!sched__fused(mutations)) return mutations;
     if ((x->run || y->run) && (x->scans || y->scans)) return IND_FUSION_RUNS_SCAN;
     if ((x->run || y->run) && product) return IND_FUSION_RUNS_PRODUCT;
     if (x->run && y->run && x->run != y->run) return IND_FUSION_RUNS;
@@ -2392,10 +2438,10 @@ static bool sched__has_columns(const sched__domain *d, ind_expr left, ind_expr r
 }
 
 /* True if tensor cores multiply operands of these buffers, and add in f32. */
-static bool sched__are_halves(const sched__fuser *f, uint32_t l, const ind__access *x, const ind__access *y) {
+static bool sched__on_tensor_cores(const sched__fuser *f, uint32_t l, const ind__access *x, const ind__access *y) {
     const ind_dtype d = f->program->buffer[x->buffer].dtype;
-    const bool half = d == IND_F16 || d == IND_BF16;
-    return half && f->program->buffer[y->buffer].dtype == d &&
+    const bool taken = d == IND_F16 || d == IND_BF16 || (d == IND_F32 && f->program->allow_tf32);
+    return taken && f->program->buffer[y->buffer].dtype == d &&
            sched__product_of(f->program->loop[l].body)->dtype == IND_F32;
 }
 
@@ -2450,9 +2496,74 @@ static ind_fusion_reason sched__check_products(sched__fuser *f, uint32_t a, uint
     if (!sched__has_columns(fit->domain, at, first)) return IND_FUSION_TWO_TEMPLATES;
     if (sched__reads_quantised(f, right[0]) || sched__reads_quantised(f, right[1])) return IND_FUSION_PAIR_QUANTISED;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY; /* both right operands are live */
-    const bool halves =
-        sched__are_halves(f, x->dot, left[0], right[0]) && sched__are_halves(f, y->dot, left[1], right[1]);
-    return halves ? IND_FUSION_FUSED_VERTICAL : IND_FUSION_PAIR_TYPE;
+    const bool taken =
+        sched__on_tensor_cores(f, x->dot, left[0], right[0]) && sched__on_tensor_cores(f, y->dot, left[1], right[1]);
+    return taken ? IND_FUSION_FUSED_VERTICAL : IND_FUSION_PAIR_TYPE;
+}
+
+/* ============================================================================= src/sched/fusion/scatter_epilogues.c */
+/* ---- scatters as epilogues: a product stores its results where indices from memory say, or adds them there. An
+   epilogue handles each element once, also if several blocks share the steps of k of a tile. So it may do what a
+   separate kernel over the elements does, with the same instructions. The separate kernel has a thread for every few
+   elements, while an epilogue has few threads: it must not wait for the old elements. */
+
+/* True if an instruction adds the values of the STORE to memory, and nothing waits for it. A sum of 16-bit floats in
+   memory takes it if the values are of that type: others are rounded once, after they are added. */
+static bool sched__adds_in_memory(const sched__fuser *f, const ind_body *body, const ind__inst *store) {
+    const ind_dtype memory = f->program->buffer[store->source].dtype;
+    if (store->reduction != IND_REDUCE_SUM) return false;
+    if (memory == IND_F32 || memory == IND_F64 || memory == IND_I32 || memory == IND_I64) return true;
+    if (memory != IND_F16 && memory != IND_BF16) return false;
+    return f->policy.narrow_sums >= (memory == IND_F16 ? 2 : 3) &&
+           ind__is_value_of(f->program, body, store->arg[0], memory);
+}
+
+/* True for a STORE that several points may execute for one element, or none. */
+static bool sched__scatters(const sched__fuser *f, const ind__inst *in) {
+    return in->op == IND_LOOP_STORE && f->program->buffer[in->source].mutates &&
+           (in->arg[1] || in->reduction || in->flags);
+}
+
+/* True if group g multiplies elements of the buffer that the STORE changes. */
+static bool sched__multiplies_changed(sched__fuser *f, uint32_t g, uint32_t version) {
+    for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it)) {
+        if (it.at->operand && !it.at->write && f->buffers.home[it.at->buffer] == f->buffers.home[version]) return true;
+    }
+    return false;
+}
+
+static ind_fusion_reason sched__check_scatter(sched__fuser *f, uint32_t dot, const ind_body *body,
+                                              const ind__inst *store) {
+    if (f->policy.disable_scatter_epilogues) return IND_FUSION_DISABLED;
+    if (store->flags & IND__INST_SELDOM) return IND_FUSION_SCATTER_SELDOM;
+    if (store->reduction && !sched__adds_in_memory(f, body, store)) return IND_FUSION_SCATTER_SWAP;
+    return sched__multiplies_changed(f, dot, store->source) ? IND_FUSION_SCATTER_OPERAND : IND_FUSION_FUSED_VERTICAL;
+}
+
+/* Checks the scatters of group g, which is to share a kernel with the product of group `dot`. */
+static ind_fusion_reason sched__check_scatters(sched__fuser *f, uint32_t dot, uint32_t g) {
+    for (uint32_t l = f->group[g].head; f->group[g].mutates && l != IND__SCHED_NONE; l = f->next_loop[l]) {
+        const ind_body *body = f->program->loop[l].body;
+        for (uint32_t i = 1; i < body->num_inst; i++) {
+            if (!sched__scatters(f, &body->inst[i])) continue;
+            const ind_fusion_reason reason = sched__check_scatter(f, dot, body, &body->inst[i]);
+            if (!sched__fused(reason)) return reason;
+        }
+    }
+    return IND_FUSION_FUSED_VERTICAL;
+}
+
+/* True if the loop adds values of 16-bit floats, loaded from memory, to others. Values that its kernel computes must
+   then be rounded as in memory, so that the instruction adds the same ones. */
+static bool sched__adds_narrow(const sched__fuser *f, uint32_t l) {
+    const ind_body *body = f->program->loop[l].body;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        if (in->op != IND_LOOP_STORE || !in->reduction) continue;
+        const ind_dtype memory = f->program->buffer[in->source].dtype;
+        if (memory != ind_dtype_compute(memory) && sched__adds_in_memory(f, body, in)) return true;
+    }
+    return false;
 }
 
 /* ========================================================================================= src/sched/fusion/scans.c */
@@ -2976,12 +3087,20 @@ enum { SCHED__QUANTISED_TILES = 4 }; /* 128 rows of the usual product_tile */
 typedef struct sched__inlining {
     double points, times;       /* elements of the operand; number of times that each of them is computed */
     double inputs, made, inner; /* bytes read by the prologue and written; operations per element */
+    double row_inputs;          /* of the bytes read, those that differ from row to row of the operand */
     double blocks, steps, macs; /* of the product */
     bool half, eighth;          /* 16-bit elements; i8 or an 8-bit float */
 } sched__inlining;
 
 static bool sched__is_eighth(ind_dtype t) {
     return t == IND_I8 || t == IND_F8E4M3FN || t == IND_F8E5M2;
+}
+
+/* True if the index depends on a P variable. */
+static bool sched__varies_by_row(const sched__domain *d, ind_expr index) {
+    bool varies = false;
+    for (int v = 0; v < d->rank; v++) varies |= ind__expr_depends(index, d->var[v]);
+    return varies;
 }
 
 static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read,
@@ -2999,10 +3118,12 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
         uint32_t writer = sched__writer(f, it.at->buffer);
         bool inside = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
         if (inside || (it.at->write && !sched__stored(f, it.at->buffer, a, a))) continue; /* never reaches memory */
-        double touched = size * sched__points_of(d, sched__index_in(f, it.at, fit->a, fit->map_a), false);
+        const ind_expr index = sched__index_in(f, it.at, fit->a, fit->map_a);
+        double touched = size * sched__points_of(d, index, false);
         n->half |= it.at->write && size == 2;
         n->eighth |= it.at->write && sched__is_eighth(f->program->buffer[it.at->buffer].dtype);
         *(it.at->write ? &n->made : &n->inputs) += it.at->write || own < touched ? own : touched;
+        if (!it.at->write && sched__varies_by_row(d, index)) n->row_inputs += own < touched ? own : touched;
     }
     for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
         n->inner += sched__element_ops(&f->policy, f->program->loop[l].body);
@@ -3197,15 +3318,25 @@ static bool sched__has_whole_rows(sched__fuser *f, uint32_t b, const ind__access
     return rows <= (packed ? p->packed_rows : p->whole_rows) && 2 * k * rows <= p->whole_bytes;
 }
 
+/* Changes what was measured at the hint of the number of rows to that of `rows` rows. */
+static void sched__scale_rows(sched__inlining *n, int64_t hint, int64_t rows) {
+    const double scale = (double)rows / (double)(hint > 0 ? hint : 1);
+    n->points *= scale, n->made *= scale;
+    n->inputs += n->row_inputs * (scale - 1);
+}
+
 /* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: a launch, and the rows written
    and read by every block. Fused: every block reads their inputs. The first block of an SM computes its rows before it
-   multiplies; later blocks do so while others wait for the right operand. */
+   multiplies; later blocks do so while others wait for the right operand. few: of launches of at most `rows` rows, as a
+   variant; otherwise there are never more. */
 static bool sched__normalising_is_profitable(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit,
-                                             const ind__access *left, int64_t rows) {
+                                             const ind__access *left, int64_t rows, bool few) {
     const ind_fusion_policy *p = &f->policy;
     sched__inlining n;
-    if (!sched__has_whole_rows(f, b, left, rows)) return sched__inlining_is_profitable(f, a, b, fit, left->index);
+    if (!sched__has_whole_rows(f, b, left, rows))
+        return !few && sched__inlining_is_profitable(f, a, b, fit, left->index);
     sched__measure_inlining(f, a, fit, left->index, &n);
+    if (few) sched__scale_rows(&n, f->group[a].domain->hint, rows);
     const double sms = p->fill_blocks / 4.0;
     const double unfused = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
     const double computing = n.points * sched__row_ops(f, a) / p->ops_per_byte * sms;
@@ -3229,9 +3360,10 @@ static sched__fit *sched__fit_row_prologue(sched__fuser *f, uint32_t a, uint32_t
     return sched__stays_affine(f, a, fit) ? fit : NULL;
 }
 
-/* Checks whether the products of b may compute the rows of group a. Returns FUSED_PROLOGUE and *fit, or the reason
-   against it. */
-static ind_fusion_reason sched__can_inline_rows(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+/* Checks whether the products of b may compute the rows of group a: all rows, or if `few` is not 0 those of launches of
+   at most so many. Returns FUSED_PROLOGUE and *fit, or the reason against it. */
+static ind_fusion_reason sched__check_rows(sched__fuser *f, uint32_t a, uint32_t b, int64_t few,
+                                           const sched__fit **fit) {
     const ind__access *read;
     int64_t least, most;
     if (f->policy.disable_row_prologues) return IND_FUSION_PROLOGUE_REDUCED;
@@ -3244,17 +3376,40 @@ static ind_fusion_reason sched__can_inline_rows(sched__fuser *f, uint32_t a, uin
     if (!sched__fused(reason)) return reason;
     if (!own) return IND_FUSION_PROLOGUE_REDUCED;
     ind__known_bounds(f->group[a].domain->numel, &least, &most);
-    if (most > f->policy.packed_rows) return IND_FUSION_PROLOGUE_ROWS;
+    if ((few ? least : most) > (few ? few : f->policy.packed_rows)) return IND_FUSION_PROLOGUE_ROWS;
+    if (few) most = few;
     for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE && sched__fused(reason); l = f->next_loop[l])
         reason = sched__check_row_loop(f, l, a, b, read->buffer);
     if (!sched__fused(reason)) return reason;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
-    if (!sched__normalising_is_profitable(f, a, b, own, read, most)) return IND_FUSION_PROLOGUE_ROW_COST;
+    if (!sched__normalising_is_profitable(f, a, b, own, read, most, few != 0)) return IND_FUSION_PROLOGUE_ROW_COST;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     reason = sched__check_cycle(f, a, b);
     if (!sched__fused(reason)) return reason;
     *fit = own;
     return IND_FUSION_FUSED_PROLOGUE;
+}
+
+/* The most rows of a launch whose blocks of b's products should compute the rows of group a: a power of two, and *fit;
+   0: of no launch, or of all of them, as there are never more rows. A product is batch_invariant if its variants do not
+   depend on the number of rows. */
+static int64_t sched__few_rows(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+    int64_t least, most, rows = 1;
+    ind__known_bounds(f->group[a].domain->numel, &least, &most);
+    if (most <= f->policy.packed_rows || f->program->batch_invariant) return 0;
+    while (2 * rows <= f->policy.packed_rows) rows *= 2;
+    for (; rows; rows /= 2) {
+        const ind_fusion_reason reason = sched__check_rows(f, a, b, rows, fit);
+        if (sched__fused(reason)) return rows;
+        if (reason != IND_FUSION_PROLOGUE_ROW_COST) return 0;
+    }
+    return 0;
+}
+
+static ind_fusion_reason sched__can_inline_rows(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+    const ind_fusion_reason reason = sched__check_rows(f, a, b, 0, fit);
+    const sched__fit *few;
+    return reason == IND_FUSION_PROLOGUE_ROWS && sched__few_rows(f, a, b, &few) ? IND_FUSION_PROLOGUE_FEW_ROWS : reason;
 }
 
 /* ========================================================================================= src/sched/fusion/score.c */
@@ -3436,11 +3591,11 @@ static bool sched__follows_product(const sched__fuser *f, uint32_t l) {
     return false;
 }
 
-/* True if the loop reduces at most as many rows as a product's block computes again. */
+/* True if the loop reduces as few rows as a product's block computes again, or a launch may have so few. */
 static bool sched__reduces_few_rows(const sched__fuser *f, uint32_t l) {
     int64_t least, most;
     ind__known_bounds(f->group[l].domain->numel, &least, &most);
-    return f->group[l].reduces && most <= f->policy.packed_rows;
+    return f->group[l].reduces && (f->program->batch_invariant ? most : least) <= f->policy.packed_rows;
 }
 
 /* Adds the loops whose results only loops of the set read. Returns true if the set reduces few rows of which an
@@ -3507,7 +3662,8 @@ static bool sched__release_rows(sched__fuser *f, uint32_t round) {
         const uint32_t g = writer == IND__SCHED_NONE ? writer : f->group_of[writer];
         const sched__fit *fit;
         if (g == IND__SCHED_NONE || !f->group[g].reserved) continue;
-        f->group[g].reserved = sched__can_inline_rows(f, g, f->group_of[l], &fit) == IND_FUSION_FUSED_PROLOGUE;
+        const ind_fusion_reason reason = sched__can_inline_rows(f, g, f->group_of[l], &fit);
+        f->group[g].reserved = sched__fused(reason) || reason == IND_FUSION_PROLOGUE_FEW_ROWS;
         if (f->group[g].reserved) continue;
         f->group[g].changed = round;
         any = true;
@@ -3669,6 +3825,7 @@ static bool sched__fuse(sched__fuser *f) {
     ind__free(f->context, p.items);
     for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++)
         if (sched__multiplies(f, l)) sched__fuse_prologues(f, l, p.round + 1);
+    for (uint32_t l = 0; l < f->program->num_loops; l++) f->group[l].reserved = false; /* no reason against a fusion */
     return !f->failed;
 }
 
@@ -3698,7 +3855,8 @@ static ind_fusion_reason sched__why_unfused(sched__fuser *f, uint32_t from, uint
     uint32_t a = f->group_of[from], b = f->group_of[to];
     bool swap = f->group[a].order > f->group[b].order;
     ind_fusion_reason r = sched__can_fuse(f, swap ? b : a, swap ? a : b, &fit);
-    if (r == IND_FUSION_PROLOGUE) r = sched__can_inline(f, swap ? b : a, swap ? a : b, &fit);
+    const ind_fusion_reason inlined = sched__can_inline(f, swap ? b : a, swap ? a : b, &fit);
+    if (r == IND_FUSION_PROLOGUE || inlined == IND_FUSION_PROLOGUE_FEW_ROWS) r = inlined;
     if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_unsplit(f->splitter, from, to);
     if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_unsplit(f->splitter, to, from);
     return sched__fused(r) ? IND_FUSION_NO_GAIN : r; /* still possible after the last round */
@@ -3823,8 +3981,9 @@ static bool sched__read_beside(sched__fuser *f, uint32_t buffer, uint32_t g) {
 
 /* Replaces a load of the kernel's own result by the value. The value keeps f32 precision even if the buffer has 16-bit
    elements, as in TorchInductor. It is rounded as in memory for an operand of a matrix product, as tensor cores
-   multiply 16 bits, and if another kernel reads the stored values together with an extreme that this kernel finds: no
-   stored value may exceed their maximum where exp(x - maximum) is computed. */
+   multiply 16 bits, if another kernel reads the stored values together with an extreme that this kernel finds: no
+   stored value may exceed their maximum where exp(x - maximum) is computed, and for the epilogue of a product that adds
+   it to 16-bit elements in memory. */
 static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
     uint32_t writer = sched__writer(r->f, in->source);
@@ -3838,7 +3997,8 @@ static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_e
     const bool narrow = memory != ind_dtype_compute(memory);
     if (narrow && sched__multiplies(r->f, r->loop)) /* of a product: all loads of its loop are operands */
         made = ind_op_cast(o, made, memory);
-    else if (narrow && sched__read_beside(r->f, in->source, r->group))
+    else if (narrow && (sched__read_beside(r->f, in->source, r->group) ||
+                        (r->f->group[r->group].dot != IND__SCHED_NONE && sched__adds_narrow(r->f, r->loop))))
         made = ind_op_cast(o, ind_op_cast(o, made, memory), (ind_dtype)in->dtype);
     if (!in->arg[0]) return made;
     ind_value zero = ind_dtype_is_float((ind_dtype)in->dtype) ? ind_op_constant(o, 0, (ind_dtype)in->dtype)
@@ -4725,6 +4885,8 @@ static void sched__alias_versions(sched__fuser *f, uint32_t k, sched__lifetime *
 
 /* ---- memory of donated inputs */
 
+static bool sched__may_run_next(const ind_schedule *s, uint32_t k);
+
 static bool sched__list_donated(sched__fuser *f, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
     f->donated.input = sched__scratch(f, f->program->num_buffers, sizeof *f->donated.input);
@@ -4735,7 +4897,7 @@ static bool sched__list_donated(sched__fuser *f, sched__lifetime *life) {
     for (uint32_t k = 0; f->donated.num && k < s->num_kernels; k++)
         for (uint32_t i = 0; i < s->kernel[k].num_reads; i++)
             if (sched__is_donated(f->program, s->kernel[k].arg[i]))
-                life[s->kernel[k].arg[i]].end = sched__launch_last(s, k);
+                life[s->kernel[k].arg[i]].end = sched__launch_last(s, k + sched__may_run_next(s, k));
     return true;
 }
 
@@ -5045,6 +5207,17 @@ static bool sched__choose_offsets(sched__fuser *f, sched__lifetime *life, uint32
            sched__try_order(f, life, num, sched__compare_begin);
 }
 
+/* What a kernel reads lives until the next one has run if a launch of few rows runs both as one. Such a launch stores
+   no result of the first one, so that result may be in place of what the kernel reads. */
+static void sched__extend_few_rows(const ind_schedule *s, sched__lifetime *life) {
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        for (uint32_t i = 0; i < s->kernel[k].num_reads && sched__may_run_next(s, k); i++) {
+            sched__lifetime *at = &life[s->storage[s->kernel[k].arg[i]]];
+            if (ind__ok(at->size) && at->end < k + 1) at->end = k + 1;
+        }
+    }
+}
+
 static bool sched__plan_memory(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     uint32_t buffers = f->program->num_buffers, n = 0;
@@ -5057,6 +5230,7 @@ static bool sched__plan_memory(sched__fuser *f) {
         sched__alias_versions(f, k, life);
         if (!f->policy.disable_inplace && !sched__reuse_inputs(f, k, life)) return false;
     }
+    sched__extend_few_rows(s, life);
     for (uint32_t b = 1; b < buffers; b++) {
         if (ind__ok(life[b].size) && s->storage[b] == b) root[n++] = life[b];
     }
@@ -5434,6 +5608,83 @@ static bool sched__combine(sched__fuser *f) {
     sched__choose_launches(&x);
     if (sched__gather_launches(&x, kernel, combo)) return sched__plan_combined(f, kernel, combo);
     return true;
+}
+
+/* ============================================================================================= src/sched/few_rows.c */
+/* ---- normalised rows whose number is known only at launch
+
+   A norm and the product that reads it are two kernels, as many rows are normalised once, not by each block of the
+   product. The norm's plan also has variants that run both as one kernel: with a guard on the number of rows. Such a
+   launch stores no normalised row, and the next kernel has no launch. One compile serves a decoder's step and its
+   prompt. The memory plan holds for both: what the norm reads lives until the product has run. */
+
+/* Marks kernels whose rows the next kernel computes in launches of few rows. Before the memory plan. */
+static bool sched__mark_few_rows(sched__fuser *f) {
+    const bool prologues = !f->policy.disable && !f->policy.disable_prologue;
+    for (uint32_t k = 0; k + 1 < f->order.num && prologues && !f->failed; k++) {
+        const uint32_t a = f->order.group[k], b = f->order.group[k + 1];
+        const sched__fit *fit;
+        if (sched__normalises_rows(&f->group[a])) f->schedule->kernel[k].few_rows = sched__few_rows(f, a, b, &fit);
+    }
+    return !f->failed;
+}
+
+static bool sched__reads_result(const ind_kernel *k, const ind_kernel *reader) {
+    for (uint32_t i = k->num_reads; i < k->num_args; i++)
+        for (uint32_t r = 0; r < reader->num_reads; r++)
+            if (reader->arg[r] == k->arg[i]) return true;
+    return false;
+}
+
+/* True if kernel k is marked, and its only reader is still the next kernel. Both are launches of one kernel. */
+static bool sched__may_run_next(const ind_schedule *s, uint32_t k) {
+    if (!s->kernel[k].few_rows || k + 1 >= s->num_kernels || !sched__reads_result(&s->kernel[k], &s->kernel[k + 1]))
+        return false;
+    return sched__launch_first(s, k) == k && sched__launch_last(s, k) == k && sched__launch_last(s, k + 1) == k + 1;
+}
+
+/* True if the kernel writes where the memory of buffer b is, or where the caller may bind it. */
+static bool sched__overwrites(const ind_schedule *s, const ind_kernel *k, uint32_t b) {
+    for (uint32_t i = k->num_reads; i < k->num_args; i++)
+        if (k->arg[i] == b || s->storage[k->arg[i]] == s->storage[b] || s->takes_over[k->arg[i]] == b) return true;
+    return false;
+}
+
+/* True if kernel k + 1 writes in place where kernel k reads: then blocks of one kernel would read what others write. */
+static bool sched__next_overwrites(const ind_schedule *s, uint32_t k) {
+    for (uint32_t i = 0; i < s->kernel[k].num_reads; i++)
+        if (sched__overwrites(s, &s->kernel[k + 1], s->kernel[k].arg[i])) return true;
+    return false;
+}
+
+/* Makes one kernel of kernels k and k + 1. Their groups are one from here on: nothing else needs them any more. */
+static bool sched__make_with_next(sched__fuser *f, uint32_t k) {
+    ind_kernel *kernel = &f->schedule->kernel[k];
+    const uint32_t a = f->group_of[kernel->loop[0]], b = f->group_of[kernel[1].loop[0]];
+    const sched__fit *fit;
+    if (!sched__few_rows(f, a, b, &fit)) return !f->failed;
+    f->visits.num_after = f->visits.num_before = 0;
+    if (!sched__fuse_pair(f, a, b, fit, 0)) return false;
+    kernel->with_next = sched__schedule_alloc(f, NULL, 1, sizeof *kernel->with_next);
+    return kernel->with_next && sched__make_kernel(f, kernel->with_next, a);
+}
+
+/* Corrects the reasons of edges whose kernels are not run by one launch after all. */
+static void sched__correct_few_rows(ind_schedule *s) {
+    for (uint32_t e = 0; e < s->num_edges; e++)
+        if (s->edge[e].reason == IND_FUSION_PROLOGUE_FEW_ROWS && !s->kernel[s->kernel_of[s->edge[e].from]].with_next)
+            s->edge[e].reason = IND_FUSION_PROLOGUE_ROWS;
+}
+
+/* Makes the kernels for launches of few rows. After everything else. */
+static bool sched__make_few_rows(sched__fuser *f) {
+    ind_schedule *s = f->schedule;
+    for (uint32_t k = 0; k < s->num_kernels && !f->failed; k++) {
+        if (sched__may_run_next(s, k) && !sched__next_overwrites(s, k)) sched__make_with_next(f, k);
+        if (!s->kernel[k].with_next) s->kernel[k].few_rows = 0;
+    }
+    sched__correct_few_rows(s);
+    return !f->failed;
 }
 
 /* =============================================================================================== src/sched/verify.c */
@@ -5814,6 +6065,16 @@ static bool sched__check_reuse(const sched__check *v, const sched__lifetime *a, 
     return true;
 }
 
+/* True if the memory of two buffers does not overlap. */
+static bool sched__check_apart(const sched__check *v, const sched__lifetime *a, const sched__lifetime *b) {
+    const ind_expr *offset = v->s->offset;
+    ind_expr a_end = ind_expr_add(offset[a->buffer], a->size), b_end = ind_expr_add(offset[b->buffer], b->size);
+    if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size) &&
+        !sched__ends_before(a_end, offset[b->buffer]) && !sched__ends_before(b_end, offset[a->buffer]))
+        return false;
+    return sched__check_range_values(v, a->buffer, b->buffer);
+}
+
 /* Two buffers that are live in one kernel must not overlap, unless one reuses the other's memory in that kernel. */
 static bool sched__check_pair(sched__check *v, const sched__lifetime *a, const sched__lifetime *b) {
     const ind_expr *offset = v->s->offset;
@@ -5821,11 +6082,7 @@ static bool sched__check_pair(sched__check *v, const sched__lifetime *a, const s
     if (v->s->storage[a->buffer] == v->s->storage[b->buffer])
         return sched__check_reuse(v, a, b) && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
                ind_known_eq(a->size, b->size);
-    ind_expr a_end = ind_expr_add(offset[a->buffer], a->size), b_end = ind_expr_add(offset[b->buffer], b->size);
-    if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size) &&
-        !sched__ends_before(a_end, offset[b->buffer]) && !sched__ends_before(b_end, offset[a->buffer]))
-        return false;
-    return sched__check_range_values(v, a->buffer, b->buffer);
+    return sched__check_apart(v, a, b);
 }
 
 static bool sched__check_memory(sched__check *v) {
@@ -5846,6 +6103,45 @@ static bool sched__check_memory(sched__check *v) {
         }
         v->life[kept++] = at;
         live = kept;
+    }
+    return true;
+}
+
+static sched__lifetime sched__memory_range(const ind_schedule *s, uint32_t b) {
+    const ind_expr bytes = ind__buffer_most_bytes(s->program, &s->program->buffer[b]);
+    return (sched__lifetime){.buffer = b, .size = ind__align_up(bytes, IND__ALIGNMENT)};
+}
+
+/* True if what kernel k reads overlaps nothing that kernel k + 1 writes in the arena. */
+static bool sched__check_read_memory(sched__check *v, uint32_t k) {
+    const ind_kernel *kernel = &v->s->kernel[k], *next = kernel + 1;
+    for (uint32_t i = 0; i < kernel->num_reads; i++) {
+        const sched__lifetime read = sched__memory_range(v->s, v->buffer = kernel->arg[i]);
+        for (uint32_t o = next->num_reads; o < next->num_args && ind__ok(v->s->offset[read.buffer]); o++) {
+            const sched__lifetime written = sched__memory_range(v->s, v->other = next->arg[o]);
+            if (ind__ok(v->s->offset[written.buffer]) && !sched__check_apart(v, &read, &written)) return false;
+        }
+    }
+    return true;
+}
+
+/* A launch of one kernel reads what both read and writes what the second one writes. Its blocks do not wait for each
+   other. */
+static bool sched__check_with_next(sched__check *v) {
+    for (uint32_t k = v->kernel = 0; k < v->s->num_kernels; v->kernel = ++k) {
+        const ind_kernel *kernel = &v->s->kernel[k], *both = kernel->with_next, *next = kernel + 1;
+        if (!both != !kernel->few_rows) return false;
+        if (!both) continue;
+        if (k + 1 == v->s->num_kernels || next->kind != IND_KERNEL_MATMUL || both->kind != IND_KERNEL_MATMUL)
+            return false;
+        if (v->last[k] != k || v->last[k + 1] != k + 1 || sched__next_overwrites(v->s, k)) return false;
+        if (both->num_args - both->num_reads != next->num_args - next->num_reads) return false;
+        for (uint32_t i = 0; i < both->num_args; i++) {
+            const uint32_t b = v->buffer = both->arg[i];
+            const bool reads = sched__has_arg(kernel, b, false) || sched__has_arg(next, b, false);
+            if (i < both->num_reads ? !reads : !sched__has_arg(next, b, true)) return false;
+        }
+        if (!sched__check_read_memory(v, k)) return false;
     }
     return true;
 }
@@ -6034,6 +6330,8 @@ static const struct {
     {"a buffer in a donated input's memory fits, and is written after the last read of the input",
      sched__check_donated},
     {"buffers with overlapping lifetimes do not overlap in the arena", sched__check_memory},
+    {"a kernel that is one with the next one in launches of few rows reads nothing that the next one overwrites",
+     sched__check_with_next},
     {"each dimension of a matrix product is rows, columns or batch, and no store varies along the depth",
      sched__check_matmul},
     {"a long sort stores both results, stores of its first elements are masked, and a scan with a combine function "
@@ -6286,11 +6584,20 @@ static void sched__print_traffic(const sched__printer *p, const char *how, const
     }
 }
 
+const char *ind__kernel_purpose(const ind_schedule *s, const ind_kernel *k) {
+    const char *const first = s->program->loop[k->loop[0]].purpose;
+    for (uint32_t i = 0; i < k->num_loops; i++) {
+        const char *const purpose = s->program->loop[k->loop[i]].purpose;
+        if (!first || !purpose || strcmp(first, purpose)) return "computes";
+    }
+    return first;
+}
+
 static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     const ind_kernel *k = &p->s->kernel[number];
     ind__textf(p->t, "kernel %u  %s  %s ", number, k->name, ind__kernel_kind_text(k->kind));
     sched__print_domain(p, k->body);
-    ind__textf(p->t, "\n  computes ");
+    ind__textf(p->t, "\n  %s ", ind__kernel_purpose(p->s, k));
     ind__print_made(p->t, k->origin, k->num_origins, p->origin_name, p->result_name, p->user);
     sched__print_traffic(p, "reads", k->arg, k->num_reads, k->bytes_read);
     sched__print_traffic(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads, k->bytes_written);
@@ -6304,6 +6611,9 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     }
     ind__textf(p->t, "\n");
     if (p->s->launch[number] != number) ind__textf(p->t, "  in one launch with kernel %u\n", p->s->launch[number]);
+    if (k->with_next)
+        ind__textf(p->t, "  one kernel with kernel %u in launches of at most %lld row%s\n", number + 1,
+                   (long long)k->few_rows, k->few_rows > 1 ? "s" : "");
     if (p->s->combo[number] >= IND_COMBO_FULL)
         ind__textf(p->t, "  separate launch: %s\n", ind__combo_reason_text(p->s->combo[number]));
 }
@@ -6436,8 +6746,8 @@ static void sched__json_kernel(const sched__printer *p, const ind_kernel *k) {
     ind__textf(p->t, ", \"domain\": \"");
     sched__print_domain(p, k->body);
     const uint32_t number = (uint32_t)(k - p->s->kernel);
-    ind__textf(p->t, "\", \"launch\": %u, \"combo\": \"%s\"}", p->s->launch[number],
-               ind__combo_reason_name(p->s->combo[number]));
+    ind__textf(p->t, "\", \"launch\": %u, \"combo\": \"%s\", \"rows_with_next\": %lld}", p->s->launch[number],
+               ind__combo_reason_name(p->s->combo[number]), (long long)k->few_rows);
 }
 
 static void sched__json_kernel_number(const sched__printer *p, const char *key, uint32_t k) {
@@ -6556,8 +6866,9 @@ static bool sched__record_uses(sched__fuser *f) {
 static ind_status sched__run(sched__fuser *f) {
     const uint32_t refusals = ind__refusals(f->context);
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
-              sched__choose_order(f) && sched__make_kernels(f) && sched__find_unfused_peak(f) &&
-              sched__plan_memory(f) && sched__combine(f) && sched__record_uses(f);
+              sched__choose_order(f) && sched__make_kernels(f) && sched__mark_few_rows(f) &&
+              sched__find_unfused_peak(f) && sched__plan_memory(f) && sched__combine(f) && sched__record_uses(f) &&
+              sched__make_few_rows(f);
     return ok ? ind__refused_since(f->context, refusals) : ind__failed(f->context);
 }
 
@@ -6565,7 +6876,9 @@ void ind__schedule_free(ind_schedule *s) {
     if (!s) return;
     ind_context *c = s->context;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
+        const ind_kernel *both = s->kernel[k].with_next;
         if (s->kernel[k].body) ind__body_free(s->kernel[k].body);
+        if (both && both->body) ind__body_free(both->body);
     }
     ind__free(c, s->edge);
     ind__arena_free(&s->arena);

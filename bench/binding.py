@@ -60,12 +60,13 @@ class Compiler:
         if status:
             raise RuntimeError(self.lib.ind_error(self.context).decode())
 
-    def compile(self, text, batch_invariant=False, cublaslt=False):
+    def compile(self, text, batch_invariant=False, cublaslt=False, pairs=(0, 0)):
+        """pairs: tiles of a cluster of products along m and n. All modules that the context compiles later have them too."""
         graph = self.lib.ind_graph_parse(self.context, text.encode(), None)
         if not graph:
             raise RuntimeError(self.lib.ind_error(self.context).decode())
         module = C.c_void_p()
-        status = self.lib.bench_compile(C.c_void_p(graph), C.c_bool(batch_invariant), C.c_bool(cublaslt), C.byref(module))
+        status = self.lib.bench_compile(C.c_void_p(graph), C.c_bool(batch_invariant), C.c_bool(cublaslt), *pairs, C.byref(module))
         self.lib.ind_graph_destroy(C.c_void_p(graph))
         self.check(status)
         return Module(self, module)

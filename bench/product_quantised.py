@@ -46,7 +46,10 @@ def constants(f, n, k):
         q = torch.randn(n, k, device="cuda").to(torch.float8_e4m3fn)
     else:
         q = quantised_bytes(f, n, k)
-    return {"q": q} | ({"s": scales(*declared["s"])} if "s" in declared else {})
+    found = {"q": q} | ({"s": scales(*declared["s"])} if "s" in declared else {})
+    if "z" in declared:
+        found["z"] = torch.randint(16, declared["z"][1], dtype=torch.uint8, device="cuda")
+    return found
 
 
 # ---- torch's kernels

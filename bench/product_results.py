@@ -48,7 +48,9 @@ def strategy(variant):
     if not variant["tile"][0]:
         return name
     splits = f", {variant['splits']} splits" if variant["splits"] is not None else ""
-    return f"{name} {'x'.join(map(str, variant['tile']))}, {variant['stages']} stages{splits}"
+    pairs = variant.get("pairs", [0, 0])
+    clusters = f", multicast to {pairs[0]}x{pairs[1]} tiles" if pairs[0] else ""
+    return f"{name} {'x'.join(map(str, variant['tile']))}, {variant['stages']} stages{splits}{clusters}"
 
 
 def predicted(plan):
@@ -76,6 +78,16 @@ def planned(plan):
 
 
 # ---- tables
+
+
+def multicast_head(forms):
+    return f"{'case':40s} {'ours':>9s}" + "".join(f" {form:>18s}" for form in forms) + f" {'library':>18s}"
+
+
+def multicast_row(key, us, forms):
+    """Microseconds of ours without multicast, of each form of clusters, and of the library; the ratios to the first."""
+    cells = [f"{us[name]:9.2f} ({us[name] / us['plain']:6.3f})" if name in us else "none" for name in (*forms, "library")]
+    return f"{key:40s} {us['plain']:9.2f}" + "".join(f" {cell:>18s}" for cell in cells)
 
 
 def library(record):

@@ -14,6 +14,7 @@ class Format:
     bytes: int = 1
     halves: tuple = ()
     scale: str = ""  # dtype of a separate scale, one for `elements` elements
+    zero: str = ""  # dtype of a zero point, the same
     cast: str = (
         ""  # dtype of weights that need no dequantise: mul(cast(q, f32), scale), one scale per column of the product
     )
@@ -25,8 +26,9 @@ class Format:
             return {"w": ("bf16", (n, k))}
         if self.cast:
             return {"q": (self.cast, (n, k)), "s": ("f32", (n, 1))}
-        found = {"q": ("u8", (n, k // self.elements * self.bytes))}
-        return found | ({"s": (self.scale, (n, k // self.elements))} if self.scale else {})
+        beside = {"s": self.scale, "z": self.zero}
+        found = {name: (dtype, (n, k // self.elements)) for name, dtype in beside.items() if dtype}
+        return {"q": ("u8", (n, k // self.elements * self.bytes))} | found
 
     def weight_bytes(self, n, k):
         """Of all constants."""
@@ -39,7 +41,7 @@ class Format:
             return []
         if self.cast:
             return ["f = cast(q, dtype=f32)", "g = mul(f, s)", "w = cast(g, dtype=bf16)"]
-        scale = ", scale=s" if self.scale else ""
+        scale = (", scale=s" if self.scale else "") + (", zero_point=z" if self.zero else "")
         group = f", group_size={self.elements}" if self.name.startswith("int4") else ""
         return [f'w = dequantise(q{scale}, format="{self.name.partition(" ")[0]}", dtype=bf16{group})']
 
@@ -47,7 +49,7 @@ class Format:
         return k % self.elements == 0
 
 
-# The formats of the op, in its order; int4 with the smallest and the largest group.
+# The formats of the op, in its order; int4 with the smallest and the largest group, and with zero points.
 DEQUANTISE = [
     Format("f16", 1, 2, (0,)),
     Format("bf16", 1, 2),
@@ -65,6 +67,8 @@ DEQUANTISE = [
     Format("iq4_xs", 256, 136, (0,)),
     Format("int4", 32, 16, scale="bf16"),
     Format("int4 g128", 128, 64, scale="bf16"),
+    Format("int4 z32", 32, 16, scale="bf16", zero="u8"),
+    Format("int4 z128", 128, 64, scale="bf16", zero="u8"),
     Format("mxfp4", 32, 16, scale="u8"),
     Format("nvfp4", 16, 8, scale="f8e4m3fn"),
 ]

@@ -6,6 +6,7 @@
     products.py quantised             quantised weights beside a copy of their bytes and torch's kernels
     products.py rows --out FILE       the weights of an 8B Llama over the number of rows; bench/plot.py draws FILE
     products.py invariant             the cost of batch_invariant
+    products.py multicast             operands multicast to clusters of tiles, beside the same products without
     products.py compile               a product with an epilogue from text to loaded kernels, and NVRTC's time for each
 
 All contenders of a case run in one process, in turn, on the same tensors; see bench/run.py."""
@@ -19,6 +20,7 @@ import product_results
 import product_weights
 
 GROUPS = tuple(product_cases.RANGES)
+MULTICAST = "8192x8192x8192,4096x4096x4096,2048x14336x4096,1024x4096x4096,1000x1000x1000"
 
 
 def names(allowed):
@@ -39,6 +41,11 @@ def shape(text):
     """n and k of "14336x4096"."""
     n, k = map(int, text.split("x"))
     return n, k
+
+
+def sizes(text):
+    """m, n and k of each product of "8192x8192x8192,1000x1000x1000"."""
+    return [tuple(map(int, size.split("x"))) for size in text.split(",")]
 
 
 def run_sweep(args):
@@ -69,6 +76,12 @@ def run_invariant(args):
     import product_checks
 
     return product_checks.invariant(args.rows, *args.shape)
+
+
+def run_multicast(args):
+    import product_multicast
+
+    return product_multicast.multicast(args.sizes, args.layouts)
 
 
 def run_quantised(args):
@@ -142,6 +155,10 @@ def add_checks(commands):
     p.add_argument("--rows", type=numbers, default=[1, 8, 64, 512])
     p.add_argument("--shape", type=shape, default=(4096, 4096))
     p.set_defaults(run=run_invariant)
+    p = commands.add_parser("multicast")
+    p.add_argument("--sizes", type=sizes, default=sizes(MULTICAST), help="MxNxK,..")
+    p.add_argument("--layouts", type=names(product_cases.LAYOUTS), default=["nk"], help="some of kn,nk")
+    p.set_defaults(run=run_multicast)
     p = commands.add_parser("compile")
     p.add_argument("--size", type=numbers, default=[1024, 4096, 4096], help="M,N,K")
     p.add_argument("--arch", default="sm_90a", help="of the times of NVRTC")

@@ -6,6 +6,7 @@
     run.py --norms [NAME...]      normalisations over more than the last dimension
     run.py --eight-bit [NAME...]  products of fp8 and int8 beside torch._scaled_mm and torch._int_mm
     run.py --decoder [NAME...]    a gated MLP with its norm, products of groups of rows, 8-bit products with scales of blocks
+    run.py --models [NAME...]     BERT-base, and layers of Llama 8B and SmolLM2 (one token after a cache; a prompt)
     run.py --small                1 to 64 rows of 4096, compared with an empty kernel
     run.py --tune [NAME...]       the first choices compared with the results of ind_tune, and the candidates tried
 
@@ -16,7 +17,7 @@ selects, --jobs N compiles in N processes before any measurement (0: on demand),
 Each contender is replayed from a CUDA graph and timed with events, in turn, on the same tensors (several sets in rotation if
 they would fit in the L2). The result is the median of many rounds. Outputs are first compared with a float64 computation of the
 same formula. An error above four times torch's is WRONG, and exit status 1.
-Prints the table and writes build/bench.json (sweep.json, batch.json, small.json, norms.json, eight_bit.json, decoder.json).
+Prints the table and writes build/bench.json (sweep.json, batch.json, small.json, norms.json, eight_bit.json, decoder.json, models.json).
 """
 
 import argparse
@@ -34,6 +35,7 @@ import torch
 
 import binding
 import decoder
+import models
 import timing
 import verdict
 import workloads
@@ -296,6 +298,7 @@ def arguments():
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--eight-bit", action="store_true")
     parser.add_argument("--decoder", action="store_true")
+    parser.add_argument("--models", action="store_true")
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--autotune", action="store_true")
     parser.add_argument("--no-compile", action="store_true")
@@ -329,7 +332,7 @@ def main():
         return run_tune(compiler, args.names)
     if args.small:
         return run(compiler, ((p, workloads.at(p)) for p in workloads.small()), "small.json", How(modes, launches=SMALL_CALLS))
-    groups = {"norms": workloads.norms, "eight_bit": workloads.eight_bit, "decoder": decoder.decoder}
+    groups = {"norms": workloads.norms, "eight_bit": workloads.eight_bit, "decoder": decoder.decoder, "models": models.models}
     group = next((g for g in groups if getattr(args, g)), "bench")
     every = groups[group]() if group in groups else workloads.WORKLOADS
     chosen = [({}, w) for w in every if not args.names or any(a in w.name for a in args.names)]

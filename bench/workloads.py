@@ -268,17 +268,19 @@ def eight_bit():
 MINILM = bert.Size(layers=6, width=384, heads=12, ffn=1536, vocabulary=30522, positions=512)
 
 
-def minilm_torch(attention):
+def encoder_torch(size, attention):
+    """The graph of bert.text."""
+
     def forward(ids, mask, **w):
         batch, length = ids.shape
         lin = lambda x, n: F.linear(x, w[n + "_w"], w[n + "_b"])
-        norm = lambda x, n: F.layer_norm(x, (MINILM.width,), w[n + "_w"], w[n + "_b"], 1e-12)
+        norm = lambda x, n: F.layer_norm(x, (size.width,), w[n + "_w"], w[n + "_b"], 1e-12)
         x = norm(F.embedding(ids, w["word"]) + w["position"][:length] + w["type"][0], "norm")
         bias = ((mask - 1.0) * 10000.0).view(batch, 1, 1, length)
-        heads = lambda x: x.view(batch, length, MINILM.heads, -1).transpose(1, 2)
-        for i in range(MINILM.layers):
+        heads = lambda x: x.view(batch, length, size.heads, -1).transpose(1, 2)
+        for i in range(size.layers):
             q, k, v = (heads(lin(x, f"{n}{i}")) for n in "qkv")
-            c = attention(q, k, v, bias).transpose(1, 2).reshape(batch, length, MINILM.width)
+            c = attention(q, k, v, bias).transpose(1, 2).reshape(batch, length, size.width)
             y = norm(lin(c, f"o{i}") + x, f"n{i}")
             x = norm(lin(F.gelu(lin(y, f"up{i}")), f"down{i}") + y, f"m{i}")
         mean = (x * mask.unsqueeze(2)).sum(1) / mask.sum(1, keepdim=True)
@@ -288,32 +290,33 @@ def minilm_torch(attention):
 
 
 def attention_plain(q, k, v, bias):
-    return torch.softmax(q @ k.transpose(2, 3) * MINILM.scale + bias, -1) @ v
+    return torch.softmax(q @ k.transpose(2, 3) * q.shape[-1] ** -0.5 + bias, -1) @ v
 
 
 def attention_library(q, k, v, bias):
     return F.scaled_dot_product_attention(q, k, v, bias)
 
 
-def minilm(batch, length, attention, name):
+def encoder(name, size, batch, length, attention, how):
+    """A BERT-like encoder with random weights; `how` torch computes attention."""
     bf16 = torch.bfloat16
 
     def inputs():
         weights = {}
-        for n, shape in bert.shapes(MINILM).items():
+        for n, shape in bert.shapes(size).items():
             norm_weight = n.endswith("_w") and len(shape) == 1
             weights[n] = randn(*shape, dtype=bf16, scale=0.05) + (1 if norm_weight else 0)
         lengths = torch.randint(length // 2, length + 1, (batch, 1), device="cuda")
         mask = (torch.arange(length, device="cuda")[None] < lengths).to(bf16)
-        return {"ids": torch.randint(MINILM.vocabulary, (batch, length), device="cuda"), "mask": mask, **weights}
+        return {"ids": torch.randint(size.vocabulary, (batch, length), device="cuda"), "mask": mask, **weights}
 
-    weights = sum(int(torch.Size(s).numel()) for n, s in bert.shapes(MINILM).items() if n != "word")
-    moved = 2 * (weights + batch * length * MINILM.width + batch * MINILM.width)
-    return Workload(f"MiniLM bf16 {batch} x {length}, {name}", bert.text(MINILM, "minilm", "bf16"), minilm_torch(attention), inputs, [batch, length], moved,
+    weights = sum(math.prod(s) for n, s in bert.shapes(size).items() if n != "word")
+    moved = 2 * (weights + batch * length * size.width + batch * size.width)
+    return Workload(f"{name} bf16 {batch} x {length}, torch: {how}", bert.text(size, "encoder", "bf16"), encoder_torch(size, attention), inputs, [batch, length], moved,
                     by_bytes=False)
 
 
-WORKLOADS = [minilm(32, 128, attention_plain, "torch: explicit softmax"), minilm(32, 128, attention_library, "torch: SDPA"), pointwise(),
+WORKLOADS = [encoder("MiniLM", MINILM, 32, 128, attention_plain, "explicit softmax"), encoder("MiniLM", MINILM, 32, 128, attention_library, "SDPA"), pointwise(),
              softmax(8192, 4096), softmax(4096, 65536), add_layer_norm(16384, 4096), column_sum(16384, 4096), sum_squares(256 << 20),
              cross_entropy(8192, 128256), transpose_add(8192), embedding_norm(16384, 2048), index_add(65536, 512, 32768), cumsum(4096, 16384),
              scaled_layer_norm(16384, 4096), softmax_gradient_norm(16384, 4096), gradient_norm(64 << 20), cross_entropy(16384, 4096),

@@ -9,14 +9,19 @@
  *     ind bench FILE.ind [--size B=4]... [--device ..] [--repeat N] [--json]
  *     ind bisect FILE.ind [as run] [--tolerance T]
  *                        finds the first change of a pass, or the first fusion, that gives other results than none
+ *     ind pack  FILE.ind... --arch sm_80,H200,... --output FILE.pack
+ *     ind pack  FILE.pack... --list|--verify|--merge
+ *                        compiles all kernels of the graphs without a GPU, or shows and joins packs: ind_pack.h
  *     ind ops   [--json] the ops of the text form, and how each fuses
  *     ind size  EXPR... [--var "s0 in [LO, HI]"]... [--at s0=5]...    a calculator for sizes: ind_size.h
  *
- * run, emit and bench take --deterministic: scatters that give the same bits on every run; --batch-invariant: rows
- * whose bits do not depend on their number; --allow-tf32: products of f32 on tensor cores; --tcgen05: products on
- * tcgen05.mma, not run on hardware (all of ind_compile_desc); --cublaslt: matrix products run by cuBLASLt, on the GPU;
+ * run, emit, bench and pack take --deterministic: scatters that give the same bits on every run; --batch-invariant:
+ * rows whose bits do not depend on their number; --allow-tf32: products of f32 on tensor cores; --tcgen05: products on
+ * tcgen05.mma, not run on hardware (all of ind_compile_desc);
+ * --cublaslt: matrix products run by cuBLASLt, on the GPU;
  * --disable NAME, a graph pass or a pattern to be left out; --enable NAME, a pattern that is off by default; and
- * --channels-last, strides of images in memory (ind_realise_policy).
+ * --channels-last, strides of images in memory (ind_realise_policy); --figure NAME=VALUE replaces a figure
+ * of the target's cost model (ind_thresholds).
  * Sizes not given are read off the shapes of the --input arrays, else they are at their hints. Inputs and constants not
  * given are random, the same for the same seed and name: floats uniform in [-1, 1), bool 0 or 1, integers in [0, n),
  * where n is 8 or, if smaller, the smallest dimension above 1 of any floating-point input or constant; so they are
@@ -51,8 +56,8 @@ typedef struct options {
     const char *command, *file, *stage, *arch, *output, *weights;
     const char *input[MAX_GIVEN]; /* NAME=FILE */
     int num_inputs;
-    const char *size[MAX_GIVEN]; /* NAME=VALUE */
-    int num_sizes;
+    const char *size[MAX_GIVEN], *figure[MAX_GIVEN]; /* NAME=VALUE */
+    int num_sizes, num_figures;
     uint64_t seed;
     int repeat;
     ind_device device;
@@ -104,15 +109,11 @@ static int usage(void) {
     return fail(
         "usage: ind run|emit|bench|bisect FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] "
         "[--random SEED] [--device host|cuda|auto] [--output DIR] [--stage "
-        "graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--disable NAME]... [--enable "
-        "NAME]... [--arch sm_90a] "
-        "[--repeat N] [--tolerance T] [--json] [--deterministic] [--batch-invariant] [--allow-tf32] [--tcgen05] "
-        "[--cublaslt] "
-        "[--channels-last]; "
-        "or ind ops "
-        "[--json]; or ind size "
-        "EXPR... (ind size "
-        "--help)");
+        "graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--disable NAME]... [--enable NAME]... "
+        "[--arch sm_90a] [--figure NAME=VALUE]... [--repeat N] [--tolerance T] [--json] [--deterministic] "
+        "[--batch-invariant] [--allow-tf32] [--tcgen05] "
+        "[--cublaslt] [--channels-last]; or ind pack FILE.ind... --arch sm_80,H200,... --output FILE.pack; or ind pack "
+        "FILE.pack... --list|--verify|--merge; or ind ops [--json]; or ind size EXPR... (ind size --help)");
 }
 
 static int number_option(const char *option, const char *value, uint64_t most, uint64_t *out) {
@@ -163,6 +164,7 @@ static int read_option(const char *option, const char *value, options *o) {
     uint64_t number;
     if (!strcmp(option, "--size")) return pair_option(option, value, o->size, &o->num_sizes);
     if (!strcmp(option, "--input")) return pair_option(option, value, o->input, &o->num_inputs);
+    if (!strcmp(option, "--figure")) return pair_option(option, value, o->figure, &o->num_figures);
     if (!strcmp(option, "--random")) return number_option(option, value, UINT64_MAX, &o->seed);
     if (!strcmp(option, "--device")) return device_option(value, o);
     if (!strcmp(option, "--disable")) return disable_option(value, o);
@@ -181,10 +183,45 @@ static int read_option(const char *option, const char *value, options *o) {
     if (!strcmp(option, "--stage")) return o->stage = value, 0;
     if (!strcmp(option, "--arch")) return o->arch = value, 0;
     if (!strcmp(option, "--weights")) return o->weights = value, 0;
-    return fail("unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
-                "--disable --enable --tolerance --html --repeat --json --deterministic --batch-invariant --allow-tf32 "
-                "--tcgen05 --cublaslt --channels-last",
-                option);
+    return fail(
+        "unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
+        "--figure --disable --enable --tolerance --html --repeat --json --deterministic --batch-invariant --allow-tf32 "
+        "--tcgen05 --cublaslt --channels-last",
+        option);
+}
+
+/* An option without a value. */
+static bool read_flag(const char *option, options *o) {
+    const struct {
+        const char *name;
+        bool *flag;
+    } flags[] = {{"--json", &o->json},
+                 {"--html", &o->html},
+                 {"--deterministic", &o->deterministic},
+                 {"--batch-invariant", &o->batch_invariant},
+                 {"--allow-tf32", &o->allow_tf32},
+                 {"--tcgen05", &o->tcgen05},
+                 {"--cublaslt", &o->cublaslt},
+                 {"--channels-last", &o->channels_last}};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (!strcmp(option, flags[i].name)) return *flags[i].flag = true;
+    return false;
+}
+
+/* What the options say of the compile. */
+static ind_compile_desc desc_of(const options *o) {
+    return (ind_compile_desc){.device = o->device,
+                              .deterministic = o->deterministic,
+                              .batch_invariant = o->batch_invariant,
+                              .allow_tf32 = o->allow_tf32,
+                              .tcgen05 = o->tcgen05,
+                              .disabled_passes = o->disabled,
+                              .enabled_patterns = o->enabled_patterns,
+                              .disabled_patterns = o->disabled_patterns,
+                              .max_changes = o->max_changes,
+                              .realise = {.channels_last = o->channels_last},
+                              .fusion = {.disable = o->unfused, .max_fusions = o->max_fusions},
+                              .cublaslt = o->cublaslt};
 }
 
 /* The folder for results, made if it is not there; its parent must be. */
@@ -205,29 +242,10 @@ static int read_options(int argc, char **argv, options *o) {
     o->file = argv[2];
     o->repeat = 20;
     for (int i = 3; i < argc; i++) {
-        if (!strcmp(argv[i], "--json")) {
-            o->json = true;
-        } else if (!strcmp(argv[i], "--html")) {
-            o->html = true;
-        } else if (!strcmp(argv[i], "--deterministic")) {
-            o->deterministic = true;
-        } else if (!strcmp(argv[i], "--batch-invariant")) {
-            o->batch_invariant = true;
-        } else if (!strcmp(argv[i], "--allow-tf32")) {
-            o->allow_tf32 = true;
-        } else if (!strcmp(argv[i], "--tcgen05")) {
-            o->tcgen05 = true;
-        } else if (!strcmp(argv[i], "--cublaslt")) {
-            o->cublaslt = true;
-        } else if (!strcmp(argv[i], "--channels-last")) {
-            o->channels_last = true;
-        } else if (i + 1 == argc) {
-            return fail("%s: a value must follow, or the option is unknown", argv[i]);
-        } else if (read_option(argv[i], argv[i + 1], o)) {
-            return 1;
-        } else {
-            i++;
-        }
+        if (read_flag(argv[i], o)) continue;
+        if (i + 1 == argc) return fail("%s: a value must follow, or the option is unknown", argv[i]);
+        if (read_option(argv[i], argv[i + 1], o)) return 1;
+        i++;
     }
     if (!strcmp(o->command, "emit") && !o->stage == !o->html) return fail("emit: --stage or --html is needed");
     return o->output ? make_directory(o->output) : 0;
@@ -268,10 +286,10 @@ static char *read_text(const char *file) {
     return NULL;
 }
 
-static int load_graph(ind_context *ctx, const options *o, ind_graph **g) {
-    char *text = read_text(o->file);
+static int load_graph(ind_context *ctx, const char *file, ind_graph **g) {
+    char *text = read_text(file);
     if (!text) return 1;
-    *g = ind_graph_parse(ctx, text, o->file);
+    *g = ind_graph_parse(ctx, text, file);
     free(text);
     return *g ? 0 : fail("%s", ind_error(ctx));
 }
@@ -302,23 +320,36 @@ static const char *page(ind_module *m, const options *o) {
     return ind_module_html(m, sizes);
 }
 
+static int set_figure(ind_thresholds *t, const char *pair) {
+    const char *value = strchr(pair, '=') + 1;
+    const size_t length = (size_t)(value - pair) - 1;
+    char *end;
+    const long number = strtol(value, &end, 10);
+    if (*end || end == value || !number) return fail("--figure %s: an integer other than 0 is needed", pair);
+#define X(field, ...)                                                                                                  \
+    if (length == strlen(#field) && !strncmp(pair, #field, length)) return t->field = (int)number, 0;
+    IND_THRESHOLDS(X)
+#undef X
+    return fail("--figure %s: the target has no such figure", pair);
+}
+
+/* The target of --arch, or none, with the figures of --figure. */
+static int set_target(ind_context *ctx, const options *o, ind_target *t) {
+    if (o->arch && ind_target_named(ctx, o->arch, t)) return fail("%s", ind_error(ctx));
+    for (int i = 0; i < o->num_figures; i++)
+        if (set_figure(&t->thresholds, o->figure[i])) return 1;
+    return 0;
+}
+
 static int emit(ind_context *ctx, ind_graph *g, const options *o) {
-    ind_compile_desc desc = {.emit_only = true,
-                             .deterministic = o->deterministic,
-                             .batch_invariant = o->batch_invariant,
-                             .allow_tf32 = o->allow_tf32,
-                             .tcgen05 = o->tcgen05,
-                             .disabled_passes = o->disabled,
-                             .enabled_patterns = o->enabled_patterns,
-                             .disabled_patterns = o->disabled_patterns,
-                             .realise = {.channels_last = o->channels_last},
-                             .cublaslt = o->cublaslt};
+    ind_compile_desc desc = desc_of(o);
     ind_module *m;
+    desc.emit_only = true;
     int stage = o->html ? 0 : find_word(stage_names, IND_NUM_STAGES, o->stage);
     if (stage < 0)
         return fail("--stage %s: allowed are graph, passes, loops, schedule, kernels, plan, cuda, ptx, cubin",
                     o->stage);
-    if (o->arch && ind_target_named(ctx, o->arch, &desc.target)) return fail("%s", ind_error(ctx));
+    if (set_target(ctx, o, &desc.target)) return 1;
     if (ind_compile(g, &desc, &m)) return fail("%s: %s", o->file, ind_error(ctx));
     if (stage == IND_STAGE_CUBIN && o->output) return write_cubins(ctx, m, o->output);
     const char *text = o->html   ? page(m, o)
@@ -623,18 +654,9 @@ static int set_constant(session *s, tensor *t) {
 }
 
 static int open_session(session *s, ind_graph *g) {
-    ind_compile_desc desc = {.device = s->o->device,
-                             .deterministic = s->o->deterministic,
-                             .batch_invariant = s->o->batch_invariant,
-                             .allow_tf32 = s->o->allow_tf32,
-                             .tcgen05 = s->o->tcgen05,
-                             .disabled_passes = s->o->disabled,
-                             .enabled_patterns = s->o->enabled_patterns,
-                             .disabled_patterns = s->o->disabled_patterns,
-                             .max_changes = s->o->max_changes,
-                             .realise = {.channels_last = s->o->channels_last},
-                             .fusion = {.disable = s->o->unfused, .max_fusions = s->o->max_fusions},
-                             .cublaslt = s->o->cublaslt};
+    ind_compile_desc desc = desc_of(s->o);
+    for (int i = 0; i < s->o->num_figures; i++)
+        if (set_figure(&desc.target.thresholds, s->o->figure[i])) return 1;
     if (ind_compile(g, &desc, &s->m)) return fail("%s: %s", s->o->file, ind_error(s->ctx));
     s->n = ind_module_num_bindings(s->m);
     s->t = calloc((size_t)s->n + 1, sizeof *s->t);
@@ -764,6 +786,7 @@ static int bench(session *s) {
 }
 
 #include "ind_bisect.h"
+#include "ind_pack.h"
 
 /* ---- ops */
 
@@ -854,10 +877,11 @@ int main(int argc, char **argv) {
     ind_graph *g;
     if (argc > 1 && !strcmp(argv[1], "size")) return size_command(argc - 2, argv + 2);
     if (argc > 1 && !strcmp(argv[1], "ops")) return list_ops(argc - 2, argv + 2);
+    if (argc > 1 && !strcmp(argv[1], "pack")) return pack_command(argc - 2, argv + 2);
     if (read_options(argc, argv, &o)) return 1;
     if (ind_context_create(NULL, &ctx)) return fail("no memory");
     session s = {.ctx = ctx, .o = &o};
-    int failed = load_graph(ctx, &o, &g);
+    int failed = load_graph(ctx, o.file, &g);
     if (!failed && !strcmp(o.command, "emit")) {
         failed = emit(ctx, g, &o);
     } else if (!failed && !strcmp(o.command, "bisect")) {

@@ -12,15 +12,19 @@ import subprocess
 
 import pytest
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as many processes as cores run tests, and waiting threads of OpenBLAS spin
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 SKIPPED = 77
 # Files that take longest, by their CPU time: they begin first, so that the processes that run tests end together.
 LONGEST = """
-emulated/test_emulated.py gpu/test_nvrtc.py compile/test_compile.py emulated/test_clusters.py fuzz/test_fuzz.py compile/test_portable.py
+gpu/test_nvrtc.py emulated/test_emulated.py emulated/test_packed_weights.py compile/test_compile.py emulated/test_clusters.py
+emulated/test_block_scales.py emulated/test_normalised_rows.py emulated/test_eight_bit.py emulated/test_two_products.py
+emulated/test_grouped.py emulated/test_bulk_copies.py emulated/test_split_products.py fuzz/test_fuzz.py compile/test_portable.py
 minilm/test_minilm.py faults/test_undefined.py consume/test_consume.py unit/test_codegen.c test_readme.py faults/test_allocations.c
-emulated/test_emulation.py unit/test_sched.c faults/test_bad_input.py numerics/test_matrix.py sizes/test_index_ops.py threads/test_threads.py
-faults/test_refused.c numerics/test_numerics.py
+emulated/test_emulation.py unit/test_sched.c faults/test_bad_input.py numerics/test_matrix.py sizes/test_index_ops.py
+threads/test_threads.py faults/test_refused.c numerics/test_numerics.py
 """.split()
 
 

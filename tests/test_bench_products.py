@@ -180,6 +180,8 @@ def test_a_variant_for_other_sizes_is_not_chosen(results):
     many = {"strategy": "matmul, wgmma tiles", "guard": None, "tile": [64, 64, 64], "stages": 4, "splits": "3", "cost_ns": 2500}
     copy = {"strategy": "pointwise", "guard": None, "tile": [0, 0, 0], "stages": 0, "splits": None, "cost_ns": 0}
     kernels = [{"variants": [few, many], "time_ns": "2*B"}, {"variants": [copy], "time_ns": "1000"}]
+    clusters = {**many, "splits": None, "pairs": [2, 1]}
+    assert results.strategy(clusters) == "wgmma tiles 64x64x64, 4 stages, multicast to 2x1 tiles"
     found = results.planned({"kernels": kernels})
     assert found == {"strategies": ["wgmma tiles 64x64x64, 4 stages, 3 splits", "pointwise"], "template": "wgmma tiles", "predicted_ns": 3500}
     assert results.predicted({"kernels": [{"variants": [copy], "time_ns": "2*B"}]}) is None
@@ -218,6 +220,13 @@ def test_tables(results):
     assert results.summary([]) == "no case is measured"
 
 
+def test_row_of_multicast(results):
+    """A form that the product does not allow has no time."""
+    us = {"plain": 100.0, "2 x 1": 95.0, "1 x 2": 110.0, "library": 98.0}
+    assert results.multicast_row("p", us, ("2 x 1", "1 x 2", "2 x 2")).split() == "p 100.00 95.00 ( 0.950) 110.00 ( 1.100) none 98.00 ( 0.980)".split()
+    assert results.multicast_head(("2 x 1", "1 x 2", "2 x 2")).split() == "case ours 2 x 1 1 x 2 2 x 2 library".split()
+
+
 def test_ten_worst_cases_are_listed(results):
     lines = results.summary([record(f"c{i}", ours=100.0 + i) for i in range(30)]).splitlines()
     assert [line.split()[3] for line in lines if "wgmma tiles 128" in line] == [f"c{29 - i}:" for i in range(10)]
@@ -235,7 +244,8 @@ def test_summary_of_a_file_needs_no_torch(results, tmp_path):
 
 
 @pytest.mark.parametrize("arguments, why", [(["sweep", "--out", "x", "--groups", "huge"], "huge is none of large, few, small"),
-                                            (["quantised", "--formats", "q9"], "q9 is none of"), (["sweep"], "--out")])  # fmt: skip
+                                            (["quantised", "--formats", "q9"], "q9 is none of"), (["sweep"], "--out"), (["multicast", "--layouts", "mn"], "mn is none of kn, nk"),
+                                            (["multicast", "--sizes", "8x8xq"], "invalid sizes value")])  # fmt: skip
 def test_arguments_are_checked(arguments, why):
     run = program(*arguments)
     assert run.returncode == 2 and why in run.stderr

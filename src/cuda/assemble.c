@@ -346,10 +346,10 @@ static void cg__write_prelude(ind__text *t, const ind__prelude_set *functions) {
    Products of few rows first start loads of weights that no launch writes (ind__tile_plan.early). So launches complete
    in order, and waiting for the previous one is waiting for all earlier ones.
 
-   No kernel calls griddepcontrol.launch_dependents: the next launch may begin when the last block ends, which hides the
-   launch latency, 0.3 us on an H200. Called at the wait, it saved no more, and chains of column sums and softmax of
-   4096 rows took 1.4 times as long: blocks of the next launch fill the free slots beside blocks that still run, so that
-   a few blocks crowd on a few SMs. */
+   Few kernels call griddepcontrol.launch_dependents (trigger.c): the next launch may begin when the last block ends,
+   which hides the launch latency, 0.3 us on an H200. Called at the wait, it saved no more, and chains of column sums
+   and softmax of 4096 rows took 1.4 times as long: blocks of the next launch fill the free slots beside blocks that
+   still run, so that a few blocks crowd on a few SMs. */
 static bool cg__launches_dependent(const ind_plan *p) {
     return p->schedule->dependent_launch && p->target.sm >= 90;
 }
@@ -389,9 +389,14 @@ static void cg__write_evictions(ind__writer *w, ind__text *t) {
 
 #define IND__CG_DEPENDENCY_CALL "    ind_dependency_wait();\n"
 
+static bool cg__multiplies(const ind__variant *v) {
+    return ind__strategy_row_of(v->strategy)->family == IND__FAMILY_MATMUL;
+}
+
 /* Assembles the variant's source from prelude, signature and body. */
 static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     if (v->dependent) cg__use(w, IND__CG_DEPENDENCY);
+    if (v->dependent == IND__LAUNCH_TRIGGERS) cg__use(w, IND__CG_TRIGGER);
     ind__text t = {.context = w->context}, first = t;
     cg__write_data_sizes(w, &first);
     cg__write_evictions(w, &first);
@@ -404,6 +409,7 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
     if (v->dependent && !ind__tile_of(v)->early) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
+    if (v->dependent == IND__LAUNCH_TRIGGERS && !cg__multiplies(v)) cg__write_trigger(w, &t);
     if (first.size) ind__text_raw(&t, first.data, first.size);
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);

@@ -310,7 +310,7 @@ static void cg__merge_parts(cg__combo *x) {
     ind_context *c = x->plan->context;
     ind__variant *v = x->variant;
     *v = (ind__variant){.strategy = IND_STRATEGY_COMBO, .index_bits = 32, .vector = 1, .rows = 1, .per_thread = 1};
-    v->dependent = cg__launches_dependent(x->plan);
+    v->dependent = cg__launches_dependent(x->plan) ? IND__LAUNCH_WAITS : IND__LAUNCH_ORDERED;
     v->memory.shared = x->blocks = ind_int(c, 0);
     v->blocks_per_sm = x->part[0]->variant.blocks_per_sm;
     for (uint32_t i = 0; i < x->num_parts; i++) {

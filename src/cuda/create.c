@@ -19,6 +19,7 @@ static ind_status cg__plan_all(ind_plan *p) {
     }
     for (uint32_t k = 0; k < p->num_kernels; k++) p->num_launches += p->kernel[k].first == k;
     for (uint32_t k = 0; k < p->num_kernels && !status; k++) status = cg__plan_finish(p, k);
+    for (uint32_t k = 0; k < p->num_kernels && !status; k++) status = cg__plan_with_next(p, k);
     ind__arena_free(&table.memory);
     return status;
 }
@@ -67,9 +68,10 @@ ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tunin
     const ind__variant *first = &p->kernel[kernel].variant[variant];
     int used;
     p->tuning = tuning, p->from = first->range.from, p->to = first->range.to;
-    ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, first->assume, &used);
+    ind_status status = cg__plan_variant(p, ind__kernel_of(&p->kernel[kernel], first), out, first->assume, &used);
     p->tuning = (ind__tuning){0}, p->from = p->to = 0;
     const bool same = !status && !out->tuned.tile.m && ind__same_source(first, out);
+    if (!status && first->assume & IND__WITH_NEXT) cg__guard_with_next(&p->kernel[kernel], out);
     if (!status && (!cg__same_conditions(first, out) || same)) *out = *first;
     return status;
 }

@@ -80,12 +80,12 @@ static bool cg__same_kernel(const ind_plan *p, const ind_kernel *a, const ind_ke
            cg__same_body(p, a, b) && cg__same_args(p->schedule, a, b);
 }
 
-/* The buffer in the launch at `to` that corresponds to `buffer` in the launch at `from`; both have num kernels.
-   UINT32_MAX: none, or more than one. */
-static uint32_t cg__buffer_there(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, uint32_t buffer) {
+/* The buffer of the kernels from `to` on that corresponds to `buffer` of those from `from` on, num each. UINT32_MAX:
+   none, or more than one. */
+static uint32_t cg__buffer_there(const ind_kernel *from, const ind_kernel *to, uint32_t num, uint32_t buffer) {
     uint32_t found = UINT32_MAX;
     for (uint32_t k = 0; k < num; k++) {
-        const ind_kernel *a = &p->schedule->kernel[from + k], *b = &p->schedule->kernel[to + k];
+        const ind_kernel *a = &from[k], *b = &to[k];
         const uint32_t i = cg__arg_of(a, buffer);
         if (i == UINT32_MAX || b->arg[i] == found) continue;
         if (found != UINT32_MAX) return UINT32_MAX;
@@ -94,14 +94,30 @@ static uint32_t cg__buffer_there(const ind_plan *p, uint32_t from, uint32_t to, 
     return found;
 }
 
+/* True if the launches of both kernels precede one that loads weights early, or none does: only then may they trigger.
+ */
+static bool cg__same_followers(const ind_plan *p, uint32_t a, uint32_t b) {
+    const ind_schedule *s = p->schedule;
+    const uint32_t kernel[2] = {a, b};
+    bool early[2];
+    if (!p->target.thresholds.trigger_blocks) return true;
+    for (int i = 0; i < 2; i++) {
+        const ind_kernel *next = cg__next_product(s, &s->kernel[kernel[i]]);
+        early[i] = next && cg__probably_early(s, next);
+    }
+    return early[0] == early[1];
+}
+
 static bool cg__same_launch(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
     const ind_schedule *s = p->schedule;
+    if (!cg__same_followers(p, from, to)) return false;
     if (from + num < s->num_kernels && s->launch[from + num] == from) return false;
     for (uint32_t k = 0; k < num; k++)
         if (s->launch[from + k] != from || !cg__same_kernel(p, &s->kernel[from + k], &s->kernel[to + k])) return false;
     for (uint32_t k = 0; k < num && num > 1; k++)
         for (uint32_t i = 0; i < s->kernel[from + k].num_args; i++)
-            if (cg__buffer_there(p, from, to, num, s->kernel[from + k].arg[i]) == UINT32_MAX) return false;
+            if (cg__buffer_there(&s->kernel[from], &s->kernel[to], num, s->kernel[from + k].arg[i]) == UINT32_MAX)
+                return false;
     return true;
 }
 
@@ -119,13 +135,14 @@ static uint32_t cg__find_launch(cg__launch_table *t, const ind_plan *p, uint32_t
     return first;
 }
 
-/* Replaces the buffers of a variant and of its fallbacks, from the launch at `from` to the one at `to`. */
-static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32_t num, ind__variant *v) {
+/* Replaces the buffers of a variant and of its fallbacks, from the kernels at `from` to those at `to`. */
+static bool cg__exchange_buffers(ind_plan *p, const ind_kernel *from, const ind_kernel *to, uint32_t num,
+                                 ind__variant *v) {
     for (;; v = v->fallback) {
         v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
         for (uint32_t i = 0; v->arg && i < v->num_args; i++)
             if (v->arg[i].kind == IND__ARG_BUFFER || v->arg[i].kind == IND__ARG_TENSOR_MAP)
-                v->arg[i].buffer = cg__buffer_there(p, from, to, num, v->arg[i].buffer);
+                v->arg[i].buffer = cg__buffer_there(from, to, num, v->arg[i].buffer);
         if (!v->arg || !v->fallback) return v->arg != NULL;
         v->fallback = (ind__variant *)ind__arena_copy(&p->arena, v->fallback, sizeof *v->fallback);
         if (!v->fallback) return false;
@@ -133,6 +150,7 @@ static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32
 }
 
 static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
+    const ind_kernel *there = &p->schedule->kernel[from], *here = &p->schedule->kernel[to];
     for (uint32_t k = 0; k < num; k++) {
         ind_kernel_plan *kp = &p->kernel[to + k];
         *kp = p->kernel[from + k];
@@ -141,23 +159,23 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
         if (kp->num_variants && !cg__store_variants(p, kp, kp->variant, kp->num_variants))
             return ind__failed(p->context);
         for (int i = 0; i < kp->num_variants; i++)
-            if (!cg__exchange_buffers(p, from, to, num, &kp->variant[i])) return ind__failed(p->context);
+            if (!cg__exchange_buffers(p, there, here, num, &kp->variant[i])) return ind__failed(p->context);
         if (!kp->part) continue;
         kp->part = (ind__variant *)ind__arena_copy(&p->arena, kp->part, sizeof *kp->part);
-        if (!kp->part || !cg__exchange_buffers(p, from, to, num, kp->part)) return ind__failed(p->context);
+        if (!kp->part || !cg__exchange_buffers(p, there, here, num, kp->part)) return ind__failed(p->context);
     }
     return IND_OK;
 }
 
 static bool cg__same_map(const ind__tensor_map *a, const ind__tensor_map *b) {
-    return a->dtype == b->dtype && a->rank == b->rank && a->swizzle == b->swizzle &&
+    return a->dtype == b->dtype && a->rank == b->rank && a->swizzle == b->swizzle && a->tf32 == b->tf32 &&
            !memcmp(a->box, b->box, sizeof a->box) && cg__same_exprs(&a->offset, &b->offset, 1) &&
            cg__same_exprs(a->size, b->size, (uint32_t)a->rank) &&
            cg__same_exprs(a->stride, b->stride, (uint32_t)a->rank);
 }
 
-/* True if y, a variant of the launch at `to`, equals x, the one at `from`, with the buffers exchanged. */
-static bool cg__same_variant(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, const ind__variant *x,
+/* True if y, a variant of the kernels at `to`, equals x, of those at `from`, with the buffers exchanged. */
+static bool cg__same_variant(const ind_kernel *from, const ind_kernel *to, uint32_t num, const ind__variant *x,
                              const ind__variant *y) {
     bool same = x->strategy == y->strategy && x->threads == y->threads && x->num_args == y->num_args &&
                 !x->source.text == !y->source.text && (!x->source.text || !strcmp(x->source.text, y->source.text)) &&
@@ -166,7 +184,7 @@ static bool cg__same_variant(const ind_plan *p, uint32_t from, uint32_t to, uint
     for (uint32_t j = 0; same && j < x->num_args; j++) {
         const ind__kernel_arg *a = &x->arg[j], *b = &y->arg[j];
         const bool buffer = a->kind == IND__ARG_BUFFER || a->kind == IND__ARG_TENSOR_MAP;
-        same = a->kind == b->kind && (buffer ? cg__buffer_there(p, from, to, num, a->buffer) == b->buffer
+        same = a->kind == b->kind && (buffer ? cg__buffer_there(from, to, num, a->buffer) == b->buffer
                                              : cg__same_exprs(&a->size, &b->size, 1));
         if (same && a->kind == IND__ARG_TENSOR_MAP) same = cg__same_map(a->map, b->map);
     }
@@ -182,7 +200,8 @@ static ind_status cg__compare_launches(const ind_plan *p, uint32_t from, uint32_
         for (int i = 0; same && i < a->num_variants; i++) {
             const ind__variant *x = &a->variant[i], *y = &b->variant[i];
             for (; same && x && y; x = x->fallback, y = y->fallback)
-                same = cg__same_variant(p, from, to, num, x, y) && !x->fallback == !y->fallback;
+                same = cg__same_variant(&p->schedule->kernel[from], &p->schedule->kernel[to], num, x, y) &&
+                       !x->fallback == !y->fallback;
         }
         if (!same)
             return ind__fail(p->context, IND_VERIFY, "kernels %u and %u (%s) are equal, but their plans differ",

@@ -23,6 +23,7 @@ typedef struct ind__tensor_map {
     ind_expr size[IND__MAX_MAP_RANK], stride[IND__MAX_MAP_RANK]; /* in elements; stride[0] is 1 */
     int box[IND__MAX_MAP_RANK];                                  /* of a copy, in elements */
     int swizzle;                                                 /* bytes: 128, 64, 32 or 0 */
+    bool tf32; /* f32: copies round each element to tf32, to the nearest, ties to even */
 } ind__tensor_map;
 
 typedef struct ind__kernel_arg {
@@ -45,8 +46,9 @@ typedef enum ind__assume {
     IND__ASSUME_ALIGNED = 1,   /* pointers are aligned, indices are small */
     IND__ASSUME_DIVISIBLE = 2, /* divisors of the hints of sizes divide the sizes */
     IND__ASSUME_LENGTH = 4,    /* rows have about the hinted length, or a length in a range */
+    IND__ASSUME_MAPS = 8,      /* the driver encodes tensor maps of the operands */
     IND__ASSUME_FEW_ROWS = 16, /* a product has few rows, by a guard */
-    IND__ASSUME_MAPS = 8       /* the driver encodes tensor maps of the operands */
+    IND__WITH_NEXT = 32        /* no assumption: the variant is of ind_kernel.with_next */
 } ind__assume;
 
 /* A configuration of a product, by its values. */
@@ -55,8 +57,9 @@ typedef struct ind__tile_choice {
     int m, n, k;          /* tile; m 0: no choice */
     int warps_m, warps_n; /* FMA: warps_m is the side of a thread's tile */
     int stages, blocks_per_sm;
-    int splits;  /* blocks that share a tile at the hinted sizes; 1: none do */
-    int cluster; /* of these, blocks of a cluster; 0: no clusters */
+    int splits;         /* blocks that share a tile at the hinted sizes; 1: none do */
+    int cluster;        /* of these, blocks of a cluster; 0: no clusters */
+    int pair_m, pair_n; /* as in ind__tile_plan */
 } ind__tile_choice;
 
 /* Measured choices that replace those of the formulas; 0: no choice. */
@@ -117,6 +120,8 @@ typedef struct ind__tile_plan {
     ind_expr splits;      /* blocks that share the steps of k of a tile; invalid: none do */
     int cluster;          /* above 1: `splits` is 1, or whole clusters of so many blocks, which exchange sums through
                              distributed shared memory; clusters of a tile, if there are several, through memory */
+    int pair_m, pair_n;   /* tiles of a cluster along m and n, whose operands are multicast to its blocks; 0: there are
+                             no such clusters. No blocks share a tile then */
     uint32_t
         early; /* bit i: kernel argument i, which no launch writes, is read before the wait of a dependent launch */
     const ind__tile_choice *others; /* configurations that tuning measures, in the plan's arena .. */
@@ -137,6 +142,13 @@ typedef struct ind__kernel_text {
     size_t bytes;
     char entry[72];
 } ind__kernel_text;
+
+/* How a launch follows the previous one. */
+typedef enum ind__dependence {
+    IND__LAUNCH_ORDERED, /* its blocks start when the previous one has completed */
+    IND__LAUNCH_WAITS,   /* programmatic dependent launch: the source calls ind_dependency_wait */
+    IND__LAUNCH_TRIGGERS /* the same, and it lets the next launch start its blocks before this one has completed */
+} ind__dependence;
 
 /* A variant of a kernel. A launch takes the first variant whose guards hold; the last variant has no guards. */
 typedef struct ind__variant {
@@ -160,7 +172,7 @@ typedef struct ind__variant {
     ind__row_range range; /* row lengths that the guards of this variant and of earlier ones leave */
     ind_expr guard;       /* condition on sizes, valid and not 1: the variant may only run if it holds */
     bool guard_aligned;   /* all pointers must be multiples of 16 bytes */
-    bool dependent;       /* programmatic dependent launch: the source begins with ind_dependency_wait */
+    ind__dependence dependent;
     ind__tuning tuned;    /* measured choices; 0: chosen by formula */
     int alternative;      /* 0: the first choice; 1, ..: position among its fallbacks */
     ind__kernel_arg *arg; /* in the plan's arena */
@@ -185,15 +197,18 @@ int ind__cluster_of(const ind__variant *v); /* blocks of its clusters; 0 and 1: 
 bool ind__takes_next(const ind__variant *v);
 
 typedef struct ind_kernel_plan {
-    const ind_kernel *kernel;
-    ind__variant *variant; /* in the plan's arena */
-    int num_variants;      /* 0: an extern call, or part of an earlier kernel's launch */
-    uint32_t first;        /* the kernel whose launch runs this one: itself, except for the parts of a COMBO */
-    uint32_t num_parts;    /* kernels in this one's launch; 0: it runs in another launch */
-    ind__variant *part;    /* in a COMBO: this kernel's plan in the launch's first variant; no source */
-    const char *alone;     /* why it cannot be a part of a launch; NULL: it can */
-    ind_expr time_ns;      /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
+    const ind_kernel *kernel; /* of the variants, except for those with IND__WITH_NEXT: ind__kernel_of */
+    ind__variant *variant;    /* in the plan's arena */
+    int num_variants;         /* 0: an extern call, or part of an earlier kernel's launch */
+    uint32_t first;           /* the kernel whose launch runs this one: itself, except for the parts of a COMBO */
+    uint32_t num_parts;       /* kernels in this one's launch; 0: it runs in another launch */
+    ind__variant *part;       /* in a COMBO: this kernel's plan in the launch's first variant; no source */
+    const char *alone;        /* why it cannot be a part of a launch; NULL: it can */
+    ind_expr time_ns; /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
+
+/* The kernel whose body the variant computes. */
+const ind_kernel *ind__kernel_of(const ind_kernel_plan *k, const ind__variant *v);
 
 /* Plans of a whole schedule, in its order, with their sources. */
 typedef struct ind_plan {
@@ -213,7 +228,7 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
 void ind__plan_free(ind_plan *p);
 
 /* Tuning: other choices for a variant; the rest of its plan follows from them. */
-#define IND__MAX_TUNED 12
+#define IND__MAX_TUNED 13
 /* Writes the choices worth measuring, at most IND__MAX_TUNED; returns their number, 0 if the kernel allows no other. */
 int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]);
 /* Plans the kernel's variant with this choice, in *out. If the choice is impossible, the formulas decide and `tuned` is

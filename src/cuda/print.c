@@ -24,7 +24,7 @@ static void cg__print_map(ind__text *t, const ind_plan *p, const ind__kernel_arg
     if (!ind_expr_is_int(m->offset, &offset) || offset) cg__print_expr_field(t, " offset ", m->offset);
     ind__textf(t, " box");
     for (int d = 0; d < m->rank; d++) ind__textf(t, d ? ", %d" : " [%d", m->box[d]);
-    ind__textf(t, "] swizzle %d", m->swizzle);
+    ind__textf(t, "] swizzle %d%s", m->swizzle, m->tf32 ? ", rounded to tf32" : "");
 }
 
 static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *v) {
@@ -55,7 +55,7 @@ static void cg__print_early(ind__text *t, const ind_plan *p, const ind__variant 
         ind__textf(t, "%s%s", separator, p->schedule->program->buffer[v->arg[i].buffer].name);
         separator = ", ";
     }
-    ind__textf(t, ", then waits)\n");
+    ind__textf(t, ", then waits%s)\n", v->dependent == IND__LAUNCH_TRIGGERS ? ", triggers the next launch" : "");
 }
 
 /* Prints the fields that the strategy has. Vectors of a variant for any pointers are only of buffers in the workspace,
@@ -80,7 +80,9 @@ static void cg__print_tile(ind__text *t, const ind__tile_plan *tile) {
     if (tile->k) ind__textf(t, " x %d", tile->k);
     if (tile->products > 1) ind__textf(t, ", half of the columns of each product");
     if (tile->warps_m) ind__textf(t, ", warps %d x %d", tile->warps_m, tile->warps_n);
-    ind__textf(t, tile->stages ? ", stages %d\n" : "\n", tile->stages);
+    if (tile->stages) ind__textf(t, ", stages %d", tile->stages);
+    if (tile->pair_m) ind__textf(t, ", multicast in clusters of %d x %d tiles", tile->pair_m, tile->pair_n);
+    ind__textf(t, "\n");
 }
 
 /* Returns the part of a fallback's reason that its variant's reason does not have. */
@@ -134,7 +136,8 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     }
     if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned base pointers\n");
     if (v->dependent && !ind__tile_of(v)->early)
-        ind__textf(t, "programmatic dependent launch (waits at entry)\n");
+        ind__textf(t, "programmatic dependent launch (waits at entry%s)\n",
+                   v->dependent == IND__LAUNCH_TRIGGERS ? ", triggers the next launch" : "");
     else if (v->dependent)
         cg__print_early(t, p, v);
     cg__print_args(t, p, v);
@@ -168,7 +171,8 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
     ind__textf(t, "\n");
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         const ind_kernel *k = p->kernel[i].kernel;
-        ind__textf(t, "kernel %u %s%s", i, k->name, origin_name ? ": computes " : "");
+        ind__textf(t, "kernel %u %s", i, k->name);
+        if (origin_name) ind__textf(t, ": %s ", ind__kernel_purpose(p->schedule, k));
         if (origin_name) ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
         ind__textf(t, "\n");
         t->indent++;
@@ -214,7 +218,7 @@ static void cg__print_json_map(ind__text *t, const ind_plan *p, const ind__kerne
     }
     ind__textf(t, "], \"box\": [");
     for (int d = 0; d < m->rank; d++) ind__textf(t, d ? ", %d" : "%d", m->box[d]);
-    ind__textf(t, "], \"swizzle\": %d", m->swizzle);
+    ind__textf(t, "], \"swizzle\": %d, \"tf32\": %s", m->swizzle, m->tf32 ? "true" : "false");
 }
 
 static void cg__print_json_args(ind__text *t, const ind_plan *p, const ind__variant *v) {
@@ -270,6 +274,7 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         cg__print_json_expr(t, tile->splits);
     else
         ind__textf(t, "null");
+    ind__textf(t, ", \"pairs\": [%d, %d]", tile->pair_m, tile->pair_n);
     ind__textf(t, ", \"cost_ns\": %.0f, \"early\": %u, \"grid\": [", tile->cost_ns, (unsigned)tile->early);
     for (int d = 0; d < 3; d++) {
         if (d) ind__textf(t, ", ");
@@ -289,8 +294,9 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         cg__print_json_expr(t, v->guard);
     else
         ind__textf(t, "null");
-    ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"entry\": ", v->guard_aligned ? "true" : "false",
-               v->dependent ? "true" : "false");
+    ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"triggers\": %s, \"with_next\": %s, \"entry\": ",
+               v->guard_aligned ? "true" : "false", v->dependent ? "true" : "false",
+               v->dependent == IND__LAUNCH_TRIGGERS ? "true" : "false", v->assume & IND__WITH_NEXT ? "true" : "false");
     ind__text_json(t, v->source.entry);
     ind__textf(t, ", ");
     cg__print_json_args(t, p, v);
@@ -371,19 +377,19 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, const ind_
             if (p->kernel[i].num_parts > 1) ind__textf(t, " with %u more", p->kernel[i].num_parts - 1);
         }
     }
-    ind__textf(t, ": %s, %s, variant %d of %d", p->kernel[kernel].kernel->name, ind__strategy_text(v->strategy),
-               variant + 1, p->kernel[kernel].num_variants);
+    ind__textf(t, ": %s, %s, variant %d of %d", ind__kernel_of(&p->kernel[kernel], v)->name,
+               ind__strategy_text(v->strategy), variant + 1, p->kernel[kernel].num_variants);
     if (ind__ok(v->guard)) cg__print_expr_field(t, ", only if ", v->guard);
     if (v->guard_aligned) ind__textf(t, ", only for aligned pointers");
     ind__textf(t, "\n// %s\n", v->why);
 }
 
 /* Prints "// kernel 3 computes h (add), y (layer_norm): in0 x, in1 buf4 (z), out0 h, out1 y". in0 and out0 are argument
-   names in the source, which several kernels may share. */
-static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, ind__node_name_fn origin_name,
-                           ind__node_name_fn result_name, void *user) {
-    const ind_kernel *k = p->kernel[number].kernel;
-    ind__textf(t, "// kernel %u computes ", (unsigned)number);
+   names in the source, a variant's, which several kernels may share. */
+static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, const ind__variant *v,
+                           ind__node_name_fn origin_name, ind__node_name_fn result_name, void *user) {
+    const ind_kernel *k = ind__kernel_of(&p->kernel[number], v);
+    ind__textf(t, "// kernel %u %s ", (unsigned)number, ind__kernel_purpose(p->schedule, k));
     ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
     for (uint32_t i = 0; i < k->num_args; i++) {
         bool in = i < k->num_reads;
@@ -398,10 +404,11 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
     ind__source_users u;
     t->failed |= !ind__source_users_init(&u, p);
     for (uint32_t i = 0; i < u.num_sources && !t->failed; i++) {
-        const ind__kernel_text *source = &p->kernel[u.source[i].kernel].variant[u.source[i].variant].source;
+        const ind__variant *v = &p->kernel[u.source[i].kernel].variant[u.source[i].variant];
+        const ind__kernel_text *source = &v->source;
         cg__print_source_heading(t, p, &u, i);
         for (uint32_t at = u.source[i].first; origin_name && result_name && at; at = u.user[at].next)
-            cg__print_made(t, p, u.user[at].kernel, origin_name, result_name, user);
+            cg__print_made(t, p, u.user[at].kernel, v, origin_name, result_name, user);
         ind__textf(t, "\n");
         ind__text_raw(t, source->text, source->bytes);
         ind__textf(t, "\n");

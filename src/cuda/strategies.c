@@ -36,9 +36,14 @@ const ind__tile_plan *ind__tile_of(const ind__variant *v) {
 }
 
 int ind__cluster_of(const ind__variant *v) {
-    return ind__row_of(v)->cluster + ind__tile_of(v)->cluster; /* a variant has one of these plans */
+    const ind__tile_plan *tile = ind__tile_of(v);
+    return ind__row_of(v)->cluster + tile->cluster + tile->pair_m * tile->pair_n; /* a variant has one of these */
 }
 
 bool ind__takes_next(const ind__variant *v) {
-    return v->strategy == IND_STRATEGY_FINISH;
+    return v->strategy == IND_STRATEGY_FINISH || v->assume & IND__WITH_NEXT;
+}
+
+const ind_kernel *ind__kernel_of(const ind_kernel_plan *k, const ind__variant *v) {
+    return v->assume & IND__WITH_NEXT ? k->kernel->with_next : k->kernel;
 }

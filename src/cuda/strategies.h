@@ -60,6 +60,9 @@
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                                     \
     /* b is read once, for few rows of a: by vectors into registers, without tensor cores */                           \
     X(MATMUL_ROWS, "matmul, few rows", MATMUL, TILE, "templates/gemm/rows.c", cg__emit_matmul, IND__HAS_VECTORS)       \
+    /* the same with rows of b that start at any element */                                                            \
+    X(MATMUL_ROWS_MISALIGNED, "matmul, few rows, misaligned", MATMUL, TILE, "templates/gemm/rows_misaligned.c",        \
+      cg__emit_matmul, IND__HAS_VECTORS)                                                                               \
     /* packed weights are dequantised in registers, for few rows of a */                                               \
     X(MATMUL_PACKED, "matmul, packed weights", MATMUL, TILE, "templates/gemm/packed.c", cg__emit_matmul,               \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \

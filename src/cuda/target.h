@@ -72,6 +72,10 @@
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
     X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
     X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
+    X(product_element, 76, "hundredths of a cycle per element that an SM loads into a tile one by one",                \
+      "4097 x 4095 x 4103, bf16, H100: 3,788 us for 1.09e9 elements, about 200 us if copied")                          \
+    X(product_realigned, 2, "the same for an element of a misaligned row, which is copied and shifted",                \
+      "estimated; SASS of 20 instructions per 8 elements")                                                             \
     X(computed_step, 700, "cycles of a step of k in which a block normalises its tile of a and multiplies nothing",    \
       "estimated; of 8-bit weights 0.4 us")                                                                            \
     X(row_instructions, 12, "instructions per element of a row that a product's block normalises",                     \
@@ -79,8 +83,8 @@
     X(computed_instructions, 12, "instructions per computed weight of a product of one or two rows",                   \
       "i8 with a scale per column, 14336 x 4096: 51 us, H100")                                                         \
     X(unpack_instructions, 32, "the same for an element of a packed format", "PTX of 14 formats, 166 to 272 per 8")    \
-    X(packed_instructions, 30, "instructions per 8 packed weights of a product of up to 8 rows",                       \
-      "SASS of 8 formats, 19 to 38")                                                                                   \
+    X(packed_instructions, 27, "instructions per 8 packed weights of a product of up to 8 rows",                       \
+      "SASS of 20 formats, 17 to 36: bench/product_instructions.py")                                                   \
     X(packed_mma_percent, 60, "percent of the tensor cores' rate that mma.sync reaches beside packed weights",         \
       "estimated, not measured; architectures without wgmma: 85, estimated, not measured")                             \
     X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")    \
@@ -96,6 +100,13 @@
       "the timed GPU; the proportion is estimated, not measured")                                                      \
     X(product_cluster_rate, 16, "bytes per cycle that an SM sends to others of its cluster",                           \
       "estimated, not measured: 3.3 TB/s of all SMs (arXiv 2402.13499)")                                               \
+    X(trigger_blocks, 0,                                                                                               \
+      "blocks per SM of a grid that lets a product with early loads start before it has completed, at most; 0: none",  \
+      "not measured on a GPU")                                                                                         \
+    X(product_multicast, -1,                                                                                           \
+      "percent by which a step is faster, of the share of L2 reads that multicast saves; below 0: only tuning uses "   \
+      "it",                                                                                                            \
+      "not measured")                                                                                                  \
     X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
       "60 timings of 13 products, H100")                                                                               \
     X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \
@@ -226,6 +237,8 @@ typedef struct ind_target {
     ind_thresholds thresholds;
 } ind_target;
 void ind__target_defaults(ind_target *t);
+/* Replaces the thresholds that `figures` has: those that are not 0. */
+void ind__target_figures(ind_target *t, const ind_thresholds *figures);
 /* Fills the zero figures of a fusion policy with the target's. */
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p);
 /* Parses an architecture ("sm_90a") or a device ("L4"). Error: IND_INVALID_ARGUMENT names what is allowed. */

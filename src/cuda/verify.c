@@ -23,6 +23,21 @@ static bool cg__waits_first(const ind__variant *v) {
     return body && !strncmp(body + 4, IND__CG_DEPENDENCY_CALL, sizeof IND__CG_DEPENDENCY_CALL - 1);
 }
 
+/* The trigger follows the wait: early loads of the next launch must not run beside the launches before this one. */
+static bool cg__triggers_last(const ind__variant *v) {
+    const char *wait = strstr(v->source.text, IND__CG_DEPENDENCY_CALL);
+    const char *trigger = strstr(v->source.text, IND__CG_TRIGGER_CALL);
+    return v->dependent == IND__LAUNCH_TRIGGERS ? wait && trigger && wait < trigger : !trigger;
+}
+
+/* A kernel that computes this one and the next one has a guard on its rows, and no memory beside its buffers. */
+static const char *cg__broken_with_next(const ind_kernel_plan *k, const ind__variant *v) {
+    if (!k->kernel->with_next) return "it runs a next kernel that the schedule does not combine";
+    if (!ind__ok(v->guard)) return "it runs the next kernel for any number of rows";
+    if (v->memory.num_counters || v->memory.partial_bytes) return "it needs memory that launches of both do not have";
+    return NULL;
+}
+
 /* A variant that also runs the next kernel needs that kernel's arguments, and words for at least one value per row. */
 static const char *cg__broken_finish(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
     const ind_kernel_plan *next = k + 1;
@@ -33,6 +48,7 @@ static const char *cg__broken_finish(const ind_plan *p, const ind_kernel_plan *k
         return "it runs a next kernel that does not exist";
     if (!next->num_variants != ind__takes_next(&k->variant[k->num_variants - 1]))
         return "no launch runs the next kernel for some sizes";
+    if (v->assume & IND__WITH_NEXT) return cg__broken_with_next(k, v);
     for (uint32_t i = 0; i < v->num_args; i++) {
         const ind__kernel_arg *a = &v->arg[i];
         for (uint32_t n = 0; a->kind == IND__ARG_BUFFER && n < next->kernel->num_args; n++)
@@ -58,7 +74,8 @@ static const char *cg__broken_shape(const ind__variant *v) {
 static const char *cg__broken_launch(const ind_plan *p, const ind__variant *v) {
     if (!v->source.text || !v->source.bytes || !v->source.entry[0] || !v->why)
         return "source, name or reason is missing";
-    if (v->dependent != cg__waits_first(v)) return "the kernel does not wait first for the previous launch";
+    if (!v->dependent == cg__waits_first(v)) return "the kernel does not wait first for the previous launch";
+    if (!cg__triggers_last(v)) return "the kernel does not trigger the next launch after its wait";
     for (int d = 0; d < 3; d++)
         if (!cg__is_declared(v->grid[d])) return "the grid is not a formula of the sizes";
     if (ind__ok(v->guard) && !cg__is_declared(v->guard)) return "the guard is not a condition on the sizes";
@@ -95,24 +112,28 @@ static const char *cg__broken_row(const ind_plan *p, const ind__variant *v) {
     return cg__broken_stage(v);
 }
 
-/* Sums of a cluster's blocks need clusters, and a fallback for devices that they do not fit. */
+/* The blocks of a cluster share the steps of a tile, or each has a tile. Both need clusters, and a fallback for devices
+   that they do not fit. */
 static const char *cg__broken_tile(const ind_plan *p, const ind__variant *v) {
-    const int cluster = ind__tile_of(v)->cluster;
-    if (cluster < 2) return NULL;
-    if (!ind__strategy_has(v->strategy, IND__HAS_CLUSTER) || !ind__ok(ind__tile_of(v)->splits))
+    const ind__tile_plan *tile = ind__tile_of(v);
+    const int cluster = ind__cluster_of(v);
+    if (!tile->cluster && !tile->pair_m && !tile->pair_n) return NULL;
+    const bool pairs = tile->pair_m * tile->pair_n > 1;
+    if (!pairs && cluster < 2) return NULL;
+    if (!ind__strategy_has(v->strategy, IND__HAS_CLUSTER) || pairs == ind__ok(tile->splits))
         return "the strategy has no clusters";
     if (!cg__power_of_two(cluster) || cluster > p->target.max_cluster) return "the target has no clusters of this size";
     return v->fallback ? NULL : "a variant with a cluster has no fallback without one";
 }
 
 /* What is read before the wait may have been written by no launch: the previous one may still run. */
-static const char *cg__broken_early(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
+static const char *cg__broken_early(const ind_plan *p, const ind_kernel *k, const ind__variant *v) {
     const uint32_t early = ind__tile_of(v)->early;
     if (!early) return NULL;
     if (!v->dependent) return "a launch that does not wait reads arguments before the wait";
     for (uint32_t i = 0; i < 32; i++) {
         if (!(early >> i & 1)) continue;
-        if (i >= k->kernel->num_reads || v->arg[i].buffer != k->kernel->arg[i])
+        if (i >= k->num_reads || v->arg[i].buffer != k->arg[i])
             return "what is read before the wait is no argument that the kernel reads";
         if (cg__is_written(p->schedule, v->arg[i].buffer)) return "what is read before the wait is written by a launch";
     }
@@ -143,6 +164,8 @@ static const char *cg__broken_map(const ind_plan *p, const ind__kernel_arg *a) {
     }
     if (m->swizzle && m->box[0] * ind_dtype_bytes(m->dtype) > m->swizzle)
         return "a row of the box of a tensor map is longer than the swizzle's span";
+    if (ind_dtype_bytes(m->dtype) > 2 && !m->tf32) return "a tensor map has elements of more than 16 bits";
+    if (m->tf32 && m->dtype != IND_F32) return "a tensor map rounds elements that are not f32";
     return NULL;
 }
 
@@ -165,7 +188,7 @@ static const char *cg__broken_args(const ind_plan *p, const ind_kernel_plan *k, 
         return "the kernels of the launch are not the parts of the variant";
     if (v->strategy == IND_STRATEGY_COMBO && v->num_args > IND__CG_COMBO_WORDS)
         return "the arguments of its parts take more than 4 KiB";
-    if (v->num_args < k->kernel->num_args) return "a buffer of the kernel is not an argument";
+    if (v->num_args < ind__kernel_of(k, v)->num_args) return "a buffer of the kernel is not an argument";
     for (uint32_t i = 0; i < v->num_args && !rule; i++) {
         rule = cg__broken_arg(p, v, &v->arg[i]);
         if (!rule && i && one && v->arg[i - 1].kind > v->arg[i].kind)
@@ -180,7 +203,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!rule) rule = cg__broken_launch(p, v);
     if (!rule) rule = cg__broken_row(p, v);
     if (!rule) rule = cg__broken_tile(p, v);
-    if (!rule) rule = cg__broken_early(p, k, v);
+    if (!rule) rule = cg__broken_early(p, ind__kernel_of(k, v), v);
     if (!rule) rule = cg__broken_split(v);
     if (!rule) rule = cg__broken_finish(p, k, v);
     return rule ? rule : cg__broken_args(p, k, v);

@@ -51,7 +51,9 @@ static ind_status ind__compile_device(ind__compilation *k) {
     ind_target found = {0};
     ind_status status = ind__device_resolve(k->context, k->desc.device, &k->device, &found);
     if (status) return status;
-    k->target = k->desc.target.sm ? k->desc.target : found;
+    k->target = found;
+    ind__target_figures(&k->target, &k->desc.target.thresholds);
+    if (k->desc.target.sm) k->target = k->desc.target;
     ind__target_defaults(&k->target);
     k->since = ind__now_ms(); /* opening the device is not part of a stage */
     return IND_OK;

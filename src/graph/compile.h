@@ -56,7 +56,8 @@ typedef struct ind_prepare_policy {
 
 typedef struct ind_compile_desc {
     ind_device device; /* IND_DEVICE_AUTO: the device of the context */
-    ind_target target; /* zero: the target of the device; with emit_only any target */
+    ind_target target; /* no architecture (sm 0): the target of the device, with the thresholds that are not 0; with
+                          emit_only any target */
     bool emit_only;    /* stop after the CUDA text: needs no GPU; the module runs on the host */
     /* Every run returns the same bits. Without this flag, only scatters may differ between runs, and only if several
        values go to one element. Sums and products of floats use atomics, whose order varies. If values replace an

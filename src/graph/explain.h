@@ -57,3 +57,8 @@ typedef struct ind_cubin {
    ind_cubin_free. */
 IND_API ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin);
 IND_API void ind_cubin_free(ind_module *module, ind_cubin *cubin); /* NULL allowed */
+/* Compiles all sources of the module for the plan's target, on all workers: all variants, those of the module that
+   prepares constants, and what a device may run in place of a kernel that spills or whose clusters do not fit.
+   ind_pack_save then writes them. It needs NVRTC but no GPU; an emit_only module (ind_compile_desc) is for any target.
+   Sources that the context or its pack has are not compiled again. Errors: as ind_module_cubin. */
+IND_API ind_status ind_module_build_cubins(ind_module *module);

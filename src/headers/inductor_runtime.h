@@ -79,6 +79,7 @@ extern "C" {
 //@ runtime/check.c
 //@ runtime/device.c
 //@ runtime/nvrtc.c
+//@ runtime/pack_targets.c
 //@ runtime/pack.c
 //@ runtime/module.c
 //@ runtime/memory.c
@@ -97,6 +98,7 @@ extern "C" {
 //@ runtime/cuda/variants.c
 //@ runtime/cuda/prepare.c
 //@ runtime/cuda/late.c
+//@ runtime/cuda/offline.c
 //@ runtime/cuda/ahead.c
 //@ runtime/prepared.c
 //@ runtime/capture.c

@@ -103,6 +103,7 @@ extern "C" {
 //@ sched/loop_order.c
 //@ sched/fusion/can_fuse.c
 //@ sched/fusion/products.c
+//@ sched/fusion/scatter_epilogues.c
 //@ sched/fusion/scans.c
 //@ sched/fusion/reorder.c
 //@ sched/fusion/prefixes.c
@@ -120,6 +121,7 @@ extern "C" {
 //@ sched/memory/donated.c
 //@ sched/memory/offsets.c
 //@ sched/combine.c
+//@ sched/few_rows.c
 //@ sched/verify.c
 //@ sched/print.c
 //@ sched/json.c

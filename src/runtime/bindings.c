@@ -143,18 +143,22 @@ static bool rt__map_possible(const rt__map_key *key, int rank) {
     return fits;
 }
 
+static int rt__map_type(const ind__tensor_map *plan) {
+    if (plan->tf32) return IND__CUDA_MAP_TFLOAT32;
+    if (ind_dtype_bytes(plan->dtype) == 1) return IND__CUDA_MAP_UINT8;
+    return plan->dtype == IND_F16 ? IND__CUDA_MAP_FLOAT16 : IND__CUDA_MAP_BFLOAT16;
+}
+
 static bool rt__encode_map(const ind_instance *n, const ind__tensor_map *plan, const rt__map_key *key, void *map) {
     static const unsigned ones[IND__MAX_MAP_RANK] = {1, 1, 1, 1, 1};
     const rt__cuda_driver *d = &n->module->executable->runtime->driver;
-    const int type = ind_dtype_bytes(plan->dtype) == 1 ? IND__CUDA_MAP_UINT8
-                     : plan->dtype == IND_F16          ? IND__CUDA_MAP_FLOAT16
-                                                       : IND__CUDA_MAP_BFLOAT16;
     const int swizzle = plan->swizzle == 128 ? 3 : plan->swizzle == 64 ? 2 : plan->swizzle == 32;
     unsigned box[IND__MAX_MAP_RANK];
     for (int i = 0; i < plan->rank; i++) box[i] = (unsigned)plan->box[i];
     return rt__map_possible(key, plan->rank) &&
-           !d->cuTensorMapEncodeTiled(map, type, (unsigned)plan->rank, (void *)(uintptr_t)key->address, key->size,
-                                      key->stride + 1, box, ones, 0, swizzle, IND__CUDA_MAP_PROMOTION_256B, 0);
+           !d->cuTensorMapEncodeTiled(map, rt__map_type(plan), (unsigned)plan->rank, (void *)(uintptr_t)key->address,
+                                      key->size, key->stride + 1, box, ones, 0, swizzle, IND__CUDA_MAP_PROMOTION_256B,
+                                      0);
 }
 
 /* Encodes a tensor map for the launch's pointer and sizes, unless it is. False: the driver does not take it. */

@@ -130,6 +130,9 @@ static ind_status rt__cuda_open_all(ind_context *c, rt__runtime *r) {
     return status || c->desc.pack.path ? status : rt__cuda_open_nvrtc(c, r);
 }
 
+static ind_status rt__pack_read(ind_context *c, rt__runtime *r);
+static const ind_target *rt__planned_target(const rt__runtime *r, const ind_target *device);
+
 /* Like ind__device_resolve, with the runtime's mutex locked. `ready`: also waits for the driver context. */
 static ind_status rt__device_resolve(ind_context *c, rt__runtime *r, ind_device wanted, bool ready, ind_device *device,
                                      ind_target *target) {
@@ -137,7 +140,8 @@ static ind_status rt__device_resolve(ind_context *c, rt__runtime *r, ind_device 
     ind_status status = rt__cuda_open_all(c, r);
     if (!status && (ready || wanted == IND_DEVICE_AUTO))
         status = rt__cuda_retained(c, r); /* on failure AUTO selects the host */
-    if (!status && target) *target = r->gpu.target;
+    if (!status && target) status = rt__pack_read(c, r);
+    if (!status && target) *target = *rt__planned_target(r, &r->gpu.target);
     r->why_not.size = 0;
     if (!status) {
         *device = IND_DEVICE_CUDA;

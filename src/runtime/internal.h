@@ -87,6 +87,8 @@ ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *na
    cubin is added to the table, so that ind_pack_save writes it. Needs NVRTC but no GPU. The caller frees *cubin
    (ind__free). */
 ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void **cubin, size_t *bytes);
+/* Compiles all sources of the module's plan, and the fallbacks that a device may need, on all workers. */
+ind_status ind__build_cubins(ind_module *m);
 /* Registers and bytes of local memory per thread of the kernel in a cubin; -1 if the cubin has no such entry. */
 void ind__cubin_resources(const void *cubin, size_t bytes, int *registers, int *local_bytes);
 ind_status ind__read_file(ind_context *c, const char *path, char **data, size_t *bytes); /* 0-terminated copy */

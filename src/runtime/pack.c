@@ -15,14 +15,14 @@ struct ind__kernel_entry {
     void *module, *function; /* loaded into the device's context */
 };
 
-/* File: header, entries (each padded to 8 bytes), tuning results to the end. Numbers have the byte order of the writer,
-   which the magic number shows. */
-#define IND__PACK_MAGIC  0x0a4b434150444e49ull /* "INDPACK\n" */
-#define IND__PACK_FORMAT 2u
+/* File: header, targets, entries (each padded to 8 bytes), tuning results to the end. Numbers have the byte order of
+   the writer, which the magic number shows. */
+#define IND__PACK_FORMAT 3u
 
 typedef struct rt__pack_header {
     uint64_t magic;
     uint32_t format, num_entries;
+    uint32_t num_targets, target_bytes; /* bytes of a record: other versions of the library may have other targets */
 } rt__pack_header;
 
 typedef struct rt__pack_entry {
@@ -73,12 +73,32 @@ static ind__kernel_entry *rt__pack_add(ind_context *c, rt__runtime *r, const uin
     return e;
 }
 
+/* A file that is being read. */
+typedef struct rt__pack_reader {
+    ind_context *context;
+    rt__runtime *runtime;
+    const char *path, *at, *end;
+    ind_pack_info info;
+} rt__pack_reader;
+
+/* Returns the next bytes, NULL at the end of the file. */
+static const char *rt__pack_next(rt__pack_reader *f, uint64_t bytes) {
+    const char *at = f->at;
+    if (bytes > (uint64_t)(f->end - at)) return NULL;
+    f->at += bytes;
+    return at;
+}
+
 /* Adds one entry if its checksum holds. Fails only if out of memory. */
-static ind_status rt__pack_take(ind_context *c, rt__runtime *r, const rt__pack_entry *p, const char *cubin) {
+static ind_status rt__pack_take(rt__pack_reader *f, const rt__pack_entry *p, const char *cubin) {
+    ind_context *c = f->context;
+    rt__runtime *r = f->runtime;
     if (rt__pack_checksum(p, cubin) != p->checksum || !p->bytes || p->name[71] || p->arch[15]) {
-        ind__log(c, 1, "pack: %s: a damaged entry is ignored and will be compiled again", c->desc.pack.path);
+        f->info.num_damaged++;
+        ind__log(c, 1, "pack: %s: a damaged entry is ignored and will be compiled again", f->path);
         return IND_OK;
     }
+    f->info.num_kernels++;
     if (rt__pack_find(r, p->key)) return IND_OK;
     void *copy = ind__alloc(c, (size_t)p->bytes);
     ind__kernel_entry *e = copy ? rt__pack_add(c, r, p->key, p->name, p->arch) : NULL;
@@ -116,63 +136,135 @@ static ind_status rt__store_tuned(ind_context *c, rt__runtime *r, const rt__tune
     return IND_OK;
 }
 
-static ind_status rt__pack_take_tuned(ind_context *c, rt__runtime *r, const char *data, size_t bytes) {
+static ind_status rt__pack_take_tuned(rt__pack_reader *f) {
     ind_status status = IND_OK;
     rt__tuned t;
-    for (; bytes >= sizeof t && !status; data += sizeof t, bytes -= sizeof t) {
+    const char *data;
+    while (!status && (data = rt__pack_next(f, sizeof t)) != NULL) {
         memcpy(&t, data, sizeof t);
-        if (rt__tuned_checksum(&t) != t.checksum)
-            ind__log(c, 1, "pack: %s: a damaged result of tuning is ignored", c->desc.pack.path);
+        const bool whole = rt__tuned_checksum(&t) == t.checksum;
+        f->info.num_tuned += whole;
+        f->info.num_damaged += !whole;
+        if (!whole)
+            ind__log(f->context, 1, "pack: %s: a damaged result of tuning is ignored", f->path);
         else
-            status = rt__store_tuned(c, r, &t);
+            status = rt__store_tuned(f->context, f->runtime, &t);
     }
     return status;
 }
 
-static ind_status rt__pack_parse(ind_context *c, rt__runtime *r, const char *data, size_t bytes) {
-    rt__pack_header h = {0};
-    if (bytes >= sizeof h) memcpy(&h, data, sizeof h);
-    if (h.magic != IND__PACK_MAGIC || h.format != IND__PACK_FORMAT) {
-        ind__log(c, 1, "pack: %s is no kernel pack of format %u; it is ignored", c->desc.pack.path, IND__PACK_FORMAT);
-        return IND_OK;
+/* *data: the records of the targets; NULL: the file ends before. */
+static ind_status rt__pack_take_targets(rt__pack_reader *f, const rt__pack_header *h, const char **data) {
+    ind_status status = IND_OK;
+    *data = rt__pack_next(f, (uint64_t)h->num_targets * h->target_bytes);
+    for (uint32_t i = 0; *data && i < h->num_targets && !status; i++) {
+        ind_target t;
+        if (!rt__read_target(&t, *data + (size_t)i * h->target_bytes, h->target_bytes)) {
+            f->info.num_damaged++;
+            ind__log(f->context, 1, "pack: %s: a damaged target, or one of another version, is ignored", f->path);
+            continue;
+        }
+        f->info.num_targets++;
+        status = rt__add_target(f->context, f->runtime, &t, true);
     }
-    size_t at = sizeof h;
-    for (uint32_t i = 0; i < h.num_entries; i++) {
-        rt__pack_entry e;
-        if (bytes - at < sizeof e) break;
-        memcpy(&e, data + at, sizeof e);
-        at += sizeof e;
-        if (e.bytes > bytes - at) break;
-        ind_status status = rt__pack_take(c, r, &e, data + at);
-        if (status) return status;
-        size_t padded = ((size_t)e.bytes + 7) & ~(size_t)7;
-        at += padded < bytes - at ? padded : bytes - at;
-        if (i + 1 == h.num_entries) return rt__pack_take_tuned(c, r, data + at, bytes - at);
-    }
-    if (h.num_entries) ind__log(c, 1, "pack: %s is truncated; the missing kernels will be compiled", c->desc.pack.path);
-    return IND_OK;
+    return status;
 }
 
-/* Reads the context's pack at the first compile. A missing pack is no error. */
-static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
-    if (r->compiled.pack_read || !c->desc.pack.path) return IND_OK;
+static ind_status rt__pack_parse(rt__pack_reader *f) {
+    rt__pack_header h = {0};
+    const char *data = rt__pack_next(f, sizeof h);
+    if (data) memcpy(&h, data, sizeof h);
+    if (h.magic != IND__PACK_MAGIC || h.format != IND__PACK_FORMAT)
+        return ind__fail(f->context, IND_INVALID_ARGUMENT, "%s is no kernel pack of format %u", f->path,
+                         IND__PACK_FORMAT);
+    ind_status status = rt__pack_take_targets(f, &h, &data);
+    for (uint32_t i = 0; i < h.num_entries && data && !status; i++) {
+        rt__pack_entry e;
+        if (!(data = rt__pack_next(f, sizeof e))) break;
+        memcpy(&e, data, sizeof e);
+        if (!(data = rt__pack_next(f, e.bytes))) break;
+        status = rt__pack_take(f, &e, data);
+        (void)rt__pack_next(f, (8 - e.bytes % 8) % 8);
+    }
+    f->info.truncated = !data;
+    if (!data) ind__log(f->context, 1, "pack: %s is truncated; the missing kernels will be compiled", f->path);
+    return status || !data ? status : rt__pack_take_tuned(f);
+}
+
+/* Adds the contents of a file to the context. */
+static ind_status rt__pack_read_file(ind_context *c, rt__runtime *r, const char *path, ind_pack_info *info) {
     char *data;
     size_t bytes;
-    ind_status status = ind__read_file(c, c->desc.pack.path, &data, &bytes);
-    if (status == IND_OUT_OF_MEMORY) return status;
-    if (status) {
-        ind__log(c, 2, "pack: %s", ind_error(c));
-        r->compiled.pack_read = true;
-        return IND_OK;
-    }
-    status = rt__pack_parse(c, r, data, bytes);
+    ind_status status = ind__read_file(c, path, &data, &bytes);
+    if (status) return status;
+    rt__pack_reader f = {.context = c, .runtime = r, .path = path, .at = data, .end = data + bytes};
+    status = rt__pack_parse(&f);
     ind__free(c, data);
-    r->compiled.pack_read = !status;
+    *info = f.info;
+    return status;
+}
+
+/* Reads the context's pack before the first compile. A missing pack, or another file, is no error. */
+static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
+    ind_pack_info info;
+    if (r->compiled.pack_read || !c->desc.pack.path) return IND_OK;
+    const ind_status status = rt__pack_read_file(c, r, c->desc.pack.path, &info);
+    r->compiled.pack_read = status != IND_OUT_OF_MEMORY;
+    if (status == IND_INVALID_ARGUMENT) ind__log(c, 1, "pack: %s; it is ignored", ind_error(c));
+    if (status == IND_IO) ind__log(c, 2, "pack: %s", ind_error(c));
+    return r->compiled.pack_read ? IND_OK : status;
+}
+
+ind_status ind_pack_load(ind_context *c, const char *path, ind_pack_info *info) {
+    ind_pack_info unused;
+    if (!c) return IND_INVALID_ARGUMENT;
+    if (!info) info = &unused;
+    memset(info, 0, sizeof *info);
+    if (!path) return ind__fail(c, IND_INVALID_ARGUMENT, "ind_pack_load: path is NULL");
+    rt__runtime *r = rt__runtime_of(c);
+    if (!r) return IND_OUT_OF_MEMORY;
+    rt__mutex_lock(&r->mutex);
+    const ind_status status = rt__pack_read_file(c, r, path, info);
+    rt__mutex_unlock(&r->mutex);
     return status;
 }
 
 static bool rt__belongs_in_pack(const ind__kernel_entry *e) {
     return e->cubin && !e->only_tried;
+}
+
+static void rt__pack_write_head(ind__text *t, const rt__runtime *r) {
+    rt__pack_header h = {.magic = IND__PACK_MAGIC,
+                         .format = IND__PACK_FORMAT,
+                         .num_targets = r->compiled.num_targets,
+                         .target_bytes = sizeof(rt__pack_target)};
+    for (uint32_t i = 0; i < r->compiled.num_entries; i++) h.num_entries += rt__belongs_in_pack(r->compiled.entry[i]);
+    ind__text_raw(t, (const char *)&h, sizeof h);
+    for (uint32_t i = 0; i < r->compiled.num_targets; i++) {
+        const rt__pack_target one = rt__write_target(&r->compiled.target[i].target);
+        ind__text_raw(t, (const char *)&one, sizeof one);
+    }
+}
+
+ind_status ind_pack_query_kernel(ind_context *c, int index, ind_pack_kernel *kernel) {
+    if (!c || !kernel) return IND_INVALID_ARGUMENT;
+    memset(kernel, 0, sizeof *kernel);
+    rt__runtime *r = rt__runtime_of(c);
+    if (!r) return IND_OUT_OF_MEMORY;
+    ind_status status = IND_NOT_FOUND;
+    rt__mutex_lock(&r->mutex);
+    for (uint32_t i = 0; i < r->compiled.num_entries && status && index >= 0; i++) {
+        const ind__kernel_entry *e = r->compiled.entry[i];
+        if (!rt__belongs_in_pack(e) || index-- > 0) continue;
+        memcpy(kernel->name, e->name, sizeof kernel->name);
+        memcpy(kernel->arch, e->arch, sizeof kernel->arch);
+        kernel->bytes = e->bytes;
+        kernel->nvrtc_version = e->nvrtc_version;
+        ind__cubin_resources(e->cubin, e->bytes, &kernel->registers, &kernel->local_bytes);
+        status = IND_OK;
+    }
+    rt__mutex_unlock(&r->mutex);
+    return status ? ind__fail(c, status, "ind_pack_query_kernel: there is no such kernel") : IND_OK;
 }
 
 ind_status ind_pack_save(ind_context *c, const char *path) {
@@ -181,10 +273,8 @@ ind_status ind_pack_save(ind_context *c, const char *path) {
     rt__runtime *r = rt__runtime_of(c);
     if (!r) return IND_OUT_OF_MEMORY;
     ind__text t = {.context = c};
-    rt__pack_header h = {IND__PACK_MAGIC, IND__PACK_FORMAT, 0};
     rt__mutex_lock(&r->mutex);
-    for (uint32_t i = 0; i < r->compiled.num_entries; i++) h.num_entries += rt__belongs_in_pack(r->compiled.entry[i]);
-    ind__text_raw(&t, (const char *)&h, sizeof h);
+    rt__pack_write_head(&t, r);
     for (uint32_t i = 0; i < r->compiled.num_entries; i++) {
         const ind__kernel_entry *e = r->compiled.entry[i];
         if (!rt__belongs_in_pack(e)) continue;
@@ -218,6 +308,7 @@ static void rt__runtime_destroy(ind_context *c) {
     }
     ind__free(c, r->compiled.entry);
     ind__free(c, r->compiled.tuned);
+    ind__free(c, r->compiled.target);
     rt__cublaslt_destroy(r->cublaslt);
     if (inside) rt__cuda_leave(r);
     rt__cuda_release_device(r);

@@ -299,12 +299,36 @@ IND_API ind_status ind_tune(ind_instance *instance, const ind_launch_desc *desc,
 
 /* -------------------------------------------------------------------------------------------------- >>pack */
 
-/* Writes all kernels that this context has compiled, and the results of ind_tune, to one file. Another process names
-   the file in its context desc, and compiles nothing there if the pack is complete. Variants that no launch has needed
-   are missing, unless the module was compiled with ind_compile_desc.all_variants. For an emit_only module
-   (ind_compile_desc), it holds the cubins requested through ind_module_cubin. Damaged entries are ignored and compiled
-   again.
+/* Writes all kernels that this context has compiled, the results of ind_tune, and the targets that modules were planned
+   for, to one file. Another process names the file in its context desc, and compiles nothing there if the pack is
+   complete. Variants that no launch has needed are missing, unless the module was compiled with
+   ind_compile_desc.all_variants. For an emit_only module (ind_compile_desc), it holds what ind_module_build_cubins and
+   ind_module_cubin have compiled. Damaged entries are ignored and compiled again.
+   A context with a pack plans modules for a target of the pack, not for the opened device: the one with most SMs of
+   those with the same architecture, at most as many SMs, and at most as much shared memory as the device has. So it
+   finds the kernels of a pack that was made for a similar device, or without a device.
    The file is replaced atomically: after a failure the old one is unchanged. Errors: IND_IO, also if path is not a
    regular file (a directory, a device, a FIFO, or a link to one). A symbolic link to a regular file is itself
    replaced; its target is unchanged. */
 IND_API ind_status ind_pack_save(ind_context *context, const char *path);
+
+/* What a pack holds. */
+typedef struct ind_pack_info {
+    int num_kernels, num_tuned, num_targets;
+    int num_damaged; /* kernels, results and targets with a wrong checksum, and targets of another version */
+    bool truncated;
+} ind_pack_info;
+/* Adds the contents of a pack to the context, as ind_context_desc.pack.path does at the first compile; several packs
+   can be added, and ind_pack_save then writes all of them into one. What is damaged is left out and counted. info may
+   be NULL. Errors: IND_IO, IND_INVALID_ARGUMENT (the file is no pack of this format). */
+IND_API ind_status ind_pack_load(ind_context *context, const char *path, ind_pack_info *info);
+
+/* A compiled kernel of the context. */
+typedef struct ind_pack_kernel {
+    char name[72], arch[16];    /* its function, and "sm_90a" */
+    size_t bytes;               /* of the cubin */
+    int nvrtc_version;          /* 1300 for 13.0: drivers of an earlier major version refuse it */
+    int registers, local_bytes; /* per thread; -1: not in the file */
+} ind_pack_kernel;
+/* Kernel number `index` (from 0) of those that ind_pack_save writes. IND_NOT_FOUND past the last. */
+IND_API ind_status ind_pack_query_kernel(ind_context *context, int index, ind_pack_kernel *kernel);

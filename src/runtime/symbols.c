@@ -92,6 +92,7 @@ enum {
     IND__CUDA_MAP_UINT8 = 0,
     IND__CUDA_MAP_FLOAT16 = 6,
     IND__CUDA_MAP_BFLOAT16 = 9,
+    IND__CUDA_MAP_TFLOAT32 = 11, /* bulk copies round f32 to tf32 */
     IND__CUDA_MAP_PROMOTION_256B = 3
 };
 
@@ -186,7 +187,7 @@ typedef struct rt__tuned {
     float first_us, us, least_us;
 } rt__tuned;
 
-_Static_assert(sizeof(rt__tuned) == 88, "rt__tuned has padding");
+_Static_assert(sizeof(rt__tuned) == 96, "rt__tuned has padding");
 
 /* The last kernel of this library in a graph being captured. Capture numbers are unique in a process. */
 typedef struct rt__recorded {
@@ -195,6 +196,12 @@ typedef struct rt__recorded {
 } rt__recorded;
 
 #define IND__RT_CAPTURES 8 /* concurrent captures; with more, some launches wait unnecessarily */
+
+/* A target that modules were planned for: in this context, or in that of a pack that was read. */
+typedef struct rt__made_for {
+    ind_target target;
+    bool from_pack;
+} rt__made_for;
 
 /* State of a context shared by its modules: libraries, device, workers, compiled kernels. */
 typedef struct rt__runtime {
@@ -218,6 +225,8 @@ typedef struct rt__runtime {
         uint32_t num_entries, cap_entries;
         rt__tuned *tuned;
         uint32_t num_tuned, cap_tuned;
+        struct rt__made_for *target; /* for which modules with these kernels were planned */
+        uint32_t num_targets, cap_targets;
         bool pack_read;
     } compiled;
     struct rt__cublaslt *cublaslt; /* NULL: no module uses it */

@@ -44,6 +44,21 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask) {
     sched__var_masks(body, mask, true);
 }
 
+/* True for a floating-point 0. */
+static bool sched__is_zero(const ind__inst *in) {
+    return in->op == IND_LOOP_CONSTANT && ind_dtype_is_float((ind_dtype)in->dtype) && in->imm.f == 0;
+}
+
+bool ind__is_value_of(const ind__lowered *program, const ind_body *body, uint32_t value, ind_dtype memory) {
+    const ind__inst *in = &body->inst[value];
+    if (memory == ind_dtype_compute(memory)) return true;
+    if (in->op == IND_LOOP_WHERE) /* one that selects zeros, such as those of a mask */
+        in = sched__is_zero(&body->inst[in->arg[2]]) ? &body->inst[in->arg[1]] : in;
+    if (in->op == IND_LOOP_LOAD) return program->buffer[in->source].dtype == memory;
+    if (in->op == IND_LOOP_ROUND_F16) return memory == IND_F16;
+    return in->op == IND_LOOP_ROUND_BF16 && memory == IND_BF16;
+}
+
 /* Sets flag[i] if instruction i feeds a DOT. Returns true if there is a DOT. */
 static bool sched__mark_operands(const ind_body *body, uint8_t *flag) {
     bool any = false;

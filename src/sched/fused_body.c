@@ -65,8 +65,9 @@ static bool sched__read_beside(sched__fuser *f, uint32_t buffer, uint32_t g) {
 
 /* Replaces a load of the kernel's own result by the value. The value keeps f32 precision even if the buffer has 16-bit
    elements, as in TorchInductor. It is rounded as in memory for an operand of a matrix product, as tensor cores
-   multiply 16 bits, and if another kernel reads the stored values together with an extreme that this kernel finds: no
-   stored value may exceed their maximum where exp(x - maximum) is computed. */
+   multiply 16 bits, if another kernel reads the stored values together with an extreme that this kernel finds: no
+   stored value may exceed their maximum where exp(x - maximum) is computed, and for the epilogue of a product that adds
+   it to 16-bit elements in memory. */
 static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
     uint32_t writer = sched__writer(r->f, in->source);
@@ -80,7 +81,8 @@ static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_e
     const bool narrow = memory != ind_dtype_compute(memory);
     if (narrow && sched__multiplies(r->f, r->loop)) /* of a product: all loads of its loop are operands */
         made = ind_op_cast(o, made, memory);
-    else if (narrow && sched__read_beside(r->f, in->source, r->group))
+    else if (narrow && (sched__read_beside(r->f, in->source, r->group) ||
+                        (r->f->group[r->group].dot != IND__SCHED_NONE && sched__adds_narrow(r->f, r->loop))))
         made = ind_op_cast(o, ind_op_cast(o, made, memory), (ind_dtype)in->dtype);
     if (!in->arg[0]) return made;
     ind_value zero = ind_dtype_is_float((ind_dtype)in->dtype) ? ind_op_constant(o, 0, (ind_dtype)in->dtype)

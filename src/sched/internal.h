@@ -9,3 +9,6 @@
 /* Computes the loop variables that each instruction's value depends on: bit v of mask[i] means body->var[v]. mask has
    num_inst entries. The result of a REDUCE depends on no reduction variable, that of a SCAN on all. */
 void ind__body_var_masks(const ind_body *body, uint32_t *mask);
+
+/* True if the value is known to be one of the type in memory, which therefore stores it without rounding. */
+bool ind__is_value_of(const ind__lowered *program, const ind_body *body, uint32_t value, ind_dtype memory);

@@ -41,8 +41,8 @@ static void sched__json_kernel(const sched__printer *p, const ind_kernel *k) {
     ind__textf(p->t, ", \"domain\": \"");
     sched__print_domain(p, k->body);
     const uint32_t number = (uint32_t)(k - p->s->kernel);
-    ind__textf(p->t, "\", \"launch\": %u, \"combo\": \"%s\"}", p->s->launch[number],
-               ind__combo_reason_name(p->s->combo[number]));
+    ind__textf(p->t, "\", \"launch\": %u, \"combo\": \"%s\", \"rows_with_next\": %lld}", p->s->launch[number],
+               ind__combo_reason_name(p->s->combo[number]), (long long)k->few_rows);
 }
 
 static void sched__json_kernel_number(const sched__printer *p, const char *key, uint32_t k) {

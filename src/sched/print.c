@@ -211,11 +211,20 @@ static void sched__print_traffic(const sched__printer *p, const char *how, const
     }
 }
 
+const char *ind__kernel_purpose(const ind_schedule *s, const ind_kernel *k) {
+    const char *const first = s->program->loop[k->loop[0]].purpose;
+    for (uint32_t i = 0; i < k->num_loops; i++) {
+        const char *const purpose = s->program->loop[k->loop[i]].purpose;
+        if (!first || !purpose || strcmp(first, purpose)) return "computes";
+    }
+    return first;
+}
+
 static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     const ind_kernel *k = &p->s->kernel[number];
     ind__textf(p->t, "kernel %u  %s  %s ", number, k->name, ind__kernel_kind_text(k->kind));
     sched__print_domain(p, k->body);
-    ind__textf(p->t, "\n  computes ");
+    ind__textf(p->t, "\n  %s ", ind__kernel_purpose(p->s, k));
     ind__print_made(p->t, k->origin, k->num_origins, p->origin_name, p->result_name, p->user);
     sched__print_traffic(p, "reads", k->arg, k->num_reads, k->bytes_read);
     sched__print_traffic(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads, k->bytes_written);
@@ -229,6 +238,9 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     }
     ind__textf(p->t, "\n");
     if (p->s->launch[number] != number) ind__textf(p->t, "  in one launch with kernel %u\n", p->s->launch[number]);
+    if (k->with_next)
+        ind__textf(p->t, "  one kernel with kernel %u in launches of at most %lld row%s\n", number + 1,
+                   (long long)k->few_rows, k->few_rows > 1 ? "s" : "");
     if (p->s->combo[number] >= IND_COMBO_FULL)
         ind__textf(p->t, "  separate launch: %s\n", ind__combo_reason_text(p->s->combo[number]));
 }

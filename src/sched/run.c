@@ -24,8 +24,9 @@ static bool sched__record_uses(sched__fuser *f) {
 static ind_status sched__run(sched__fuser *f) {
     const uint32_t refusals = ind__refusals(f->context);
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
-              sched__choose_order(f) && sched__make_kernels(f) && sched__find_unfused_peak(f) &&
-              sched__plan_memory(f) && sched__combine(f) && sched__record_uses(f);
+              sched__choose_order(f) && sched__make_kernels(f) && sched__mark_few_rows(f) &&
+              sched__find_unfused_peak(f) && sched__plan_memory(f) && sched__combine(f) && sched__record_uses(f) &&
+              sched__make_few_rows(f);
     return ok ? ind__refused_since(f->context, refusals) : ind__failed(f->context);
 }
 
@@ -33,7 +34,9 @@ void ind__schedule_free(ind_schedule *s) {
     if (!s) return;
     ind_context *c = s->context;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
+        const ind_kernel *both = s->kernel[k].with_next;
         if (s->kernel[k].body) ind__body_free(s->kernel[k].body);
+        if (both && both->body) ind__body_free(both->body);
     }
     ind__free(c, s->edge);
     ind__arena_free(&s->arena);

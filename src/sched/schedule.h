@@ -57,6 +57,10 @@ typedef struct ind_kernel {
         int m, n;            /* P variable of the rows and of the columns, -1: absent (size 1) */
         uint32_t batch_mask; /* bit d: P variable d is a batch dimension */
     } matmul;
+    /* REDUCTION: this kernel and the next one, a matmul, as one kernel. A launch of at most `few_rows` rows may run it
+       instead of both. Owned; NULL: there is none. */
+    struct ind_kernel *with_next;
+    int64_t few_rows; /* a power of two; 0: no launch runs both */
 } ind_kernel;
 
 #define IND__SORT_ROW 1024 /* elements; longest row sorted in shared memory */
@@ -124,28 +128,31 @@ typedef struct ind_kernel {
     X(int, max_parts, 64, NONE, "most kernels of a launch", "their arguments fit into the 4 KiB of any launch")        \
     X(int, max_functions, 8, NONE,                                                                                     \
       "most different functions of a launch; they compile serially, separate kernels in parallel", "not measured")     \
-    X(int, row_blocks, 1, NONE, "most blocks that share a long row of one kernel", "the target's max_cluster")
+    X(int, row_blocks, 1, NONE, "most blocks that share a long row of one kernel", "the target's max_cluster")         \
+    X(int, narrow_sums, 1, NONE, "16-bit floats that an instruction adds to memory: 1 none, 2 f16, 3 f16 and bf16",    \
+      "the target's architecture")
 
 /* What fusion may do, and its figures; 0 means the default. */
 typedef struct ind_fusion_policy {
-    bool disable;                  /* one kernel per loop: for debugging and for measuring the gain of fusion */
-    bool disable_inplace;          /* memory plan: no output reuses the memory of an input */
-    bool disable_reorder;          /* loops are not reordered to match those of another kernel */
-    bool disable_scans;            /* a scan is a separate kernel */
-    bool disable_mutation;         /* an in-place loop is fused with no other reader of its buffer, and with no rows */
-    bool disable_split;            /* no two-stage reductions, also not of columns */
-    bool disable_mix;              /* no kernel reduces columns together with work on the rows */
-    bool disable_prologue;         /* no prologues in the operand loads of a matrix product */
-    bool disable_row_prologues;    /* no prologue of a product reduces the rows of its operand */
-    bool disable_product_pairs;    /* two products that share an operand are separate kernels */
-    bool disable_row_mutation;     /* a kernel with rows does not change a buffer in place whose old value it reads */
-    bool disable_sorts;            /* a sort is a separate kernel */
-    bool disable_rescans;          /* no scan runs again for a per-element use of a reduction of its results */
-    bool disable_prefixes;         /* work on the first elements of sorted rows, as after topk, is not fused */
-    bool disable_combo;            /* every kernel is a separate launch */
-    bool disable_dependent_launch; /* no programmatic dependent launch */
-    bool disable_finish;           /* a reduction of the results of a few rows is a separate launch */
-    uint32_t max_fusions;          /* fusion stops after this many pairs; 0: no limit. For bisection */
+    bool disable;                   /* one kernel per loop: for debugging and for measuring the gain of fusion */
+    bool disable_inplace;           /* memory plan: no output reuses the memory of an input */
+    bool disable_reorder;           /* loops are not reordered to match those of another kernel */
+    bool disable_scans;             /* a scan is a separate kernel */
+    bool disable_mutation;          /* an in-place loop is fused with no other reader of its buffer, and with no rows */
+    bool disable_split;             /* no two-stage reductions, also not of columns */
+    bool disable_mix;               /* no kernel reduces columns together with work on the rows */
+    bool disable_prologue;          /* no prologues in the operand loads of a matrix product */
+    bool disable_row_prologues;     /* no prologue of a product reduces the rows of its operand */
+    bool disable_product_pairs;     /* two products that share an operand are separate kernels */
+    bool disable_scatter_epilogues; /* a scatter of the results of a product is a separate kernel */
+    bool disable_row_mutation;      /* a kernel with rows does not change a buffer in place whose old value it reads */
+    bool disable_sorts;             /* a sort is a separate kernel */
+    bool disable_rescans;           /* no scan runs again for a per-element use of a reduction of its results */
+    bool disable_prefixes;          /* work on the first elements of sorted rows, as after topk, is not fused */
+    bool disable_combo;             /* every kernel is a separate launch */
+    bool disable_dependent_launch;  /* no programmatic dependent launch */
+    bool disable_finish;            /* a reduction of the results of a few rows is a separate launch */
+    uint32_t max_fusions;           /* fusion stops after this many pairs; 0: no limit. For bisection */
 #define X(type, field, value, scale, meaning, source) type field;
     IND_FUSION_FIGURES(X)
 #undef X
@@ -176,7 +183,7 @@ typedef struct ind_fusion_policy {
     X(PAIR_LEFT, "both are matrix products, with different left operands")                                             \
     X(PAIR_RIGHT, "both are matrix products, with different strides of their right operands")                          \
     X(PAIR_GROUPS, "both are matrix products, with different groups of rows")                                          \
-    X(PAIR_TYPE, "both are matrix products, but not of 16-bit operands of one type")                                   \
+    X(PAIR_TYPE, "both are matrix products, but not of 16-bit operands of one type, or of f32 in tf32")                \
     X(PAIR_QUANTISED, "both are matrix products, and a right operand is a quantised weight")                           \
     X(PAIR_READER, "both are matrix products, and no epilogue reads both results")                                     \
     X(REDUCTION_AFTER_TEMPLATE, "a kernel cannot have both a matrix product and a reduction")                          \
@@ -187,6 +194,8 @@ typedef struct ind_fusion_policy {
     X(PROLOGUE_PARTIAL, "the producer writes a part of the operand of the product")                                    \
     X(PROLOGUE_SHARED, "another kernel reads the operand of the product too")                                          \
     X(PROLOGUE_ROWS, "the operand is normalised, and has too many rows to be recomputed by each block of the product") \
+    X(PROLOGUE_FEW_ROWS,                                                                                               \
+      "the operand is normalised: only in launches of few rows is it recomputed by each block of the product")         \
     X(PROLOGUE_ROW_RIGHT, "only a left operand is normalised by the blocks of its product")                            \
     X(PROLOGUE_ROW_SHARED, "another kernel reads the normalised operand, or a reduction of its rows")                  \
     X(PROLOGUE_ROW_COST, "normalising the operand in each block of the product costs more than a launch")              \
@@ -204,6 +213,9 @@ typedef struct ind_fusion_policy {
     X(MEMORY, "fusion would raise peak memory")                                                                        \
     X(TOO_FAR, "too far apart in the program")                                                                         \
     X(MUTATION, "one changes in place a buffer that the other accesses")                                               \
+    X(SCATTER_SWAP, "it combines elements in memory by compare and swap, for which an epilogue has too few threads")   \
+    X(SCATTER_SELDOM, "a scatter that seldom stores tests its mask for many rows at once, in a separate kernel")       \
+    X(SCATTER_OPERAND, "it scatters into an operand of the product, which other tiles still read")                     \
     X(RUNS, "a column reduction runs over blocks of rows that the other loop does not have")                           \
     X(RUNS_SCAN, "a column reduction over blocks of rows does not share a kernel with a scan")                         \
     X(RUNS_PRODUCT, "a column reduction over blocks of rows does not share a kernel with a matrix product")            \
@@ -303,7 +315,8 @@ const char *ind__kernel_kind_text(ind_kernel_kind k);
 
 /* Prints the schedule as text and as JSON: {"kernels": [{"name", "kind", "origins": [names], "results": [names],
    "reads", "writes", "bytes_read", "bytes_written", "flops", "domain", "launch": first kernel of its launch, "combo":
-   code of the reason why it shares a launch or not}], "buffers": [{"name", "tensor", "bytes", "offset", "storage",
+   code of the reason why it shares a launch or not, "rows_with_next": most rows of a launch that runs the next kernel
+   too, as one kernel, or 0}], "buffers": [{"name", "tensor", "bytes", "offset", "storage",
    "takes_over" (if it may use the memory of a donated input), "first", "last", "results"}], "edges": [{"from", "to",
    "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "tensor", "vertical", "fused", "code", "reason",
    "bytes"}], "arena_bytes", "peak_bytes", "unfused_bytes"}; formulas are strings. "results" are the graph tensors of
@@ -319,5 +332,7 @@ void ind__schedule_print_tensor(ind__text *t, const ind_schedule *s, uint32_t bu
 /* Prints a buffer and its tensor: "x", "buf4 (h)". */
 void ind__schedule_print_buffer(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
                                 void *user);
+/* What the kernel does for the results of its ops, as it is printed before them: "computes". */
+const char *ind__kernel_purpose(const ind_schedule *s, const ind_kernel *k);
 /* Prints the ops of a loop, as in its edges: "add+layer_norm"; if no op is known, the buffer it writes. */
 void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop, ind__node_name_fn name, void *user);

@@ -375,6 +375,16 @@ static bool sched__check_reuse(const sched__check *v, const sched__lifetime *a, 
     return true;
 }
 
+/* True if the memory of two buffers does not overlap. */
+static bool sched__check_apart(const sched__check *v, const sched__lifetime *a, const sched__lifetime *b) {
+    const ind_expr *offset = v->s->offset;
+    ind_expr a_end = ind_expr_add(offset[a->buffer], a->size), b_end = ind_expr_add(offset[b->buffer], b->size);
+    if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size) &&
+        !sched__ends_before(a_end, offset[b->buffer]) && !sched__ends_before(b_end, offset[a->buffer]))
+        return false;
+    return sched__check_range_values(v, a->buffer, b->buffer);
+}
+
 /* Two buffers that are live in one kernel must not overlap, unless one reuses the other's memory in that kernel. */
 static bool sched__check_pair(sched__check *v, const sched__lifetime *a, const sched__lifetime *b) {
     const ind_expr *offset = v->s->offset;
@@ -382,11 +392,7 @@ static bool sched__check_pair(sched__check *v, const sched__lifetime *a, const s
     if (v->s->storage[a->buffer] == v->s->storage[b->buffer])
         return sched__check_reuse(v, a, b) && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
                ind_known_eq(a->size, b->size);
-    ind_expr a_end = ind_expr_add(offset[a->buffer], a->size), b_end = ind_expr_add(offset[b->buffer], b->size);
-    if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size) &&
-        !sched__ends_before(a_end, offset[b->buffer]) && !sched__ends_before(b_end, offset[a->buffer]))
-        return false;
-    return sched__check_range_values(v, a->buffer, b->buffer);
+    return sched__check_apart(v, a, b);
 }
 
 static bool sched__check_memory(sched__check *v) {
@@ -407,6 +413,45 @@ static bool sched__check_memory(sched__check *v) {
         }
         v->life[kept++] = at;
         live = kept;
+    }
+    return true;
+}
+
+static sched__lifetime sched__memory_range(const ind_schedule *s, uint32_t b) {
+    const ind_expr bytes = ind__buffer_most_bytes(s->program, &s->program->buffer[b]);
+    return (sched__lifetime){.buffer = b, .size = ind__align_up(bytes, IND__ALIGNMENT)};
+}
+
+/* True if what kernel k reads overlaps nothing that kernel k + 1 writes in the arena. */
+static bool sched__check_read_memory(sched__check *v, uint32_t k) {
+    const ind_kernel *kernel = &v->s->kernel[k], *next = kernel + 1;
+    for (uint32_t i = 0; i < kernel->num_reads; i++) {
+        const sched__lifetime read = sched__memory_range(v->s, v->buffer = kernel->arg[i]);
+        for (uint32_t o = next->num_reads; o < next->num_args && ind__ok(v->s->offset[read.buffer]); o++) {
+            const sched__lifetime written = sched__memory_range(v->s, v->other = next->arg[o]);
+            if (ind__ok(v->s->offset[written.buffer]) && !sched__check_apart(v, &read, &written)) return false;
+        }
+    }
+    return true;
+}
+
+/* A launch of one kernel reads what both read and writes what the second one writes. Its blocks do not wait for each
+   other. */
+static bool sched__check_with_next(sched__check *v) {
+    for (uint32_t k = v->kernel = 0; k < v->s->num_kernels; v->kernel = ++k) {
+        const ind_kernel *kernel = &v->s->kernel[k], *both = kernel->with_next, *next = kernel + 1;
+        if (!both != !kernel->few_rows) return false;
+        if (!both) continue;
+        if (k + 1 == v->s->num_kernels || next->kind != IND_KERNEL_MATMUL || both->kind != IND_KERNEL_MATMUL)
+            return false;
+        if (v->last[k] != k || v->last[k + 1] != k + 1 || sched__next_overwrites(v->s, k)) return false;
+        if (both->num_args - both->num_reads != next->num_args - next->num_reads) return false;
+        for (uint32_t i = 0; i < both->num_args; i++) {
+            const uint32_t b = v->buffer = both->arg[i];
+            const bool reads = sched__has_arg(kernel, b, false) || sched__has_arg(next, b, false);
+            if (i < both->num_reads ? !reads : !sched__has_arg(next, b, true)) return false;
+        }
+        if (!sched__check_read_memory(v, k)) return false;
     }
     return true;
 }
@@ -595,6 +640,8 @@ static const struct {
     {"a buffer in a donated input's memory fits, and is written after the last read of the input",
      sched__check_donated},
     {"buffers with overlapping lifetimes do not overlap in the arena", sched__check_memory},
+    {"a kernel that is one with the next one in launches of few rows reads nothing that the next one overwrites",
+     sched__check_with_next},
     {"each dimension of a matrix product is rows, columns or batch, and no store varies along the depth",
      sched__check_matmul},
     {"a long sort stores both results, stores of its first elements are masked, and a scan with a combine function "

@@ -1662,7 +1662,8 @@ result run_kernel(context *c, void *handle, const dimensions &d, const std::shar
                    {d.grid[0], d.grid[1], d.grid[2]},
                    {d.block[0], d.block[1], d.block[2]},
                    d.shared,
-                   dependent};
+                   dependent,
+                   device_range};
     std::string message;
     if (!run_launch(what, message)) {
         report(c, LAUNCH_FAILED, message);
@@ -1741,9 +1742,11 @@ API cuLaunchKernelEx(const launch_config *config, void *handle, void **parameter
 namespace {
 
 /* CUtensorMapDataType: bytes of an element. */
+enum { MAP_TFLOAT32 = 11 }; /* CUtensorMapDataType */
+
 unsigned map_element_bytes(int type) {
-    static const unsigned bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2};
-    return type >= 0 && type < 10 ? bytes[type] : 0;
+    static const unsigned bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 0, 4};
+    return type >= 0 && type <= MAP_TFLOAT32 ? bytes[type] : 0;
 }
 
 /* CUtensorMapSwizzle: bytes of the span, the most that a row of the box may have. */
@@ -1776,6 +1779,7 @@ API cuTensorMapEncodeTiled(void *out, int type, unsigned rank, void *address, co
     m.address = (uintptr_t)address;
     m.rank = (unsigned short)rank;
     m.swizzle = (unsigned short)span;
+    m.tf32 = type == MAP_TFLOAT32;
     memcpy(out, &m, sizeof m);
     return SUCCESS;
 }

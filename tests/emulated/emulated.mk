@@ -3,7 +3,7 @@
 # EMULATED_FLAGS='-O1 -g -fsanitize=address,undefined'
 #   checks the libraries themselves; sanitized kernels need no such build.
 BUILD          ?= build
-EMULATED_FLAGS ?= -O2 -g
+EMULATED_FLAGS ?= -O3 -g
 EMULATED_DIR   := tests/emulated
 EMULATED       := $(addprefix $(BUILD)/emulated/,libcuda.so libnvrtc.so libcublasLt.so)
 # initial-exec: LeakSanitizer misreads the thread-local storage of libraries that are opened late.

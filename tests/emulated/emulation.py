@@ -33,9 +33,25 @@ def set_up(device, monkeypatch, **settings):
         monkeypatch.setenv(name, value)
 
 
-def emulated(device, monkeypatch, **settings):
+class InEachOrder(Library):
+    """Runs everything twice, with threads and blocks in ascending and in random order: the same status and the same bits."""
+
+    def run(self, module, arrays, sizes):
+        before, found = {name: a.copy() for name, a in arrays.items()}, []
+        for order in ("forward", "random"):
+            for name, a in arrays.items():
+                a[...] = before[name]
+            with pytest.MonkeyPatch.context() as environment:
+                environment.setenv("IND_EMULATION_ORDER", order)
+                status = super().run(module, arrays, sizes)
+            found.append((status, [] if status else [a.tobytes() for a in arrays.values()]))
+        assert found[0] == found[1], "results that depend on the order of threads or blocks"
+        return status
+
+
+def emulated(device, monkeypatch, kind=Library, **settings):
     set_up(device, monkeypatch, **settings)
-    return Library("cuda")
+    return kind("cuda")
 
 
 @functools.cache

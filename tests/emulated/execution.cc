@@ -25,6 +25,7 @@
 #include <map>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <unordered_map>
 #include <vector>
 
 #if !defined(__x86_64__)
@@ -212,6 +213,12 @@ struct async_copy {
     int bytes;
 };
 
+/* A tile in shared memory that a wgmma of a thread reads, and the number of its group. */
+struct tile_read {
+    size_t begin, end;
+    unsigned group;
+};
+
 enum place { UNSTARTED, RUNNING, READY, AT_BARRIER, AT_WARP, AT_CLUSTER, EXITED };
 
 struct thread {
@@ -228,7 +235,11 @@ struct thread {
     size_t awaited;                 /* AT_CLUSTER: the barrier, 0: the arrival of all threads of the cluster */
     unsigned arrivals;              /* at the barrier of the cluster */
     int awaited_phase;
-    void *mbarrier; /* AT_CLUSTER: the one that the thread waits for, or null */
+    size_t mbarrier;                   /* AT_CLUSTER: the one that the thread waits for, or 0 */
+    std::map<size_t, unsigned> waited; /* phases of mbarriers that were complete when the thread last waited */
+    std::vector<tile_read> reads;      /* in flight */
+    unsigned wgmma_groups;             /* committed */
+    bool launch_waited;                /* for the previous launch */
     tensor_view tensor;
 };
 
@@ -240,6 +251,20 @@ struct warp {
 struct transactions {
     int phase, arrivals;
     long bytes;
+};
+
+/* The other kind of barrier, with several arrivals. */
+struct mbarrier {
+    int phase, count, arrivals; /* arrivals: that the phase still waits for */
+    long bytes;                 /* that it still waits for */
+    unsigned completed;         /* phases */
+    unsigned long seen;         /* commits of tensor memory that those who have arrived have seen */
+};
+
+/* What a bulk copy last wrote: up to `end`, in a phase of a barrier. */
+struct copied_box {
+    size_t end, barrier;
+    unsigned phase;
 };
 
 /* A block, while another one of its cluster is run. Its barriers go by their place in shared memory. */
@@ -254,6 +279,8 @@ struct block {
     size_t ready_head;
     std::vector<unsigned char> shared;
     std::map<size_t, transactions> barriers;
+    std::map<size_t, mbarrier> mbarriers;
+    std::map<size_t, copied_box> copied; /* by their place */
 };
 
 std::vector<block> &blocks = *new std::vector<block>; /* of the cluster */
@@ -359,6 +386,7 @@ void run_thread(thread *t) {
     t->copies.clear();
     t->groups.clear();
     t->open_copies = 0;
+    t->launch_waited = false;
     make_current(t);
     now_running->kernel->call(now_running->arguments);
     t->where = EXITED;
@@ -650,8 +678,8 @@ void resolve_mma(unsigned index) {
         }
     }
     double d[16][8] = {};
-    for (int k = 0; k < 8 * per; k++) {
-        for (int m = 0; m < 16; m++) {
+    for (int m = 0; m < 16; m++) {
+        for (int k = 0; k < 8 * per; k++) {
             for (int n = 0; n < 8; n++) {
                 d[m][n] += (double)a[m][k] * b[k][n];
             }
@@ -821,9 +849,46 @@ void rt_mma(void *c, const unsigned *a, const unsigned *b, int kind_a, int kind_
 
 uint64_t dependency_waits; /* of the launch that runs */
 
+/* ---- >>trace: what a dependent launch may access before its wait --------------------------------------------------
+ */
+
+/* Bytes of device memory that a launch has written: by address / 8, a bit for each byte. Kernels report them if they
+ * were compiled with IND_EMULATION_TRACE. On a device the previous launch may still run before the wait, so that its
+ * bytes have their old values or its own. */
+typedef std::unordered_map<uintptr_t, unsigned char> byte_set;
+byte_set &written_before = *new byte_set, &written_now = *new byte_set;
+
+bool is_written_before(uintptr_t address, size_t bytes) {
+    for (uintptr_t at = address; at < address + bytes && !written_before.empty(); at++) {
+        auto found = written_before.find(at / 8);
+        if (found != written_before.end() && found->second >> at % 8 & 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void rt_access(const void *address, unsigned bytes, int write) {
+    const uintptr_t first = (uintptr_t)address;
+    if (!now_running->on_device(first, bytes)) {
+        return;
+    }
+    const bool early = now_running->dependent && !current->launch_waited;
+    if (early && write) {
+        fail(0, "it writes device memory before it waits for the previous launch");
+    }
+    if (early && is_written_before(first, bytes)) {
+        fail(0, "it reads what the previous launch writes before it waits for that launch");
+    }
+    for (uintptr_t at = first; write && at < first + bytes; at++) {
+        written_now[at / 8] |= (unsigned char)(1u << at % 8);
+    }
+}
+
 /* ---- >>copy ------------------------------------------------------------------------------------------------------ */
 
 void rt_cp_async(void *shared, const void *global, int bytes) {
+    rt_access(global, (unsigned)bytes, 0);
     current->copies.push_back(async_copy{shared, global, bytes});
     current->open_copies++;
 }
@@ -854,39 +919,55 @@ void rt_cp_async_wait(int groups_left) {
 
 void rt_dependency_wait() {
     dependency_waits++;
+    current->launch_waited = true;
 }
 
-/* ---- >>mbarrier: of one block. The bytes of a copy arrive only when some thread waits for an mbarrier. --------------
+/* The next launch may start then, and load early what the launches before this one write, unless they have completed.
  */
+void rt_dependency_trigger() {
+    if (!current->launch_waited) {
+        fail(0, "it lets the next launch start before it has waited for the previous one");
+    }
+}
 
-struct mbarrier {
-    int phase, count, arrivals; /* arrivals: that the phase still waits for */
-    long bytes;                 /* that it still waits for */
-    unsigned long seen;         /* commits of tensor memory that those who have arrived have seen */
-};
+/* ---- >>mbarrier: the bytes of a copy arrive only when some thread waits for an mbarrier. A copy may not overwrite a
+ * tile that a wgmma reads, and a thread may read a tile only after it has waited for the phase of the last copy to it,
+ * in whichever block the copy began. ---------------------------------------------------------------------------- */
+
+void fill_garbage(unsigned char *begin, unsigned char *end, unsigned char value);
+unsigned char garbage_byte();
+size_t shared_place(const void *p, int line);
+bool wake_threads();
+unsigned char *address_of(unsigned number, size_t place);
 
 struct bulk_copy {
-    unsigned char *shared;
+    unsigned block;
+    size_t place, barrier; /* in the shared memory of that block */
     ind_emulation::tensor_map map;
-    void *barrier;
-    int at[5];
+    int at[5], line;
 };
 
-std::map<void *, mbarrier> &mbarriers = *new std::map<void *, mbarrier>;
 std::deque<bulk_copy> &bulk_copies = *new std::deque<bulk_copy>; /* in flight */
 tensor_memory &tensor = *new tensor_memory;                      /* of the block; clusters have none */
 
-mbarrier *find_mbarrier(void *barrier, int line) {
-    auto found = mbarriers.find(barrier);
-    if (found == mbarriers.end()) {
-        fail(line, "mbarrier: it is not initialised");
+bool has_exited(unsigned number) {
+    return (number == block_now ? exited : blocks[number].exited) == thread_count;
+}
+
+mbarrier *find_mbarrier(unsigned number, size_t place, int line) {
+    auto found = blocks[number].mbarriers.find(place);
+    if (found == blocks[number].mbarriers.end()) {
+        fail(line, "mbarrier: it is not initialised in block %u of the cluster", number);
     }
     return &found->second;
 }
 
-void settle_mbarrier(mbarrier *b) {
+void settle_mbarrier(mbarrier *b, int line) {
+    if (b->arrivals == 0 && b->bytes < 0) {
+        fail(line, "mbarrier: more bytes arrive than it expects");
+    }
     if (b->arrivals == 0 && b->bytes == 0) {
-        *b = mbarrier{b->phase ^ 1, b->count, b->count, 0, b->seen};
+        *b = mbarrier{b->phase ^ 1, b->count, b->count, 0, b->completed + 1, b->seen};
         fruitless_pauses = 0;
     }
 }
@@ -895,11 +976,10 @@ void rt_mbarrier_init(void *barrier, int count, int line) {
     if (!rt_is_shared(barrier, 8) || (size_t)barrier % 8 != 0 || count < 1) {
         fail(line, "mbarrier: not 8 aligned bytes of shared memory, or a count below 1");
     }
-    mbarriers[barrier] = mbarrier{0, count, count, 0, 0};
+    blocks[block_now].mbarriers[shared_place(barrier, line)] = mbarrier{0, count, count, 0, 0, 0};
 }
 
-void rt_mbarrier_arrive(void *barrier, int bytes, int line) {
-    mbarrier *b = find_mbarrier(barrier, line);
+void arrive_on(mbarrier *b, int bytes, int line) {
     if (b->arrivals == 0) {
         fail(line, "mbarrier: more threads arrive than it counts");
     }
@@ -907,7 +987,26 @@ void rt_mbarrier_arrive(void *barrier, int bytes, int line) {
     b->seen = std::max(b->seen, current->tensor.seen);
     b->bytes += bytes;
     b->arrivals--;
-    settle_mbarrier(b);
+    settle_mbarrier(b, line);
+}
+
+void rt_mbarrier_arrive(void *barrier, int bytes, int line) {
+    arrive_on(find_mbarrier(block_now, shared_place(barrier, line), line), bytes, line);
+}
+
+void rt_mbarrier_arrive_at(void *barrier, int number, int line) {
+    if (number < 0 || (size_t)number >= blocks.size()) {
+        fail(line, "mbarrier: block %d of %d", number, (int)blocks.size());
+    }
+    if (has_exited((unsigned)number)) {
+        fail(line, "mbarrier: block %d of the cluster has exited", number);
+    }
+    arrive_on(find_mbarrier((unsigned)number, shared_place(barrier, line), line), 0, line);
+}
+
+/* What a bulk copy makes of f32 with a map of tf32: the nearest one, ties to even; NaN and infinities stay. */
+unsigned to_tf32(unsigned x) {
+    return (x & 0x7f800000u) == 0x7f800000u ? x : (x + 0xfffu + (x >> 13 & 1u)) & ~0x1fffu;
 }
 
 /* Copies the box; elements outside the tensor are 0. The 16-byte chunks of each span of 8 rows are exchanged by the
@@ -915,7 +1014,12 @@ void rt_mbarrier_arrive(void *barrier, int bytes, int line) {
 void finish_copy(const bulk_copy &c) {
     const ind_emulation::tensor_map &m = c.map;
     const size_t bytes = m.box[0] * m.stride[0];
+    const size_t own = (size_t)address_of(block_now, c.place); /* aligned as in each block on the device */
+    unsigned char *const shared = address_of(c.block, c.place);
     size_t rows = 1;
+    if (has_exited(c.block)) {
+        fail(c.line, "bulk copy: block %u of the cluster has exited", c.block);
+    }
     for (int d = 1; d < m.rank; d++) {
         rows *= m.box[d];
     }
@@ -931,21 +1035,23 @@ void finish_copy(const bulk_copy &c) {
         }
         for (size_t i = 0; i < bytes; i++) {
             const long long x = c.at[0] + (long long)(i / m.stride[0]);
-            size_t to = (size_t)c.shared + row * bytes + i;
+            size_t to = own + row * bytes + i;
             to ^= m.swizzle ? (to >> 7 & (m.swizzle / 16u - 1)) << 4 : 0;
-            *(unsigned char *)to =
+            shared[to - own] =
                 inside && x >= 0 && x < (long long)m.size[0]
                     ? *(const unsigned char *)(from + (unsigned long long)x * m.stride[0] + i % m.stride[0])
                     : (unsigned char)0;
+            unsigned *const word = (unsigned *)(to - 3);
+            if (m.tf32 && i % 4 == 3) *word = to_tf32(*word);
         }
     }
-    mbarrier *b = find_mbarrier(c.barrier, 0);
+    mbarrier *b = find_mbarrier(c.block, c.barrier, c.line);
     b->bytes -= (long)(rows * bytes);
-    settle_mbarrier(b);
+    settle_mbarrier(b, c.line);
 }
 
 /* Waits until a copy is in flight, or the phase is over. In a cluster, other blocks run meanwhile. */
-void wait_at_mbarrier(void *barrier, int parity, int line) {
+void wait_at_mbarrier(size_t barrier, int parity, int line) {
     if (blocks.size() < 2) {
         rt_pause();
         return;
@@ -953,7 +1059,7 @@ void wait_at_mbarrier(void *barrier, int parity, int line) {
     current->mbarrier = barrier;
     current->awaited_phase = parity & 1;
     wait_as(AT_CLUSTER, line);
-    current->mbarrier = nullptr;
+    current->mbarrier = 0;
 }
 
 void finish_tensor_operation();
@@ -974,19 +1080,102 @@ bool finish_next() {
 }
 
 void rt_mbarrier_wait(void *barrier, int parity, int line) {
-    while (find_mbarrier(barrier, line)->phase == (parity & 1)) {
+    const size_t place = shared_place(barrier, line);
+    while (find_mbarrier(block_now, place, line)->phase == (parity & 1)) {
         if (!finish_next()) {
-            wait_at_mbarrier(barrier, parity, line);
+            wait_at_mbarrier(place, parity, line);
         }
     }
-    current->tensor.seen = std::max(current->tensor.seen, find_mbarrier(barrier, line)->seen);
+    const mbarrier *b = find_mbarrier(block_now, place, line);
+    current->waited[place] = b->completed;
+    current->tensor.seen = std::max(current->tensor.seen, b->seen);
     current->tensor.waited = true;
 }
 
-void rt_bulk_tensor(void *shared, const ind_emulation::tensor_map *map, void *barrier, const int *at, int line) {
-    bulk_copy c = {static_cast<unsigned char *>(shared), *map, barrier, {at[0], at[1], at[2], at[3], at[4]}};
-    find_mbarrier(barrier, line);
+/* Begins a copy to a block: the destination is garbage until the bytes arrive. */
+void begin_copy(const bulk_copy &c) {
+    block &b = blocks[c.block];
+    size_t bytes = c.map.stride[0];
+    for (int d = 0; d < c.map.rank; d++) {
+        bytes *= c.map.box[d];
+    }
+    if (has_exited(c.block)) {
+        fail(c.line, "bulk copy: block %u of the cluster has exited", c.block);
+    }
+    const mbarrier *on = find_mbarrier(c.block, c.barrier, c.line);
+    for (unsigned i = 0; i < thread_count; i++) {
+        for (const tile_read &r : b.threads[i].reads) {
+            if (r.begin < c.place + bytes && c.place < r.end) {
+                fail(c.line, "bulk copy: overwrites a tile that a wgmma of block %u of the cluster reads", c.block);
+            }
+        }
+    }
+    unsigned char *const to = address_of(c.block, c.place);
+    fill_garbage(to, to + bytes, garbage_byte());
+    b.copied[c.place] = copied_box{c.place + bytes, c.barrier, on->completed};
     bulk_copies.push_back(c);
+}
+
+void rt_bulk_tensor(void *shared, const ind_emulation::tensor_map *map, void *barrier, unsigned to, const int *at,
+                    int line) {
+    bulk_copy c = {0,    shared_place(shared, line),          shared_place(barrier, line),
+                   *map, {at[0], at[1], at[2], at[3], at[4]}, line};
+    const int last = map->rank - 1; /* the whole tensor: its elements lie between the first and the last one */
+    rt_access((const void *)(uintptr_t)map->address, (unsigned)(map->stride[last] * (map->size[last] - 1)), 0);
+    to = to ? to : 1u << block_now;
+    if (to >> blocks.size()) {
+        fail(line, "bulk copy: multicast to blocks 0x%x of a cluster of %d", to, (int)blocks.size());
+    }
+    for (; c.block < blocks.size(); c.block++) {
+        if (to >> c.block & 1) {
+            begin_copy(c);
+        }
+    }
+}
+
+void rt_wgmma_read(const void *tile, unsigned bytes, int line) {
+    const block &b = blocks[block_now];
+    const size_t begin = b.copied.empty() ? 0 : shared_place(tile, line);
+    if (b.copied.empty()) {
+        return; /* the tiles are copied in another way */
+    }
+    for (const auto &box : b.copied) {
+        if (box.first >= begin + bytes || box.second.end <= begin) {
+            continue;
+        }
+        auto waited = current->waited.find(box.second.barrier);
+        if (waited == current->waited.end() || waited->second <= box.second.phase) {
+            fail(line, "wgmma: the thread has not waited for the last bulk copy to the tile");
+        }
+    }
+    current->reads.push_back(tile_read{begin, begin + bytes, current->wgmma_groups});
+}
+
+void rt_wgmma_commit() {
+    current->wgmma_groups++;
+}
+
+void retire_reads(thread *t, unsigned last) {
+    size_t kept = 0;
+    for (const tile_read &r : t->reads) {
+        if ((int)(r.group - last) >= 0) {
+            t->reads[kept++] = r;
+        }
+    }
+    t->reads.resize(kept);
+}
+
+/* The warp waits together, as the instruction requires. First all other threads go on that can: a copy that does not
+ * wait for the wgmma begins while it reads. */
+void rt_wgmma_wait(int groups_left, int line) {
+    const unsigned last = current->wgmma_groups - (unsigned)groups_left; /* the first group that may be in flight */
+    const unsigned first = current->id / WARP * WARP;
+    wake_threads();
+    rt_pause();
+    rt_syncwarp(0xffffffffu, line);
+    for (unsigned i = first; i < first + WARP && i < thread_count; i++) {
+        retire_reads(&threads[i], last);
+    }
 }
 
 /* ---- >>tensor: memory and products of tcgen05 ------------------------------------------------------------------- */
@@ -1080,7 +1269,7 @@ void rt_tensor_mma(unsigned sums, unsigned long long a, unsigned long long b, un
 }
 
 void rt_tensor_commit(void *barrier, int line) {
-    find_mbarrier(barrier, line);
+    find_mbarrier(block_now, shared_place(barrier, line), line);
     tensor.commit(current->id, barrier);
 }
 
@@ -1136,14 +1325,14 @@ void finish_tensor_operation() {
     const tensor_memory::operation next = tensor.in_flight.front();
     tensor.in_flight.pop_front();
     if (next.barrier) {
-        mbarrier *b = find_mbarrier(next.barrier, 0);
+        mbarrier *b = find_mbarrier(block_now, shared_place(next.barrier, 0), 0);
         tensor.finish_commit(next.thread);
         if (b->arrivals == 0) {
             fail(0, "tcgen05.commit: more arrivals than the mbarrier counts");
         }
         b->seen = tensor.epoch;
         b->arrivals--;
-        settle_mbarrier(b);
+        settle_mbarrier(b, 0);
         return;
     }
     const tensor_product &p = next.product;
@@ -1206,7 +1395,10 @@ void begin_block() {
     for (unsigned i = 0; i < thread_count; i++) {
         threads[i].id = i;
         threads[i].where = UNSTARTED;
-        threads[i].mbarrier = nullptr;
+        threads[i].mbarrier = 0;
+        threads[i].waited.clear();
+        threads[i].reads.clear();
+        threads[i].wgmma_groups = 0;
         threads[i].arrivals = 0;
         threads[i].tensor = tensor_view();
     }
@@ -1336,6 +1528,15 @@ unsigned char *place_of(block &b, size_t place) {
     return place <= static_bytes() ? b.shared.data() + place - 1 : b.dynamic_memory + (place - 1 - static_bytes());
 }
 
+/* The address of a place in the shared memory of a block. */
+unsigned char *address_of(unsigned number, size_t place) {
+    if (number != block_now) {
+        return place_of(blocks[number], place);
+    }
+    return place <= static_bytes() ? now_running->module->shared_begin + place - 1
+                                   : dynamic_memory + (place - 1 - static_bytes());
+}
+
 transactions *find_barrier(unsigned number, size_t place, int line) {
     std::map<size_t, transactions> &all = blocks[number].barriers;
     auto found = all.find(place);
@@ -1368,7 +1569,7 @@ void rt_cluster_arrive() {
 bool has_come(const thread *t) {
     if (t->mbarrier) {
         return !bulk_copies.empty() || !tensor.in_flight.empty() ||
-               find_mbarrier(t->mbarrier, t->line)->phase != t->awaited_phase;
+               find_mbarrier(block_now, t->mbarrier, t->line)->phase != t->awaited_phase;
     }
     if (!t->awaited) {
         return cluster_phases >= t->arrivals;
@@ -1496,13 +1697,14 @@ bool run_cluster(uint64_t first, launch_order wanted) {
     const unsigned count = (unsigned)blocks.size();
     cluster_phases = 0;
     cluster_pending = cluster_alive = thread_count * count;
-    mbarriers.clear();
     bulk_copies.clear();
     tensor = tensor_memory();
     for (unsigned i = 0; i < count; i++) {
         const uint64_t at = first + i;
         blocks[i].shared.clear(); /* of another cluster, or kernel */
         blocks[i].barriers.clear();
+        blocks[i].mbarriers.clear();
+        blocks[i].copied.clear();
         enter_block(i);
         block_index = index3{(unsigned)(at % g.x), (unsigned)(at / g.x % g.y), (unsigned)(at / g.x / g.y)};
         begin_block();
@@ -1518,6 +1720,9 @@ bool run_cluster(uint64_t first, launch_order wanted) {
             describe_stuck();
             leave_block();
         }
+    }
+    if (failure.empty() && !bulk_copies.empty()) {
+        failure = "bulk copy: a block has exited before the bytes arrived";
     }
     for (unsigned i = 0; i < count && !failure.empty(); i++) {
         threads = blocks[i].threads.data();
@@ -1556,6 +1761,8 @@ bool run_launch(const launch &what, std::string &error) {
     failure.clear();
     choose_order(wanted);
     dependency_waits = 0;
+    written_before.swap(written_now);
+    written_now.clear();
     bool ok = begin_cluster(what.kernel->cluster) && run_blocks(wanted);
     end_cluster();
     if (ok && what.dependent && dependency_waits != (uint64_t)thread_count * what.grid.x * what.grid.y * what.grid.z) {
@@ -1584,6 +1791,7 @@ const runtime runtime_table = {rt_barrier,
                                rt_pause,
                                rt_fault,
                                rt_dependency_wait,
+                               rt_dependency_trigger,
                                rt_cluster_barrier,
                                rt_cluster_arrive,
                                rt_cluster_arrived,
@@ -1593,8 +1801,13 @@ const runtime runtime_table = {rt_barrier,
                                rt_mbarrier_init,
                                rt_mbarrier_arrive,
                                rt_mbarrier_wait,
+                               rt_mbarrier_arrive_at,
                                rt_bulk_tensor,
+                               rt_wgmma_read,
+                               rt_wgmma_commit,
+                               rt_wgmma_wait,
                                rt_cluster_at,
+                               rt_access,
                                rt_shared_address,
                                rt_tensor_alloc,
                                rt_tensor_relinquish,

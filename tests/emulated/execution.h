@@ -5,6 +5,8 @@
 #ifndef IND_EMULATION_EXECUTION_H
 #define IND_EMULATION_EXECUTION_H
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "ind_emulation_abi.h"
@@ -19,6 +21,7 @@ struct launch {
     ind_emulation::index3 grid, block;
     unsigned dynamic_shared;
     bool dependent; /* programmatic dependent launch: every thread must wait for the previous launch */
+    bool (*on_device)(uintptr_t address, size_t bytes); /* the driver allocated it on the device */
 };
 
 /* False when the launch went wrong (divergence, trap, misuse of a collective); `error` then says what and where. */

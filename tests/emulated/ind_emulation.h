@@ -62,6 +62,29 @@ template <class T, class F> IND_EMULATION_FN T bit_cast(F from) {
 
 extern "C" int printf(const char *, ...);
 
+/* What the compiler calls before each access to memory: -fsanitize=kernel-address, without that sanitizer's own
+ * checks. */
+#ifdef IND_EMULATION_TRACE
+#define IND_EMULATION_ACCESS(kind, write, size)                                                                        \
+    extern "C" __attribute__((used, no_sanitize_address)) void __asan_##kind##size##_noabort(const void *at) {         \
+        ind_emulation::rt->access(at, size, write);                                                                    \
+    }
+#define IND_EMULATION_ACCESSES(kind, write)                                                                            \
+    IND_EMULATION_ACCESS(kind, write, 1)                                                                               \
+    IND_EMULATION_ACCESS(kind, write, 2)                                                                               \
+    IND_EMULATION_ACCESS(kind, write, 4)                                                                               \
+    IND_EMULATION_ACCESS(kind, write, 8)                                                                               \
+    IND_EMULATION_ACCESS(kind, write, 16)                                                                              \
+    extern "C" __attribute__((used, no_sanitize_address)) void __asan_##kind##N_noabort(const void *at,                \
+                                                                                        unsigned long bytes) {         \
+        ind_emulation::rt->access(at, (unsigned)bytes, write);                                                         \
+    }
+IND_EMULATION_ACCESSES(load, 0)
+IND_EMULATION_ACCESSES(store, 1)
+extern "C" __attribute__((used)) void __asan_handle_no_return() {
+}
+#endif
+
 /* ---- >>vector: the built-in vector types, with CUDA's alignments ------------------------------------------------- */
 
 #define IND_EMULATION_VECTOR(type, name, align2, align4)                                                               \
@@ -140,6 +163,11 @@ IND_EMULATION_FN void __syncwarp(unsigned mask = 0xffffffffu, IND_EMULATION_LINE
 }
 IND_EMULATION_FN void ind_dependency_wait() {
     ind_emulation::rt->dependency_wait();
+}
+IND_EMULATION_FN void ind_dependency_trigger(unsigned long long most) {
+    if ((unsigned long long)gridDim.x * gridDim.y * gridDim.z <= most) {
+        ind_emulation::rt->dependency_trigger();
+    }
 }
 IND_EMULATION_FN void __threadfence() {
 }
@@ -808,8 +836,15 @@ IND_EMULATION_FN unsigned short ind_f32_to_f16(float x) {
     return (unsigned short)(sign | (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1u)) >> 13);
 }
 
-/* red.add of an element or of neighbours: the emulated threads do it at once. */
-template <class T, class V> IND_EMULATION_FN void ind_add_f32(T *p, const V &v) {
+/* red.add of an element or of neighbours: the emulated threads do it at once. The address is a multiple of the bytes of
+ * an instruction, at most 16. */
+IND_EMULATION_FN void ind_emulation_check_red(const void *p, size_t bytes, int line) {
+    if ((size_t)p % (bytes < 16 ? bytes : 16) != 0) {
+        ind_emulation::rt->fault("red.add: the address is not a multiple of the bytes of the vector", line);
+    }
+}
+template <class T, class V> IND_EMULATION_FN void ind_add_f32(T *p, const V &v, IND_EMULATION_LINE) {
+    ind_emulation_check_red(p, sizeof v.at, line);
     for (size_t j = 0; j < sizeof v.at / sizeof *p; j++) {
         p[j] += v.at[j];
     }
@@ -820,12 +855,14 @@ IND_EMULATION_FN void ind_add_f16(unsigned short *p, unsigned short v) {
 IND_EMULATION_FN void ind_add_bf16(unsigned short *p, unsigned short v) {
     *p = ind_f32_to_bf16(ind_bf16_to_f32(*p) + ind_bf16_to_f32(v));
 }
-template <class V> IND_EMULATION_FN void ind_add_f16(unsigned short *p, const V &v) {
+template <class V> IND_EMULATION_FN void ind_add_f16(unsigned short *p, const V &v, IND_EMULATION_LINE) {
+    ind_emulation_check_red(p, sizeof v.at, line);
     for (size_t j = 0; j < sizeof v.at / sizeof *p; j++) {
         ind_add_f16(p + j, v.at[j]);
     }
 }
-template <class V> IND_EMULATION_FN void ind_add_bf16(unsigned short *p, const V &v) {
+template <class V> IND_EMULATION_FN void ind_add_bf16(unsigned short *p, const V &v, IND_EMULATION_LINE) {
+    ind_emulation_check_red(p, sizeof v.at, line);
     for (size_t j = 0; j < sizeof v.at / sizeof *p; j++) {
         ind_add_bf16(p + j, v.at[j]);
     }
@@ -914,6 +951,10 @@ IND_EMULATION_FN void ind_cluster_arrive() {
 IND_EMULATION_FN void ind_cluster_begun(IND_EMULATION_LINE) {
     ind_emulation::rt->cluster_arrived(line);
 }
+IND_EMULATION_FN void ind_cluster_sync(IND_EMULATION_LINE) {
+    ind_emulation::rt->cluster_arrive();
+    ind_emulation::rt->cluster_arrived(line);
+}
 /* The memory of a block of the cluster whose address in this block is `own`. */
 template <typename T> IND_EMULATION_FN const T *ind_cluster_at(const T *own, int block, IND_EMULATION_LINE) {
     return (const T *)ind_emulation::rt->cluster_at(own, block, line);
@@ -944,6 +985,9 @@ IND_EMULATION_FN void ind_barrier_expect(unsigned long long *barrier, int bytes,
 }
 IND_EMULATION_FN void ind_barrier_wait(unsigned long long *barrier, int parity, IND_EMULATION_LINE) {
     ind_emulation::rt->mbarrier_wait(barrier, parity, line);
+}
+IND_EMULATION_FN void ind_barrier_arrive_at(unsigned long long *barrier, unsigned block, IND_EMULATION_LINE) {
+    ind_emulation::rt->mbarrier_arrive_at(barrier, (int)block, line);
 }
 
 template <class M> IND_EMULATION_FN void ind_map_prefetch(const M &) {
@@ -980,12 +1024,9 @@ IND_EMULATION_FN void touch_box(const tensor_map *m, const int *at) {
     }
 }
 
-} // namespace ind_emulation
-
 template <int RANK, class M>
-IND_EMULATION_FN void ind_bulk_copy(void *tile, const M &opaque, unsigned long long *barrier, int x, int y, int z = 0,
-                                    int u = 0, int v = 0, IND_EMULATION_LINE) {
-    const int at[5] = {x, y, z, u, v};
+IND_EMULATION_FN void copy_box(void *tile, const M &opaque, unsigned long long *barrier, unsigned blocks,
+                               const int (&at)[5], int line) {
     const ind_emulation::tensor_map *m = (const ind_emulation::tensor_map *)&opaque;
     unsigned bytes = (unsigned)m->stride[0];
     static_assert(sizeof(M) == 128 && alignof(M) == 64, "a CUtensorMap has 128 bytes");
@@ -998,15 +1039,28 @@ IND_EMULATION_FN void ind_bulk_copy(void *tile, const M &opaque, unsigned long l
     if (!ind_emulation::rt->is_shared(tile, bytes) || (size_t)tile % (m->swizzle ? m->swizzle * 8u : 128u) != 0) {
         ind_emulation::rt->fault("bulk copy: the destination is not aligned, or not in shared memory", line);
     }
-    if (x * (long long)m->stride[0] % 16 != 0) { /* seen on an H100: an illegal instruction */
+    if (at[0] * (long long)m->stride[0] % 16 != 0) { /* seen on an H100: an illegal instruction */
         ind_emulation::rt->fault("bulk copy: the box does not begin at a multiple of 16 bytes", line);
     }
     ind_emulation::touch_box(m, at);
-    __builtin_memset(tile, 0xcb, bytes);
-    ind_emulation::rt->bulk_tensor(tile, m, barrier, at, line);
+    ind_emulation::rt->bulk_tensor(tile, m, barrier, blocks, at, line);
 }
 
-/* wgmma at once: each thread computes its own part of the 64 rows from m on from the tiles in shared memory, which lie
+} // namespace ind_emulation
+
+template <int RANK, class M>
+IND_EMULATION_FN void ind_bulk_copy(void *tile, const M &map, unsigned long long *barrier, int x, int y, int z = 0,
+                                    int u = 0, int v = 0, IND_EMULATION_LINE) {
+    ind_emulation::copy_box<RANK>(tile, map, barrier, 0, {x, y, z, u, v}, line);
+}
+template <int RANK, class M>
+IND_EMULATION_FN void ind_bulk_multicast(void *tile, const M &map, unsigned long long *barrier, unsigned short blocks,
+                                         int x, int y, int z = 0, int u = 0, int v = 0, IND_EMULATION_LINE) {
+    if (!blocks) ind_emulation::rt->fault("bulk copy: multicast to no block", line);
+    ind_emulation::copy_box<RANK>(tile, map, barrier, blocks, {x, y, z, u, v}, line);
+}
+
+/* wgmma: each thread computes its own part of the 64 rows from m on from the tiles in shared memory, which lie
  * in panels of up to 64 columns, the 16-byte chunks of a panel's rows exchanged as by the swizzle of 128 or 64 bytes.
  */
 namespace ind_emulation {
@@ -1031,6 +1085,9 @@ IND_EMULATION_FN void ind_wgmma_tile(float (&c)[NI][4], const unsigned short *ti
     if (!ind_emulation::rt->is_shared(tile_a, TM * TK * 2) || !ind_emulation::rt->is_shared(tile_b, TN * TK * 2)) {
         ind_emulation::rt->fault("wgmma: a tile is not in shared memory", line);
     }
+    ind_emulation::rt->wgmma_read(tile_a, TM * TK * 2, line);
+    ind_emulation::rt->wgmma_read(tile_b, TN * TK * 2, line);
+    ind_emulation::rt->wgmma_commit();
     const int lane = (int)threadIdx.x & 127, row = m + (lane >> 5) * 16 + (lane >> 2 & 7), col = (lane & 3) * 2;
     for (int i = 0; i < NI * 4; i++) {
         const int r = row + (i >> 1 & 1) * 8, n = (i >> 2) * 8 + col + (i & 1);
@@ -1052,6 +1109,14 @@ template <int ROWS, int COLS> IND_EMULATION_FN unsigned char tile_byte(const uns
     int byte = (k / width * ROWS + row) * width + k % width;
     byte ^= (byte >> 7 & (width / 16 - 1)) << 4;
     return ((const unsigned char *)tile)[byte];
+}
+
+/* The tf32 at (row, k) of such a tile. */
+template <int ROWS, int COLS> IND_EMULATION_FN float tile_word(const unsigned short *tile, int row, int k) {
+    const int width = (COLS > 64 ? 64 : COLS) * 2;
+    int byte = (k * 4 / width * ROWS + row) * width + k * 4 % width;
+    byte ^= (byte >> 7 & (width / 16 - 1)) << 4;
+    return __uint_as_float(*(const unsigned *)((const unsigned char *)tile + byte) & ~0x1fffu);
 }
 
 /* An f8e5m2 is the upper half of an f16; an f8e4m3 has its exponent, less 8, and no infinity. */
@@ -1096,6 +1161,9 @@ IND_EMULATION_FN void ind_wgmma_bytes(T (&c)[NI][4], const unsigned short *tile_
     if (!ind_emulation::rt->is_shared(tile_a, TM * TK * 2) || !ind_emulation::rt->is_shared(tile_b, TN * TK * 2)) {
         ind_emulation::rt->fault("wgmma: a tile is not in shared memory", line);
     }
+    ind_emulation::rt->wgmma_read(tile_a, TM * TK * 2, line);
+    ind_emulation::rt->wgmma_read(tile_b, TN * TK * 2, line);
+    ind_emulation::rt->wgmma_commit();
     const int lane = (int)threadIdx.x & 127, row = m + (lane >> 5) * 16 + (lane >> 2 & 7), col = (lane & 3) * 2;
     for (int i = 0; i < NI * 4; i++) {
         const int r = row + (i >> 1 & 1) * 8, n = (i >> 2) * 8 + col + (i & 1);
@@ -1105,7 +1173,32 @@ IND_EMULATION_FN void ind_wgmma_bytes(T (&c)[NI][4], const unsigned short *tile_
         }
     }
 }
-template <int N, class T, int NI> IND_EMULATION_FN void ind_wgmma_wait(T (&)[NI][4]) {
+
+/* wgmma of tf32, both operands with rows along k: of each element the tensor cores read the upper 19 bits. TK: 16-bit
+ * units. */
+template <int TM, int TN, int TK, class T, int NI>
+IND_EMULATION_FN void ind_wgmma_words(T (&c)[NI][4], const unsigned short *tile_a, const unsigned short *tile_b, int m,
+                                      IND_EMULATION_LINE) {
+    if (m % 64 != 0 || m + 64 > TM || NI * 8 != TN || TK % 16 != 0) {
+        ind_emulation::rt->fault("wgmma: 64 rows and all columns of the tile are multiplied", line);
+    }
+    if (!ind_emulation::rt->is_shared(tile_a, TM * TK * 2) || !ind_emulation::rt->is_shared(tile_b, TN * TK * 2)) {
+        ind_emulation::rt->fault("wgmma: a tile is not in shared memory", line);
+    }
+    ind_emulation::rt->wgmma_read(tile_a, TM * TK * 2, line);
+    ind_emulation::rt->wgmma_read(tile_b, TN * TK * 2, line);
+    ind_emulation::rt->wgmma_commit();
+    const int lane = (int)threadIdx.x & 127, row = m + (lane >> 5) * 16 + (lane >> 2 & 7), col = (lane & 3) * 2;
+    for (int i = 0; i < NI * 4; i++) {
+        const int r = row + (i >> 1 & 1) * 8, n = (i >> 2) * 8 + col + (i & 1);
+        for (int k = 0; k < TK / 2; k++) {
+            c[i >> 2][i & 3] +=
+                ind_emulation::tile_word<TM, TK>(tile_a, r, k) * ind_emulation::tile_word<TN, TK>(tile_b, n, k);
+        }
+    }
+}
+template <int N, class T, int NI> IND_EMULATION_FN void ind_wgmma_wait(T (&)[NI][4], IND_EMULATION_LINE) {
+    ind_emulation::rt->wgmma_wait(N, line);
 }
 
 /* The sums of a thread as an object; its values are undefined before clear(). */
@@ -1114,7 +1207,8 @@ template <class T, int NI> struct ind_wgmma_sums {
     void clear() {
         for (int i = 0; i < NI * 4; i++) c[i >> 2][i & 3] = 0;
     }
-    template <int N> void wait() {
+    template <int N> void wait(IND_EMULATION_LINE) {
+        ind_emulation::rt->wgmma_wait(N, line);
     }
     void read(T (&to)[NI][4]) {
         for (int i = 0; i < NI * 4; i++) to[i >> 2][i & 3] = c[i >> 2][i & 3];
@@ -1129,6 +1223,11 @@ template <bool A_E5M2, bool B_E5M2, bool FRESH, int TM, int TN, int TK, class T,
 IND_EMULATION_FN void ind_wgmma_bytes(ind_wgmma_sums<T, NI> &sums, const unsigned short *tile_a,
                                       const unsigned short *tile_b, int m, IND_EMULATION_LINE) {
     ind_wgmma_bytes<A_E5M2, B_E5M2, FRESH, TM, TN, TK>(sums.c, tile_a, tile_b, m, line);
+}
+template <int TM, int TN, int TK, class T, int NI>
+IND_EMULATION_FN void ind_wgmma_words(ind_wgmma_sums<T, NI> &sums, const unsigned short *tile_a,
+                                      const unsigned short *tile_b, int m, IND_EMULATION_LINE) {
+    ind_wgmma_words<TM, TN, TK>(sums.c, tile_a, tile_b, m, line);
 }
 IND_EMULATION_FN void ind_wgmma_publish() {
 }

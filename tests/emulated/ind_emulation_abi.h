@@ -9,7 +9,7 @@
 #ifndef IND_EMULATION_ABI_H
 #define IND_EMULATION_ABI_H
 
-#define IND_EMULATION_ABI 7
+#define IND_EMULATION_ABI 9
 
 namespace ind_emulation {
 
@@ -35,7 +35,8 @@ enum barrier_kind { BARRIER_PLAIN, BARRIER_COUNT, BARRIER_AND, BARRIER_OR };
 struct tensor_map {
     char magic[8];
     unsigned long long address, size[5], stride[5]; /* stride[0]: of an element */
-    unsigned short rank, box[5], swizzle, reserved; /* swizzle: bytes, 0, 32, 64 or 128 */
+    unsigned short rank, box[5], swizzle;           /* swizzle: bytes, 0, 32, 64 or 128 */
+    unsigned short tf32;                            /* copies round f32 to tf32 */
 };
 static_assert(sizeof(tensor_map) <= 128, "a CUtensorMap has 128 bytes");
 
@@ -62,6 +63,7 @@ struct runtime {
     void (*pause)(void);                          /* lets other threads of the block run: spin loops */
     void (*fault)(const char *message, int line); /* ends the launch with an error; does not return */
     void (*dependency_wait)(void);                /* of a launch that may begin before the one before it is done */
+    void (*dependency_trigger)(void);             /* the next launch may begin */
     /* Clusters: a barrier in shared memory completes a phase once one thread has come to it and all bytes that this
      * thread expects have, which other blocks send. */
     void (*cluster_barrier)(void *barrier); /* makes one */
@@ -74,8 +76,16 @@ struct runtime {
     void (*mbarrier_init)(void *barrier, int count, int line);
     void (*mbarrier_arrive)(void *barrier, int bytes, int line); /* expects `bytes` more, and arrives */
     void (*mbarrier_wait)(void *barrier, int parity, int line);
-    void (*bulk_tensor)(void *shared, const tensor_map *map, void *barrier, const int *at, int line);
+    /* arrives on the mbarrier of a block of the cluster whose address in this block is `barrier` */
+    void (*mbarrier_arrive_at)(void *barrier, int block, int line);
+    /* blocks: bits of those of the cluster that get the box; 0: this one */
+    void (*bulk_tensor)(void *shared, const tensor_map *map, void *barrier, unsigned blocks, const int *at, int line);
+    /* wgmma reads a tile asynchronously, until at most so many later wgmma groups are in flight */
+    void (*wgmma_read)(const void *tile, unsigned bytes, int line);
+    void (*wgmma_commit)(void);
+    void (*wgmma_wait)(int groups_left, int line);
     const void *(*cluster_at)(const void *own, int block, int line); /* the same place in another block's memory */
+    void (*access)(const void *address, unsigned bytes, int write);  /* before each, with IND_EMULATION_TRACE */
     __SIZE_TYPE__ (*shared_address)(const void *address, int line);  /* as instructions have it */
     /* tcgen05; alloc, relinquish, free, load and wait are of whole warps. */
     void (*tensor_alloc)(unsigned *address, int columns, int line);

@@ -11,10 +11,12 @@
  * Environment, read at each compile:
  *   IND_EMULATION_CXX      the compiler, default c++
  *   IND_EMULATION_FLAGS    optimisation and checks. Default: "-O1 -g1 -fsanitize=address,undefined
- * -fno-sanitize-recover=undefined" where the process runs with AddressSanitizer, else "-O2" (a library built with it
+ * -fno-sanitize-recover=undefined" where the process runs with AddressSanitizer, else "-O1" (a library built with it
  * cannot be loaded into another process) IND_EMULATION_CACHE    folder of compiled kernels, default cache/ beside this
  * library. Names are hashes of all that goes in; safe to delete. IND_EMULATION_FAIL     fault injection (support.h),
  * for the nvrtc calls IND_EMULATION_INCLUDE  folder of ind_emulation.h, default where this library was built from
+ *   IND_EMULATION_TRACE    1: kernels report each access to memory, so that the driver finds accesses of a dependent launch
+ * before its wait to what the previous launch writes. They are compiled without the sanitizers of IND_EMULATION_FLAGS
  *   IND_EMULATION_SPILLS   a source with this text in it becomes a kernel that says it needs 64 bytes of local memory
  *
  * >>types >>scan >>compiler >>cache >>api
@@ -300,7 +302,20 @@ bool sanitized() {
 }
 
 std::string default_flags() {
-    return sanitized() ? "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined" : "-O2";
+    return sanitized() ? "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined" : "-O1";
+}
+
+/* A call before each access to memory, which ind_emulation.h defines. */
+const char *const trace_flags = "-O1 -g1 -DIND_EMULATION_TRACE -fsanitize=kernel-address "
+                                "--param=asan-instrumentation-with-call-threshold=0 --param=asan-stack=0 "
+                                "--param=asan-globals=0";
+const char *const clang_trace_flags = "-O1 -g1 -DIND_EMULATION_TRACE -fsanitize=kernel-address "
+                                      "-mllvm -asan-instrumentation-with-call-threshold=0 -mllvm -asan-stack=0 "
+                                      "-mllvm -asan-globals=0";
+
+std::string chosen_flags(bool clang) {
+    const bool traced = environment("IND_EMULATION_TRACE", "0") == "1";
+    return traced ? clang ? clang_trace_flags : trace_flags : environment("IND_EMULATION_FLAGS", default_flags());
 }
 
 bool runs_fma() {
@@ -329,10 +344,11 @@ std::vector<std::string> base_command() {
                                         "-fno-omit-frame-pointer",
                                         "-ffp-contract=off",
                                         "-fsigned-char"};
-    for (const std::string &flag : split(environment("IND_EMULATION_FLAGS", default_flags()))) {
+    const bool clang = compiler.find("clang") != std::string::npos;
+    for (const std::string &flag : split(chosen_flags(clang))) {
         command.push_back(flag);
     }
-    if (compiler.find("clang") == std::string::npos) {
+    if (!clang) {
         command.push_back("-fsanitize-sections=ind_shared"); /* red zones around __shared__ variables too */
     }
     if (runs_fma()) {

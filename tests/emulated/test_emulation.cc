@@ -3,7 +3,8 @@
  * test_emulation FOLDER_OF_THE_LIBRARIES. Built twice (emulated.mk): with the sanitizers, where kernels are compiled
  * with them too, and without.
  *
- * >>harness >>compute >>warp >>matrix >>conversion >>divergence >>clusters >>maps >>tensor >>sanitizer >>driver
+ * >>harness >>compute >>warp >>matrix >>conversion >>divergence >>clusters >>maps >>multicast >>tensor >>sanitizer
+ * >>trace >>driver
  * >>compiler
  * >>faults
  */
@@ -89,6 +90,7 @@ typedef uint64_t device;
     _(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *, void *, int, size_t))                                       \
     _(cuLaunchKernel,                                                                                                  \
       (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **))        \
+    _(cuLaunchKernelEx, (const void *, void *, void **, void **))                                                      \
     _(cuTensorMapEncodeTiled, (void *, int, unsigned, void *, const unsigned long long *, const unsigned long long *,  \
                                const unsigned *, const unsigned *, int, int, int, int))                                \
     _(cuGetErrorName, (int, const char **))                                                                            \
@@ -175,6 +177,25 @@ struct kernel {
     template <class... A> int launch(unsigned grid, unsigned block, unsigned shared, void *stream, A... arguments) {
         void *pointers[] = {&arguments..., nullptr};
         return cuLaunchKernel(function, grid, 1, 1, block, 1, 1, shared, stream, pointers, nullptr);
+    }
+    /* A launch that may begin before the previous one has completed. */
+    template <class... A> int launch_dependent(unsigned grid, unsigned block, A... arguments) {
+        struct {
+            int id, pad;
+            union {
+                char bytes[64];
+                int allowed;
+            } value;
+        } early = {6, 0, {{0}}};
+        early.value.allowed = 1;
+        const struct {
+            unsigned grid[3], block[3], shared;
+            void *stream;
+            const void *attributes;
+            unsigned count;
+        } config = {{grid, 1, 1}, {block, 1, 1}, 0, nullptr, &early, 1};
+        void *pointers[] = {&arguments..., nullptr};
+        return cuLaunchKernelEx(&config, function, pointers, nullptr);
     }
     template <class... A> int run(unsigned grid, unsigned block, unsigned shared, A... arguments) {
         int status = launch(grid, block, shared, nullptr, arguments...);
@@ -795,6 +816,10 @@ void test_divergence() {
     expect_failure("unsigned r[4]; ind_ldmatrix_x4(r, &s[1]);", "multiple of 16");
     expect_failure("ind_cp_async16(o, s, 16);", "not in shared memory");
     expect_failure("float c[4]; unsigned a[4] = {}, b[2] = {}; ind_mma_f16(c, a, b);", "some lanes do not exist", 48);
+    expect_failure("struct { float at[4]; } v = {}; ind_add_f32((float *)(o + 2), v);", "red.add: the address");
+    expect_failure("struct { float at[8]; } v = {}; ind_add_f32((float *)(o + 1), v);", "red.add: the address");
+    expect_failure("struct { unsigned short at[2]; } v = {}; ind_add_bf16((unsigned short *)o + 1, v);",
+                   "red.add: the");
     expect_failure("__builtin_assume(threadIdx.x < 10);", "__builtin_assume is false");
     expect_failure("while (atomicCAS(&o[1], 7, 7) != 7) {}", "spins", 1);
     unsetenv("IND_EMULATION_QUIET");
@@ -866,11 +891,12 @@ extern "C" __global__ void __launch_bounds__(64, 1) k(unsigned short *o, int x, 
     }
     WAIT
     for (int i = 0; i < 8; i++) o[i * 64 + threadIdx.x] = tile[i * 64 + ((threadIdx.x / 8 ^ i) * 8 + threadIdx.x % 8)];
+    EXIT
 })";
 
-std::string map_text(const char *init, const char *bytes, const char *wait) {
-    return std::string("#define INIT ") + init + "\n#define BYTES " + bytes + "\n#define WAIT " + wait + "\n" +
-           map_source;
+std::string map_text(const char *init, const char *bytes, const char *wait, const char *exit = "") {
+    return std::string("#define INIT ") + init + "\n#define BYTES " + bytes + "\n#define WAIT " + wait +
+           "\n#define EXIT " + exit + "\n" + map_source;
 }
 
 int encode(opaque_map *map, device at, unsigned long long stride, unsigned box) {
@@ -916,7 +942,7 @@ void test_maps() {
     CHECK_IS(box_errors(good, 0, 0), 0);
     CHECK_IS(box_errors(good, 16, 3), 0);
     CHECK_IS(box_errors(good, -8, -2), 0);
-    CHECK(box_errors(map_text(init, "1024", ""), 0, 0) > 0); /* read before the wait: garbage, not luck */
+    CHECK(box_errors(map_text(init, "1024", "", wait), 0, 0) > 0); /* read before the wait: garbage, not luck */
     {
         array<unsigned short> tensor(5 * 64);
         alignas(64) opaque_map map;
@@ -929,7 +955,202 @@ void test_maps() {
     expect_map_failure(map_text("", "1024", wait), "not initialised");
     expect_map_failure(map_text(init, "1024", "ind_barrier_arrive(barrier);"), "more threads arrive");
     expect_map_failure(map_text(init, "2048", wait), "spins");
+    expect_map_failure(map_text(init, "512", wait), "more bytes arrive than it expects");
+    expect_map_failure(map_text(init, "1024", ""), "exited before the bytes arrived");
     unsetenv("IND_EMULATION_QUIET");
+}
+
+/* Copies of f32 with a map of tf32 round it, to the nearest with ties to even; NaN and infinities stay. wgmma reads the
+ * upper 19 bits of an element, here of one that a thread has written. */
+const char *const tf32_source = R"(
+struct alignas(64) map_t { unsigned long long word[16]; };
+extern "C" __global__ void __launch_bounds__(128, 1) k(unsigned *bits, float *o, unsigned word, const __grid_constant__ map_t map) {
+    __shared__ __align__(1024) unsigned short a[64 * 64], b[8 * 64];
+    __shared__ unsigned long long barrier[1];
+    if (threadIdx.x == 0) ind_barrier_init(barrier, 1);
+    for (int i = threadIdx.x; i < 64 * 64; i += 128) a[i] = b[i % 512] = 0;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        ind_barrier_expect(barrier, 1024);
+        ind_bulk_copy<2>(a, map, barrier, 0, 0);
+    }
+    ind_barrier_wait(barrier, 0);
+    if (threadIdx.x < 32) bits[threadIdx.x] = reinterpret_cast<unsigned *>(a)[threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x < 32) reinterpret_cast<unsigned *>(a)[threadIdx.x] = threadIdx.x == 0 ? word : 0;
+    if (threadIdx.x == 0) reinterpret_cast<float *>(b)[0] = 1;
+    __syncthreads();
+    float c[1][4] = {};
+    ind_wgmma_words<64, 8, 64>(c, a, b, 0);
+    ind_wgmma_wait<0>(c);
+    if (threadIdx.x == 0) o[0] = c[0][0];
+})";
+
+void test_tf32_maps() {
+    const unsigned in[] = {0x3f801000, 0x3f803000, 0x3f800fff, 0x3f801001, 0xbf803000, 0x3ffff000, 0x7f7ff000,
+                           0x7f800000, 0xff800000, 0x7f800001, 0xffffffff, 0x00001000, 0x00003000, 0x80000000};
+    const unsigned want[] = {0x3f800000, 0x3f804000, 0x3f800000, 0x3f802000, 0xbf804000, 0x40000000, 0x7f800000,
+                             0x7f800000, 0xff800000, 0x7f800001, 0xffffffff, 0x00000000, 0x00004000, 0x80000000};
+    std::vector<unsigned> values(8 * 32, 0);
+    std::copy(std::begin(in), std::end(in), values.begin());
+    array<unsigned> tensor(values), bits(32);
+    array<float> o(1);
+    alignas(64) opaque_map map;
+    const unsigned long long size[2] = {32, 8}, stride = 128;
+    const unsigned box[2] = {32, 8}, ones[2] = {1, 1};
+    CHECK_IS(cuTensorMapEncodeTiled(&map, 11, 2, (void *)tensor.at, size, &stride, box, ones, 0, 3, 0, 0), 0);
+    kernel k(tf32_source);
+    const unsigned words[] = {0x3f801fff, 0x3f802000};
+    for (int i = 0; i < 2; i++) {
+        CHECK_IS(k.run(1, 128, 0, bits.at, o.at, words[i], map), 0);
+        CHECK(o.get()[0] == (i ? 1 + 0x1p-10f : 1.0f));
+        std::vector<unsigned> got = bits.get();
+        for (size_t j = 0; j < std::size(in); j++) CHECK_IS(got[j], want[j]);
+    }
+}
+
+void test_wgmma_misuse() {
+    setenv("IND_EMULATION_QUIET", "1", 1);
+    expect_failure("float c[1][4]; ind_wgmma_words<64, 8, 64>(c, (unsigned short *)o, (unsigned short *)s, 0);",
+                   "not in shared memory", 128);
+    expect_failure("float c[1][4]; ind_wgmma_words<64, 8, 64>(c, (unsigned short *)s, (unsigned short *)s, 32);",
+                   "64 rows", 128);
+    unsetenv("IND_EMULATION_QUIET");
+}
+
+/* ---- >>multicast: in each of three turns both blocks of a cluster get the boxes of both ----------------------------
+ */
+
+const char *const multicast_source = R"(
+struct alignas(64) map_t { unsigned long long word[16]; };
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(64, 1) k(unsigned short *o, const __grid_constant__ map_t map) {
+    __shared__ __align__(1024) unsigned short tile[2][8 * 64];
+    __shared__ unsigned long long full[1], empty[1];
+    const unsigned rank = blockIdx.x % 2;
+    if (threadIdx.x == 0) {
+        ind_barrier_init(full, 1);
+        ind_barrier_init(empty, 2);
+    }
+    BEGUN
+    for (int turn = 0; turn < 3; turn++) {
+        if (threadIdx.x == 0) {
+            ind_barrier_wait(empty, turn & 1 ^ 1);
+            ind_barrier_expect(full, BYTES);
+            ind_bulk_multicast<2>(tile[rank], map, full, SHARE, 8 * turn, 3 * (int)rank - turn);
+        }
+        ind_barrier_wait(full, turn & 1);
+        for (int i = 0; i < 16; i++)
+            o[((blockIdx.x * 3 + turn) * 16 + i) * 64 + threadIdx.x] = tile[i / 8][i % 8 * 64 + ((threadIdx.x / 8 ^ i % 8) * 8 + threadIdx.x % 8)];
+        __syncthreads();
+        if (threadIdx.x < 2) ind_barrier_arrive_at(empty, rank ^ threadIdx.x);
+    }
+    ENDED
+})";
+
+const char *const both_blocks = "ind_cluster_sync();";
+
+std::string multicast_text(const char *begun, const char *bytes, const char *share, const char *ended) {
+    return std::string("#define BEGUN ") + begun + "\n#define BYTES " + bytes + "\n#define SHARE " + share +
+           "\n#define ENDED " + ended + "\n" + multicast_source;
+}
+
+void test_multicast_boxes() {
+    std::vector<unsigned short> in(5 * 64);
+    for (size_t i = 0; i < in.size(); i++) in[i] = (unsigned short)(i + 1);
+    array<unsigned short> tensor(in), o(4 * 3 * 16 * 64);
+    alignas(64) opaque_map map;
+    CHECK_IS(encode(&map, tensor.at, 128, 64), 0);
+    kernel k(multicast_text(both_blocks, "2048", "3", both_blocks));
+    CHECK_IS(k.run(4, 64, 0, o.at, map), 0);
+    std::vector<unsigned short> got = o.get();
+    int errors = 0;
+    for (int at = 0; at < 4 * 3 * 16 * 64; at++) {
+        const int turn = at / 1024 % 3, rank = at / 512 % 2;
+        const int row = at / 64 % 8 + 3 * rank - turn, col = at % 64 + 8 * turn;
+        const bool inside = col < 40 && row >= 0 && row < 5;
+        errors += got[(size_t)at] != (inside ? in[(size_t)(row * 64 + col)] : 0);
+    }
+    CHECK_IS(errors, 0);
+}
+
+/* Both blocks copy 8 rows of both tiles of a, which wgmma reads. A fifth warp copies. */
+const char *const multicast_wgmma_source = R"(
+struct alignas(64) map_t { unsigned long long word[16]; };
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(160, 1) k(unsigned short *o, const __grid_constant__ map_t map) {
+    __shared__ __align__(1024) unsigned short tile_a[64 * 64], tile_b[8 * 64];
+    __shared__ unsigned long long full[1], empty[1];
+    const unsigned rank = blockIdx.x % 2, lane = threadIdx.x % 32;
+    if (threadIdx.x == 0) {
+        ind_barrier_init(full, 1);
+        ind_barrier_init(empty, 8);
+    }
+    ind_cluster_sync();
+    ind_wgmma_sums<float, 1> sums;
+    sums.clear();
+    for (int turn = 0; turn < 4 && threadIdx.x == 128; turn++) {
+        ind_barrier_wait(empty, turn & 1 ^ 1);
+        ind_barrier_expect(full, 2048);
+        ind_bulk_multicast<2>(tile_a + rank * 512, map, full, 3, 0, 0);
+    }
+    for (int turn = 0; turn < 4 && threadIdx.x < 128; turn++) {
+        WAIT
+        ind_wgmma_tile<true, 64, 8, 64, true, true>(sums, tile_a, tile_b, 0);
+        EARLY
+        sums.wait<0>();
+        LATE
+    }
+    if (threadIdx.x == 0) o[0] = 1;
+    ind_cluster_sync();
+})";
+
+std::string multicast_wgmma_text(const char *wait, const char *early, const char *late) {
+    return std::string("#define WAIT ") + wait + "\n#define EARLY " + early + "\n#define LATE " + late + "\n" +
+           multicast_wgmma_source;
+}
+
+void expect_multicast_failure(const std::string &source, const char *words, unsigned threads) {
+    {
+        array<unsigned short> tensor(5 * 64), o(2 * 3 * 16 * 64);
+        alignas(64) opaque_map map;
+        CHECK_IS(encode(&map, tensor.at, 128, 64), 0);
+        kernel k(source);
+        CHECK_IS(k.run(2, threads, 0, o.at, map), 719);
+        if (!strstr(last_error(), words)) {
+            printf("  message is \"%s\", should have \"%s\"\n", last_error(), words);
+            failures++;
+        }
+    }
+    fresh_context();
+}
+
+void test_multicast() {
+    setenv("IND_EMULATION_CLUSTERS", "1", 1);
+    setenv("IND_EMULATION_QUIET", "1", 1);
+    test_multicast_boxes();
+    const char *wait = "ind_barrier_wait(full, turn & 1);";
+    const char *release = "if (lane < 2) ind_barrier_arrive_at(empty, rank ^ lane);";
+    {
+        array<unsigned short> tensor(5 * 64), o(1);
+        alignas(64) opaque_map map;
+        CHECK_IS(encode(&map, tensor.at, 128, 64), 0);
+        kernel k(multicast_wgmma_text(wait, "", release));
+        CHECK_IS(k.run(2, 160, 0, o.at, map), 0);
+    }
+    struct {
+        std::string source;
+        const char *words;
+        unsigned threads;
+    } bad[] = {{multicast_text("", "2048", "3", both_blocks), "not initialised in block", 64},
+               {multicast_text(both_blocks, "512", "3", both_blocks), "more bytes arrive than it expects", 64},
+               {multicast_text(both_blocks, "4096", "3", both_blocks), "wait for other blocks", 64},
+               {multicast_text(both_blocks, "2048", "5", both_blocks), "multicast to blocks 0x5 of a cluster of 2", 64},
+               {multicast_text(both_blocks, "2048", "0", both_blocks), "multicast to no block", 64},
+               {multicast_text(both_blocks, "2048", "3", ""), "has exited", 64},
+               {multicast_wgmma_text("", "", release), "has not waited for the last bulk copy", 160},
+               {multicast_wgmma_text(wait, release, ""), "overwrites a tile that a wgmma", 160}};
+    for (const auto &b : bad) expect_multicast_failure(b.source, b.words, b.threads);
+    unsetenv("IND_EMULATION_QUIET");
+    unsetenv("IND_EMULATION_CLUSTERS");
 }
 
 /* ---- >>tensor: a product of 128 x 16 by 16 x 16 elements of bf16, with descriptors written by hand -----------------
@@ -943,7 +1164,7 @@ IND_EMULATION_FN void put(unsigned short *tile, int row, int k, int value) {
 }
 extern "C" __global__ void __launch_bounds__(160, 1) k(float *o) {
     extern __shared__ __align__(1024) unsigned char ind_smem[];
-    __shared__ unsigned long long barrier[1];
+    __shared__ unsigned long long barrier[2];
     __shared__ unsigned address[1];
     unsigned short *const a = (unsigned short *)ind_smem, *const b = a + 128 * 64;
     const int warp = threadIdx.x / 32;
@@ -1099,6 +1320,57 @@ void test_sanitizer() {
     expect_report("float local[4]; float *p = local; asm(\"\" : \"+r\"(p)); p[4 + threadIdx.x % 2] = 1; s[0] = p[n];",
                   "stack-buffer-overflow");
     expect_report("ind_cp_async16(s, (char *)o + 400, 16);", "heap-buffer-overflow");
+}
+
+/* ---- >>trace ----------------------------------------------------------------------------------------------------- */
+
+/* Runs a kernel that writes `made`, then a dependent one with these statements. Returns the error's text, "" for none.
+ */
+std::string after_a_writer(const std::string &early, const std::string &late) {
+    kernel writer("extern \"C\" __global__ void k(float *made) { made[blockIdx.x * 32 + threadIdx.x] = threadIdx.x; }");
+    kernel reader("extern \"C\" __global__ void k(const float *made, const float *weight, float *out) {\n"
+                  "__shared__ float s[64];\nconst int i = blockIdx.x * 32 + threadIdx.x;\nfloat x = 0;\n" +
+                  early + "\nind_dependency_wait();\n" + late + "\nout[i] = x + s[threadIdx.x];\n}");
+    array<float> made(64), weight(std::vector<float>(64, 2.0f)), out(64);
+    CHECK_IS(writer.launch(2, 32, 0, nullptr, made.at), 0);
+    int status = reader.launch_dependent(2, 32, made.at, weight.at, out.at);
+    status = status ? status : cuCtxSynchronize();
+    const std::string error = status ? last_error() : "";
+    if (!status) {
+        std::vector<float> got = out.get();
+        for (int i = 0; i < 64; i++) {
+            CHECK(got[(size_t)i] == 2.0f + (float)(i % 32));
+        }
+    }
+    return error;
+}
+
+void expect_error(const std::string &error, const char *words) {
+    fresh_context();
+    if (error.find(words) == std::string::npos) {
+        printf("  error has no \"%s\": %s\n", words, error.c_str());
+        failures++;
+    }
+}
+
+void test_trace() {
+    const std::string zero = "s[threadIdx.x] = 0;", weight = "x = weight[i];", made = "x += made[i];";
+    const std::string use = "if (x > 1e30f) s[0] = x;"; /* the load stays */
+    const char *const reads = "reads what the previous launch writes";
+    CHECK(after_a_writer(zero + weight, made) == ""); /* not traced: nothing is found, nothing is wrong */
+    CHECK(after_a_writer(zero + made + use, weight + made) == "");
+    setenv("IND_EMULATION_TRACE", "1", 1);
+    CHECK(after_a_writer(zero + weight, made) == "");
+    CHECK(after_a_writer(zero + weight, made + "ind_dependency_trigger(2);") == "");
+    expect_error(after_a_writer(zero + made + use, weight + made), reads);
+    expect_error(after_a_writer(zero + "if (i == 63) x = made[0];" + use, weight + made), reads);
+    expect_error(after_a_writer(zero + "float4 v = *(const float4 *)(made + i / 4 * 4); x = v.y;" + use, weight + made),
+                 reads);
+    expect_error(after_a_writer(zero + "ind_cp_async16(s, made, 16); ind_cp_async_commit();", weight + made), reads);
+    expect_error(after_a_writer(zero + "out[i] = 1;", weight + made), "writes device memory before it waits");
+    CHECK(after_a_writer(zero + "ind_dependency_trigger(1);", weight + made) == ""); /* two blocks: no trigger */
+    expect_error(after_a_writer(zero + "ind_dependency_trigger(2);", weight + made), "before it has waited");
+    unsetenv("IND_EMULATION_TRACE");
 }
 
 /* ---- >>driver ---------------------------------------------------------------------------------------------------- */
@@ -1370,8 +1642,12 @@ int main(int count, char **arguments) {
     RUN(divergence);
     RUN(clusters);
     RUN(maps);
+    RUN(tf32_maps);
+    RUN(wgmma_misuse);
+    RUN(multicast);
     RUN(tensor_memory);
     RUN(sanitizer);
+    RUN(trace);
     RUN(deferral);
     RUN(graphs);
     RUN(validation);

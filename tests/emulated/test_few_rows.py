@@ -4,15 +4,15 @@ variant's guard allows; two runs have the same bits."""
 import numpy as np
 import pytest
 
-from emulation import IND_STAGE_PLAN, emulated, to_bf16
+from emulation import IND_STAGE_PLAN, InEachOrder, emulated, to_bf16
 from test_bulk_copies import close, gelu, numbers, operand
 
 STRATEGY = "matmul, few rows"
 
 
-@pytest.fixture(params=["forward", "random"])
-def library(request, device, monkeypatch):
-    found = emulated(device, monkeypatch, SMS=132, ORDER=request.param)
+@pytest.fixture
+def library(device, monkeypatch):
+    found = emulated(device, monkeypatch, InEachOrder, SMS=132)
     yield found
     found.c.ind_context_destroy(found.context)
 
@@ -39,16 +39,12 @@ def check(library, text, rows, k, n, along_k, epilogue, dtype):
         if epilogue == "gelu":
             arrays["c"] = operand(random, (n,), dtype)
             want = gelu(want + numbers(arrays["c"]))
-        runs = []
-        for _ in range(2):
-            arrays["y"] = np.empty((m, n), arrays["x"].dtype)
-            assert library.run(module, arrays, {"M": m}) == 0, library.error()
-            runs.append(arrays["y"])
-        assert (runs[0].view(np.uint16) == runs[1].view(np.uint16)).all()
+        y = arrays["y"] = np.empty((m, n), arrays["x"].dtype)
+        assert library.run(module, arrays, {"M": m}) == 0, library.error()
         if epilogue == "none":
-            assert close(runs[0], want, k), m
+            assert close(y, want, k), m
         else:
-            assert np.abs(numbers(runs[0]) - want).max() < 0.02 * max(1, np.abs(want).max() / 4), m
+            assert np.abs(numbers(y) - want).max() < 0.02 * max(1, np.abs(want).max() / 4), m
     library.c.ind_module_destroy(module)
 
 
@@ -110,5 +106,5 @@ def test_near_misses(library, line):
     k = 60 if "60" in line else 64
     text = f"graph rows {{\n  input x : bf16[1, {k}]\n  " + line.replace("; ", "\n  ") + "\n  output y\n}\n"
     module = library.compile(text, "rows")
-    assert STRATEGY not in plan_of(library, module)
+    assert f"{STRATEGY}:" not in plan_of(library, module)
     library.c.ind_module_destroy(module)

@@ -4,7 +4,7 @@ after the last group, offsets that are none. The operands are small integers, so
 import numpy as np
 import pytest
 
-from emulation import IND_STAGE_CUDA, IND_STAGE_PLAN, emulated, from_bf16, to_bf16
+from emulation import IND_STAGE_CUDA, IND_STAGE_PLAN, InEachOrder, Library, emulated, from_bf16, to_bf16
 
 TMA, WGMMA, MMA, FMA = ("matmul, bulk-copied wgmma tiles", "matmul, wgmma tiles", "matmul, mma.sync tiles", "matmul, FMA tiles")
 GROUPED = "tiles of rows of one group"
@@ -84,8 +84,8 @@ def on(device, monkeypatch):
     """A library on a device with these settings."""
     made = []
 
-    def get(**settings):
-        made.append(emulated(device, monkeypatch, **settings))
+    def get(kind=Library, **settings):
+        made.append(emulated(device, monkeypatch, kind, **settings))
         return made[-1]
 
     yield get
@@ -93,11 +93,10 @@ def on(device, monkeypatch):
         library.c.ind_context_destroy(library.context)
 
 
-@pytest.mark.parametrize("order", ["forward", "random"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("cc, dtype, strategy", [("9.0", "bf16", TMA), ("9.0", "f32", FMA), ("8.0", "f16", MMA), ("10.0", "bf16", MMA)])
-def test_groups(on, order, layout, cc, dtype, strategy):
-    library = on(SMS=3, CC=cc, ORDER=order)
+def test_groups(on, layout, cc, dtype, strategy):
+    library = on(InEachOrder, SMS=3, CC=cc)
     chosen = MMA if layout == "x_along_t" and strategy == TMA else strategy
     module = compiled(library, graph(LAYOUTS[layout] + "input offs : i32[E]; y = grouped_mm(x, w, offs); output y", dtype), chosen)
     for i, (t, ends) in enumerate(ENDS):
@@ -227,11 +226,10 @@ def test_gathered_rows(on, cc, dtype, hint, strategy, both):
 BAD = [[5, 4, 30], [-1, 4, 30], [5, 6, 31], [30, 0, 30], [-2147483648, 0, 30], [2147483647, 2147483647, 2147483647], [30, 29, 28]]
 
 
-@pytest.mark.parametrize("order", ["forward", "random"])
 @pytest.mark.parametrize("cc, dtype, strategy", [("9.0", "bf16", TMA), ("9.0", "f32", FMA), ("8.0", "bf16", MMA)])
-def test_offsets_that_are_none_are_reported(on, cc, dtype, strategy, order):
+def test_offsets_that_are_none_are_reported(on, cc, dtype, strategy):
     """The next run is good again. tests/numerics has offsets that are none, which test_emulated.py runs under AddressSanitizer."""
-    library = on(SMS=3, CC=cc, ORDER=order)
+    library = on(InEachOrder, SMS=3, CC=cc)
     module = compiled(library, graph(LAYOUTS["w_along_n"] + "input offs : i32[E]; y = grouped_mm(x, w, offs); output y", dtype), strategy)
     sizes = {"T": 30, "E": 3, "K": 64, "N": 24}
     for ends in BAD:

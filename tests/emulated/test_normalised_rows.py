@@ -1,10 +1,13 @@
 """Products whose left operand is normalised in every block: rms_norm, layer_norm and softmax before products of each template, 1 to 16 rows,
 odd depths, pairs of products, packed weights, batches, residuals, parts of a launch; when the normalisation is a separate kernel."""
 
+import ctypes
+
 import numpy as np
 import pytest
 
-from emulation import IND_STAGE_PLAN, compiled, emulated, normed, softmax, to_bf16
+from conftest import BUILD
+from emulation import IND_STAGE_PLAN, InEachOrder, compiled, emulated, normed, softmax, to_bf16
 from test_bulk_copies import numbers, operand
 from test_packed_weights import weights
 from quantised import dequantise
@@ -13,9 +16,9 @@ ROWS, PACKED, MMA, FMA = "matmul, few rows", "matmul, packed weights", "matmul, 
 ALWAYS = {"fusion.launch_bytes": 1 << 50}  # a launch costs more than any prologue
 
 
-@pytest.fixture(params=["forward", "random"])
-def library(request, device, monkeypatch):
-    found = emulated(device, monkeypatch, SMS=8, ORDER=request.param)
+@pytest.fixture
+def library(device, monkeypatch):
+    found = emulated(device, monkeypatch, InEachOrder, SMS=8)
     yield found
     found.c.ind_context_destroy(found.context)
 
@@ -46,15 +49,10 @@ def empty(shape, dtype):
     return np.empty(shape, {"bf16": np.uint16, "f16": np.float16, "f32": np.float32}[dtype])
 
 
-def runs(library, module, arrays, sizes, name="y"):
-    """The result of two launches, which have the same bits."""
-    found = []
-    for _ in range(2):
-        arrays[name] = np.full_like(arrays[name], 1)
-        assert library.run(module, arrays, sizes) == 0, library.error()
-        found.append(arrays[name].copy())
-    assert found[0].tobytes() == found[1].tobytes()
-    return found[0]
+def result(library, module, arrays, sizes, name="y"):
+    arrays[name] = np.full_like(arrays[name], 1)
+    assert library.run(module, arrays, sizes) == 0, library.error()
+    return arrays[name].copy()
 
 
 def check_near(got, a, w, dtype):
@@ -91,7 +89,7 @@ def check(library, norm, rows, k, n, dtype, strategy, along="along_k", settings=
         a = rounded(reference(*(numbers(arrays[v]) if v in arrays else 0 for v in "xgc")), dtype)
         arrays["y"] = empty(a.shape[:-1] + (n,), dtype)
         w = numbers(arrays["w"])
-        check_near(runs(library, module, arrays, {"M": m}), a, w.T if along == "along_k" else w, dtype)
+        check_near(result(library, module, arrays, {"M": m}), a, w.T if along == "along_k" else w, dtype)
     library.c.ind_module_destroy(module)
 
 
@@ -140,7 +138,7 @@ def test_packed_weights(library, format, rows):
     assert strategies(plan_of(library, module)) == [PACKED], plan_of(library, module)
     arrays = {"x": operand(random, (rows, k), "bf16"), "g": operand(random, (k,), "bf16"), "q": q, "y": empty((rows, n), "bf16")}
     a = rounded(NORMS["rms_weight"][1](numbers(arrays["x"]), numbers(arrays["g"]), 0), "bf16")
-    check_near(runs(library, module, arrays, {"M": rows}), a, w.T, "bf16")
+    check_near(result(library, module, arrays, {"M": rows}), a, w.T, "bf16")
     library.c.ind_module_destroy(module)
 
 
@@ -167,7 +165,7 @@ def test_gated_mlp(library, rows):
     assert np.abs(c).max() < 256 and np.abs(want).max() < 256 and c.any()
     arrays = {name: to_bf16(v.astype(np.float32)) for name, v in {"x": x, "g": g, "gate": gate, "up": up, "down": down}.items()}
     arrays["y"] = empty((rows, k), "bf16")
-    assert (numbers(runs(library, module, arrays, {"M": rows})) == want).all()
+    assert (numbers(result(library, module, arrays, {"M": rows})) == want).all()
     library.c.ind_module_destroy(module)
 
 
@@ -181,7 +179,7 @@ def test_parts_of_a_launch(library):
     random = np.random.default_rng(7)
     arrays = {name: operand(random, shape, "bf16") for name, shape in {"x": (2, k), "v": (2, k), "w": (n, k)}.items()}
     arrays.update(y=empty((2, n), "bf16"), z=empty((2, n), "bf16"))
-    runs(library, module, arrays, {"M": 2})
+    result(library, module, arrays, {"M": 2})
     x, v, w = (numbers(arrays[name]) for name in "xvw")
     check_near(arrays["y"], rounded(NORMS["rms"][1](x, 0, 0), "bf16"), w.T, "bf16")
     check_near(arrays["z"], rounded(softmax(v), "bf16"), w.T, "bf16")
@@ -200,7 +198,7 @@ def test_residual_sum_before_a_norm(library):
     shapes = {"x": (2, k), "t": (2, n), "o": (k, n), "w": (n, k), "e": (k, n)}
     arrays = {name: operand(random, shape, "bf16") for name, shape in shapes.items()}
     arrays["y"] = empty((2, k), "bf16")
-    got = numbers(runs(library, module, arrays, {"M": 2}))
+    got = numbers(result(library, module, arrays, {"M": 2}))
     x, t, o, w, e = (numbers(arrays[name]) for name in "xtowe")
     r = rounded(x + t @ o.T, "bf16")
     c = rounded(rounded(NORMS["rms"][1](r, 0, 0), "bf16") @ w.T, "bf16")
@@ -216,6 +214,72 @@ def test_a_result_that_is_needed_elsewhere_is_a_kernel(library, outputs, rows):
     library.c.ind_module_destroy(module)
 
 
+STAT_LAUNCHES = 0  # enum stat in support.h
+
+
+def launches(action):
+    """The number of kernels that it runs."""
+    cuda, stats = ctypes.CDLL(str(BUILD / "emulated/libcuda.so")), (ctypes.c_ulonglong * 8)()
+    cuda.ind_emulation_stats(stats)
+    before = stats[STAT_LAUNCHES]
+    action()
+    cuda.ind_emulation_stats(stats)
+    return stats[STAT_LAUNCHES] - before
+
+
+UNKNOWN = {  # the weight's columns and depth are equal: the result could be where the normalised rows' input was
+    "bf16": ("input w : bf16[K, K]", 2), "q8_0": ('const q : u8[K, Q]; w = dequantise(q, format="q8_0", dtype=bf16, group_size=32)', 64)}
+
+
+@pytest.mark.parametrize("norm", ["rms", "softmax"])
+@pytest.mark.parametrize("kind", UNKNOWN)
+@pytest.mark.parametrize("hint", [1, 2, 100])
+def test_an_unknown_number_of_rows(library, norm, kind, hint):
+    """One compile: the product's blocks normalise few rows, a kernel more. The hint decides what is built with the module."""
+    k, few = 256, UNKNOWN[kind][1] if kind != "bf16" or hint == 2 else 1
+    weight = UNKNOWN[kind][0].replace("K", str(k)).replace("Q", str(k // 32 * 34))
+    text = graph(f"size M in [1, 300] hint {hint}; input t : bf16[M, 64]; input o : bf16[{k}, 64]; {weight}; input e : bf16[24, {k}]; "
+                 f"p = linear(t, o); {NORMS[norm][0].replace('K', str(k))}; c = linear(h, w); y = linear(c, e); output y".replace("(x", "(p"))
+    module = compiled(library, text, {"all_variants": 1})
+    plan = plan_of(library, module)
+    assert strategies(plan)[1] in (ROWS, PACKED) and "this kernel and the next one" in plan and len(strategies(plan)) == 4, plan
+    random = np.random.default_rng(k + hint)
+    o, e = operand(random, (k, 64), "bf16"), operand(random, (24, k), "bf16")
+    q, extra = weights("q8_0", k, k) if kind != "bf16" else (operand(random, (k, k), "bf16"), None)
+    w = numbers(q) if kind == "bf16" else dequantise("q8_0", q, extra, 32).astype(np.float64)
+    for m in [1, 2, 3, 17, 64, 65]:
+        arrays = {"t": operand(random, (m, 64), "bf16"), "o": o, "e": e, "w" if kind == "bf16" else "q": q, "y": empty((m, 24), "bf16")}
+        assert launches(lambda: result(library, module, arrays, {"M": m})) == 2 * (3 if m <= few else 4), m
+        p = rounded(numbers(arrays["t"]) @ numbers(o).T, "bf16")
+        h = rounded(NORMS[norm][1](p, 0, 0), "bf16")
+        c = rounded(h @ w.T, "bf16")
+        spread = np.abs(h) @ np.abs(w).T  # of each rounding of p, h and c
+        assert (np.abs(numbers(arrays["y"]) - c @ numbers(e).T) <= 2.0**-6 * (spread @ np.abs(numbers(e)).T)).all()
+    library.c.ind_module_destroy(module)
+
+
+def test_what_a_norm_reads_lives_until_the_product_has_run(library):
+    """The product's result has the size of the norm's input and could take its memory if each kernel had its launch."""
+    k, n = 64, 128
+    text = graph(f"size M in [1, 300] hint 1; input t : f32[M, 32]; input v : f32[512, 32]; input o : f32[{k}, 512]; input w : bf16[{n}, {k}]; "
+                 f"input e : bf16[8, {n}]; u = linear(t, v); p = linear(u, o); r = rms_norm(p, normalized_shape=[{k}], eps=1e-5); h = cast(r, dtype=bf16); c = linear(h, w); y = linear(c, e); "
+                 "output y")
+    module = compiled(library, text, {"all_variants": 1})
+    plan = plan_of(library, module)
+    assert "this kernel and the next one" in plan, plan
+    random = np.random.default_rng(5)
+    t, v, o = (random.standard_normal(shape).astype(np.float32) for shape in [(65, 32), (512, 32), (k, 512)])
+    w, e = operand(random, (n, k), "bf16"), operand(random, (8, n), "bf16")
+    for m in [1, 65]:
+        arrays = {"t": t[:m].copy(), "v": v, "o": o, "w": w, "e": e, "y": empty((m, 8), "bf16")}
+        assert launches(lambda: result(library, module, arrays, {"M": m})) == 2 * (4 if m == 1 else 5), m
+        h = rounded(NORMS["rms"][1](t[:m].astype(np.float64) @ v.T.astype(np.float64) @ o.T.astype(np.float64), 0, 0), "bf16")
+        c = rounded(h @ numbers(w).T, "bf16")
+        bound = 2.0**-7 * (np.abs(h) @ np.abs(numbers(w)).T @ np.abs(numbers(e)).T)
+        assert (np.abs(numbers(arrays["y"]) - c @ numbers(e).T) <= bound).all()
+    library.c.ind_module_destroy(module)
+
+
 def test_batch_invariant_rows(library):
     """A row has the same bits whatever the number of rows is."""
     k, n = 264, 40
@@ -228,6 +292,6 @@ def test_batch_invariant_rows(library):
     rows = {}
     for m in [1, 2, 5, 16]:
         arrays = {"x": x[:m].copy(), "w": w, "y": empty((m, n), "bf16")}
-        rows[m] = runs(library, module, arrays, {"M": m})
+        rows[m] = result(library, module, arrays, {"M": m})
     assert all((rows[m] == rows[16][:m]).all() for m in rows)
     library.c.ind_module_destroy(module)

@@ -6,15 +6,15 @@ import pytest
 
 import test_eight_bit
 import test_two_products
-from emulation import IND_STAGE_PLAN, compiled, emulated
+from emulation import IND_STAGE_PLAN, InEachOrder, compiled, emulated
 from test_bulk_copies import BATCHED, HEADS, LAYOUTS, SHAPES, SLICED, TILES, close, graph, numbers, operand, run
 
 STRATEGY = "matmul, bulk-copied tcgen05 tiles"
 
 
-@pytest.fixture(params=["forward", "random"])
-def library(request, device, monkeypatch):
-    found = emulated(device, monkeypatch, CC="10.0", SMS=2, ORDER=request.param)
+@pytest.fixture
+def library(device, monkeypatch):
+    found = emulated(device, monkeypatch, InEachOrder, CC="10.0", SMS=2)
     yield found
     found.c.ind_context_destroy(found.context)
 

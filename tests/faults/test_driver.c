@@ -103,7 +103,9 @@ static ind_status job(check_heap *heap, float *first, float *second, const emula
     if (!status) status = run_once(m, first);
     if (!status) status = ind_instance_create(m, NULL, &n);
     if (!status) status = launch(m, n, second);
+    if (!status) status = ind_module_build_cubins(m);
     if (!status) status = ind_pack_save(ctx, PACK);
+    if (!status) status = ind_pack_load(ctx, PACK, NULL);
     if (!status && failing) launch_in_vain(failing, m);
     CHECK(!status || *ind_error(ctx) || (n && *ind_instance_error(n)), "%s without a message", ind_status_text(status));
     ind_context_destroy(ctx);

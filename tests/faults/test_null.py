@@ -48,6 +48,8 @@ GOOD = {
     "ind_instance_desc *": "&(ind_instance_desc){0}",
     "ind_target *": "&s.target",
     "ind_cubin *": "&s.cubin",
+    "ind_pack_info *": "&(ind_pack_info){0}",
+    "ind_pack_kernel *": "&(ind_pack_kernel){.bytes = 0}",
     "ind_kernel_time *": "s.times",
     "ind_tuned *": "s.tuned",
     "ind_kernel_info *": "&s.kernel",

@@ -95,6 +95,9 @@ static const char same_bits[] =
     " scatter index_copy index_fill masked_scatter cummax cummin sort topk im2col msort kthvalue median nanmedian"
     " mode masked_select unique unique_consecutive repeat_interleave ";
 
+/* Matrix products: their rows are often scattered. */
+static const char products[] = " matmul mm linear addmm grouped_mm scaled_mm int_mm ";
+
 /* Computes, though it has the flag of what moves data. */
 static const char rounds[] = " diff ";
 
@@ -150,7 +153,7 @@ static const char per_window_dimension[] = " kernel_size stride padding dilation
 static const struct {
     const char *name;
     char kind; /* i indices, o where bags begin or groups end, b bool, s a seed */
-} operand_kinds[] = {{"index", 'i'}, {"indices", 'i'}, {"target", 'i'},  {"mask", 'b'},   {"condition", 'b'},
+} operand_kinds[] = {{"index", 'i'}, {"indices", 'i'}, {"target", 'i'},  {"mask", 'b'},    {"condition", 'b'},
                      {"seed", 's'},  {"sorter", 'i'},  {"offsets", 'o'}, {"repeats", 'i'}, {"offs", 'o'}};
 
 /* Whose operand `target` is no index. */
@@ -703,7 +706,8 @@ static bool draw_operand(trial *t, char kind) {
     }
     const bool scaled = t->op == IND_OP_SCALED_MM && t->s.num_operands < 4;
     const bool grouped = t->op == IND_OP_GROUPED_MM;
-    int old = !scaled && !grouped && chance(kind == 's' || (t->s.in_place && !first) ? 90 : 55) ? draw_old(t, kind) : -1;
+    int old =
+        !scaled && !grouped && chance(kind == 's' || (t->s.in_place && !first) ? 90 : 55) ? draw_old(t, kind) : -1;
     if (old >= 0) return add_operand(t, old), true;
     value *v = fresh(t->g);
     if (!v) return false;
@@ -732,8 +736,39 @@ static bool draw_operand(trial *t, char kind) {
     return add_operand(t, (int)(v - t->g->v)), true;
 }
 
+/* The result of the last statement if that is a product, and its rows can be the source of this op; else -1. */
+static int product_of(const trial *t) {
+    const statement *last = t->g->num_statements ? &t->g->s[t->g->num_statements - 1] : NULL;
+    if (!last || last->gone || !listed(products, ind__op_name(last->op))) return -1;
+    const value *v = &t->g->v[last->result];
+    if ((t->op != IND_OP_INDEX_ADD && t->op != IND_OP_INDEX_COPY) || v->rank != 2 || v->stale) return -1;
+    return t->exact_only && !v->exact ? -1 : last->result;
+}
+
+/* A tensor, the rows of it that change, and the product. Copied rows are a permutation. */
+static bool draw_scattered(trial *t, int product) {
+    const value *y = &t->g->v[product];
+    for (int k = 0; k < 2; k++) {
+        value *v = fresh(t->g);
+        if (!v) return false;
+        set_kind(t, v, k ? 'i' : 0);
+        v->rank = 2 - k;
+        if (k || t->op == IND_OP_INDEX_COPY)
+            memcpy(v->dim[0], y->dim[0], sizeof v->dim[0]);
+        else
+            choose("4|5|9|33", v->dim[0], DIM);
+        if (!k) v->dtype = y->dtype, memcpy(v->dim[1], y->dim[1], sizeof v->dim[1]);
+        if (k && t->op == IND_OP_INDEX_COPY) v->fill = 'd';
+        add_operand(t, (int)(v - t->g->v));
+        add(t, ", ");
+    }
+    return add_operand(t, product), true;
+}
+
 static bool draw_operands(trial *t) {
     bool ok = true;
+    const int product = product_of(t);
+    if (product >= 0 && chance(80)) return draw_scattered(t, product);
     for (uint32_t k = 0; ok && k < t->schema->num_operands; k++) {
         const ind__operand_schema *o = &t->schema->operand[k];
         char kind = operand_kind(t->op, o->name, o->length);
@@ -1875,6 +1910,8 @@ static const struct {
     FUSION(disable_prologue, 'b', "1"),
     FUSION(disable_row_prologues, 'b', "1"),
     FUSION(disable_product_pairs, 'b', "1"),
+    FUSION(disable_scatter_epilogues, 'b', "1"),
+    FUSION(narrow_sums, 'i', "1|2|3"),
     FUSION(l2_bytes, 'l', "1|1099511627776"),
     FUSION(product_tile, 'i', "1|1000"),
     FUSION(whole_rows, 'i', "1|64"),
@@ -2212,6 +2249,8 @@ static graph *make_graph(const options *o, uint64_t seed, ind_graph_op wanted) {
     for (int i = 0; i < 3 * most && failed >= 0 && g->num_statements < most; i++) {
         ind_graph_op op = i == before ? wanted : (ind_graph_op)rnd(IND_NUM_OPS);
         if (!is_refused(op)) failed = grow(g, empty->schema, op, i == before ? 1000 * OFTEN : OFTEN);
+        if (failed > 0 && listed(products, ind__op_name(op)) && chance(50))
+            failed = grow(g, empty->schema, chance(70) ? IND_OP_INDEX_ADD : IND_OP_INDEX_COPY, OFTEN);
     }
     if (failed < 0) counts.disagreements++;
     if (failed >= 0 && g->num_statements) return draw_outputs(g), draw_mutations(g), draw_donations(g), g;

@@ -284,6 +284,20 @@ GRAPHS = {
   out = linear(g, w)
   output out, p
 }""",
+    "products_misaligned": """graph products_misaligned {
+  size M in [1, 1024] hint 9
+  input a : bf16[M, 1029]
+  input b : bf16[1029, 517]
+  input c : bf16[263, 517]
+  input d : bf16[2, 2047]
+  input e : bf16[1531, 2047]
+  input f : bf16[1531, 1023]
+  p = matmul(a, b)
+  q = linear(p, c)
+  r = linear(d, e)
+  s = matmul(r, f)
+  output q, s
+}""",
     "products_that_share_tiles": """graph products_that_share_tiles {
   size M in [0, 4096] hint 64
   input a : bf16[M, 8200]
@@ -343,6 +357,34 @@ GRAPHS = {
   s = add(p, g)
   t = linear(h, i)
   output q, s, t
+}""",
+    "products_multicast": """graph products_multicast {
+  size M in [0, 20000] hint 16384
+  input a : bf16[M, 264]
+  input b : bf16[256, 264]
+  input c : bf16[M, 256]
+  input d : bf16[264, M]
+  input e : bf16[264, 8192]
+  input f : f8e4m3fn[M, 272]
+  input g : f8e4m3fn[8192, 272]
+  input s : f32[M, 3]
+  input t : f32[3, 8192]
+  input u : bf16[4096, 264]
+  input v : bf16[4096, 264]
+  input k : bf16[128, 264]
+  input l : bf16[32768, 264]
+  p = linear(a, b)
+  q = add(p, c)
+  w = transpose(d, 0, 1)
+  r = matmul(w, e)
+  x = transpose(g, 0, 1)
+  y = scaled_mm(f, x, s, t, out_dtype=bf16)
+  h = linear(a, u)
+  i = linear(a, v)
+  j = silu(h)
+  z = mul(j, i)
+  o = linear(k, l)
+  output q, r, y, z, o
 }""",
     "products_of_8_bits": """graph products_of_8_bits {
   size M in [0, 4096] hint 512
@@ -426,6 +468,34 @@ GRAPHS = {
   z = matmul(a, b)
   k = linear(i, j)
   output p, q, s, y, z, k
+}""",
+    "products_tf32_boxes": """graph products_tf32_boxes {
+  size M in [0, 8192] hint 4096
+  size T in [0, 8192] hint 4096
+  input x : f32[M, 1040]
+  input w : f32[1032, 1040]
+  input u : f32[1040, M]
+  input v : f32[1040, 1032]
+  input c : f32[1032]
+  input e : f32[1040, 1032]
+  input a : f32[T, 1040]
+  input b : f32[3, 1040, 520]
+  input i : f32[M, 8200]
+  input j : f32[8200, 136]
+  t = transpose(u, 0, 1)
+  r = transpose(w, 0, 1)
+  h = linear(x, w, c)
+  p = gelu(h)
+  q = matmul(t, v)
+  y = matmul(t, r)
+  s = matmul(x, v)
+  z = matmul(x, e)
+  f = silu(s)
+  g = mul(f, z)
+  n = full(size=[3], fill_value=30, dtype=i32)
+  d = grouped_mm(a, b, n)
+  k = matmul(i, j)
+  output p, q, y, g, d, k
 }""",
     "products_without_maps": """graph products_without_maps {
   size M in [3, 100000] hint 512
@@ -761,6 +831,52 @@ GRAPHS = {
   c = grouped_mm(f, z, n)
   output y, c, q
 }""",
+    "products_scattered": """graph products_scattered {
+  size T in [0, 4096] hint 512
+  input x : bf16[T, 256]
+  input r : f32[T, 5]
+  input w : bf16[5, 256, 512]
+  input u : bf16[5, 256, 512]
+  input d : bf16[5, 512, 256]
+  input v : bf16[256, 264]
+  input n : f32[256, 36]
+  p, e = topk(r, k=2, dim=1)
+  q = softmax(p, dim=1)
+  experts = view(e, size=[2*T])
+  order = argsort(experts, dim=0, stable=true)
+  token = floor_divide(order, 2)
+  sorted = gather(experts, dim=0, index=order)
+  numbers = arange(end=5)
+  offs = searchsorted(sorted, numbers, out_int32=true, right=true)
+  flat = view(q, size=[2*T])
+  chosen = index_select(flat, dim=0, index=order)
+  weight = view(chosen, size=[2*T, 1])
+  a = index_select(x, dim=0, index=token)
+  g = grouped_mm(a, w, offs)
+  h = grouped_mm(a, u, offs)
+  s = silu(g)
+  m = mul(s, h)
+  y = grouped_mm(m, d, offs)
+  f = cast(y, dtype=f32)
+  k = mul(f, weight)
+  sums = zeros(size=[T, 256], dtype=f32)
+  added = index_add(sums, token, k, dim=0)
+  slots = zeros(size=[2*T, 256], dtype=f32)
+  placed = index_copy(slots, order, k, dim=0)
+  pairs = view(placed, size=[T, 2, 256])
+  summed = sum(pairs, dim=1)
+  l = matmul(x, v)
+  back = arange(end=T)
+  rows = flip(back, dims=[0])
+  empty = zeros(size=[T, 264], dtype=bf16)
+  reversed = index_copy(empty, rows, l, dim=0)
+  c = cast(x, dtype=f32)
+  o = matmul(c, n)
+  half = floor_divide(back, 2)
+  start = zeros(size=[T, 36], dtype=f32)
+  halves = index_add(start, half, o, dim=0)
+  output added, summed, reversed, halves
+}""",
     "products_of_tensor_memory": """graph products {
   size M in [3, 100000] hint 18944
   input x : bf16[M, 520]
@@ -778,13 +894,15 @@ GRAPHS = {
   output y, z
 }""",
 }
-SIZES = {"products_of_tensor_memory": ["M=1300"], "products_of_groups": ["T=70"], "normalised_rows": ["M=1"], "products_of_block_scales": ["M=70"], "products_of_float_weights": ["M=3"], "product_pairs": ["M=70"], "product_pairs_of_a_row": ["M=1"], "pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_packed_weights": ["M=3"], "products_of_packed_copies": ["M=3"], "products_of_clusters": ["M=70"], "products_of_8_bits": ["M=70"], "products_tf32": ["M=70"],
+# One compile for few rows, which the products normalise, and for many.
+GRAPHS.update({name: GRAPHS["normalised_rows"].replace("[1, 2]", "[1, 300]") for name in ("normalised_unknown_rows_few", "normalised_unknown_rows_many")})
+SIZES = {"products_of_tensor_memory": ["M=1300"], "products_misaligned": ["M=33"], "products_multicast": ["M=680"], "products_tf32_boxes": ["M=72", "T=130"], "normalised_unknown_rows_few": ["M=1"], "normalised_unknown_rows_many": ["M=70"], "products_scattered": ["T=70"], "products_of_groups": ["T=70"], "normalised_rows": ["M=1"], "products_of_block_scales": ["M=70"], "products_of_float_weights": ["M=3"], "product_pairs": ["M=70"], "product_pairs_of_a_row": ["M=1"], "pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_packed_weights": ["M=3"], "products_of_packed_copies": ["M=3"], "products_of_clusters": ["M=70"], "products_of_8_bits": ["M=70"], "products_tf32": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "scans_odd": [], "finish": ["B=61"], "finish_few": ["B=19"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "rows_listed": ["B=333", "M=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],
          "odd_looped": ["B=5", "S=33001"], "products_large": ["M=300"], "gather_many": ["B=333"], "scans_short": ["B=61"], "scans_walked": ["B=37", "C=1300"],
          "tiles_odd": ["B=301"], "runs": ["B=333"], "rows_of_few_elements": ["B=61"], "rows_of_any_warps": ["B=110"]}
-FLAGS = {"products_tf32": ["--allow-tf32"], "products_of_tensor_memory": ["--tcgen05"]}
+FLAGS = {"products_multicast": ["--figure", "product_multicast=15"], "products_tf32": ["--allow-tf32"], "products_tf32_boxes": ["--allow-tf32"], "products_of_tensor_memory": ["--tcgen05"]}
 # Programs whose graphs have functions of the user or the flag `deterministic`: warp, block, column; sorted and looked at.
 PROGRAMS = {"test_scans": ["recur", "recur_exclusive_block", "recur_column", "sum_starts", "sum_reverse", "product_block"], "test_ordered": ["bits"],
             "test_data_sizes": ["bits"], "test_splits": ["bits"]}

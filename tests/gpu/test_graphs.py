@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import pytest
-from test_gpu import GRAPHS, SIZES
+from test_gpu import FLAGS, GRAPHS, SIZES
 
 from conftest import ROOT, make
 
@@ -38,6 +38,9 @@ FORMS = {
     "several kernels whose blocks share results": lambda v: v["strategy"] == "several kernels in one launch" and v["counters"] > 0,
     "tiles of a cluster": lambda v: v["strategy"] == "matmul, bulk-copied wgmma tiles" and v["cluster"] > 1 and not v["counters"],
     "tiles of several clusters": lambda v: v["strategy"] == "matmul, bulk-copied wgmma tiles" and v["cluster"] > 1 and v["counters"] > 0,
+    "b multicast to pairs of tiles": lambda v: v["pairs"] == [2, 1],
+    "a multicast to pairs of tiles": lambda v: v["pairs"] == [1, 2],
+    "both operands multicast": lambda v: v["pairs"] == [2, 2],
     "teams": lambda v: re.search("[0-9]+ threads per row", v["why"]),
     "columns that threads loop over": lambda v: "one thread per row" in v["why"],
     "scanned rows in chunks": lambda v: re.search("a block loops over each row, [0-9]+ elements per iteration", v["why"]),
@@ -48,7 +51,7 @@ FORMS = {
 }
 # What is seen in the text alone: functions of the prelude.
 CALLS = {"ind_add_f32", "ind_add_bf16", "ind_scan_tile", "ind_scan_team", "ind_load_part", "ind_load_across", "ind_last_block", "ind_cluster_send",
-         "ind_split_take", "ind_finishes", "ind_combine_bf16", "ind_combine_f16", "ind_combine_moments", "ind_add_slices", "ind_add_rows"}
+         "ind_split_take", "ind_finishes", "ind_combine_bf16", "ind_combine_f16", "ind_combine_moments", "ind_add_slices", "ind_add_rows", "ind_bulk_multicast", "ind_barrier_arrive_at", "ind_cluster_sync"}
 
 
 def strategies():
@@ -69,7 +72,7 @@ def run_variants(tmp_path_factory):
     for name, text in GRAPHS.items():
         (folder / name).write_text(text + "\n")
         plan, cuda = (subprocess.run([ind, "emit", folder / name, "--stage", stage, "--arch", "sm_90a", *more], capture_output=True, text=True, check=True,
-                                     timeout=60).stdout for stage, more in (("plan", ["--json"]), ("cuda", [])))
+                                     timeout=60).stdout for stage, more in (("plan", ["--json", *FLAGS.get(name, [])]), ("cuda", FLAGS.get(name, []))))
         sizes = {key: int(value) for key, value in (size.split("=") for size in SIZES[name])}
         kernels = json.loads(plan)["kernels"]
         run = [next(v for v in k["variants"] if holds(v["guard"], sizes)) for k in kernels if k["variants"]]

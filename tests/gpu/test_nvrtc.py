@@ -1,8 +1,9 @@
 """Every kernel that is emitted compiles with NVRTC, needs no local memory and spills nothing; no GPU needed. Only CUDA's own sin,
 cos and tan have a frame: the words of 2/pi times the argument, in the branch for arguments above 10^5 (f32) or 2^31 (f64).
 
-The graphs: those of the text cases, numerics cases of each kind, random ones, and MiniLM in both types. sm_90a, which has the most
-strategies, compiles all text cases; each architecture a third of the numerics cases. `make test-long` compiles all cases on all
+The graphs: those of the text cases, numerics cases of each kind, random ones, products of each template, and MiniLM in both types.
+sm_90a, which has the most strategies, compiles all text cases and products; the others a third of the text cases, and of the products
+those that have every pair of parameters; each architecture a third of the numerics cases. `make test-long` compiles all cases on all
 architectures. The cubin reader of the library is compared with cuobjdump, where that is installed.
 
 The programs are built without the sanitizers, under which NVRTC takes twice as long; one test has them."""
@@ -15,6 +16,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from conftest import ROOT, make
@@ -25,6 +27,7 @@ from cases import CASES, one_of_each_kind  # noqa: E402
 from random_graphs import graphs  # noqa: E402
 
 ARCHES = ["sm_80", "sm_90a", "sm_100"]
+AT_ONCE = 30  # graphs that one process compiles: the limit of its time stays far away on a loaded machine
 PROGRAM, SANITIZED = pathlib.Path("build/plain/gpu/cubins"), pathlib.Path("build/tests/gpu/cubins")
 CUOBJDUMP = os.environ.get("CUOBJDUMP") or get_nvrtc.cuobjdump()
 
@@ -71,35 +74,39 @@ def sample(arch):
     """The graphs that `make test` compiles for this architecture."""
     part, texts = ARCHES.index(arch), text_cases()
     chosen = texts if arch == "sm_90a" else texts[part // 2 :: 3]
-    return chosen + numerics(one_of_each_kind())[part :: len(ARCHES)] + graphs(7000 + 100 * part, 15)
+    return chosen + numerics(one_of_each_kind())[part::3] + graphs(7000 + 100 * part, 15)
 
 
-def compiled(texts, arch, folder, program=PROGRAM, timeout=500, flags=()):
+def compiled(texts, arch, folder, program=PROGRAM, flags=()):
     """(name, registers, bytes of local memory, bytes allowed) of every kernel; the cubins in folder/cubins."""
-    file, cubins = folder / "graphs.txt", folder / "cubins"
-    file.write_text("---\n".join(texts), encoding="utf-8")
-    cubins.mkdir()
-    # LeakSanitizer's tracer now and then crashes beside NVRTC's threads; the library's own leaks are seen by tests/unit.
-    env = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
-    done = subprocess.run([ROOT / program, file, arch, cubins, *flags], env=env, capture_output=True, text=True, timeout=timeout)
-    assert done.returncode == 0, done.stderr[-6000:]
-    graphs = re.split(r"^graph .*\n", done.stdout, flags=re.M)
-    assert len(graphs) - 1 == len(texts) and not graphs[0]
-    return [(name, int(registers), int(local), frame(text)) for text, kernels in zip(texts, graphs[1:])
-            for name, registers, local in re.findall(r"^(\w+) (-?\d+) (-?\d+)$", kernels, flags=re.M)]
+    found = []
+    for first in range(0, len(texts), AT_ONCE):
+        some = texts[first : first + AT_ONCE]
+        file, cubins = folder / f"graphs_{first}.txt", folder / "cubins" / f"{first:05}"
+        file.write_text("---\n".join(some), encoding="utf-8")
+        cubins.mkdir(parents=True)
+        # LeakSanitizer's tracer now and then crashes beside NVRTC's threads; the library's own leaks are seen by tests/unit.
+        env = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
+        done = subprocess.run([ROOT / program, file, arch, cubins, *flags], env=env, capture_output=True, text=True, timeout=500)
+        assert done.returncode == 0, done.stderr[-6000:]
+        graphs = re.split(r"^graph .*\n", done.stdout, flags=re.M)
+        assert len(graphs) - 1 == len(some) and not graphs[0]
+        found += [(name, int(registers), int(local), frame(text)) for text, kernels in zip(some, graphs[1:])
+                  for name, registers, local in re.findall(r"^(\w+) (-?\d+) (-?\d+)$", kernels, flags=re.M)]
+    return found
 
 
 def check_with_cuobjdump(folder, kernels):
     """The same kernels in the same order, by another reader of the file."""
-    for path, (name, registers, local, _) in list(zip(sorted(folder.glob("*.cubin")), kernels, strict=True))[:: max(1, len(kernels) // 40)]:
+    for path, (name, registers, local, _) in list(zip(sorted(folder.rglob("*.cubin")), kernels, strict=True))[:: max(1, len(kernels) // 40)]:
         text = subprocess.run([CUOBJDUMP, "-res-usage", path], capture_output=True, text=True).stdout
         found = re.search(r"REG:(\d+) STACK:(\d+) .*LOCAL:(\d+)", text)
         assert found, text
         assert (int(found[1]), int(found[2]) + int(found[3])) == (registers, local), f"{name}: {text}"
 
 
-def check(texts, arch, folder, program=PROGRAM, timeout=500, flags=()):
-    kernels = compiled(texts, arch, folder, program, timeout, flags)
+def check(texts, arch, folder, program=PROGRAM, flags=()):
+    kernels = compiled(texts, arch, folder, program, flags)
     assert len(kernels) >= len(texts) // 2
     bad = [kernel for kernel in kernels if kernel[1] < 1 or kernel[2] > kernel[3]]
     assert not bad, bad
@@ -133,7 +140,7 @@ def test_dependent_launches_wait_first(tmp_path):
     make(PROGRAM)
     minilm = (ROOT / "tests/schedule/minilm.ind").read_text().replace("  const ", "  input ")  # a prepare module has one launch, which does not wait
     kernels = compiled([CHAIN, minilm], "sm_90a", tmp_path)
-    for path, kernel in zip(sorted((tmp_path / "cubins").glob("*.cubin")), kernels, strict=True):
+    for path, kernel in zip(sorted((tmp_path / "cubins").rglob("*.cubin")), kernels, strict=True):
         text = subprocess.run([CUOBJDUMP, "-sass", path], capture_output=True, text=True, check=True).stdout
         before, wait, after = text.partition("ACQBULK")
         assert wait and not MEMORY.search(before) and MEMORY.search(after), (kernel, before)
@@ -163,7 +170,7 @@ def test_copies_by_policy_are_instructions(tmp_path):
     make(PROGRAM)
     compiled([COPIED], "sm_90a", tmp_path)
     copies = []
-    for path in (tmp_path / "cubins").glob("*.cubin"):
+    for path in (tmp_path / "cubins").rglob("*.cubin"):
         text = subprocess.run([CUOBJDUMP, "-sass", path], capture_output=True, text=True, check=True).stdout
         copies += re.findall(r"LDGSTS[^;]*;", text)
     assert len(copies) > 50 and not [c for c in copies if "+UR" in c], copies
@@ -222,7 +229,7 @@ def test_packed_weights_without_maps(arch, tmp_path):
              f"  const q : u8[4096, {bytes}]\n{f'  const s : {scale}{chr(10)}' if scale else ''}{'  const z : u8[4096, 128]' + chr(10) if 'zero' in form else ''}"
              f"  w = dequantise(q, {form}, dtype={'f16' if i == 1 else 'bf16'})\n  y = linear(x, w)\n  output y\n}}\n" for i, (bytes, scale, form) in enumerate(WITHOUT_MAPS[arch])]
     check(texts, arch, tmp_path)
-    assert len(list((tmp_path / "cubins").glob("*.cubin"))) >= 5 * len(texts)
+    assert len(list((tmp_path / "cubins").rglob("*.cubin"))) >= 5 * len(texts)
 
 
 # Tiles of every width, with one set of sums and with two; operands that are copied element by element.
@@ -245,16 +252,6 @@ BLOCK_SCALES = [
 ]
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_89", "sm_90a", "sm_100", "sm_120"])
-def test_block_scales(pool, tmp_path, arch):
-    check(BLOCK_SCALES, arch, tmp_path)
-
-
-@pytest.mark.parametrize("arch", ["sm_80", "sm_89", "sm_90a", "sm_100"])
-def test_eight_bit(pool, tmp_path, arch):
-    check(EIGHT_BIT, arch, tmp_path)
-
-
 # 8-bit floats as weights of few rows: without a scale, with one per column, with one per 128 elements of k.
 FLOAT_WEIGHTS = [
     f"graph product {{\n  size M in [1, {rows}] hint {rows}\n  input x : {dtype}[M, 4096]\n  const q : {q}[4096, 4096]\n  const s : f32[4096, {groups}]\n"
@@ -262,11 +259,6 @@ FLOAT_WEIGHTS = [
     f"  g = {'mul(d, e)' if scaled else 'relu(d)'}\n  h = view(g, size=[4096, 4096])\n  w = cast({'h' if scaled else 'f'}, dtype={dtype})\n  y = linear(x, w)\n  output y\n}}\n"
     for rows in (1, 16, 64) for dtype in ("bf16", "f16") for q in ("f8e4m3fn", "f8e5m2") for groups, scaled in ((1, False), (1, True), (32, True))
 ]
-
-
-@pytest.mark.parametrize("arch", ["sm_90a", "sm_100"])
-def test_float_weights(pool, tmp_path, arch):
-    check(FLOAT_WEIGHTS, arch, tmp_path)
 
 
 # Groups of rows: tiles of every size, with sizes known and unknown, and an epilogue of the group.
@@ -284,9 +276,15 @@ GROUPED = [
 ]
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100"])
-def test_grouped(pool, tmp_path, arch):
-    check(GROUPED, arch, tmp_path)
+# Epilogues that store rows where indices say, or add them there, with weights, also of groups of rows and of two products.
+SCATTERED = [
+    f"graph product {{\n  size T in [0, 100000] hint {t}\n  size S in [1, 100000] hint 4096\n  input x : {dtype}[T, {k}]\n  input w : {dtype}{'' if groups else '[1, '}"
+    f"{f'[8, {k}, {n}]' if groups else f'{k}, {n}]'}\n  input i : i64[T]\n  input c : f32[T, 1]\n  input offs : i32[8]\n  input b : {out}[S, {n}]\n"
+    f"  v = {'view(w, size=[8, ' if groups else 'view(w, size=['}{k}, {n}])\n  p = {'grouped_mm(x, v, offs)' if groups else 'matmul(x, v)'}\n"
+    f"  f = cast(p, dtype=f32)\n  q = mul(f, c)\n  r = cast(q, dtype={out})\n  y = {op}(b, i, r, dim=0)\n  output y\n}}\n"
+    for t, n, k in ((4096, 4096, 4096), (8, 4096, 4096), (512, 1408, 2048), (300, 520, 96)) for groups in (False, True)
+    for dtype, out, op in (("bf16", "f32", "index_add"), ("bf16", "bf16", "index_add"), ("bf16", "bf16", "index_copy"), ("f32", "f32", "index_add"))
+]
 
 
 # Tiles of every size, in each layout of the operands.
@@ -296,12 +294,58 @@ TF32 = [
     for m, n, k in ((4096, 4096, 4096), (25344, 128, 2048), (4096, 896, 2048), (16, 4096, 4096), (64, 4096, 14336), (300, 520, 96), (2048, 96, 32))
     for first, left in ((f"[M, {k}]", f"view(x, size=[M, {k}])"), (f"[{k}, M]", "transpose(x, 0, 1)"))
     for second, right in ((f"[{n}, {k}]", "transpose(w, 0, 1)"), (f"[{k}, {n}]", f"view(w, size=[{k}, {n}])"))
+] + [  # two products, and groups of rows
+    f"graph product {{\n  size M in [0, 100000] hint {m}\n  input x : f32[M, {k}]\n  input v : f32{shape}\n  input w : f32{shape}\n  input offs : i32[16]\n"
+    f"  {product}\n  s = silu(p)\n  y = mul(s, q)\n  output y\n}}\n"
+    for m, n, k in ((4096, 4096, 4096), (300, 512, 2048))
+    for shape, product in ((f"[{n}, {k}]", "p = linear(x, v)\n  q = linear(x, w)"), (f"[{k}, {n}]", "p = matmul(x, v)\n  q = matmul(x, w)"),
+                           (f"[16, {k}, {n}]", "p = grouped_mm(x, v, offs)\n  q = grouped_mm(x, w, offs)"))
 ]
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_89", "sm_90a", "sm_100"])
-def test_tf32(pool, tmp_path, arch):
-    check(TF32, arch, tmp_path, flags=["tf32"])
+# Graphs, the numbers of values of their parameters, the architectures beside sm_90a, which share of the graphs these compile, flags.
+PRODUCTS = {
+    "block_scales": (BLOCK_SCALES, (7, 2, 2), ["sm_80", "sm_89", "sm_100", "sm_120"], 2, []),
+    "eight_bit": (EIGHT_BIT, (6, 3), ["sm_80", "sm_89", "sm_100"], 1, []),
+    "float_weights": (FLOAT_WEIGHTS, (3, 2, 2, 3), ["sm_100"], 3, []),
+    "grouped": (GROUPED, (5, 2, 2, 2), ["sm_80", "sm_100"], 3, []),
+    "scattered": (SCATTERED, (4, 2, 4), ["sm_80", "sm_100"], 2, []),
+    "tf32": (TF32, (7, 2, 2), ["sm_80", "sm_89", "sm_100"], 2, ["tf32"]),
+}
+
+
+def share(texts, parameters, part, parts):
+    """Those whose positions in the parameters add up to `part` modulo `parts`: every pair of values is among them. All of what follows."""
+    sums = np.indices(parameters).sum(0).ravel()
+    return [text for text, total in zip(texts, sums) if total % parts == part % parts] + texts[len(sums) :]
+
+
+@pytest.mark.parametrize("part", ["share", pytest.param("all", marks=pytest.mark.long)])
+@pytest.mark.parametrize(("name", "arch"), [(name, arch) for name, row in PRODUCTS.items() for arch in ["sm_90a", *row[2]]])
+def test_products(pool, tmp_path, name, arch, part):
+    texts, parameters, others, parts, flags = PRODUCTS[name]
+    if part == "share" and arch != "sm_90a":
+        texts = share(texts, parameters, others.index(arch), parts)
+    check(texts, arch, tmp_path, flags=flags)
+
+
+# Tiles of clusters whose operands are multicast: each form and layout, epilogues, batches, two products, 8-bit operands.
+MULTICAST = [
+    f"graph product {{\n  size M in [0, 100000] hint {m}\n  input x : bf16{first}\n  input w : bf16{second}\n  input r : bf16[M, {n}]\n"
+    f"  a = {left}\n  b = {right}\n  p = matmul(a, b)\n  q = {'gelu(p)' if first[1] == 'M' else 'add(p, r)'}\n  output q\n}}\n"
+    for m, n, k in ((8192, 8192, 4096), (25344, 128, 2048), (256, 8192, 2048))
+    for first, left in ((f"[M, {k}]", f"view(x, size=[M, {k}])"), (f"[{k}, M]", "transpose(x, 0, 1)"))
+    for second, right in ((f"[{n}, {k}]", "transpose(w, 0, 1)"), (f"[{k}, {n}]", f"view(w, size=[{k}, {n}])"))
+] + [
+    "graph batched {\n  size G in [1, 1000] hint 64\n  size M in [1, 10000] hint 2048\n  input x : bf16[G, M, 72]\n  input w : bf16[G, 72, 1032]\n"
+    "  p = matmul(x, w)\n  output p\n}\n",
+    "graph gated {\n  size M in [1, 10000] hint 4096\n  input x : bf16[M, 4096]\n  input g : bf16[14336, 4096]\n  input u : bf16[14336, 4096]\n"
+    "  a = linear(x, g)\n  b = linear(x, u)\n  s = silu(a)\n  y = mul(s, b)\n  output y\n}\n",
+] + EIGHT_BIT[::9] + BLOCK_SCALES[::12]
+
+
+def test_multicast(pool, tmp_path):
+    check(MULTICAST, "sm_90a", tmp_path, flags=["product_multicast=15"])
 
 
 # Tiles of every size, both layouts of the operands, the epilogues of one and of two products, 8-bit floats.
@@ -331,7 +375,7 @@ def test_tcgen05(pool, tmp_path, arch, step):
     check(texts, arch, tmp_path, flags=["tcgen05"])
     if not CUOBJDUMP:
         return
-    cubins = sorted((tmp_path / "cubins").glob("*.cubin"))
+    cubins = sorted((tmp_path / "cubins").rglob("*.cubin"))
     listings = [subprocess.run([CUOBJDUMP, "-sass", path], capture_output=True, text=True, check=True).stdout for path in cubins]
     tiles = [[len(re.findall(rf"\b{op}\b", text)) for op in ("UTC[HQ]MMA", r"UTMALDG\.\dD", r"LDTM\.x16")] for text in listings if "LDTM" in text]
     assert len(tiles) == len(texts)
@@ -347,7 +391,7 @@ def test_cases(cases, arch):
 @pytest.mark.parametrize("arch", ARCHES)
 def test_all_cases(arch, tmp_path):
     make(PROGRAM)
-    check(text_cases() + numerics(CASES), arch, tmp_path, timeout=3000)
+    check(text_cases() + numerics(CASES), arch, tmp_path)
 
 
 @pytest.mark.parametrize("arch", ARCHES)

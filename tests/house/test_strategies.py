@@ -10,7 +10,7 @@ from conftest import ROOT, make
 
 CUDA = ROOT / "src" / "cuda"
 TABLE = (CUDA / "strategies.h").read_text().replace("\\\n", "\n")
-ROWS = re.findall(r'X\((\w+), "([^"]+)", (\w+), (\w+), "([^"]+)", (\w+),', TABLE)
+ROWS = re.findall(r'X\((\w+), "([^"]+)", (\w+), (\w+), "([^"]+)",\s+(\w+),', TABLE)
 
 
 def test_rows():

@@ -56,12 +56,14 @@ TERMS = {
     "look back": r"\bind_scan_tile<\d+>\(",  # at the tiles of a row before this one, in global memory
     "scan of columns": r"\bind_scan_team<\d+, \d+>\(",  # by rows and threads of each
     "scan of threads": r"\bind_scan_threads<",
+    "arrival at a block": r"\bind_barrier_arrive_at\(",  # of the cluster
     "wgmma": r"\bind_wgmma_(?:tile|bytes)<",
     "tcgen05": r"\bind_tcgen05_tile<",
     "tensor memory read": r"\bind_tcgen05_load\(",
     "mma.sync": r"\bind_mma_tile<",
     "tile shared": r"\bind_add_(sums|fragments|slices|rows)\b",
     "box copied": r"\bind_bulk_copy<",  # asynchronously, by a tensor map
+    "box multicast": r"\bind_bulk_multicast<",  # to blocks of the cluster
     "tile copied": r"\bind_tile_copy<",  # asynchronously, in vectors
     "sort": r"\bind_sort<",
     "sort of any length": r"\bind_sort_long<",

@@ -52,6 +52,17 @@ static void test_defaults(void) {
     CHECK(t.memory_bytes_per_ns == 2039 && t.thresholds.split_threads == 512, "%d", t.memory_bytes_per_ns);
 }
 
+/* Figures that are not 0 replace those of a target. */
+static void test_figures(void) {
+    ind_target t = {.sm = 80};
+    ind__target_defaults(&t);
+    const ind_thresholds before = t.thresholds, one = {.product_multicast = 15};
+    ind__target_figures(&t, &one);
+    CHECK(before.product_multicast < 0 && t.thresholds.product_multicast == 15, "%d", t.thresholds.product_multicast);
+    t.thresholds.product_multicast = before.product_multicast;
+    CHECK(!memcmp(&t.thresholds, &before, sizeof before), "another figure was replaced");
+}
+
 static const char norm[] = "graph norm {\n size B in [1, 100000] hint 16384\n input x : bf16[B, 8192]\n"
                            " y = softmax(x, dim=1)\n output y\n}";
 
@@ -86,6 +97,7 @@ int main(void) {
     ind_context *c;
     test_tables();
     test_defaults();
+    test_figures();
     if (ind_context_create(NULL, &c)) return 1;
     test_names(c);
     test_thresholds(c);

@@ -75,6 +75,15 @@ static const product products[] = {
      IND_I8,
      1,
      1},
+    {"graph wide {\n  size M in [1, 4096] hint 1024\n  input a : bf16[M, 72]\n  input b : bf16[520, 72]\n"
+     "  y = linear(a, b)\n  output y\n}\n",
+     520,
+     72,
+     {45, 17},
+     IND_BF16,
+     IND_BF16,
+     1,
+     1},
     {"graph pair {\n  size M in [1, 4096] hint 40\n  input a : bf16[M, 520]\n  input b : bf16[72, 520]\n"
      "  input c : bf16[72, 520]\n  p = linear(a, b)\n  q = linear(a, c)\n  y = add(p, q)\n  output y\n}\n",
      72,
@@ -88,7 +97,7 @@ static const product products[] = {
 enum { NUM = sizeof products / sizeof *products, DEEP = 0, SIMT = 3 };
 
 static float values[2][MOST]; /* -1, 0 and 1: what a and b hold */
-static unsigned char a[MOST * 4], b[MOST * 4], y[ROWS * 136 * 4];
+static unsigned char a[MOST * 4], b[MOST * 4], y[ROWS * 520 * 4];
 
 static void fill(void) {
     uint64_t state = 1;
@@ -170,8 +179,8 @@ static bool same_tile(const ind__variant *v, const ind__tile_choice *t) {
     const bool fma = v->strategy == IND_STRATEGY_MATMUL_SIMT;
     return (int)v->strategy == t->strategy && tile->m == t->m && tile->n == t->n && tile->k == t->k &&
            (fma ? v->per_thread : tile->warps_m) == t->warps_m && tile->stages == t->stages &&
-           tile->cluster == t->cluster && ind__ok(tile->splits) == (t->splits > 1) &&
-           v->blocks_per_sm == t->blocks_per_sm;
+           tile->cluster == t->cluster && tile->pair_m == t->pair_m && tile->pair_n == t->pair_n &&
+           ind__ok(tile->splits) == (t->splits > 1) && v->blocks_per_sm == t->blocks_per_sm;
 }
 
 /* The variant planned with the configuration: *out. */
@@ -185,7 +194,7 @@ static bool is_taken(ind_module *m, uint32_t kernel, int variant, ind__tile_choi
 }
 
 typedef struct seen {
-    int candidates, splits, clusters, other_strategies;
+    int candidates, splits, clusters, pairs, other_strategies;
 } seen;
 
 static void check_candidate(ind_module *m, uint32_t kernel, int variant, const ind__tile_choice *tile) {
@@ -207,9 +216,9 @@ static void check_candidate(ind_module *m, uint32_t kernel, int variant, const i
 
 /* Configurations that no template has, or that do not fit. */
 static void check_impossible(ind_module *m, uint32_t kernel, int variant, const ind__tile_choice *tile) {
-    ind__tile_choice bad[7];
+    ind__tile_choice bad[10];
     ind__variant out;
-    for (int i = 0; i < 7; i++) bad[i] = *tile;
+    for (int i = 0; i < 10; i++) bad[i] = *tile;
     bad[0].strategy = IND_STRATEGY_POINTWISE;
     bad[1].strategy = -1;
     bad[2].m = 77;
@@ -217,7 +226,10 @@ static void check_impossible(ind_module *m, uint32_t kernel, int variant, const 
     bad[4].splits = 1 << 20;
     bad[5].splits = 3, bad[5].cluster = 3;
     bad[6].splits = 0;
-    for (int i = 0; i < 7; i++) CHECK(!is_taken(m, kernel, variant, bad[i], &out), "%d: %s", i, out.why);
+    bad[7].pair_m = 3, bad[7].pair_n = 1;
+    bad[8].pair_m = bad[8].pair_n = 1;
+    bad[9].pair_m = 2, bad[9].pair_n = 0;
+    for (int i = 0; i < 10; i++) CHECK(!is_taken(m, kernel, variant, bad[i], &out), "%d: %s", i, out.why);
 }
 
 static void check_candidates(ind_module *m, uint32_t kernel, int variant, bool invariant, seen *all) {
@@ -234,6 +246,7 @@ static void check_candidates(ind_module *m, uint32_t kernel, int variant, bool i
         all->candidates++;
         all->splits += t[i].tile.splits > 1;
         all->clusters += t[i].tile.cluster > 1;
+        all->pairs += t[i].tile.pair_m > 0;
         all->other_strategies += t[i].tile.strategy != (int)v->strategy;
     }
     if (num) check_impossible(m, kernel, variant, &t[0].tile);
@@ -482,6 +495,7 @@ int main(void) {
     test_plans("sm_100", false, &all);
     CHECK(all.candidates > 100 && all.splits > 10 && all.clusters > 10, "%d candidates, %d with splits, %d clusters",
           all.candidates, all.splits, all.clusters);
+    CHECK(all.pairs > 2, "%d candidates in clusters of tiles", all.pairs);
     test_plans("sm_90a", true, &invariant);
     CHECK(invariant.candidates > 10 && !invariant.other_strategies, "%d candidates, %d of other templates",
           invariant.candidates, invariant.other_strategies);

@@ -16,6 +16,13 @@ static void cg__threshold_defaults(ind_thresholds *t) {
 #undef X
 }
 
+void ind__target_figures(ind_target *t, const ind_thresholds *figures) {
+#define X(field, value, meaning, source)                                                                               \
+    if (figures->field) t->thresholds.field = figures->field;
+    IND_THRESHOLDS(X)
+#undef X
+}
+
 static void cg__device_defaults(ind_target *t, const cg__device *d) {
     cg__set_default(&t->num_sms, d->num_sms);
     cg__set_default(&t->l2_bytes, d->l2_bytes);
@@ -79,8 +86,14 @@ static int64_t cg__scaled(const ind_target *t, int64_t figure, cg__scale scale) 
     return figure;
 }
 
+/* The figure narrow_sums of a target (PTX ISA, red: f16 from sm_70 on, bf16 from sm_90 on). */
+static int cg__narrow_sums(const ind_target *t) {
+    return t->sm >= 90 ? 3 : t->sm >= 70 ? 2 : 1;
+}
+
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p) {
     if (p->row_blocks <= 0) p->row_blocks = t->max_cluster;
+    if (p->narrow_sums <= 0) p->narrow_sums = cg__narrow_sums(t);
 #define X(type, field, value, scale, meaning, source)                                                                  \
     if (p->field <= 0) p->field = (type)cg__scaled(t, value, IND__CG_SCALE_##scale);
     IND_FUSION_FIGURES(X)

@@ -23,13 +23,14 @@ static ind_status cg__plan_alternative(ind_plan *p, const ind_kernel *k, ind__va
         *v = (ind__variant){.assume = assume,
                             .vector = assume ? 8 : 1,
                             .range = {p->from, p->to},
-                            .dependent = cg__launches_dependent(p)};
+                            .dependent = cg__launches_dependent(p) ? IND__LAUNCH_WAITS : IND__LAUNCH_ORDERED};
         ind_status status = cg__init_decider(&d, p, k, v, assume);
         d.force_wide = attempt == 1;
         v->alternative = alternative;
         d.alternative = alone ? alternative - IND__CG_ALONE : alternative;
         if (alone) d.max_cluster = 1;
         if (!status) status = cg__decide(&d);
+        if (!status) cg__choose_trigger(p, k, v);
         if (!status) status = cg__write_body(&w, p, &d);
         bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__assemble(&w, v);
@@ -84,7 +85,8 @@ typedef struct cg__variants {
     const ind_kernel *kernel;
     ind__variant variant[IND_MAX_VARIANTS];
     int num;
-    int used; /* assumptions of the variant planned last */
+    int used;         /* assumptions of the variant planned last */
+    int64_t few_rows; /* most rows of a variant for few rows; 0: any */
 } cg__variants;
 
 /* Plans the next variant, variant[num]; the caller keeps it by incrementing num. */
@@ -225,6 +227,7 @@ static ind_status cg__plan_packed_rows(cg__variants *x, int assume, bool *packed
     const int first = x->num;
     bool more = cg__may_have_packed_weights(x->plan, x->kernel);
     for (size_t i = 0; i < IND__CG_COUNT(cg__packed_ranges) && more && !status; i++) {
+        if (x->few_rows && cg__packed_ranges[i] > x->few_rows) break;
         x->plan->to = cg__packed_ranges[i];
         status = cg__next_variant(x, assume);
         if (status) break;
@@ -258,6 +261,15 @@ static ind_status cg__plan_product(cg__variants *x, int all) {
     return status;
 }
 
+/* After a variant of a product that requires sizes to be multiples of the vector width, adds one without this guard, if
+   its operands are copied from aligned buffers too. */
+static ind_status cg__plan_misaligned_product(cg__variants *x) {
+    if (x->kernel->kind != IND_KERNEL_MATMUL || !ind__ok(x->variant[x->num - 1].guard)) return IND_OK;
+    ind_status status = cg__next_variant(x, IND__ASSUME_ALIGNED);
+    x->num += !status && x->variant[x->num].guard_aligned;
+    return status;
+}
+
 /* Adds the variants in the order in which a launch selects: for ranges of row lengths, or for the hinted length, if it
    is of use; for any length. If the last of these has a guard, adds a variant without any. */
 static ind_status cg__plan_variants(cg__variants *x) {
@@ -271,6 +283,7 @@ static ind_status cg__plan_variants(cg__variants *x) {
     else if (x->used & IND__ASSUME_LENGTH && !cg__is_looped(x->variant))
         x->num++, status = cg__plan_undivided(x, all);
     if (!status && rest) status = cg__plan_any_length(x, any);
+    if (!status) status = cg__plan_misaligned_product(x);
     x->plan->from = 0;
     if (status || !cg__has_guard(&x->variant[x->num - 1])) return status;
     if (ranges && x->variant[x->num - 1].guard_aligned)

@@ -186,7 +186,7 @@ static bool cg__masks_vector(cg__decider *d, uint32_t i, int v, int n, ind_expr 
 static bool cg__vector_store(const ind__writer *w, uint32_t i, int n) {
     const ind__inst *inst = cg__inst(w, i);
     if (!inst->arg[1] && !inst->reduction) return true;
-    if (w->kernel->kind == IND_KERNEL_MATMUL || cg__combines_run(w, i)) return false;
+    if (cg__combines_run(w, i)) return false;
     return !inst->reduction || (ind_dtype_bytes(cg__memory_dtype(w, i)) * n <= 32 && cg__adder(w, i, n));
 }
 

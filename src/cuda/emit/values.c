@@ -232,18 +232,12 @@ typedef struct cg__adder_row {
     const char *name;
 } cg__adder_row;
 
-static bool cg__is_of_type(const ind__writer *w, uint32_t value, ind_dtype memory) {
-    const cg__narrow_type *narrow = cg__narrow_of(memory);
-    const ind_loop_op op = (ind_loop_op)cg__inst(w, value)->op;
-    return !narrow || op == narrow->rounding || (op == IND_LOOP_LOAD && cg__memory_dtype(w, value) == memory);
-}
-
 static const cg__adder_row *cg__adder(const ind__writer *w, uint32_t i, int elements) {
     static const cg__adder_row rows[] = {{IND_F32, IND__CG_ADD_F32, INT_MAX, 90, "ind_add_f32"}, /* scalar: atomicAdd */
                                          {IND_F16, IND__CG_ADD_F16, 70, 90, "ind_add_f16"},
                                          {IND_BF16, IND__CG_ADD_BF16, 90, 90, "ind_add_bf16"}};
     if (cg__inst(w, i)->reduction != IND_REDUCE_SUM) return NULL;
-    if (!cg__is_of_type(w, cg__inst(w, i)->arg[0], cg__memory_dtype(w, i))) return NULL;
+    if (!ind__is_value_of(w->schedule->program, w->body, cg__inst(w, i)->arg[0], cg__memory_dtype(w, i))) return NULL;
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
         if (rows[k].type != cg__memory_dtype(w, i)) continue;
         bool there = w->target->sm >= (elements > 1 ? rows[k].vector_from : rows[k].scalar_from);

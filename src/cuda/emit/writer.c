@@ -109,3 +109,15 @@ static const char *cg__buffer(ind__writer *w, uint32_t buffer) {
     }
     return i < k->num_reads ? cg__string(w, "in%u", i) : cg__string(w, "out%u", i - k->num_reads);
 }
+
+#define IND__CG_TRIGGER_CALL "    ind_dependency_trigger("
+
+/* Blocks of a launch, at most, if it lets the next one start before it has completed; 0: none does. */
+static int64_t cg__most_triggering(const ind_target *t) {
+    return (int64_t)t->thresholds.trigger_blocks * t->num_sms;
+}
+
+static void cg__write_trigger(const ind__writer *w, ind__text *t) {
+    ind__textf(t, "%s%lld);\n", t->indent ? "ind_dependency_trigger(" : IND__CG_TRIGGER_CALL,
+               (long long)cg__most_triggering(w->target));
+}

@@ -6,6 +6,14 @@ static IND_INLINE void ind_dependency_wait() {
     asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 #endif
+//@ TRIGGER
+// The next launch may start its blocks once all blocks of this one have called this or ended; not in a grid of more
+// blocks than `most`.
+#ifndef IND_EMULATION
+static IND_INLINE void ind_dependency_trigger(unsigned long long most) {
+    if ((unsigned long long)gridDim.x * gridDim.y * gridDim.z <= most) asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+#endif
 //@ COMBINE_LANES
 // Combines the states of LANES adjacent lanes. Every lane gets the result.
 template <int LANES, class S> static IND_INLINE void ind_combine_lanes(S &s) {

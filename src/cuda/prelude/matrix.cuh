@@ -313,6 +313,29 @@ static IND_INLINE void ind_wgmma_publish(void) {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 #endif
+//@ TRANSPOSE_PANELS
+// Transposes panels of 32 x 32 elements of 32 bits in place, swizzled as in ind_tile_at. A warp has every WARPS-th panel. A
+// lane moves 4 x 4 elements at a time. The lanes of a phase read, and write, 8 different groups of 4 banks. All of them have
+// read before one writes.
+template <int PANELS, int WARPS> static IND_INLINE void ind_transpose_panels(unsigned short *tile, int warp) {
+    const int lane = threadIdx.x & 31, col = lane & 7;
+    _Pragma("unroll 1")
+    for (int panel = warp; panel < PANELS; panel += WARPS) {
+        float *const at = reinterpret_cast<float *>(tile + panel * 2048);
+        _Pragma("unroll")
+        for (int half = 0; half < 8; half += 4) {
+            const int row = col ^ (lane >> 3) ^ half;
+            ind_vec<float, 4> from[4];
+            _Pragma("unroll")
+            for (int i = 0; i < 4; i++) from[i] = ind_load<4>(at + ind_tile_at<32, 64>(row * 4 + i, col) / 2);
+            __syncwarp();
+            _Pragma("unroll")
+            for (int i = 0; i < 4; i++)
+                ind_store(at + ind_tile_at<32, 64>(col * 4 + i, row) / 2,
+                          ind_vec<float, 4>{{from[0].at[i], from[1].at[i], from[2].at[i], from[3].at[i]}});
+        }
+    }
+}
 //@ BULK_COPY
 // A CUtensorMap, encoded by the driver before the launch.
 struct alignas(64) ind_tensor_map {
@@ -375,6 +398,46 @@ static IND_INLINE void ind_bulk_copy(void *tile, const ind_tensor_map &map, unsi
     if (RANK == 5)
         asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6, %7}], [%2];"
                      :: "r"(to), "l"(&map), "r"(on), "r"(x), "r"(y), "r"(z), "r"(u), "r"(v) : "memory");
+}
+#endif
+//@ MULTICAST
+#ifndef IND_EMULATION
+// Waits for all threads of the cluster. It orders no accesses to memory but initialised mbarriers (ind_barrier_publish).
+static IND_INLINE void ind_cluster_sync(void) {
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+}
+// Arrives on the mbarrier of a block of the cluster whose address in this block is `barrier`. It orders reads of wgmma before
+// bulk copies, which are both of the async proxy: with .release.cluster each arrival would be a fence of the GPU
+// (MEMBAR.ALL.GPU), and the wait with .acquire.cluster would invalidate the L1.
+static IND_INLINE void ind_barrier_arrive_at(unsigned long long *barrier, unsigned block) {
+    unsigned at;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;"
+        : "=r"(at) : "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(block));
+    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" :: "r"(at) : "memory");
+}
+// Starts the copy of a box to the same place in the shared memory of the blocks whose bits are set in `blocks`. Its bytes
+// count on the mbarrier of each of these blocks.
+template <int RANK>
+static IND_INLINE void ind_bulk_multicast(void *tile, const ind_tensor_map &map, unsigned long long *barrier,
+                                          unsigned short blocks, int x, int y, int z = 0, int u = 0, int v = 0) {
+    const unsigned to = (unsigned)__cvta_generic_to_shared(tile), on = (unsigned)__cvta_generic_to_shared(barrier);
+    if (RANK == 2)
+        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                     "[%0], [%1, {%4, %5}], [%2], %3;"
+                     :: "r"(to), "l"(&map), "r"(on), "h"(blocks), "r"(x), "r"(y) : "memory");
+    if (RANK == 3)
+        asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                     "[%0], [%1, {%4, %5, %6}], [%2], %3;"
+                     :: "r"(to), "l"(&map), "r"(on), "h"(blocks), "r"(x), "r"(y), "r"(z) : "memory");
+    if (RANK == 4)
+        asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                     "[%0], [%1, {%4, %5, %6, %7}], [%2], %3;"
+                     :: "r"(to), "l"(&map), "r"(on), "h"(blocks), "r"(x), "r"(y), "r"(z), "r"(u) : "memory");
+    if (RANK == 5)
+        asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                     "[%0], [%1, {%4, %5, %6, %7, %8}], [%2], %3;"
+                     :: "r"(to), "l"(&map), "r"(on), "h"(blocks), "r"(x), "r"(y), "r"(z), "r"(u), "r"(v) : "memory");
 }
 #endif
 //@ TCGEN05

@@ -149,6 +149,11 @@ template <typename T, int N, typename I> static IND_INLINE void ind_store_part(T
     for (int j = 0; j < N; j++)
         if (r + j >= 0 && r + j < n) p[j] = v.at[j];
 }
+//@ ROW_BYTES
+// Bytes to copy of 8 adjacent elements of 16 bits, if `left` of them are before the end of the row.
+template <typename I> static IND_INLINE int ind_row_bytes(I left) {
+    return 2 * (int)(left > 8 ? 8 : left < 0 ? 0 : left);
+}
 //@ CP_ASYNC
 #ifndef IND_EMULATION
 // Asynchronous copy of `bytes` (0 to 16) into 16 bytes of shared memory. The rest is set to zero.

@@ -48,12 +48,28 @@ static IND_INLINE unsigned ind_and_xor(unsigned a, unsigned b, unsigned c) {
 template <bool BF16> static IND_INLINE unsigned ind_fma2(unsigned a, unsigned b, unsigned c) {
     return BF16 ? ind_fma_bf16x2(a, b, c) : ind_fma_f16x2(a, b, c);
 }
-template <bool BF16> static IND_INLINE unsigned ind_sub2(unsigned a, unsigned b) {
-    return ind_fma2<BF16>(b, BF16 ? 0xbf80bf80u : 0xbc00bc00u, a);
+template <bool BF16> static IND_INLINE unsigned ind_mul2(unsigned a, unsigned b) {
+    return ind_fma2<BF16>(a, b, 0x80008000u);
 }
-// Bytes below 128 in the low half of a 16-bit float: 128 + byte in bf16, 1024 + byte in f16.
-template <bool BF16> static IND_INLINE unsigned ind_magic(int byte) {
-    return (BF16 ? 0x43004300u : 0x64006400u) + (unsigned)byte * 0x10001u;
+// A constant: a power of two times an integer, twice in 16 bits, which have it exactly as a normal number; or -0.
+template <bool BF16> static IND_INLINE unsigned ind_constant2(int x, int exponent) {
+    const unsigned bits = __float_as_uint((float)x), sign = x < 0 ? 0x8000u : 0u, e = (bits >> 23 & 255u) + exponent;
+    if (x == 0) return 0x80008000u;
+    return (sign | (BF16 ? e << 7 | (bits >> 16 & 127u) : (e - 112u) << 10 | (bits >> 13 & 1023u))) * 0x10001u;
+}
+// A 16-bit number with an integer i below 256 in its low byte is subnormal, or has the least exponent: it is i * 2^-133 in
+// bf16, i * 2^-24 in f16. Times a power of two it is i in units of 2^ind_unit. `up`: bits by which i is shifted left.
+template <bool BF16> static constexpr int ind_unit() {
+    return BF16 ? -6 : -9;
+}
+template <bool BF16> static IND_INLINE unsigned ind_normal(int up) {
+    return ind_constant2<BF16>(1, (BF16 ? 127 : 15) - up);
+}
+template <bool BF16> static IND_INLINE unsigned ind_minus(int bias) {
+    return ind_constant2<BF16>(-bias, ind_unit<BF16>());
+}
+static constexpr float ind_power(int exponent) {
+    return exponent < 0 ? 0.5f * ind_power(exponent + 1) : exponent > 0 ? 2.0f * ind_power(exponent - 1) : 1.0f;
 }
 // 4 bytes from an address of alignment A, 2 or 4.
 template <int A> static IND_INLINE unsigned ind_word(const unsigned char *p) {
@@ -64,37 +80,57 @@ template <int A> static IND_INLINE unsigned ind_word(const unsigned char *p) {
 static IND_INLINE float ind_f16_at(const unsigned char *p) {
     return ind_f16_to_f32(*reinterpret_cast<const unsigned short *>(p));
 }
-// Byte i of a word minus BIAS, in f32, and twice in 16 bits (a byte below 128).
-template <int BIAS> static IND_INLINE float ind_byte_float(unsigned x, int i) {
-    return __uint_as_float(__byte_perm(x, 0x4b000000u, 0x7650u | (unsigned)i)) - (8388608.0f + BIAS);
+// Byte i of a word minus BIAS, times a number of 11 bits: 32768 + the byte, in f32, is found by one permutation.
+template <int BIAS> static IND_INLINE float ind_byte_times(unsigned x, int i, float d) {
+    return fmaf(__uint_as_float(__byte_perm(x, 0x47000000u, 0x7404u | (unsigned)i << 4)), d, -(32768.0f + BIAS) * d);
 }
+// A byte below 128 minus BIAS, twice in 16 bits.
 template <bool BF16, int BIAS> static IND_INLINE unsigned ind_byte_pair(unsigned x, int i) {
-    const unsigned both = __byte_perm(x, ind_magic<BF16>(0) >> 8, 0x4040u | (unsigned)i | (unsigned)i << 8);
-    return ind_sub2<BF16>(both, ind_magic<BF16>(BIAS));
+    const unsigned magic = BF16 ? 0x43004300u : 0x64006400u, both = __byte_perm(x, magic >> 8, 0x4040u | (unsigned)i | (unsigned)i << 8);
+    return ind_fma2<BF16>(both, BF16 ? 0x3f803f80u : 0x3c003c00u, ind_constant2<BF16>(-(BF16 ? 128 : 1024) - BIAS, 0));
 }
-// An integer of up to 8 bits and sign, twice in 16 bits.
-template <bool BF16> static IND_INLINE unsigned ind_int_pair(int x) {
-    if (BF16) return __byte_perm(__float_as_uint((float)x), 0, 0x3232);
-    return ind_f32_to_f16((float)x) * 0x10001u;
+// a * b + c: its unit has time that the unit of shifts and masks has not.
+static IND_INLINE unsigned ind_multiply_add(unsigned a, unsigned b, unsigned c) {
+    unsigned r = a * b + c;
+#ifndef IND_EMULATION
+    asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+#endif
+    return r;
 }
-// 4 bytes of a table of 16, for the 4 indices in the low 16 bits of n.
-static IND_INLINE unsigned ind_lookup(unsigned n, unsigned t0, unsigned t1, unsigned t2, unsigned t3) {
-    const unsigned at = n & 0x7777u, low = __byte_perm(t0, t1, at), high = __byte_perm(t2, t3, at);
-    return __byte_perm(low, high, ind_and_or(n >> 1, 0x4444u, 0x3210u));
+// Bytes of two words, by a selector whose halves of bytes are below 8.
+static IND_INLINE unsigned ind_permute(unsigned a, unsigned b, unsigned selector) {
+    unsigned r = __byte_perm(a, b, selector);
+#ifndef IND_EMULATION
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(selector));
+#endif
+    return r;
 }
-// 4 bits to the low bits of 4 bytes.
+// Bytes 0 and 2 of a word, and bytes 1 and 3, as 16-bit numbers.
+static IND_INLINE void ind_byte_pairs(unsigned x, unsigned &p0, unsigned &p1) {
+    p1 = __byte_perm(x, 0, 0x4341);
+    p0 = ind_multiply_add(p1, 0xffffff00u, x);
+}
+// The same of halves of bytes: the low ones, or, shifted left by 4, the high ones.
+static IND_INLINE void ind_nibble_pairs(unsigned x, int high, unsigned &p0, unsigned &p1) {
+    p0 = x & 0x000f000fu << 4 * high;
+    p1 = x >> 8 & 0x000f000fu << 4 * high;
+}
+// 4 bits to the fifth bits of 4 bytes.
 static IND_INLINE unsigned ind_spread_bits(unsigned x) {
-    return (x & 15u) * 0x00204081u & 0x01010101u;
+    return (x & 15u) * 0x02040810u & 0x10101010u;
 }
-// A format of packed weights. A block has ELEMENTS elements in BYTES bytes; GROUP of them have one scale. `bytes` returns
-// the 4 elements that lane t of 4 multiplies in step j of 16 of a block, as bytes: below 128, BIAS more than the weight
-// over its scale, or, if WIDE, in two's complement. They are elements at(j, t) .. at(j, t) + 3. A is the alignment of the
-// block. Of a format with OFFSET, lowest() * low() is added to each element of a group; low() is twice in 16 bits. If
-// SCALED, the bytes are multiplied by factor(), exactly, and all groups of a block have one scale(). If ZERO, zero() is
-// added to the bytes. If FLOAT, expand() turns 4 bytes into two pairs of 16-bit numbers.
+// A format of packed weights. A block has ELEMENTS elements in BYTES bytes; GROUP of them have one scale. `pairs` returns the 4
+// elements that lane t of 4 multiplies in step j of 16 of a block: two pairs of integers below 256, BIAS more than the weight over
+// its scale, which pair i has shifted left by up(j, i). They are multiplied by a[at(j, t)] .. a[at(j, t) + 3]; the elements of a
+// are in the order ORDER. times() and less() turn a pair into weights times 2^unit(). A is the alignment of the block. Of a
+// format with OFFSET, lowest() * low() is added to each element of a group; low() is twice in 16 bits. If SCALED, times() and
+// less() have the scale of a group, and all groups of a block have one scale() besides. If FLOAT, `pairs` returns weights. If
+// SUMS, the lowest values of elements 64 * t to 64 * t + 63 of a block are lowest() times lows(), 4 integers in units of
+// 2^ind_unit<true>(), in bf16.
+enum { IND_IN_ORDER, IND_BYTES, IND_NIBBLES };
 struct ind_packed_format {
-    static constexpr int BIAS = 0, STEP = 256;
-    static constexpr bool WIDE = false, OFFSET = false, SCALED = false, ZERO = false, BESIDE = false, FLOAT = false;
+    static constexpr int BIAS = 0, STEP = 256, ORDER = IND_BYTES;
+    static constexpr bool OFFSET = false, SUMS = false, SCALED = false, BESIDE = false, FLOAT = false;
     struct side {};
     static IND_INLINE side load(const unsigned char *, const unsigned char *, int) {
         return side();
@@ -108,37 +144,33 @@ struct ind_packed_format {
     template <bool BF16> IND_INLINE unsigned low(int) const {
         return 0;
     }
-    template <bool BF16> IND_INLINE unsigned factor(int) const {
-        return 0;
+    template <bool BF16> static constexpr int unit() {
+        return ind_unit<BF16>();
     }
-    template <bool BF16> IND_INLINE unsigned zero(int) const {
-        return 0;
+    IND_INLINE void lows(unsigned &, unsigned &) const {
     }
-    template <bool BF16> static IND_INLINE void expand(unsigned, unsigned &, unsigned &) {
+    static constexpr int up(int, int) {
+        return 0;
     }
     static IND_INLINE int at(int j, int t) {
         return 16 * j + 4 * t;
     }
 };
-// Two pairs of 16-bit numbers from 4 bytes, minus BIAS; RAW: as ind_magic has them.
-template <typename F, bool BF16, bool RAW> static IND_INLINE void ind_expand(unsigned x, unsigned &p0, unsigned &p1) {
-    const unsigned magic = ind_magic<BF16>(0) >> 8;
-    if (F::FLOAT) {
-        F::template expand<BF16>(x, p0, p1);
-        return;
+// A format with the same times() and less() in all groups, F.
+template <typename F> struct ind_packed_plain : ind_packed_format {
+    template <bool BF16> IND_INLINE unsigned times(int j, int i) const {
+        return ind_normal<BF16>(F::up(j, i));
     }
-    if (F::WIDE && BF16) {
-        // 7 bits of fraction: 128 + the low 7 bits, minus 128 or 256 by the sign.
-        const unsigned q0 = __byte_perm(x, 0, 0x4140), q1 = __byte_perm(x, 0, 0x4342), one = 0x43004300u;
-        p0 = ind_sub2<true>(ind_and_or(q0, 0x7f007fu, one), ind_and_or(q0, 0x800080u, one));
-        p1 = ind_sub2<true>(ind_and_or(q1, 0x7f007fu, one), ind_and_or(q1, 0x800080u, one));
-        return;
+    template <bool BF16> IND_INLINE unsigned less(int) const {
+        return ind_minus<BF16>(F::BIAS);
     }
-    if (F::WIDE) x ^= 0x80808080u;
-    p0 = __byte_perm(x, magic, 0x4140), p1 = __byte_perm(x, magic, 0x4342);
-    if (RAW) return;
-    p0 = ind_sub2<BF16>(p0, ind_magic<BF16>(F::WIDE ? 128 : F::BIAS));
-    p1 = ind_sub2<BF16>(p1, ind_magic<BF16>(F::WIDE ? 128 : F::BIAS));
+};
+// The element of a at each place of 8.
+template <typename F> static IND_INLINE ind_vec<unsigned short, 8> ind_packed_order(const ind_vec<unsigned short, 8> &x) {
+    ind_vec<unsigned short, 8> r = x;
+    _Pragma("unroll")
+    for (int i = 0; i < 8; i++) r.at[i] = x.at[F::ORDER == IND_NIBBLES ? i / 2 + i % 2 * 4 : F::ORDER == IND_BYTES ? i / 4 * 4 + i % 2 * 2 + i % 4 / 2 : i];
+    return r;
 }
 template <bool BF16> static IND_INLINE void ind_mma(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
     if (BF16)
@@ -160,10 +192,8 @@ template <typename F, int ROW> struct ind_packed_slots {
 template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES, typename Ring> struct ind_packed_product {
     typedef ind_packed_slots<F, Ring::ROW> slots;
     static constexpr int TILES = ROWS > 8 ? ROWS / 8 : 1, COLS = WARPS_N * 16;
+    static constexpr float UNIT = ind_power(F::template unit<BF16>());
     static constexpr int BLOCKS = slots::BLOCKS, ALIGNMENT = slots::ALIGNMENT, SLOT = slots::SLOT, STAGE = slots::STAGE;
-    // The bias is a product with tensor cores while these have time.
-    static constexpr bool FOLD = BF16 && !F::FLOAT && !F::WIDE && !F::OFFSET && !F::SCALED && !F::ZERO && TILES == 1;
-    static constexpr bool RAW = FOLD || (F::SCALED && F::BIAS == 0 && BF16);
     Ring fill;
     unsigned char *ring;
     const unsigned char *scales[2], *zeros[2];
@@ -202,6 +232,8 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
     template <typename From>
     IND_INLINE void run(const From &from, int begin, int end, int steps, const unsigned short *a, int stride) {
         const int lane = threadIdx.x & 31;
+        const unsigned short *const sums = a + ROWS * stride + (ROWS < 8 ? lane / 4 % ROWS : lane / 4) * sum_stride(stride);
+        if (F::SUMS) sum_rows(const_cast<unsigned short *>(a), stride);
         a += (ROWS < 8 ? lane / 4 % ROWS : lane / 4) * stride;
         if (F::BESIDE && step < end)
             for (int r = 0; r < 2; r++) ahead[r] = F::load(scales[r], zeros[r], step);
@@ -214,7 +246,8 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
                 for (int r = 0; r < 2; r++) ahead[r] = F::load(scales[r], zeros[r], step + WARPS_K);
             fill.template wait<STAGES>(stage, phase);
             const int before = fill.template before<slots>(0, step), apart = 8 * SLOT + fill.template before<slots>(1, step) - before;
-            multiply(ring + stage * STAGE + before, apart, now, a + (step - begin) * F::STEP, stride);
+            const unsigned char *const at = ring + stage * STAGE + before;
+            multiply(at, apart, now, a + (step - begin) * F::STEP, stride, sums + (step - begin) * (F::STEP / 16));
             stage++;
             if (stage == STAGES) {
                 stage = 0;
@@ -222,8 +255,45 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
             }
         }
     }
+    static constexpr int sum_stride(int stride) {
+        return (stride - 16) / 16 + 16;
+    }
+    // Sums of 16 elements of a, which follow its rows: three numbers in bf16, whose sum has 24 bits, in three planes.
+    static IND_INLINE void sum_rows(unsigned short *a, int stride) {
+        const int chunks = (stride - 16) / 16, plane = ROWS * sum_stride(stride);
+        _Pragma("unroll 1")
+        for (int i = threadIdx.x; i < ROWS * chunks; i += 32 * WARPS_N * WARPS_K) {
+            const int row = i / chunks, chunk = i % chunks;
+            float sum = 0.0f;
+            _Pragma("unroll")
+            for (int half = 0; half < 2; half++) {
+                const ind_vec<unsigned short, 8> v = ind_load<8>(a + row * stride + chunk * 16 + half * 8);
+                for (int e = 0; e < 8; e++) sum += BF16 ? ind_bf16_to_f32(v.at[e]) : ind_f16_to_f32(v.at[e]);
+            }
+            unsigned short *const to = a + ROWS * stride + row * sum_stride(stride) + chunk;
+            _Pragma("unroll")
+            for (int part = 0; part < 3; part++) {
+                to[part * plane] = ind_f32_to_bf16(sum);
+                sum -= ind_bf16_to_f32(to[part * plane]);
+            }
+        }
+        __syncthreads();
+    }
+    // Adds the lowest values of a block, times the sums of a.
+    IND_INLINE void add_lows(const F (&of)[2], const unsigned short *sums, int stride) {
+        float low[TILES][4] = {};
+        unsigned weight[4];
+        for (int r = 0; r < 2; r++) of[r].lows(weight[r], weight[r + 2]);
+        _Pragma("unroll")
+        for (int i = 0; i < 3 * TILES; i++) {
+            const ind_vec<unsigned short, 4> v = ind_load<4>(sums + (i % 3 * ROWS + i / 3 * 8) * sum_stride(stride));
+            const unsigned from_a[2] = {v.word[0], v.word[1]};
+            ind_mma_bf16(low[i / 3], weight, from_a);
+        }
+        add(low, of[0].lowest() * (UNIT * 64), of[1].lowest() * (UNIT * 64));
+    }
     // `apart`: bytes between the lane's two rows of weights.
-    IND_INLINE void multiply(const unsigned char *at, int apart, const typename F::side (&side)[2], const unsigned short *a, int stride) {
+    IND_INLINE void multiply(const unsigned char *at, int apart, const typename F::side (&side)[2], const unsigned short *a, int stride, const unsigned short *sums) {
         const int lane = threadIdx.x & 31, g = lane / 4, t = lane & 3;
         _Pragma("unroll")
         for (int block = 0; block < BLOCKS; block++) {
@@ -250,33 +320,29 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
                 accumulate(sum, low, weight, of, group, a + block * F::ELEMENTS + F::at(j, t), stride);
                 if ((j + 1) % (F::GROUP / 16) == 0 && (!F::SCALED || j + 1 == F::ELEMENTS / 16)) add(sum, of[0].scale(group), of[1].scale(group));
             }
-            if (F::OFFSET) add(low, of[0].lowest(), of[1].lowest());
+            if (F::OFFSET) add(low, of[0].lowest() * UNIT, of[1].lowest() * UNIT);
+            if (F::SUMS) add_lows(of, sums + block * (F::ELEMENTS / 16) + 4 * t, stride);
         }
     }
     template <int A> static IND_INLINE void weights(unsigned (&weight)[4], const F (&of)[2], const unsigned char *row, int apart, int j, int t) {
         _Pragma("unroll")
         for (int r = 0; r < 2; r++) {
-            ind_expand<F, BF16, RAW>(F::template bytes<A>(row + r * apart, j, t), weight[r], weight[r + 2]);
-            if (!F::SCALED) continue;
-            const unsigned factor = of[r].template factor<BF16>(j / (F::GROUP / 16));
-            const unsigned less = RAW ? ind_fma2<BF16>(factor, ind_magic<BF16>(0) | 0x80008000u, 0x80008000u) : 0x80008000u;
-            weight[r] = ind_fma2<BF16>(weight[r], factor, less);
-            weight[r + 2] = ind_fma2<BF16>(weight[r + 2], factor, less);
+            of[r].template pairs<BF16, A>(row + r * apart, j, t, weight[r], weight[r + 2]);
+            if (F::FLOAT) continue;
+            const unsigned less = of[r].template less<BF16>(j);
+            weight[r] = ind_fma2<BF16>(weight[r], of[r].template times<BF16>(j, 0), less);
+            weight[r + 2] = ind_fma2<BF16>(weight[r + 2], of[r].template times<BF16>(j, 1), less);
         }
     }
     static IND_INLINE void accumulate(float (&sum)[TILES][4], float (&low)[TILES][4], const unsigned (&weight)[4], const F (&of)[2], int group, const unsigned short *a, int stride) {
-        const unsigned bias = ind_magic<BF16>(F::BIAS) | 0x80008000u, biases[4] = {bias, bias, bias, bias};
-        unsigned other[2] = {};
-        _Pragma("unroll")
-        for (int r = 0; r < 2 && (F::OFFSET || F::ZERO); r++) other[r] = F::ZERO ? of[r].template zero<BF16>(group) : of[r].template low<BF16>(group);
-        const unsigned others[4] = {other[0], other[1], other[0], other[1]};
+        unsigned lows[2] = {};
+        for (int r = 0; r < 2 && F::OFFSET; r++) lows[r] = of[r].template low<BF16>(group);
+        const unsigned others[4] = {lows[0], lows[1], lows[0], lows[1]};
         _Pragma("unroll")
         for (int tile = 0; tile < TILES; tile++) {
             const ind_vec<unsigned short, 4> v = ind_load<4>(a + tile * 8 * stride);
             const unsigned from_a[2] = {v.word[0], v.word[1]};
             if (F::OFFSET) ind_mma<BF16>(low[tile], others, from_a);
-            if (F::ZERO) ind_mma<BF16>(sum[tile], others, from_a);
-            if (FOLD) ind_mma<BF16>(sum[tile], biases, from_a);
             ind_mma<BF16>(sum[tile], weight, from_a);
         }
     }
@@ -295,7 +361,7 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
         _Pragma("unroll")
         for (int i = 0; i < TILES * 4; i++) {
             const int row = i / 4 * 8 + lane % 4 * 2 + i % 2;
-            if (row < ROWS) part[(warp % WARPS_K * ROWS + row) * COLS + col + (i & 2) * 4] = acc[i / 4][i % 4];
+            if (row < ROWS) part[(warp % WARPS_K * ROWS + row) * COLS + col + (i & 2) * 4] = acc[i / 4][i % 4] * (1 / UNIT);
         }
         __syncthreads();
     }
@@ -365,13 +431,12 @@ template <int ALIGNMENT, int LENGTH> struct ind_packed_copies {
 };
 //@ PACKED_I8
 // Bytes in two's complement.
-struct ind_packed_i8 : ind_packed_format {
-    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = 256;
-    static constexpr bool WIDE = true;
+struct ind_packed_i8 : ind_packed_plain<ind_packed_i8> {
+    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = 256, BIAS = 128;
     template <int A> IND_INLINE void read(const unsigned char *, side, int) {
     }
-    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {
-        return ind_word<4>(block + j / 2 * 32 + 8 * t + j % 2 * 4);
+    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
+        ind_byte_pairs(ind_word<4>(block + j / 2 * 32 + 8 * t + j % 2 * 4) ^ 0x80808080u, p0, p1);
     }
     static IND_INLINE int at(int j, int t) {
         return j / 2 * 32 + 8 * t + j % 2 * 4;
@@ -403,8 +468,8 @@ static IND_INLINE unsigned ind_f16x2_to_bf16x2(unsigned x) {
 #endif
 // 8-bit floats, each of which f16 and bf16 have. e5m2 is the upper half of an f16. SIZE elements have a scale in another
 // tensor. SCALE: 4 f32, 2 f16, 1 bf16, 0 none.
-template <bool E5M2, int SCALE, int SIZE> struct ind_packed_f8 : ind_packed_format {
-    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = SIZE, GROUPS = ELEMENTS / SIZE;
+template <bool E5M2, int SCALE, int SIZE> struct ind_packed_f8 : ind_packed_plain<ind_packed_f8<E5M2, SCALE, SIZE>> {
+    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = SIZE, GROUPS = ELEMENTS / SIZE, ORDER = IND_IN_ORDER;
     static constexpr bool FLOAT = true, BESIDE = SCALE > 0;
     struct side {
         float scale[GROUPS];
@@ -425,24 +490,24 @@ template <bool E5M2, int SCALE, int SIZE> struct ind_packed_f8 : ind_packed_form
     IND_INLINE float scale(int group) const {
         return SCALE ? with.scale[group] : 1.0f;
     }
-    template <bool BF16> static IND_INLINE void expand(unsigned x, unsigned &p0, unsigned &p1) {
+    template <bool> static constexpr int unit() {
+        return 0;
+    }
+    template <bool BF16, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
+        const unsigned x = ind_word<4>(block + j / 2 * 32 + 8 * t + j % 2 * 4);
         p0 = E5M2 ? __byte_perm(x, 0, 0x1404) : ind_e4m3x2_to_f16x2(x);
         p1 = E5M2 ? __byte_perm(x, 0, 0x3424) : ind_e4m3x2_to_f16x2(x >> 16);
         if (!BF16) return;
         p0 = ind_f16x2_to_bf16x2(p0);
         p1 = ind_f16x2_to_bf16x2(p1);
     }
-    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {
-        return ind_word<4>(block + j / 2 * 32 + 8 * t + j % 2 * 4);
-    }
     static IND_INLINE int at(int j, int t) {
         return j / 2 * 32 + 8 * t + j % 2 * 4;
     }
 };
 //@ PACKED_Q8_0
-struct ind_packed_q8_0 : ind_packed_format {
-    static constexpr int ELEMENTS = 32, BYTES = 34, GROUP = 32;
-    static constexpr bool WIDE = true;
+struct ind_packed_q8_0 : ind_packed_plain<ind_packed_q8_0> {
+    static constexpr int ELEMENTS = 32, BYTES = 34, GROUP = 32, BIAS = 128;
     float d;
     template <int A> IND_INLINE void read(const unsigned char *block, side, int) {
         d = ind_f16_at(block);
@@ -450,20 +515,22 @@ struct ind_packed_q8_0 : ind_packed_format {
     IND_INLINE float scale(int) const {
         return d;
     }
-    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {
-        return ind_word<A + 2>(block + 2 + 16 * j + 4 * t);
+    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
+        ind_byte_pairs(ind_word<A + 2>(block + 2 + 16 * j + 4 * t) ^ 0x80808080u, p0, p1);
     }
 };
 //@ PACKED_Q4
 // q4_0 and q4_1, q5_0 and q5_1: d, for some the lowest value, for some a fifth bit of each element.
-template <bool LOWEST, bool FIFTH> struct ind_packed_q4 : ind_packed_format {
+template <bool LOWEST, bool FIFTH> struct ind_packed_q4 : ind_packed_plain<ind_packed_q4<LOWEST, FIFTH>> {
     static constexpr int FIRST = 2 + 2 * LOWEST + 4 * FIFTH, ELEMENTS = 32, BYTES = FIRST + 16, GROUP = 32;
     static constexpr int BIAS = LOWEST ? 0 : FIFTH ? 16 : 8;
     static constexpr bool OFFSET = LOWEST;
     float d, m;
-    template <int A> IND_INLINE void read(const unsigned char *block, side, int) {
+    unsigned high; // fifth bits, from those of the lane on
+    template <int A> IND_INLINE void read(const unsigned char *block, ind_packed_format::side, int t) {
         d = ind_f16_at(block);
         m = LOWEST ? ind_f16_at(block + 2) : 0.0f;
+        high = FIFTH ? ind_word<A + FIRST>(block + FIRST - 4) >> 4 * t : 0;
     }
     IND_INLINE float scale(int) const {
         return d;
@@ -474,55 +541,82 @@ template <bool LOWEST, bool FIFTH> struct ind_packed_q4 : ind_packed_format {
     template <bool BF16> IND_INLINE unsigned low(int) const {
         return BF16 ? 0x3f803f80u : 0x3c003c00u;
     }
-    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {
-        const unsigned low = ind_word<A + FIRST>(block + FIRST + 4 * t) >> 4 * j & 0x0f0f0f0fu;
-        if (!FIFTH) return low;
-        return low | ind_spread_bits(ind_word<A + FIRST>(block + FIRST - 4) >> (16 * j + 4 * t)) << 4;
+    static constexpr int up(int j, int) {
+        return FIFTH ? 0 : 4 * j;
+    }
+    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
+        const unsigned word = ind_word<A + FIRST>(block + FIRST + 4 * t);
+        if (FIFTH)
+            ind_byte_pairs(ind_spread_bits(high >> 16 * j) | (word >> 4 * j & 0x0f0f0f0fu), p0, p1);
+        else
+            ind_nibble_pairs(word, j, p0, p1);
     }
 };
 //@ PACKED_Q45_K
 // q4_k and, with a fifth bit, q5_k: scales and lowest values of 6 bits.
-template <bool FIFTH> struct ind_packed_q45_k : ind_packed_format {
+template <bool FIFTH> struct ind_packed_q45_k : ind_packed_plain<ind_packed_q45_k<FIFTH>> {
     static constexpr int FIRST = 16 + 32 * FIFTH, ELEMENTS = 256, BYTES = FIRST + 128, GROUP = 32;
-    static constexpr bool OFFSET = true;
+    static constexpr bool SUMS = true;
     float d, m;
-    unsigned s[2], o[2];
-    template <int A> IND_INLINE void read(const unsigned char *block, side, int) {
+    unsigned s[2], o; // o: of the lane's two groups
+    template <int A> IND_INLINE void read(const unsigned char *block, ind_packed_format::side, int t) {
         const unsigned x = ind_word<4>(block + 4), y = ind_word<4>(block + 8), z = ind_word<4>(block + 12);
         d = ind_f16_at(block);
         m = -ind_f16_at(block + 2);
         s[0] = x & 0x3f3f3f3fu;
-        o[0] = y & 0x3f3f3f3fu;
         s[1] = (z & 0x0f0f0f0fu) | (x >> 2 & 0x30303030u);
-        o[1] = (z >> 4 & 0x0f0f0f0fu) | (y >> 2 & 0x30303030u);
+        o = (t < 2 ? y & 0x3f3f3f3fu : (z >> 4 & 0x0f0f0f0fu) | (y >> 2 & 0x30303030u)) >> t % 2 * 16;
     }
     IND_INLINE float scale(int group) const {
-        return d * ind_byte_float<0>(s[group / 4], group % 4);
+        return ind_byte_times<0>(s[group / 4], group % 4, d);
     }
     IND_INLINE float lowest() const {
         return m;
     }
-    template <bool BF16> IND_INLINE unsigned low(int group) const {
-        return ind_byte_pair<BF16, 0>(o[group / 4], group % 4);
+    IND_INLINE void lows(unsigned &p0, unsigned &p1) const {
+        p0 = ind_mul2<true>(__byte_perm(o, 0, 0x4040), ind_normal<true>(0));
+        p1 = ind_mul2<true>(__byte_perm(o, 0, 0x4141), ind_normal<true>(0));
     }
-    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {
+    static constexpr int up(int j, int) {
+        return FIFTH ? 0 : j / 2 % 2 * 4;
+    }
+    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
         const int in = j % 2 * 16 + 4 * t;
-        const unsigned low = ind_word<4>(block + FIRST + j / 4 * 32 + in) >> j / 2 % 2 * 4 & 0x0f0f0f0fu;
-        return FIFTH ? low | (ind_word<4>(block + 16 + in) >> j / 2 & 0x01010101u) << 4 : low;
+        const unsigned word = ind_word<4>(block + FIRST + j / 4 * 32 + in);
+        const unsigned low = word >> j / 2 % 2 * 4 & 0x0f0f0f0fu, bits = FIFTH ? ind_word<4>(block + 16 + in) : 0;
+        if (!FIFTH)
+            ind_nibble_pairs(word, j / 2 % 2, p0, p1);
+        else
+            ind_byte_pairs(ind_and_or(j < 8 ? bits << (4 - j / 2) : bits >> (j / 2 - 4), 0x10101010u, low), p0, p1);
+    }
+};
+//@ PACKED_SCALED
+// A format F whose groups have an integer scale, factor(): it is at most 63, and the weight over the scale of the block has 8 bits.
+template <typename F> struct ind_packed_scaled : ind_packed_format {
+    static constexpr bool SCALED = true;
+    template <bool BF16> static constexpr int unit() {
+        return BF16 ? -12 : -14;
+    }
+    template <bool BF16> IND_INLINE unsigned times(int j, int i) const {
+        return ind_mul2<BF16>(static_cast<const F *>(this)->template factor<BF16>(j / (F::GROUP / 16)), ind_normal<BF16>((BF16 ? 6 : 5) + F::up(j, i)));
+    }
+    template <bool BF16> IND_INLINE unsigned less(int j) const {
+        return F::BIAS ? ind_mul2<BF16>(static_cast<const F *>(this)->template factor<BF16>(j / (F::GROUP / 16)), ind_constant2<BF16>(-F::BIAS, unit<BF16>())) : 0x80008000u;
     }
 };
 //@ PACKED_Q2_K
 // The elements of a lane in 4 steps are one group of 16.
-struct ind_packed_q2_k : ind_packed_format {
+struct ind_packed_q2_k : ind_packed_scaled<ind_packed_q2_k> {
     static constexpr int ELEMENTS = 256, BYTES = 84, GROUP = 64, STEP = 512;
-    static constexpr bool OFFSET = true, SCALED = true;
+    static constexpr bool SUMS = true;
     float d, m;
-    unsigned s[4];
+    unsigned s[4], o; // o: of the lane's 4 groups of 16
     template <int A> IND_INLINE void read(const unsigned char *block, side, int t) {
         d = ind_f16_at(block + 80);
         m = -ind_f16_at(block + 82);
         _Pragma("unroll")
         for (int i = 0; i < 4; i++) s[i] = ind_word<A>(block + 4 * i) >> 8 * t;
+        o = ind_word<A>(block + 4 * t) >> 4 & 0x0f0f0f0fu;
     }
     IND_INLINE float scale(int) const {
         return d;
@@ -533,12 +627,17 @@ struct ind_packed_q2_k : ind_packed_format {
     template <bool BF16> IND_INLINE unsigned factor(int group) const {
         return ind_byte_pair<BF16, 0>(s[group] & 15u, 0);
     }
-    template <bool BF16> IND_INLINE unsigned low(int group) const {
-        return ind_byte_pair<BF16, 0>(s[group] >> 4 & 15u, 0);
+    IND_INLINE void lows(unsigned &p0, unsigned &p1) const {
+        p0 = ind_mul2<true>(__byte_perm(o, 0, 0x4140), ind_normal<true>(0));
+        p1 = ind_mul2<true>(__byte_perm(o, 0, 0x4342), ind_normal<true>(0));
     }
-    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {
+    static constexpr int up(int j, int) {
+        return j / 4 % 2 * 4;
+    }
+    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
         const unsigned word = ind_word<A>(block + 16 + j / 8 * 32 + t % 2 * 16 + j % 4 * 4) >> t / 2 * 2;
-        return word >> j / 4 % 2 * 4 & 0x03030303u;
+        p0 = word & 0x00030003u << up(j, 0);
+        p1 = word >> 8 & 0x00030003u << up(j, 1);
     }
     static IND_INLINE int at(int j, int t) {
         return j / 4 * 64 + 16 * t + j % 4 * 4;
@@ -546,9 +645,8 @@ struct ind_packed_q2_k : ind_packed_format {
 };
 //@ PACKED_Q3_K
 // The same; |byte - 4| times a scale of 6 bits has at most 8 bits.
-struct ind_packed_q3_k : ind_packed_format {
+struct ind_packed_q3_k : ind_packed_scaled<ind_packed_q3_k> {
     static constexpr int ELEMENTS = 256, BYTES = 110, GROUP = 64, BIAS = 4;
-    static constexpr bool SCALED = true;
     float d;
     unsigned s[4];
     template <int A> IND_INLINE void read(const unsigned char *block, side, int t) {
@@ -565,17 +663,22 @@ struct ind_packed_q3_k : ind_packed_format {
     template <bool BF16> IND_INLINE unsigned factor(int group) const {
         return ind_byte_pair<BF16, 32>(s[group], 0);
     }
-    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {
+    static constexpr int up(int j, int) {
+        return j / 4 % 2 * 4;
+    }
+    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
         const unsigned word = ind_word<2>(block + 32 + j / 8 * 32 + t % 2 * 16 + j % 4 * 4) >> t / 2 * 2;
         const unsigned high = ind_word<2>(block + t % 2 * 16 + j % 4 * 4) >> t / 2;
-        return (word >> j / 4 % 2 * 4 & 0x03030303u) | (high >> j / 4 * 2 & 0x01010101u) << 2;
+        const int to = 2 + up(j, 0);
+        const unsigned bits = j / 4 * 2 < to ? high << (to - j / 4 * 2) : high >> (j / 4 * 2 - to);
+        ind_byte_pairs(ind_and_or(bits, 0x01010101u << to, word & 0x03030303u << up(j, 0)), p0, p1);
     }
     static IND_INLINE int at(int j, int t) {
         return j / 4 * 64 + 16 * t + j % 4 * 4;
     }
 };
 //@ PACKED_Q6_K
-struct ind_packed_q6_k : ind_packed_format {
+struct ind_packed_q6_k : ind_packed_plain<ind_packed_q6_k> {
     static constexpr int ELEMENTS = 256, BYTES = 210, GROUP = 16, BIAS = 32;
     float d;
     unsigned s[4];
@@ -585,27 +688,32 @@ struct ind_packed_q6_k : ind_packed_format {
         for (int i = 0; i < 4; i++) s[i] = ind_word<2>(block + 192 + 4 * i) ^ 0x80808080u;
     }
     IND_INLINE float scale(int group) const {
-        return d * ind_byte_float<128>(s[group / 4], group % 4);
+        return ind_byte_times<128>(s[group / 4], group % 4, d);
     }
-    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {
+    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
         const int quarter = j % 8 / 2, in = j % 2 * 16 + 4 * t;
         const unsigned low = ind_word<2>(block + j / 8 * 64 + quarter % 2 * 32 + in) >> quarter / 2 * 4 & 0x0f0f0f0fu;
         const unsigned high = ind_word<2>(block + 128 + j / 8 * 32 + in);
-        return ind_and_or(quarter < 2 ? high << (4 - 2 * quarter) : high >> (2 * quarter - 4), 0x30303030u, low);
+        ind_byte_pairs(ind_and_or(quarter < 2 ? high << (4 - 2 * quarter) : high >> (2 * quarter - 4), 0x30303030u, low), p0, p1);
     }
 };
 //@ PACKED_IQ4
-// The 16 values of IQ4_NL, in two's complement.
-static IND_INLINE unsigned ind_iq4_values(unsigned n) {
-    return ind_lookup(n, 0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u);
+// 4 bytes of a table of 16, for the 4 indices in the low 16 bits of a word: `at` has their low 3 bits, `side` is 0x3210 plus 4
+// in each half of a byte whose index is 8 or more.
+static IND_INLINE unsigned ind_lookup(unsigned at, unsigned side, unsigned t0, unsigned t1, unsigned t2, unsigned t3) {
+    return ind_permute(ind_permute(t0, t1, at), ind_permute(t2, t3, at), side);
 }
-// Bytes of a word's low or high halves.
-static IND_INLINE unsigned ind_iq4_bytes(unsigned word, int high) {
-    return __byte_perm(ind_iq4_values(word), ind_iq4_values(word >> 16), high ? 0x7531 : 0x6420);
+// The elements of the low or high halves of 4 bytes, plus 128. Bytes 0 and 2 of 4 that are looked up are low halves.
+static IND_INLINE void ind_iq4_pairs(unsigned word, int high, unsigned &p0, unsigned &p1) {
+    const unsigned at = word & 0x77777777u, side = ind_and_or(word >> 1, 0x44444444u, 0x32103210u);
+    const unsigned x = ind_lookup(at, side, 0x3f2d1801u, 0x766a5d4fu, 0xa6998d81u, 0xf1d9c5b5u);
+    const unsigned y = ind_lookup(at >> 16, side >> 16, 0x3f2d1801u, 0x766a5d4fu, 0xa6998d81u, 0xf1d9c5b5u);
+    unsigned other;
+    ind_byte_pairs(x, high ? other : p0, high ? p0 : other);
+    ind_byte_pairs(y, high ? other : p1, high ? p1 : other);
 }
-struct ind_packed_iq4_nl : ind_packed_format {
-    static constexpr int ELEMENTS = 32, BYTES = 18, GROUP = 32;
-    static constexpr bool WIDE = true;
+struct ind_packed_iq4_nl : ind_packed_plain<ind_packed_iq4_nl> {
+    static constexpr int ELEMENTS = 32, BYTES = 18, GROUP = 32, BIAS = 128, ORDER = IND_IN_ORDER;
     float d;
     template <int A> IND_INLINE void read(const unsigned char *block, side, int) {
         d = ind_f16_at(block);
@@ -613,53 +721,80 @@ struct ind_packed_iq4_nl : ind_packed_format {
     IND_INLINE float scale(int) const {
         return d;
     }
-    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {
-        return ind_iq4_bytes(ind_word<A + 2>(block + 2 + 4 * t), j);
+    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
+        ind_iq4_pairs(ind_word<A + 2>(block + 2 + 4 * t), j, p0, p1);
     }
 };
-struct ind_packed_iq4_xs : ind_packed_format {
-    static constexpr int ELEMENTS = 256, BYTES = 136, GROUP = 32;
-    static constexpr bool WIDE = true;
+struct ind_packed_iq4_xs : ind_packed_plain<ind_packed_iq4_xs> {
+    static constexpr int ELEMENTS = 256, BYTES = 136, GROUP = 32, BIAS = 128, ORDER = IND_IN_ORDER;
     float d;
-    unsigned low_bits, high_bits;
-    template <int A> IND_INLINE void read(const unsigned char *block, side, int) {
+    unsigned s[2]; // of even groups, of odd ones
+    // Two bits of each 4 of 16 to bits 4 and 5 of bytes.
+    static IND_INLINE unsigned spread(unsigned x) {
+        x = x & 0x33u | x << 8 & 0x330000u;
+        return x << 4 & 0x00300030u | x << 8 & 0x30003000u;
+    }
+    template <int A> IND_INLINE void read(const unsigned char *block, ind_packed_format::side, int) {
+        const unsigned high = *reinterpret_cast<const unsigned short *>(block + 2), low = ind_word<4>(block + 4);
         d = ind_f16_at(block);
-        high_bits = *reinterpret_cast<const unsigned short *>(block + 2);
-        low_bits = ind_word<4>(block + 4);
+        s[0] = (low & 0x0f0f0f0fu) | spread(high);
+        s[1] = (low >> 4 & 0x0f0f0f0fu) | spread(high >> 2);
     }
     IND_INLINE float scale(int group) const {
-        return d * (float)((int)((low_bits >> 4 * group & 15u) | (high_bits >> 2 * group & 3u) << 4) - 32);
+        return ind_byte_times<32>(s[group % 2], group / 2, d);
     }
-    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {
-        return ind_iq4_bytes(ind_word<4>(block + 8 + j / 2 * 16 + 4 * t), j % 2);
+    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
+        ind_iq4_pairs(ind_word<4>(block + 8 + j / 2 * 16 + 4 * t), j % 2, p0, p1);
     }
 };
 //@ PACKED_INT4
-// 4 elements of a word of 8 that lie in the order of their bits.
+// Elements of 4 bits that lie in the order of their bits: a lane has a word of 8.
 struct ind_packed_nibbles : ind_packed_format {
-    static constexpr int ELEMENTS = 256, BYTES = 128;
+    static constexpr int ELEMENTS = 256, BYTES = 128, ORDER = IND_NIBBLES;
     static constexpr bool BESIDE = true;
+    static constexpr int up(int, int i) {
+        return 4 * i;
+    }
+    // Elements 0 and 4 of the word, and 1 and 5, or, in the second step, 2 and 6, and 3 and 7, are in the low bytes of the halves.
+    static IND_INLINE unsigned word(const unsigned char *block, int j, int t) {
+        return ind_word<4>(block + j / 2 * 16 + 4 * t) >> j % 2 * 8;
+    }
     static IND_INLINE int at(int j, int t) {
         return j / 2 * 32 + 8 * t + j % 2 * 4;
     }
 };
-// Two's complement, or minus a zero point of type Z. SCALE: 4 f32, 2 f16, 1 bf16.
-template <int SCALE, int SIZE, typename Z> struct ind_packed_int4 : ind_packed_nibbles {
+// N numbers from an address that is a multiple of their bytes, or of those of one.
+template <int N, bool TOGETHER, typename T> static IND_INLINE ind_vec<T, N> ind_load_beside(const T *p) {
+    if (TOGETHER) return ind_load<N>(p);
+    ind_vec<T, N> x;
+    _Pragma("unroll")
+    for (int i = 0; i < N; i++) x.at[i] = p[i];
+    return x;
+}
+// Two's complement, or minus a zero point of type Z. SCALE: 4 f32, 2 f16, 1 bf16. TOGETHER: a step's scales are aligned to their
+// bytes, and so are its zero points.
+template <int SCALE, int SIZE, typename Z, bool TOGETHER> struct ind_packed_int4 : ind_packed_nibbles {
     static constexpr int GROUP = SIZE, GROUPS = ELEMENTS / SIZE;
-    static constexpr bool ZERO = sizeof(Z) == 1;
-    static constexpr int BIAS = ZERO ? 0 : 8;
+    static constexpr bool ZERO = sizeof(Z) == 1, SIGNED = (Z)-1 < (Z)0;
     struct side {
-        float scale[GROUPS];
-        int zero[GROUPS];
+        ind_vec<unsigned, SCALE == 4 ? GROUPS : GROUPS / 2> scale;
+        unsigned zero[GROUPS > 4 ? 2 : 1]; // a byte each
     } with;
     static IND_INLINE side load(const unsigned char *scales, const unsigned char *zeros, int step) {
         side s = {};
+        if (SCALE == 4) {
+            const auto x = ind_load_beside<GROUPS, TOGETHER>(reinterpret_cast<const unsigned *>(scales) + step * GROUPS);
+            for (int i = 0; i < GROUPS; i++) s.scale.at[i] = x.at[i];
+        } else {
+            const ind_vec<unsigned short, GROUPS> x = ind_load_beside<GROUPS, TOGETHER>(reinterpret_cast<const unsigned short *>(scales) + step * GROUPS);
+            for (int i = 0; i < GROUPS / 2; i++) s.scale.at[i] = x.word[i];
+        }
         _Pragma("unroll")
-        for (int i = 0; i < GROUPS; i++) {
-            const int at = step * GROUPS + i;
-            const unsigned short half = SCALE == 4 ? 0 : reinterpret_cast<const unsigned short *>(scales)[at];
-            s.scale[i] = SCALE == 4 ? reinterpret_cast<const float *>(scales)[at] : SCALE == 2 ? ind_f16_to_f32(half) : ind_bf16_to_f32(half);
-            s.zero[i] = ZERO ? reinterpret_cast<const Z *>(zeros)[at] : 0;
+        for (int i = 0; i < GROUPS && ZERO; i++) {
+            if (TOGETHER && GROUPS >= 4)
+                s.zero[i / 4] = reinterpret_cast<const unsigned *>(zeros + step * GROUPS)[i / 4];
+            else
+                s.zero[i / 4] |= (unsigned)zeros[step * GROUPS + i] << i % 4 * 8;
         }
         return s;
     }
@@ -667,59 +802,98 @@ template <int SCALE, int SIZE, typename Z> struct ind_packed_int4 : ind_packed_n
         with = x;
     }
     IND_INLINE float scale(int group) const {
-        return with.scale[group];
+        if (SCALE == 4) return __uint_as_float(with.scale.at[group]);
+        const unsigned word = with.scale.at[group / 2];
+        if (SCALE == 1) return __uint_as_float(group % 2 ? word & 0xffff0000u : word << 16);
+        return ind_f16_to_f32((unsigned short)(word >> group % 2 * 16));
     }
-    template <bool BF16> IND_INLINE unsigned zero(int group) const {
-        return ind_int_pair<BF16>(-with.zero[group]);
+    template <bool BF16> IND_INLINE unsigned times(int, int i) const {
+        return ind_normal<BF16>(4 * i);
     }
-    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {
-        const unsigned word = ind_word<4>(block + j / 2 * 16 + 4 * t), flip = ZERO ? 0 : 0x08080808u;
-        const unsigned even = ind_and_xor(word, 0x0f0f0f0fu, flip), odd = ind_and_xor(word >> 4, 0x0f0f0f0fu, flip);
-        return __byte_perm(even, odd, j % 2 ? 0x7362 : 0x5140);
+    template <bool BF16> IND_INLINE unsigned less(int j) const {
+        if (!ZERO) return ind_minus<BF16>(8);
+        const int group = j / (GROUP / 16), at = group % 4;
+        const unsigned zero = __byte_perm(with.zero[group / 4], 0, 0x4040u | (unsigned)at | (unsigned)at << 8) ^ (SIGNED ? 0x00800080u : 0u);
+        return ind_fma2<BF16>(zero, ind_normal<BF16>(0) | 0x80008000u, ind_constant2<BF16>(SIGNED ? 128 : 0, ind_unit<BF16>()));
+    }
+    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
+        const unsigned x = word(block, j, t), flip = ZERO ? 0 : 0x00080008u;
+        p0 = ind_and_xor(x, 0x000f000fu, flip);
+        p1 = ind_and_xor(x, 0x00f000f0u, flip << 4);
     }
 };
 //@ PACKED_E2M1
-// Twice the values of e2m1, plus 12.
-static IND_INLINE unsigned ind_e2m1_bytes(unsigned word) {
-    return ind_lookup(word, 0x0f0e0d0cu, 0x18141210u, 0x090a0b0cu, 0x00040608u);
+// e2m1 as the lowest bits of exponent and highest of fraction: the number times 2^-126 in bf16, 2^-14 in f16.
+template <bool BF16> static IND_INLINE unsigned ind_e2m1_pair(unsigned word, int i) {
+    const unsigned x = word & 0x000f000fu << 4 * i;
+    if (BF16) return x * (0x1040u >> 4 * i) & 0x81c081c0u;
+    return ind_and_or(x << (12 - 4 * i), 0x80008000u, (x & 0x00070007u << 4 * i) << (9 - 4 * i));
 }
-struct ind_packed_mxfp4 : ind_packed_nibbles {
-    static constexpr int GROUP = 32, BIAS = 12;
-    typedef ind_vec<unsigned char, 8> side;
-    side exponent;
+struct ind_packed_e2m1 : ind_packed_nibbles {
+    template <bool> IND_INLINE unsigned less(int) const {
+        return 0x80008000u;
+    }
+    template <bool BF16, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
+        const unsigned x = word(block, j, t);
+        p0 = ind_e2m1_pair<BF16>(x, 0);
+        p1 = ind_e2m1_pair<BF16>(x, 1);
+    }
+};
+struct ind_packed_mxfp4 : ind_packed_e2m1 {
+    static constexpr int GROUP = 32;
+    typedef ind_vec<unsigned, 2> side;
+    side exponents;
     static IND_INLINE side load(const unsigned char *scales, const unsigned char *, int step) {
-        return ind_load<8>(scales + step * 8);
+        return ind_load<2>(reinterpret_cast<const unsigned *>(scales) + step * 2);
     }
     template <int A> IND_INLINE void read(const unsigned char *, const side &x, int) {
-        exponent = x;
+        exponents = x;
     }
-    // 2^(e - 127) / 2; 255 is NaN.
+    // 2^(e - 127), which is subnormal if e is 0; 255 is NaN, as infinity * 0 is.
     IND_INLINE float scale(int group) const {
-        const unsigned e = exponent.at[group], bits = e ? e << 23 : 0x400000u;
-        return 0.5f * __uint_as_float(e == 255 ? 0x7fc00000u : bits);
+        const unsigned word = exponents.at[group / 4];
+        const int to = 23 - group % 4 * 8, bits = (int)((to < 0 ? word >> -to : word << to) & 0x7f800000u);
+        const float power = __uint_as_float((unsigned)(bits > 0x400000 ? bits : 0x400000));
+        return fmaf(power, 0.0f, power);
     }
-    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {
-        return ind_e2m1_bytes(ind_word<4>(block + j / 2 * 16 + 4 * t) >> j % 2 * 16);
+    template <bool> static constexpr int unit() {
+        return 0;
+    }
+    template <bool BF16> IND_INLINE unsigned times(int, int) const {
+        return ind_constant2<BF16>(1, BF16 ? 126 : 14);
     }
 };
 //@ PACKED_NVFP4
-struct ind_packed_nvfp4 : ind_packed_nibbles {
-    static constexpr int GROUP = 16, BIAS = 12;
-    typedef ind_vec<unsigned char, 16> side;
+// The low byte as e4m3.
+static IND_INLINE float ind_e4m3_to_f32(unsigned x) {
+#if !defined(IND_EMULATION) && __CUDA_ARCH__ >= 890
+    unsigned r;
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(r) : "h"((unsigned short)x));
+    return ind_f16_to_f32((unsigned short)r);
+#else
+    return ind_f8e4m3fn_to_f32((unsigned char)x);
+#endif
+}
+// e2m1 times a scale of e4m3 has 6 bits.
+struct ind_packed_nvfp4 : ind_packed_e2m1 {
+    static constexpr int GROUP = 32;
+    static constexpr bool SCALED = true;
+    typedef ind_vec<unsigned, 4> side;
     side with;
+    unsigned shift;
     static IND_INLINE side load(const unsigned char *scales, const unsigned char *, int step) {
-        return ind_load<16>(scales + step * 16);
+        return ind_load<4>(reinterpret_cast<const unsigned *>(scales) + step * 4);
     }
-    template <int A> IND_INLINE void read(const unsigned char *, const side &x, int) {
+    template <int A> IND_INLINE void read(const unsigned char *, const side &x, int t) {
         with = x;
+        shift = t / 2 * 8;
     }
-    IND_INLINE float scale(int group) const {
-        return 0.5f * ind_f8e4m3fn_to_f32(with.at[group]);
+    template <bool BF16> static constexpr int unit() {
+        return BF16 ? -10 : -8;
     }
-    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {
-        return ind_e2m1_bytes(*reinterpret_cast<const unsigned short *>(block + 8 * j + 2 * t));
-    }
-    static IND_INLINE int at(int j, int t) {
-        return 16 * j + 4 * t;
+    // The scale of the lane's 8 elements, times 2^116 or 2^6.
+    template <bool BF16> IND_INLINE unsigned times(int j, int) const {
+        const float scale = ind_e4m3_to_f32(with.at[j / 4] >> j / 2 % 2 * 16 >> shift) * (BF16 ? 8.307674973655724e+34f : 64.0f);
+        return BF16 ? __byte_perm(__float_as_uint(scale), 0, 0x3232) : ind_f32_to_f16(scale) * 0x10001u;
     }
 };

@@ -7,6 +7,7 @@
 #define IND__CG_NEEDS(...) __VA_ARGS__
 #define IND__CG_PRELUDE(X)                                                                             \
     X(DEPENDENCY, 0)                                                                                   \
+    X(TRIGGER, 0)                                                                                      \
     X(F16, 0)                                                                                          \
     X(BF16, 0)                                                                                         \
     X(VEC, 0)                                                                                          \
@@ -82,7 +83,9 @@
     X(FIND_GROUP, 0)                                                                                   \
     X(MMA_TILE, IND__CG_NEEDS(IND__CG_HALF_TILE, IND__CG_LDMATRIX))                                    \
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
+    X(TRANSPOSE_PANELS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                 \
     X(BULK_COPY, 0)                                                                                    \
+    X(MULTICAST, IND__CG_NEEDS(IND__CG_BULK_COPY))                                                     \
     X(TCGEN05, 0)                                                                                      \
     X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC))                                                            \
     X(ADD_PARTS, IND__CG_NEEDS(IND__CG_VEC))                                                           \
@@ -102,8 +105,9 @@
     X(PACKED_Q8_0, 0)                                                                                  \
     X(PACKED_Q4, 0)                                                                                    \
     X(PACKED_Q45_K, 0)                                                                                 \
-    X(PACKED_Q2_K, 0)                                                                                  \
-    X(PACKED_Q3_K, 0)                                                                                  \
+    X(PACKED_SCALED, 0)                                                                                \
+    X(PACKED_Q2_K, IND__CG_NEEDS(IND__CG_PACKED_SCALED))                                               \
+    X(PACKED_Q3_K, IND__CG_NEEDS(IND__CG_PACKED_SCALED))                                               \
     X(PACKED_Q6_K, 0)                                                                                  \
     X(PACKED_IQ4, 0)                                                                                   \
     X(PACKED_INT4, 0)                                                                                  \
@@ -114,6 +118,7 @@
     X(SCAN_LOG, 0)                                                                                     \
     X(SCAN_EXTREME, 0)                                                                                 \
     X(SCAN, 0)                                                                                         \
+    X(ROW_BYTES, 0)                                                                                    \
     X(VEC_PART, IND__CG_NEEDS(IND__CG_VEC))                                                            \
     X(SCAN_TEAM, 0)                                                                                    \
     X(LOOKBACK, IND__CG_NEEDS(IND__CG_SCAN))                                                           \

@@ -73,6 +73,15 @@ ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
     return status;
 }
 
+ind_status ind_module_build_cubins(ind_module *module) {
+    if (!module) return IND_INVALID_ARGUMENT;
+    const ind__query q = ind__query_begin(module);
+    ind_status status = ind__query_end(&q, ind__need_plan(module));
+    if (!status) status = ind__build_cubins(module);
+    ind_module *prepare = status ? NULL : ind_module_prepare_module(module);
+    return prepare ? ind_module_build_cubins(prepare) : status;
+}
+
 void ind_cubin_free(ind_module *module, ind_cubin *cubin) {
     if (!module || !cubin) return;
     ind__free(module->context, cubin->data);

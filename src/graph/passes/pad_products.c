@@ -7,10 +7,11 @@
 
 #define GRAPH__PADDED_TO   8  /* elements of 2 bytes in a copy of 16 bytes */
 #define GRAPH__MAX_VIEWS   16 /* views over a tensor that are looked through */
-#define GRAPH__FEW_ROWS    2  /* products of so few rows or columns read the other operand once */
+#define GRAPH__FEW_ROWS    64 /* products of so few rows or columns read the other operand once */
 #define GRAPH__LOADED_TILE 128.0
-/* Bytes of memory traffic in the time in which one element is loaded into a tile, beyond its share of a 16-byte copy
-   (bf16, 4097 x 4095 x 4103, H100: 3,788 us for 1.09e9 elements, about 200 us if copied; 4,270 bytes per ns). */
+/* Bytes of memory traffic in the time in which one element is loaded into a tile one by one, beyond its share of a
+   16-byte copy (bf16, 4097 x 4095 x 4103, H100: 3,788 us for 1.09e9 elements, about 200 us if copied; 4,270 bytes per
+   ns). Tiles of misaligned rows are realigned in shared memory in less: by instruction counts 1.0, not timed. */
 #define GRAPH__LOADED_BYTES 14.0
 
 typedef struct graph__padded_operand {

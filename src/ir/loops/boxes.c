@@ -194,6 +194,7 @@ static uint32_t ir__add_loop(ind__lowered *p, ind_reduction reduction, const uin
     l->origin = (uint32_t *)(uintptr_t)origin;
     l->num_origins = num_origins;
     l->note = p->note;
+    l->purpose = p->purpose;
     return p->num_loops - 1;
 }
 

@@ -146,6 +146,7 @@ static void ir__print_heading(ind__text *t, const ind__lowered *p, uint32_t l, i
     const ind__loop *loop = &p->loop[l];
     const bool made = origin_name && loop->num_origins;
     ind__textf(t, "\nloop %u {%s", l, made || loop->note ? "   # " : "");
+    if (made && loop->purpose) ind__textf(t, "%s ", loop->purpose);
     if (made) ind__print_made(t, loop->origin, loop->num_origins, origin_name, result_name, user);
     ind__textf(t, "%s%s\n", made && loop->note ? "; " : "", loop->note ? loop->note : "");
 }

@@ -53,6 +53,7 @@ typedef struct ind__loop {
     uint32_t output[IND__MAX_LOOP_OUTPUTS]; /* buffers written */
     uint32_t num_outputs;
     const char *note;        /* for texts: the reason for the loop's form; NULL: none */
+    const char *purpose;     /* for texts, before the results of its ops: NULL: "computes" */
     const ind__parts *parts; /* of the stored value; NULL: none */
 } ind__loop;
 
@@ -96,7 +97,7 @@ typedef struct ind__lowered {
     int channels_last;    /* dimensions of its results, if these have channels last; 0: they do not */
     ind__unbacked unbacked[IND__MAX_UNBACKED];
     uint32_t num_unbacked;
-    const char *note; /* recorded in new loops */
+    const char *note, *purpose; /* recorded in new loops */
 } ind__lowered;
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy);

@@ -54,6 +54,7 @@ ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void *
     *cubin = NULL;
     rt__mutex_lock(&r->mutex);
     ind_status status = rt__pack_read(c, r);
+    if (!status) status = rt__add_target(c, r, &m->desc.plan->target, false);
     if (!status) status = rt__cuda_build_entry(m, v, &e, &built);
     if (!status && !(*cubin = ind__alloc(c, e->bytes))) status = IND_OUT_OF_MEMORY;
     if (!status) {

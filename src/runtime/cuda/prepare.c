@@ -137,6 +137,7 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     double start = ind__now_ms();
     const double library_ms = r->gpu.library_ms;
     status = rt__pack_read(c, r);
+    if (!status) status = rt__add_target(c, r, &m->desc.plan->target, false);
     if (!status) status = rt__apply_tuned(m);
     if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
     if (!status) status = rt__cuda_compile(m, entry, variant, num);

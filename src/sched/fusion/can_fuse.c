@@ -113,14 +113,14 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
 
 /* True if a kernel over the rows of d may do the in-place changes of the group. They must not combine with the old
    value, and must read only the element that the same point stores. The epilogue of a matrix product handles each
-   element once and may read any that is no operand. */
+   element once and may read any that is no operand; scatters are checked by sched__check_scatters. */
 static bool sched__rows_may_mutate(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
                                    bool product) {
     const sched__domain *own = f->group[g].domain;
     if (f->group[g].mutates && f->policy.disable_mutation) return false;
     for (sched__access_iter it = sched__first_access(f, g); f->group[g].mutates && it.at; sched__next_access(f, &it)) {
         const ind__buffer *b = &f->program->buffer[it.at->buffer];
-        if (it.at->write && b->mutates && (it.at->partly || it.at->indirect)) return false;
+        if (!product && it.at->write && b->mutates && (it.at->partly || it.at->indirect)) return false;
         if (product && !it.at->operand) continue;
         uint32_t mutator = it.at->write || it.at->whole ? IND__SCHED_NONE : sched__mutator(f, it.at->buffer);
         if (mutator == IND__SCHED_NONE || f->group_of[mutator] != g) continue;
@@ -139,16 +139,29 @@ static ind_fusion_reason sched__check_scan_pair(const sched__fuser *f, const sch
 }
 
 static ind_fusion_reason sched__check_products(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit);
+static ind_fusion_reason sched__check_scatters(sched__fuser *f, uint32_t dot, uint32_t g);
+
+/* Checks the in-place changes of both groups. */
+static ind_fusion_reason sched__check_mutations(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    const bool x_dot = f->group[a].dot != IND__SCHED_NONE, y_dot = f->group[b].dot != IND__SCHED_NONE;
+    const sched__domain *d = fit->domain;
+    if (!d || !d->rrank) return IND_FUSION_FUSED_VERTICAL;
+    ind_fusion_reason reason = IND_FUSION_FUSED_VERTICAL;
+    if (x_dot) reason = sched__check_scatters(f, a, b);
+    if (y_dot && sched__fused(reason)) reason = sched__check_scatters(f, b, a);
+    if (!sched__fused(reason)) return reason;
+    const bool may = sched__rows_may_mutate(f, a, d, fit->map_a, x_dot || y_dot) &&
+                     sched__rows_may_mutate(f, b, d, fit->map_b, x_dot || y_dot);
+    return may ? reason : IND_FUSION_MUTATION;
+}
 
 static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (x->call || y->call) return x->library || y->library ? IND_FUSION_LIBRARY : IND_FUSION_EXTERN;
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
-    const sched__domain *d = fit->domain;
-    bool rows = d && d->rrank, product = x_dot || y_dot;
-    if (rows && (!sched__rows_may_mutate(f, a, d, fit->map_a, product) ||
-                 !sched__rows_may_mutate(f, b, d, fit->map_b, product)))
-        return IND_FUSION_MUTATION;
+    const ind_fusion_reason mutations = sched__check_mutations(f, a, b, fit);
+    const bool product = x_dot || y_dot;
+    if (!sched__fused(mutations)) return mutations;
     if ((x->run || y->run) && (x->scans || y->scans)) return IND_FUSION_RUNS_SCAN;
     if ((x->run || y->run) && product) return IND_FUSION_RUNS_PRODUCT;
     if (x->run && y->run && x->run != y->run) return IND_FUSION_RUNS;

@@ -23,7 +23,8 @@ static ind_fusion_reason sched__why_unfused(sched__fuser *f, uint32_t from, uint
     uint32_t a = f->group_of[from], b = f->group_of[to];
     bool swap = f->group[a].order > f->group[b].order;
     ind_fusion_reason r = sched__can_fuse(f, swap ? b : a, swap ? a : b, &fit);
-    if (r == IND_FUSION_PROLOGUE) r = sched__can_inline(f, swap ? b : a, swap ? a : b, &fit);
+    const ind_fusion_reason inlined = sched__can_inline(f, swap ? b : a, swap ? a : b, &fit);
+    if (r == IND_FUSION_PROLOGUE || inlined == IND_FUSION_PROLOGUE_FEW_ROWS) r = inlined;
     if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_unsplit(f->splitter, from, to);
     if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_unsplit(f->splitter, to, from);
     return sched__fused(r) ? IND_FUSION_NO_GAIN : r; /* still possible after the last round */

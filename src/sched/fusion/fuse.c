@@ -151,5 +151,6 @@ static bool sched__fuse(sched__fuser *f) {
     ind__free(f->context, p.items);
     for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++)
         if (sched__multiplies(f, l)) sched__fuse_prologues(f, l, p.round + 1);
+    for (uint32_t l = 0; l < f->program->num_loops; l++) f->group[l].reserved = false; /* no reason against a fusion */
     return !f->failed;
 }

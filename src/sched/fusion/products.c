@@ -60,10 +60,10 @@ static bool sched__has_columns(const sched__domain *d, ind_expr left, ind_expr r
 }
 
 /* True if tensor cores multiply operands of these buffers, and add in f32. */
-static bool sched__are_halves(const sched__fuser *f, uint32_t l, const ind__access *x, const ind__access *y) {
+static bool sched__on_tensor_cores(const sched__fuser *f, uint32_t l, const ind__access *x, const ind__access *y) {
     const ind_dtype d = f->program->buffer[x->buffer].dtype;
-    const bool half = d == IND_F16 || d == IND_BF16;
-    return half && f->program->buffer[y->buffer].dtype == d &&
+    const bool taken = d == IND_F16 || d == IND_BF16 || (d == IND_F32 && f->program->allow_tf32);
+    return taken && f->program->buffer[y->buffer].dtype == d &&
            sched__product_of(f->program->loop[l].body)->dtype == IND_F32;
 }
 
@@ -118,7 +118,7 @@ static ind_fusion_reason sched__check_products(sched__fuser *f, uint32_t a, uint
     if (!sched__has_columns(fit->domain, at, first)) return IND_FUSION_TWO_TEMPLATES;
     if (sched__reads_quantised(f, right[0]) || sched__reads_quantised(f, right[1])) return IND_FUSION_PAIR_QUANTISED;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY; /* both right operands are live */
-    const bool halves =
-        sched__are_halves(f, x->dot, left[0], right[0]) && sched__are_halves(f, y->dot, left[1], right[1]);
-    return halves ? IND_FUSION_FUSED_VERTICAL : IND_FUSION_PAIR_TYPE;
+    const bool taken =
+        sched__on_tensor_cores(f, x->dot, left[0], right[0]) && sched__on_tensor_cores(f, y->dot, left[1], right[1]);
+    return taken ? IND_FUSION_FUSED_VERTICAL : IND_FUSION_PAIR_TYPE;
 }

@@ -139,12 +139,20 @@ enum { SCHED__QUANTISED_TILES = 4 }; /* 128 rows of the usual product_tile */
 typedef struct sched__inlining {
     double points, times;       /* elements of the operand; number of times that each of them is computed */
     double inputs, made, inner; /* bytes read by the prologue and written; operations per element */
+    double row_inputs;          /* of the bytes read, those that differ from row to row of the operand */
     double blocks, steps, macs; /* of the product */
     bool half, eighth;          /* 16-bit elements; i8 or an 8-bit float */
 } sched__inlining;
 
 static bool sched__is_eighth(ind_dtype t) {
     return t == IND_I8 || t == IND_F8E4M3FN || t == IND_F8E5M2;
+}
+
+/* True if the index depends on a P variable. */
+static bool sched__varies_by_row(const sched__domain *d, ind_expr index) {
+    bool varies = false;
+    for (int v = 0; v < d->rank; v++) varies |= ind__expr_depends(index, d->var[v]);
+    return varies;
 }
 
 static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read,
@@ -162,10 +170,12 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
         uint32_t writer = sched__writer(f, it.at->buffer);
         bool inside = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
         if (inside || (it.at->write && !sched__stored(f, it.at->buffer, a, a))) continue; /* never reaches memory */
-        double touched = size * sched__points_of(d, sched__index_in(f, it.at, fit->a, fit->map_a), false);
+        const ind_expr index = sched__index_in(f, it.at, fit->a, fit->map_a);
+        double touched = size * sched__points_of(d, index, false);
         n->half |= it.at->write && size == 2;
         n->eighth |= it.at->write && sched__is_eighth(f->program->buffer[it.at->buffer].dtype);
         *(it.at->write ? &n->made : &n->inputs) += it.at->write || own < touched ? own : touched;
+        if (!it.at->write && sched__varies_by_row(d, index)) n->row_inputs += own < touched ? own : touched;
     }
     for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
         n->inner += sched__element_ops(&f->policy, f->program->loop[l].body);

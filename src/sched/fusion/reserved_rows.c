@@ -39,11 +39,11 @@ static bool sched__follows_product(const sched__fuser *f, uint32_t l) {
     return false;
 }
 
-/* True if the loop reduces at most as many rows as a product's block computes again. */
+/* True if the loop reduces as few rows as a product's block computes again, or a launch may have so few. */
 static bool sched__reduces_few_rows(const sched__fuser *f, uint32_t l) {
     int64_t least, most;
     ind__known_bounds(f->group[l].domain->numel, &least, &most);
-    return f->group[l].reduces && most <= f->policy.packed_rows;
+    return f->group[l].reduces && (f->program->batch_invariant ? most : least) <= f->policy.packed_rows;
 }
 
 /* Adds the loops whose results only loops of the set read. Returns true if the set reduces few rows of which an
@@ -110,7 +110,8 @@ static bool sched__release_rows(sched__fuser *f, uint32_t round) {
         const uint32_t g = writer == IND__SCHED_NONE ? writer : f->group_of[writer];
         const sched__fit *fit;
         if (g == IND__SCHED_NONE || !f->group[g].reserved) continue;
-        f->group[g].reserved = sched__can_inline_rows(f, g, f->group_of[l], &fit) == IND_FUSION_FUSED_PROLOGUE;
+        const ind_fusion_reason reason = sched__can_inline_rows(f, g, f->group_of[l], &fit);
+        f->group[g].reserved = sched__fused(reason) || reason == IND_FUSION_PROLOGUE_FEW_ROWS;
         if (f->group[g].reserved) continue;
         f->group[g].changed = round;
         any = true;

@@ -91,15 +91,25 @@ static bool sched__has_whole_rows(sched__fuser *f, uint32_t b, const ind__access
     return rows <= (packed ? p->packed_rows : p->whole_rows) && 2 * k * rows <= p->whole_bytes;
 }
 
+/* Changes what was measured at the hint of the number of rows to that of `rows` rows. */
+static void sched__scale_rows(sched__inlining *n, int64_t hint, int64_t rows) {
+    const double scale = (double)rows / (double)(hint > 0 ? hint : 1);
+    n->points *= scale, n->made *= scale;
+    n->inputs += n->row_inputs * (scale - 1);
+}
+
 /* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: a launch, and the rows written
    and read by every block. Fused: every block reads their inputs. The first block of an SM computes its rows before it
-   multiplies; later blocks do so while others wait for the right operand. */
+   multiplies; later blocks do so while others wait for the right operand. few: of launches of at most `rows` rows, as a
+   variant; otherwise there are never more. */
 static bool sched__normalising_is_profitable(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit,
-                                             const ind__access *left, int64_t rows) {
+                                             const ind__access *left, int64_t rows, bool few) {
     const ind_fusion_policy *p = &f->policy;
     sched__inlining n;
-    if (!sched__has_whole_rows(f, b, left, rows)) return sched__inlining_is_profitable(f, a, b, fit, left->index);
+    if (!sched__has_whole_rows(f, b, left, rows))
+        return !few && sched__inlining_is_profitable(f, a, b, fit, left->index);
     sched__measure_inlining(f, a, fit, left->index, &n);
+    if (few) sched__scale_rows(&n, f->group[a].domain->hint, rows);
     const double sms = p->fill_blocks / 4.0;
     const double unfused = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
     const double computing = n.points * sched__row_ops(f, a) / p->ops_per_byte * sms;
@@ -123,9 +133,10 @@ static sched__fit *sched__fit_row_prologue(sched__fuser *f, uint32_t a, uint32_t
     return sched__stays_affine(f, a, fit) ? fit : NULL;
 }
 
-/* Checks whether the products of b may compute the rows of group a. Returns FUSED_PROLOGUE and *fit, or the reason
-   against it. */
-static ind_fusion_reason sched__can_inline_rows(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+/* Checks whether the products of b may compute the rows of group a: all rows, or if `few` is not 0 those of launches of
+   at most so many. Returns FUSED_PROLOGUE and *fit, or the reason against it. */
+static ind_fusion_reason sched__check_rows(sched__fuser *f, uint32_t a, uint32_t b, int64_t few,
+                                           const sched__fit **fit) {
     const ind__access *read;
     int64_t least, most;
     if (f->policy.disable_row_prologues) return IND_FUSION_PROLOGUE_REDUCED;
@@ -138,15 +149,38 @@ static ind_fusion_reason sched__can_inline_rows(sched__fuser *f, uint32_t a, uin
     if (!sched__fused(reason)) return reason;
     if (!own) return IND_FUSION_PROLOGUE_REDUCED;
     ind__known_bounds(f->group[a].domain->numel, &least, &most);
-    if (most > f->policy.packed_rows) return IND_FUSION_PROLOGUE_ROWS;
+    if ((few ? least : most) > (few ? few : f->policy.packed_rows)) return IND_FUSION_PROLOGUE_ROWS;
+    if (few) most = few;
     for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE && sched__fused(reason); l = f->next_loop[l])
         reason = sched__check_row_loop(f, l, a, b, read->buffer);
     if (!sched__fused(reason)) return reason;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
-    if (!sched__normalising_is_profitable(f, a, b, own, read, most)) return IND_FUSION_PROLOGUE_ROW_COST;
+    if (!sched__normalising_is_profitable(f, a, b, own, read, most, few != 0)) return IND_FUSION_PROLOGUE_ROW_COST;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     reason = sched__check_cycle(f, a, b);
     if (!sched__fused(reason)) return reason;
     *fit = own;
     return IND_FUSION_FUSED_PROLOGUE;
+}
+
+/* The most rows of a launch whose blocks of b's products should compute the rows of group a: a power of two, and *fit;
+   0: of no launch, or of all of them, as there are never more rows. A product is batch_invariant if its variants do not
+   depend on the number of rows. */
+static int64_t sched__few_rows(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+    int64_t least, most, rows = 1;
+    ind__known_bounds(f->group[a].domain->numel, &least, &most);
+    if (most <= f->policy.packed_rows || f->program->batch_invariant) return 0;
+    while (2 * rows <= f->policy.packed_rows) rows *= 2;
+    for (; rows; rows /= 2) {
+        const ind_fusion_reason reason = sched__check_rows(f, a, b, rows, fit);
+        if (sched__fused(reason)) return rows;
+        if (reason != IND_FUSION_PROLOGUE_ROW_COST) return 0;
+    }
+    return 0;
+}
+
+static ind_fusion_reason sched__can_inline_rows(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+    const ind_fusion_reason reason = sched__check_rows(f, a, b, 0, fit);
+    const sched__fit *few;
+    return reason == IND_FUSION_PROLOGUE_ROWS && sched__few_rows(f, a, b, &few) ? IND_FUSION_PROLOGUE_FEW_ROWS : reason;
 }

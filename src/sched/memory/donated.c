@@ -86,6 +86,8 @@ static void sched__alias_versions(sched__fuser *f, uint32_t k, sched__lifetime *
 
 /* ---- memory of donated inputs */
 
+static bool sched__may_run_next(const ind_schedule *s, uint32_t k);
+
 static bool sched__list_donated(sched__fuser *f, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
     f->donated.input = sched__scratch(f, f->program->num_buffers, sizeof *f->donated.input);
@@ -96,7 +98,7 @@ static bool sched__list_donated(sched__fuser *f, sched__lifetime *life) {
     for (uint32_t k = 0; f->donated.num && k < s->num_kernels; k++)
         for (uint32_t i = 0; i < s->kernel[k].num_reads; i++)
             if (sched__is_donated(f->program, s->kernel[k].arg[i]))
-                life[s->kernel[k].arg[i]].end = sched__launch_last(s, k);
+                life[s->kernel[k].arg[i]].end = sched__launch_last(s, k + sched__may_run_next(s, k));
     return true;
 }
 

@@ -236,6 +236,17 @@ static bool sched__choose_offsets(sched__fuser *f, sched__lifetime *life, uint32
            sched__try_order(f, life, num, sched__compare_begin);
 }
 
+/* What a kernel reads lives until the next one has run if a launch of few rows runs both as one. Such a launch stores
+   no result of the first one, so that result may be in place of what the kernel reads. */
+static void sched__extend_few_rows(const ind_schedule *s, sched__lifetime *life) {
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        for (uint32_t i = 0; i < s->kernel[k].num_reads && sched__may_run_next(s, k); i++) {
+            sched__lifetime *at = &life[s->storage[s->kernel[k].arg[i]]];
+            if (ind__ok(at->size) && at->end < k + 1) at->end = k + 1;
+        }
+    }
+}
+
 static bool sched__plan_memory(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     uint32_t buffers = f->program->num_buffers, n = 0;
@@ -248,6 +259,7 @@ static bool sched__plan_memory(sched__fuser *f) {
         sched__alias_versions(f, k, life);
         if (!f->policy.disable_inplace && !sched__reuse_inputs(f, k, life)) return false;
     }
+    sched__extend_few_rows(s, life);
     for (uint32_t b = 1; b < buffers; b++) {
         if (ind__ok(life[b].size) && s->storage[b] == b) root[n++] = life[b];
     }

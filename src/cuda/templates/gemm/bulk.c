@@ -4,7 +4,7 @@
    full[stage] completes when the bytes of a step are there, empty[stage] when the step is multiplied.
 
    The copies need tensor maps of the operands (CUtensorMap). The driver encodes them before the launch. Elements
-   outside an operand are copied as 0. */
+   outside an operand are copied as 0. Copies of f32 round it to tf32. */
 
 /* ---- the maps ---- */
 
@@ -50,9 +50,9 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
     rest = cg__index_of(w, o->load);
     for (int v = 0; v < x->rank + x->rrank; v++)
         if (!ind__affine(rest, x->var[v], &stride[v], &rest)) return "an operand's index is not a sum of strides";
-    *map = (ind__tensor_map){.dtype = o->memory, .swizzle = 128};
+    *map = (ind__tensor_map){.dtype = o->memory, .swizzle = 128, .tf32 = p->tensor_bytes == 4};
     const char *no = cg__mm_add_dim(map, x->extent[along], stride[along], 128 / p->tensor_bytes);
-    if (!no) no = cg__mm_add_dim(map, x->extent[other], stride[other], 64);
+    if (!no) no = cg__mm_add_dim(map, x->extent[other], stride[other], 128 / p->tensor_bytes);
     for (int v = x->rank - 1; v >= 0 && !no; v--)
         if (cg__mm_is_batch(p, v) && !ind_known_eq(stride[v], ind_int(w->context, 0)))
             no = cg__mm_add_dim(map, x->extent[v], stride[v], 1);
@@ -61,11 +61,20 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
     return no || cg__is_declared(rest) ? no : "an operand's offset depends on data";
 }
 
+/* True if a number of rows may decide whether the operands have maps, which round ties to even; mma.sync rounds them
+   away from zero. So rows of a batch_invariant module have no maps then. */
+static bool cg__mm_rounds_by_size(const cg__decider *d, const cg__mm_problem *p) {
+    if (p->tensor_bytes != 4 || !d->w.schedule->program->batch_invariant) return false;
+    return (!p->a.k_major && !ind_known_multiple(p->size_m, 4)) || (!p->b.k_major && !ind_known_multiple(p->size_n, 4));
+}
+
 /* Sets the maps of the operands, or the reason why there are none. */
 static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
     cg__mm_operand *const o[3] = {&p->a, &p->b, &p->b2};
     if (!(d->assume & IND__ASSUME_MAPS)) p->no_maps = "the variant assumes no tensor maps";
     if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
+    if (cg__mm_rounds_by_size(d, p))
+        p->no_maps = "the number of rows would decide how f32 is rounded (batch_invariant)";
     for (int i = 0; i < 1 + cg__mm_products(p) && !p->no_maps; i++) {
         ind__tensor_map *map = (ind__tensor_map *)ind__arena_alloc(d->w.arena, sizeof *map);
         if (!map) {
@@ -88,11 +97,14 @@ static int cg__mm_box_rows(const cg__mm_problem *p, int tile_m) {
     return tile_m % rows ? tile_m : rows;
 }
 
-/* The rows of a box, of an operand with rows along m or n. */
+/* The rows of a box: those of the tile, of an operand with rows along m or n; the block's part of them, if it
+   multicasts the tile. */
 static void cg__mm_set_boxes(cg__decider *d, cg__mm_problem *p) {
     d->used |= IND__ASSUME_MAPS;
     if (p->a.k_major) p->map[0]->box[1] = cg__mm_box_rows(p, d->variant->of.tile.m);
     for (int i = 0; p->b.k_major && i < cg__mm_products(p); i++) p->map[1 + i]->box[1] = cg__mm_columns(d->variant);
+    for (int i = 0; i < 1 + cg__mm_products(p); i++)
+        p->map[i]->box[1] /= cg__mm_sharing_blocks(d->variant, i ? 'b' : 'a');
     d->variant->guard_aligned = true;
 }
 
@@ -112,12 +124,13 @@ static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
 
 /* ---- writing ---- */
 
-/* The tile's first row and column, and the batch variables, for the number `tile`. Tiles are in groups of `stripe` rows
-   of tiles, column by column: resident blocks then read the fewest different rows and columns. */
+/* The tile's first row and column, and the batch variables, for the number `tile`. Tiles are in groups of 8 rows of
+   tiles, column by column: resident blocks then read the fewest different rows and columns. In clusters of tiles,
+   `tile` numbers the clusters, in the same order. */
 static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     const uint32_t skip = 1u << p->m | 1u << p->n;
-    const int stripe = 8;
+    const int stripe = 8 / cg__mm_sharing_blocks(v, 'b');
     int64_t batch;
     const bool single = ind_expr_is_int(p->batch, &batch) && batch == 1;
     const char *type = cg__int(w);
@@ -132,14 +145,23 @@ static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p) {
     if (p->group.indirect)
         cg__mm_write_group(w, p, row, "tile_m", "continue");
     else
-        ind__textf(&w->code, "const %s tile_m = (%s)(%s) * %d;\n", type, type, row, v->of.tile.m);
-    ind__textf(&w->code, "const %s tile_n = (%s)column * %d;\n", type, type, cg__mm_columns(v));
+        ind__textf(&w->code, "const %s tile_m = (%s)(%s) * %d;\n", type, type, cg__mm_tile_number(w, row, 'm'),
+                   v->of.tile.m);
+    const bool pair = v->of.tile.pair_n > 1;
+    ind__textf(&w->code, "const %s tile_n = (%s)%s%s%s * %d;\n", type, type, pair ? "(" : "",
+               cg__mm_tile_number(w, "column", 'n'), pair ? ")" : "", cg__mm_columns(v));
     if (!single) cg__write_outer_vars(w, "batch", skip);
 }
 
 /* The loop over the block's tiles, or its shares of them. */
 static void cg__mm_begin_tile_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "#pragma unroll 1\n");
+    const ind__tile_plan *plan = &w->variant->of.tile;
+    if (plan->pair_m) {
+        const int blocks = plan->pair_m * plan->pair_n;
+        cg__begin(w, "for (unsigned tile = blockIdx.x / %d; tile < tiles; tile += gridDim.x / %d)", blocks, blocks);
+        return;
+    }
     if (!cg__mm_is_split(w->variant)) {
         cg__begin(w, "for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
         return;
@@ -166,13 +188,23 @@ static void cg__mm_write_next_stage(ind__writer *w) {
                w->variant->of.tile.stages);
 }
 
-/* One copy of a box of an operand: at element `offset` of the stage's tile, at coordinates first and second. */
+/* One copy of a box of an operand: at element `offset` of the stage's tile, at coordinates first and second. Of a tile
+   that is multicast, the block copies the part with its number among those that share it. */
 static void cg__mm_write_box(ind__writer *w, const cg__mm_problem *p, char name, const char *offset, const char *first,
                              const char *second) {
     const cg__mm_operand *o = name == 'a' ? &p->a : name == 'b' ? &p->b : &p->b2;
-    ind__textf(&w->code, "ind_bulk_copy<%d>(tile_%c + stage * %d%s, map_%c, full + stage, (int)%s, (int)%s",
-               p->map[name - 'a']->rank, name, cg__mm_units(p, cg__mm_stage_elements(w->variant, name)), offset, name,
-               first, second);
+    const bool shared = cg__mm_sharing_blocks(w->variant, name) > 1;
+    const ind__tensor_map *map = p->map[name - 'a'];
+    if (shared) {
+        const char *part = name == 'a' ? "rank_n" : "rank_m";
+        offset = cg__string(w, "%s + %s * %d", offset, part, cg__mm_units(p, map->box[1] * map->box[0]));
+        second = cg__string(w, "(%s + %s * %d)", second, part, map->box[1]);
+    }
+    ind__textf(&w->code, "ind_bulk_%s<%d>(tile_%c + stage * %d%s, map_%c, full + stage, ",
+               shared ? "multicast" : "copy", map->rank, name, cg__mm_units(p, cg__mm_stage_elements(w->variant, name)),
+               offset, name);
+    if (shared) ind__textf(&w->code, "share_%c, ", name == 'a' ? 'a' : 'b');
+    ind__textf(&w->code, "(int)%s, (int)%s", first, second);
     for (int u = w->plan->domain.rank - 1; u >= 0; u--) {
         ind_expr stride, rest;
         if (!cg__mm_is_batch(p, u) || !ind__affine(cg__index_of(w, o->load), w->plan->domain.var[u], &stride, &rest) ||
@@ -184,9 +216,10 @@ static void cg__mm_write_box(ind__writer *w, const cg__mm_problem *p, char name,
     ind__textf(&w->code, ");\n");
 }
 
-/* Rows of a box of a, if it has fewer than the tile; else 0. */
+/* Rows of a box of a, if it has fewer than the tile or the block's part of it; else 0. */
 static int cg__mm_few_box_rows(const ind__writer *w, const cg__mm_problem *p) {
-    return p->a.k_major && p->map[0]->box[1] < w->variant->of.tile.m ? p->map[0]->box[1] : 0;
+    const int rows = p->map[0]->box[1];
+    return p->a.k_major && rows < w->variant->of.tile.m / cg__mm_sharing_blocks(w->variant, 'a') ? rows : 0;
 }
 
 /* The copies of one operand's tile: boxes of 128 bytes along the contiguous dimension. */
@@ -241,7 +274,18 @@ static void cg__mm_write_copies(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_next_stage(w);
     cg__end(w);
     cg__end(w);
-    cg__use(w, IND__CG_BULK_COPY);
+    cg__use(w, w->variant->of.tile.pair_m ? IND__CG_MULTICAST : IND__CG_BULK_COPY);
+}
+
+/* "rows", "columns" and "tiles": of tiles, or of clusters of them. */
+static void cg__mm_write_tile_counts(ind__writer *w, const cg__mm_problem *p) {
+    const int tile_m = w->variant->of.tile.m * cg__mm_sharing_blocks(w->variant, 'b');
+    const int columns = cg__mm_columns(w->variant) * cg__mm_sharing_blocks(w->variant, 'a');
+    const char *rows = p->group.indirect ? cg__expr_string(w, cg__mm_row_tiles(p, tile_m))
+                                         : cg__string(w, "(size_m + %d) / %d", tile_m - 1, tile_m);
+    ind__textf(&w->code, "const unsigned rows = (unsigned)(%s), columns = (unsigned)((size_n + %d) / %d);\n", rows,
+               columns - 1, columns);
+    ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
 }
 
 /* Sizes, the number of tiles, and the memory of the block: stages of a, stages of b, and the mbarriers of the stages
@@ -251,29 +295,28 @@ static void cg__mm_begin_bulk(ind__writer *w, const cg__mm_problem *p, int barri
     cg__mm_write_sizes(w, p);
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
     if (!cg__mm_is_split(w->variant) && !p->group.indirect) cg__mm_write_steps(w, p);
-    const char *rows = p->group.indirect ? cg__expr_string(w, cg__mm_row_tiles(p, tile->m))
-                                         : cg__string(w, "(size_m + %d) / %d", tile->m - 1, tile->m);
-    ind__textf(&w->code, "const unsigned rows = (unsigned)(%s), columns = (unsigned)((size_n + %d) / %d);\n", rows,
-               cg__mm_columns(w->variant) - 1, cg__mm_columns(w->variant));
-    ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
+    cg__mm_write_tile_counts(w, p);
+    cg__mm_write_ranks(w);
     ind__textf(&w->code,
                "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
                "tile_a + %d;\n",
                tile->stages * cg__mm_units(p, tile->m * tile->k));
     if (p->dot2)
-        ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(w->variant) * tile->k);
+        ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n",
+                   cg__mm_units(p, cg__mm_columns(w->variant) * tile->k));
     ind__textf(&w->code,
                "unsigned long long *const full = reinterpret_cast<unsigned long long *>(ind_smem + %d), *const "
                "empty = full + %d;\n",
                barriers, tile->stages);
 }
 
-/* Initialises the mbarriers of the stages, in a scope of one thread that is open afterwards. `arrivals`: at empty. */
-static void cg__mm_begin_barriers(ind__writer *w, int arrivals) {
+/* Initialises the mbarriers of the stages, in a scope of one thread that is open afterwards. `arrivals`: at empty;
+   `more`: initialises further mbarriers of stage i. */
+static void cg__mm_begin_barriers(ind__writer *w, int arrivals, const char *more) {
     cg__begin(w, "if (threadIdx.x == 0)");
     ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n",
                w->variant->of.tile.stages);
-    ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n}\n", arrivals);
+    ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n%s}\n", arrivals, more);
 }
 
 static void cg__mm_end_barriers(ind__writer *w) {

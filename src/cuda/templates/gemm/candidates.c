@@ -1,8 +1,9 @@
 /* The configurations of a product that fit, and the cheapest of them. */
 
 /* The templates, in the order in which they are asked. */
-static const cg__mm_template *const cg__mm_templates[] = {
-    &cg__mm_packed_rows, &cg__mm_rows, &cg__mm_tcgen05, &cg__mm_tma, &cg__mm_wgmma, &cg__mm_mma, &cg__mm_fma};
+static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_packed_rows, &cg__mm_rows, &cg__mm_misaligned_rows,
+                                                          &cg__mm_tcgen05,     &cg__mm_tma,  &cg__mm_wgmma,
+                                                          &cg__mm_mma,         &cg__mm_fma};
 #define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
 
 static const cg__mm_template *cg__mm_template_of(ind_strategy s) {
@@ -19,7 +20,8 @@ typedef struct cg__mm_choice {
 } cg__mm_choice;
 
 enum { MM_MEASURED = 8 }; /* choices that tuning measures */
-_Static_assert(MM_MEASURED + 2 <= IND__MAX_TUNED, "cg__mm_others lists more choices than there is space for");
+_Static_assert(MM_MEASURED + 2 + MM_NUM_PAIRS <= IND__MAX_TUNED,
+               "cg__mm_others lists more choices than there is space for");
 
 /* The cheapest choices: distinct, in the order of their costs. */
 typedef struct cg__mm_choices {
@@ -45,7 +47,9 @@ static cg__mm_choice cg__mm_choice_of(const cg__mm_template *x, const cg__mm_pro
                                       .stages = c->stages,
                                       .blocks_per_sm = cg__mm_occupancy(x, p, c, t),
                                       .splits = c->splits,
-                                      .cluster = c->cluster}};
+                                      .cluster = c->cluster,
+                                      .pair_m = c->pair_m,
+                                      .pair_n = c->pair_n}};
 }
 
 /* Adds the configuration if it is among the cheapest. Of equal costs, the one tried first comes first. */
@@ -92,12 +96,22 @@ static void cg__mm_try_splits(const cg__mm_template *x, const cg__mm_problem *p,
     }
 }
 
+/* Tries the configuration in each form of pairs, if a figure of the target says that they are faster. */
+static void cg__mm_try_pairs(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *config,
+                             const ind_target *t, cg__mm_choices *all) {
+    for (int i = 0; t->thresholds.product_multicast > 0 && i < MM_NUM_PAIRS; i++) {
+        const cg__mm_config c = cg__mm_paired(config, i);
+        if (cg__mm_fits_pairs(x, p, &c, t)) cg__mm_try_config(x, p, &c, t, all);
+    }
+}
+
 static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *p, int index_bits, const ind_target *t,
                                 cg__mm_choices *all) {
     for (size_t i = 0; i < x->num_configs; i++) {
         cg__mm_config c = x->configs[i];
         if (!cg__mm_fits(x, p, &c, index_bits, t)) continue;
         cg__mm_try_config(x, p, &c, t, all);
+        cg__mm_try_pairs(x, p, &c, t, all);
         for (int cluster = 2; cluster <= p->max_cluster && cluster <= MM_MAX_CLUSTER; cluster *= 2)
             cg__mm_try_splits(x, p, &c, t, cluster, all);
         cg__mm_try_splits(x, p, &c, t, 0, all);
@@ -122,8 +136,10 @@ static void cg__mm_choose(const cg__mm_problem *p, int index_bits, const ind_tar
 static void cg__mm_choose_fallback(cg__mm_problem *p, int index_bits, const ind_target *t, cg__mm_choices *all) {
     const cg__mm_template *x = all->item[0].from;
     all->num = 0;
-    p->max_cluster = 1;
-    cg__mm_try_template(x, p, index_bits, t, all);
+    p->max_cluster = p->max_cluster > 1 ? 1 : p->max_cluster;
+    ind_target alone = *t;
+    alone.max_cluster = 1;
+    cg__mm_try_template(x, p, index_bits, &alone, all);
 }
 
 /* ---- configurations for tuning ---- */
@@ -150,6 +166,9 @@ static bool cg__mm_find_values(const cg__mm_problem *p, int index_bits, const in
         c.splits = values->splits;
         c.cluster = values->cluster;
         if (!cg__mm_allows_splits(x, p, &c, t)) continue;
+        c.pair_m = values->pair_m;
+        c.pair_n = values->pair_n;
+        if (!cg__mm_allows_pairs(x, p, &c, t)) continue;
         *found = cg__mm_choice_of(x, p, &c, t);
         if (cg__mm_same_values(&found->values, values)) return true;
     }
@@ -162,18 +181,35 @@ static bool cg__mm_has_values(const cg__mm_choices *all, const ind__tile_choice 
     return false;
 }
 
-/* Writes the choices after the first one, and the first one with one share of a tile more and less. Returns their
-   number. `only`: those of this template, unless it is NULL. */
-static int cg__mm_others(const cg__mm_problem *p, const cg__mm_choices *all, const cg__mm_template *only,
-                         const ind_target *t, ind__tile_choice others[MM_MEASURED + 2]) {
-    const cg__mm_template *x = all->item[0].from;
+/* Writes the cheapest choice that fits each form of pairs, in that form. Returns their number. */
+static int cg__mm_other_pairs(const cg__mm_problem *p, const cg__mm_choices *all, const cg__mm_template *only,
+                              const ind_target *t, ind__tile_choice others[MM_NUM_PAIRS]) {
     int num = 0;
+    for (int form = 0; form < MM_NUM_PAIRS; form++) {
+        for (int i = 0; i < all->num; i++) {
+            const cg__mm_template *x = all->item[i].from;
+            const cg__mm_config c = cg__mm_paired(&all->item[i].config, form);
+            if ((only && x != only) || !cg__mm_fits_pairs(x, p, &c, t)) continue;
+            const cg__mm_choice choice = cg__mm_choice_of(x, p, &c, t);
+            if (!cg__mm_has_values(all, &choice.values)) others[num++] = choice.values;
+            break;
+        }
+    }
+    return num;
+}
+
+/* Writes the choices after the first one, the first one in pairs, and with one share of a tile more and less. Returns
+   their number. `only`: those of this template, unless it is NULL. */
+static int cg__mm_others(const cg__mm_problem *p, const cg__mm_choices *all, const cg__mm_template *only,
+                         const ind_target *t, ind__tile_choice others[IND__MAX_TUNED]) {
+    const cg__mm_template *x = all->item[0].from;
+    int num = cg__mm_other_pairs(p, all, only, t, others);
     for (int i = 1; i < all->num; i++)
         if (!only || all->item[i].from == only) others[num++] = all->item[i].values;
     for (int sign = -1; sign <= 1; sign += 2) {
         cg__mm_config c = all->item[0].config;
         c.splits += sign * cg__mm_cluster(&c);
-        if (!cg__mm_allows_splits(x, p, &c, t)) continue;
+        if (c.pair_m || !cg__mm_allows_splits(x, p, &c, t)) continue;
         const cg__mm_choice choice = cg__mm_choice_of(x, p, &c, t);
         if (!cg__mm_has_values(all, &choice.values)) others[num++] = choice.values;
     }

@@ -33,7 +33,7 @@ static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
     if (p->n < 0 || !cg__multiple(d, p->size_n, n, &guard)) return false;
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
         if (!d->w.needed[i] || !cg__is_access(&d->w, i)) continue;
-        bool fits = cg__mm_contiguous(&d->w, i, p->n) && cg__vector_access(d, i, p->n, n, &guard, &aligned);
+        bool fits = cg__mm_result_contiguous(&d->w, i, p->n) && cg__vector_access(d, i, p->n, n, &guard, &aligned);
         const bool shared = cg__inst(&d->w, i)->op == IND_LOOP_LOAD && (p->m < 0 || !(d->plan->varies[i] >> p->m & 1));
         if (fits && ind_dtype_bytes(cg__memory_dtype(&d->w, i)) * n > (shared ? 32 : 16)) return false;
         if (!fits && cg__inst(&d->w, i)->op == IND_LOOP_STORE) return false;
@@ -63,8 +63,9 @@ static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
     ind_context *c = d->w.context;
     ind_expr tiles = cg__mm_all_tiles(p, v);
     if (cg__mm_is_split(v)) tiles = ind_expr_mul(tiles, v->of.tile.splits);
-    const int cluster = v->of.tile.cluster > 1 ? v->of.tile.cluster : 1;
-    tiles = ind_expr_mul(ind_expr_ceildiv(tiles, ind_int(c, cluster)), ind_int(c, cluster));
+    const int cluster = ind__cluster_of(v) > 1 ? ind__cluster_of(v) : 1;
+    if (!v->of.tile.pair_m) tiles = ind_expr_ceildiv(tiles, ind_int(c, cluster));
+    tiles = ind_expr_mul(tiles, ind_int(c, cluster));
     v->grid[0] = ind_expr_min(tiles, ind_int(c, cg__mm_cluster_sms(cluster, d->w.target)));
     v->grid[1] = v->grid[2] = ind_int(c, 1);
     v->blocks_per_sm = 1;
@@ -73,11 +74,15 @@ static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
 
 static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *reason) {
     const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
-    const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
+    const bool a = p->a.copy || p->a.misaligned, b = p->b.copy || p->b.misaligned;
+    const char *copied = a && b ? "both operands" : a ? "a" : b ? "b" : "no operand";
     const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
     if (d->variant->strategy == IND_STRATEGY_MATMUL_ROWS)
         cg__why(d, "at most %d rows: %s is read once, in vectors; accumulates in f32", p->few_rows,
                 p->b.computed ? "what b is computed from" : "b");
+    else if (d->variant->strategy == IND_STRATEGY_MATMUL_ROWS_MISALIGNED)
+        cg__why(d, "at most %d rows: b is read once, in aligned vectors from misaligned rows; accumulates in f32",
+                p->few_rows);
     else if (d->variant->strategy == IND_STRATEGY_MATMUL_PACKED)
         cg__why(d,
                 "at most %d rows: packed weights, copied by %s, are dequantised in registers for tensor cores; "
@@ -87,10 +92,11 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
     else if (tensor)
-        cg__why(d, "%s operands%s on tensor cores; %s copied in %s%s",
+        cg__why(d, "%s operands%s on tensor cores; %s copied in %s%s%s",
                 p->a.memory == p->b.memory ? ind_dtype_name(p->a.memory) : "8-bit float",
                 p->tensor_bytes == 4 ? " rounded to tf32" : "", copied,
                 cg__has(&d->w, IND__HAS_TENSOR_MAPS) ? "boxes by tensor maps" : "16-byte vectors",
+                p->a.misaligned || p->b.misaligned ? "; misaligned rows are realigned in shared memory" : "",
                 cg__mm_is_scaled(p) ? "; sums of 128 products are scaled and added in f32"
                 : p->promotes       ? "; sums of 128 products are added in f32"
                                     : "");
@@ -103,12 +109,11 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
     if (d->variant->why && p->group.indirect) cg__why(d, "tiles of rows of one group; %s", d->variant->why);
     if (d->variant->why && !p->group.indirect && cg__mm_group_of_b(&d->w, p))
         cg__why(d, "not tiled by groups of rows: the rows are more than one dimension; %s", d->variant->why);
+    if (d->variant->of.tile.pair_m && d->variant->why)
+        cg__why(d, "%s; %s multicast to the blocks of a cluster", d->variant->why, cg__mm_multicast_text(d->variant));
     if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
-}
-
-/* True if the strategy is of products of few rows, which may have a guard. */
-static bool cg__mm_has_few_rows(ind_strategy s) {
-    return s == IND_STRATEGY_MATMUL_ROWS || s == IND_STRATEGY_MATMUL_PACKED;
+    if (d->assume & IND__WITH_NEXT && d->variant->why)
+        cg__why(d, "this kernel and the next one, as each block reduces all rows; %s", d->variant->why);
 }
 
 /* Marks the arguments that b is loaded from; 0: a launch of the schedule may write one of them, or no load comes before
@@ -145,7 +150,9 @@ static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choi
                                   .products = cg__mm_products(p),
                                   .warps_m = fma ? 0 : c->warps_m,
                                   .warps_n = fma ? 0 : c->warps_n,
-                                  .stages = c->stages};
+                                  .stages = c->stages,
+                                  .pair_m = c->pair_m,
+                                  .pair_n = c->pair_n};
     v->of.tile.early = cg__mm_early_args(d, p);
     v->of.tile.cost_ns = choice->cost * 100 / d->w.target->thresholds.product_clock;
     v->per_thread = fma ? c->warps_m : 1;
@@ -170,7 +177,7 @@ static const cg__mm_template *cg__mm_kept_template(const cg__decider *d, const c
 /* Lists the configurations that tuning measures. A part of a launch is not tuned, nor a product whose sizes depend on
    data. */
 static void cg__mm_set_others(cg__decider *d, const cg__mm_problem *p, const cg__mm_choices *all) {
-    ind__tile_choice others[MM_MEASURED + 2];
+    ind__tile_choice others[IND__MAX_TUNED];
     ind__tile_plan *tile = &d->variant->of.tile;
     if (d->plan->part || ind__body_unbacked(d->w.schedule->program, d->w.body)) return;
     const int num = cg__mm_others(p, all, cg__mm_kept_template(d, all), d->w.target, others);
@@ -189,9 +196,10 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     if (!all.num)
         return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
                          d->w.kernel->name);
-    if (all.item[0].config.cluster > d->max_cluster) cg__mm_choose_fallback(p, v->index_bits, d->w.target, &all);
+    if (cg__mm_cluster_blocks(&all.item[0].values) > d->max_cluster)
+        cg__mm_choose_fallback(p, v->index_bits, d->w.target, &all);
     const cg__mm_template *kept = cg__mm_kept_template(d, &all);
-    const bool take = tuned->m && tuned->cluster <= d->max_cluster && !d->plan->part &&
+    const bool take = tuned->m && cg__mm_cluster_blocks(tuned) <= d->max_cluster && !d->plan->part &&
                       cg__mm_find_values(p, v->index_bits, d->w.target, tuned, &choice) &&
                       (!kept || choice.from == kept);
     if (!take) choice = all.item[0];
@@ -211,6 +219,9 @@ static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
     const int num = 1 + cg__mm_products(p);
     if (!p->tensor_bytes) return;
     for (int i = 0; i < num; i++) o[i]->copy = cg__mm_can_copy(d, p, o[i]);
+    for (int i = 0; i < num; i++) o[i]->misaligned = cg__mm_is_misaligned(d, p, o[i]);
+    cg__mm_choose_same_loads(d, p);
+    p->b.reads_misaligned = cg__mm_reads_misaligned(d, p);
     for (int i = 0; i < num; i++)
         if (o[i]->computed) cg__mm_choose_staged(d, p, o[i]);
     for (int i = 1; i < num; i++)

@@ -105,6 +105,7 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     cg__mm_write_steps(w, p);
     if (!cg__mm_has_few_rows(x->strategy)) cg__mm_write_statistics(w, p); /* they do so after their first loads of b */
     x->main_loop(w, p);
+    if (w->variant->dependent == IND__LAUNCH_TRIGGERS) cg__write_trigger(w, &w->code);
     cg__mm_write_exchange(w, p);
     const int columns = cg__mm_columns(w->variant);
     cg__mm_area area = {.rows = tile->m,

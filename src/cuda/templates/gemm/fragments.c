@@ -5,19 +5,20 @@
 /* A thread of a wgmma has two adjacent sums of a row at a time. An epilogue that stores one 16-bit tensor computes on
    these pairs. Only its results pass through shared memory, on the way to accesses of 16 bytes: half the bytes of the
    sums. One 16-bit tensor of the shape of the results may be read, such as a residual: the same way back, in vectors
-   that are loaded before the product, or while the previous strip is computed. */
+   that are loaded before the product, or while the previous strip is computed. Indices from memory may say where the
+   rows of the results are stored, or added. */
 
 static bool cg__mm_is_2d(const ind__writer *w, const cg__mm_problem *p, uint32_t i) {
     return w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD &&
            w->plan->varies[i] >> p->m & w->plan->varies[i] >> p->n & 1;
 }
 
-/* True for a 16-bit LOAD or STORE of 8 elements without a mask. */
+/* True for a 16-bit STORE, or LOAD without a mask, of 8 elements. */
 static bool cg__mm_is_rounded(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    const uint32_t mask = inst->op == IND_LOOP_STORE ? inst->arg[1] : inst->arg[0];
     const ind_dtype dtype = cg__memory_dtype(w, i);
-    return w->plan->vector[i] == 8 && !mask && !inst->reduction && (dtype == IND_F16 || dtype == IND_BF16);
+    const bool masked = inst->op == IND_LOOP_LOAD && inst->arg[0];
+    return w->plan->vector[i] == 8 && !masked && (dtype == IND_F16 || dtype == IND_BF16);
 }
 
 /* The LOAD of the shape of the results; 0: none. The epilogue is marked as needed. */
@@ -148,6 +149,34 @@ static void cg__mm_write_pieces(ind__writer *w, const cg__mm_problem *p, uint32_
     if (pieces > 1) cg__end(w);
 }
 
+/* Marks what the value of the STORE is computed from, not where it is stored. */
+static void cg__mm_need_value(ind__writer *w, uint32_t store) {
+    cg__need_none(w);
+    cg__need(w, cg__inst(w, store)->arg[0]);
+    cg__close_needed(w);
+    cg__need(w, store);
+}
+
+/* The reverse: the indices and the mask of the STORE. */
+static void cg__mm_need_target(ind__writer *w, uint32_t store) {
+    cg__need_none(w);
+    cg__each_use(w, store, cg__mark_needed, w);
+    w->needed[cg__stored_value(w, store)] = 0;
+    cg__close_needed(w);
+}
+
+/* Stores a vector of results, or adds it to memory. */
+static void cg__mm_write_vector(ind__writer *w, uint32_t store, int cols) {
+    const cg__adder_row *adder = cg__inst(w, store)->reduction ? cg__adder(w, store, 8) : NULL;
+    cg__mm_need_target(w, store);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__write_mask(w, cg__inst(w, store)->arg[1]);
+    if (adder) cg__use(w, adder->function);
+    ind__textf(&w->code, "%s(&%s, ind_load<8>(rounded + row * %d + col));\n", adder ? adder->name : "ind_store",
+               cg__element(w, store), cols + 8);
+    if (cg__inst(w, store)->arg[1]) w->code.indent--;
+}
+
 /* Writes the epilogue of all strips of a warp, whose shared memory is `sum`. */
 static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
     ind__textf(&w->code,
@@ -157,14 +186,16 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16, first_n = tile_n + strip * %d;\n", cg__int(w), cols);
     cg__mm_set_plain_names(w);
     if (cg__mm_rounded_load(w, p)) cg__mm_write_held(w, cols);
+    cg__mm_need_value(w, store);
     cg__mm_write_pieces(w, p, store, cols, strips);
     ind__textf(&w->code, "__syncwarp();\n");
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const int at = u * 32 + lane, row = at / %d, col = at %% %d * 8;\n", cols / 8, cols / 8);
     ind__textf(&w->code, "const %s i%d = first_m + row, i%d = first_n + col;\n", cg__int(w), p->m, p->n);
-    ind__textf(&w->code, "if (%si%d < size_m && i%d < size_n) ind_store(&%s, ind_load<8>(rounded + row * %d + col));\n",
-               cg__mm_has_vector(cols), p->m, p->n, cg__element(w, store), cols + 8);
+    cg__begin(w, "if (%si%d < size_m && i%d < size_n)", cg__mm_has_vector(cols), p->m, p->n);
+    cg__mm_write_vector(w, store, cols);
+    cg__end(w);
     cg__end(w);
     ind__textf(&w->code, "__syncwarp();\n");
     cg__end(w);

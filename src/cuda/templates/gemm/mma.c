@@ -13,9 +13,10 @@ static void cg__mm_end_stages(ind__writer *w) {
     cg__end(w);
 }
 
-/* Returns the offset of the tile of `stage`. A computed operand has a single tile, written when it is needed. */
+/* Returns the offset of the tile of `stage`. A computed or misaligned operand has a single tile, written when it is
+   needed. */
 static const char *cg__mm_stage_of(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int tile_x) {
-    return o->computed ? "" : cg__string(w, " + stage * %d", cg__mm_units(p, tile_x * w->variant->of.tile.k));
+    return cg__mm_is_made(o) ? "" : cg__string(w, " + stage * %d", cg__mm_units(p, tile_x * w->variant->of.tile.k));
 }
 
 /* The class of the instruction: its first template arguments tell the types of the operands. */
@@ -62,7 +63,7 @@ static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", v->of.tile.stages - 2);
     ind__textf(&w->code, "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\n",
                v->of.tile.stages - 1, v->of.tile.stages - 1);
-    if (cg__mm_has_prologue(p)) ind__textf(&w->code, "make(step, stage);\n__syncthreads();\n");
+    if (cg__mm_makes_tiles(p)) ind__textf(&w->code, "make(step, stage);\n__syncthreads();\n");
     cg__mm_write_mma_tile(w, p);
     cg__mm_end_stages(w);
     ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
@@ -73,6 +74,8 @@ static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     if (o->computed)
         cg__mm_write_raw(w, p, o, name);
+    else if (o->misaligned)
+        cg__mm_write_row_copies(w, p, o, name);
     else if (o->copy)
         cg__mm_write_copy(w, p, o, name);
     else
@@ -85,14 +88,16 @@ static void cg__mm_begin_tensor_tiles(ind__writer *w, const cg__mm_problem *p, i
     const int warp_n = v->of.tile.n / v->of.tile.warps_n;
     ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
     const int k = cg__mm_units(p, v->of.tile.k);
-    int in_a = (p->a.computed ? 1 : v->of.tile.stages) * v->of.tile.m * k;
-    int offset = 2 * (in_a + (p->b.computed ? 1 : v->of.tile.stages) * v->of.tile.n * k);
+    int in_a = (cg__mm_is_made(&p->a) ? 1 : v->of.tile.stages) * v->of.tile.m * k;
+    int offset = 2 * (in_a + (cg__mm_is_made(&p->b) ? 1 : v->of.tile.stages) * v->of.tile.n * k);
     ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", in_a);
     cg__mm_write_raw_arrays(w, p, &p->a, 'a', &offset);
-    if (p->dot2)
-        ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(v) * v->of.tile.k);
+    if (p->dot2) ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(v) * k);
     cg__mm_write_raw_arrays(w, p, &p->b, 'b', &offset);
     cg__mm_write_raw_arrays(w, p, &p->b2, 'c', &offset);
+    cg__mm_write_raw_rows(w, p, &p->a, 'a', &offset);
+    cg__mm_write_raw_rows(w, p, &p->b, 'b', &offset);
+    cg__mm_write_raw_rows(w, p, &p->b2, 'c', &offset);
     cg__mm_write_all_addresses(w, p);
     cg__mm_begin_load(w, true);
     cg__mm_write_tile(w, p, &p->a, 'a');
@@ -135,7 +140,7 @@ static void cg__mm_fit_stages(cg__mm_config *c, const cg__mm_problem *p, int64_t
     const int64_t steps = (depth + c->tile_k - 1) / c->tile_k;
     if (c->stages > steps + idle) c->stages = steps < 1 ? idle + 1 : (int)steps + idle;
     if (steps <= 1 && c->registers > 160) c->registers = 160;
-    if (cg__mm_has_prologue(p)) c->registers = c->registers > 207 ? 255 : c->registers + 48;
+    if (cg__mm_makes_tiles(p)) c->registers = c->registers > 207 ? 255 : c->registers + 48;
 }
 
 /* Sums of a thread. */
@@ -169,22 +174,26 @@ static bool cg__mm_has_panels(const cg__mm_config *c, const cg__mm_problem *p) {
 /* 64-bit indices leave no registers for the largest tiles per thread, nor do two sets of sums. */
 static bool cg__mm_mma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     if (c->registers > 255 || (p->converts && cg__mm_thread_sums(c) > 64)) return false;
-    return cg__mm_has_panels(c, p) && (c->registers <= (cg__mm_has_prologue(p) ? 216 : 168) || index_bits == 32);
+    return cg__mm_has_panels(c, p) && (c->registers <= (cg__mm_makes_tiles(p) ? 216 : 168) || index_bits == 32);
 }
 
 static int cg__mm_warp_threads(const cg__mm_config *c) {
     return c->warps_m * c->warps_n * 32;
 }
 
-/* Shared memory of an operand: a tile in each stage, or one tile of 16 bits and the stages that it is computed from. */
-static int64_t cg__mm_operand_bytes(const cg__mm_problem *p, const cg__mm_operand *o, int64_t elements, int stages) {
+/* Shared memory of an operand: a tile in each stage, or one tile of 16 bits and the stages that it is computed from.
+   Misaligned rows have 8 elements more there. */
+static int64_t cg__mm_operand_bytes(const cg__mm_problem *p, const cg__mm_operand *o, const cg__mm_config *c,
+                                    int edge) {
+    const int64_t elements = (int64_t)edge * c->tile_k, stages = c->stages;
+    if (o->misaligned) return 2 * (elements + stages * (elements + 8 * (o->k_major ? edge : c->tile_k)));
     return elements * (o->computed ? stages * o->staged_bytes + 2 : stages * p->tensor_bytes);
 }
 
 static int64_t cg__mm_stage_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
-    return cg__mm_operand_bytes(p, &p->a, c->tile_m * c->tile_k, c->stages) +
-           cg__mm_operand_bytes(p, &p->b, c->tile_n / cg__mm_products(p) * c->tile_k, c->stages) +
-           (p->dot2 ? cg__mm_operand_bytes(p, &p->b2, c->tile_n / 2 * c->tile_k, c->stages) : 0);
+    return cg__mm_operand_bytes(p, &p->a, c, c->tile_m) +
+           cg__mm_operand_bytes(p, &p->b, c, c->tile_n / cg__mm_products(p)) +
+           (p->dot2 ? cg__mm_operand_bytes(p, &p->b2, c, c->tile_n / 2) : 0);
 }
 
 /* Each warp reads its rows of both tiles. */

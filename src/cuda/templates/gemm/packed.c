@@ -10,30 +10,31 @@
 enum { MM_PACKED_I8 = IND__NUM_QUANTISED, MM_PACKED_F8E4M3FN, MM_PACKED_F8E5M2, MM_NUM_PACKED };
 
 /* The type of a format in the prelude, the function that declares it, the elements of a step, registers of a thread for
-   up to 8 rows, and whether elements have a lowest value (OFFSET); see packed.cuh. Registers: NVRTC 13.0, sm_90a. */
+   up to 8 rows, and whether elements have a lowest value (OFFSET or SUMS),
+   and whether sums of 16 elements of a are stored (SUMS); see packed.cuh. Registers: NVRTC 13.0, sm_90a. */
 static const struct {
     const char *type;
     int function, step, registers;
-    bool lowest;
+    bool lowest, sums;
 } cg__packed_formats[MM_NUM_PACKED] = {
-    [IND__QUANTISED_Q8_0] = {"ind_packed_q8_0", IND__CG_PACKED_Q8_0, 256, 72, false},
-    [IND__QUANTISED_Q4_0] = {"ind_packed_q4<false, false>", IND__CG_PACKED_Q4, 256, 72, false},
-    [IND__QUANTISED_Q4_1] = {"ind_packed_q4<true, false>", IND__CG_PACKED_Q4, 256, 72, true},
-    [IND__QUANTISED_Q5_0] = {"ind_packed_q4<false, true>", IND__CG_PACKED_Q4, 256, 72, false},
-    [IND__QUANTISED_Q5_1] = {"ind_packed_q4<true, true>", IND__CG_PACKED_Q4, 256, 72, true},
-    [IND__QUANTISED_Q2_K] = {"ind_packed_q2_k", IND__CG_PACKED_Q2_K, 512, 80, true},
-    [IND__QUANTISED_Q3_K] = {"ind_packed_q3_k", IND__CG_PACKED_Q3_K, 256, 72, false},
-    [IND__QUANTISED_Q4_K] = {"ind_packed_q45_k<false>", IND__CG_PACKED_Q45_K, 256, 72, true},
-    [IND__QUANTISED_Q5_K] = {"ind_packed_q45_k<true>", IND__CG_PACKED_Q45_K, 256, 72, true},
-    [IND__QUANTISED_Q6_K] = {"ind_packed_q6_k", IND__CG_PACKED_Q6_K, 256, 80, false},
-    [IND__QUANTISED_IQ4_NL] = {"ind_packed_iq4_nl", IND__CG_PACKED_IQ4, 256, 72, false},
-    [IND__QUANTISED_IQ4_XS] = {"ind_packed_iq4_xs", IND__CG_PACKED_IQ4, 256, 72, false},
-    [IND__QUANTISED_INT4] = {"ind_packed_int4", IND__CG_PACKED_INT4, 256, 72, false},
-    [IND__QUANTISED_MXFP4] = {"ind_packed_mxfp4", IND__CG_PACKED_E2M1, 256, 80, false},
-    [IND__QUANTISED_NVFP4] = {"ind_packed_nvfp4", IND__CG_PACKED_NVFP4, 256, 96, false},
-    [MM_PACKED_I8] = {"ind_packed_i8", IND__CG_PACKED_I8, 256, 72, false},
-    [MM_PACKED_F8E4M3FN] = {"ind_packed_f8<false", IND__CG_PACKED_F8, 256, 80, false},
-    [MM_PACKED_F8E5M2] = {"ind_packed_f8<true", IND__CG_PACKED_F8, 256, 80, false},
+    [IND__QUANTISED_Q8_0] = {"ind_packed_q8_0", IND__CG_PACKED_Q8_0, 256, 72, false, false},
+    [IND__QUANTISED_Q4_0] = {"ind_packed_q4<false, false>", IND__CG_PACKED_Q4, 256, 72, false, false},
+    [IND__QUANTISED_Q4_1] = {"ind_packed_q4<true, false>", IND__CG_PACKED_Q4, 256, 72, true, false},
+    [IND__QUANTISED_Q5_0] = {"ind_packed_q4<false, true>", IND__CG_PACKED_Q4, 256, 72, false, false},
+    [IND__QUANTISED_Q5_1] = {"ind_packed_q4<true, true>", IND__CG_PACKED_Q4, 256, 72, true, false},
+    [IND__QUANTISED_Q2_K] = {"ind_packed_q2_k", IND__CG_PACKED_Q2_K, 512, 80, true, true},
+    [IND__QUANTISED_Q3_K] = {"ind_packed_q3_k", IND__CG_PACKED_Q3_K, 256, 72, false, false},
+    [IND__QUANTISED_Q4_K] = {"ind_packed_q45_k<false>", IND__CG_PACKED_Q45_K, 256, 72, true, true},
+    [IND__QUANTISED_Q5_K] = {"ind_packed_q45_k<true>", IND__CG_PACKED_Q45_K, 256, 72, true, true},
+    [IND__QUANTISED_Q6_K] = {"ind_packed_q6_k", IND__CG_PACKED_Q6_K, 256, 80, false, false},
+    [IND__QUANTISED_IQ4_NL] = {"ind_packed_iq4_nl", IND__CG_PACKED_IQ4, 256, 72, false, false},
+    [IND__QUANTISED_IQ4_XS] = {"ind_packed_iq4_xs", IND__CG_PACKED_IQ4, 256, 72, false, false},
+    [IND__QUANTISED_INT4] = {"ind_packed_int4", IND__CG_PACKED_INT4, 256, 72, false, false},
+    [IND__QUANTISED_MXFP4] = {"ind_packed_mxfp4", IND__CG_PACKED_E2M1, 256, 80, false, false},
+    [IND__QUANTISED_NVFP4] = {"ind_packed_nvfp4", IND__CG_PACKED_NVFP4, 256, 96, false, false},
+    [MM_PACKED_I8] = {"ind_packed_i8", IND__CG_PACKED_I8, 256, 72, false, false},
+    [MM_PACKED_F8E4M3FN] = {"ind_packed_f8<false", IND__CG_PACKED_F8, 256, 80, false, false},
+    [MM_PACKED_F8E5M2] = {"ind_packed_f8<true", IND__CG_PACKED_F8, 256, 80, false, false},
 };
 
 /* Elements of k in a step. */
@@ -178,6 +179,8 @@ static const char *cg__mm_packed_value(const ind__writer *w, const cg__mm_proble
     if (inst->arg[3] &&
         (!cg__mm_packed_beside(w, p, b, b->zero, 1) || ind_dtype_bytes(cg__memory_dtype(w, b->zero)) > 1))
         return "the zero points are no rows of 8-bit integers along k";
+    b->together =
+        cg__mm_packed_beside(w, p, b, b->scale, groups) && (!b->zero || cg__mm_packed_beside(w, p, b, b->zero, groups));
     return ind_known_multiple(p->size_k, cg__packed_formats[b->format].step) ? NULL : "its depth is no multiple of 256";
 }
 
@@ -285,6 +288,11 @@ static int64_t cg__mm_packed_ring(const cg__mm_problem *p, int warps, int stages
     return (int64_t)warps * stages * (cg__mm_packed_slot(p->packed) * 16 + (p->packed->mapped ? 8 : 0));
 }
 
+/* Bytes of a row of a in shared memory, of so many elements of k, and of its sums. */
+static int64_t cg__mm_packed_row_bytes(const cg__mm_packed *b, int64_t depth) {
+    return 2 * (depth + 16) + (cg__packed_formats[b->format].sums ? 3 * 2 * (depth / 16 + 16) : 0);
+}
+
 /* Elements of k of which a is in shared memory: all, or as many steps of all warps as fit. */
 static int64_t cg__mm_packed_depth(const cg__mm_problem *p, int rows, int warps_m, int warps_n, int stages) {
     const int64_t step = cg__mm_packed_step(p->packed),
@@ -292,14 +300,16 @@ static int64_t cg__mm_packed_depth(const cg__mm_problem *p, int rows, int warps_
     int64_t k = 0;
     (void)ind_expr_is_int(p->size_k, &k);
     const int64_t all = (k + step - 1) / step * step, round = step * warps_m;
-    const int64_t fits = (left / (2 * rows) - 16) / round * round;
+    const int64_t begin = cg__mm_packed_row_bytes(p->packed, 0), each = cg__mm_packed_row_bytes(p->packed, 16) - begin;
+    const int64_t fits = (left / rows - begin) * 16 / each / round * round;
     return fits < all ? (fits < 0 ? 0 : fits) : all;
 }
 
 static int64_t cg__mm_packed_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
     const int64_t ring = cg__mm_packed_ring(p, c->warps_m * c->warps_n, c->stages);
     const int64_t depth = cg__mm_packed_depth(p, c->tile_m, c->warps_m, c->warps_n, c->stages);
-    const int64_t main = ring + 2 * c->tile_m * (depth + 16), parts = (int64_t)4 * c->warps_m * c->tile_m * c->tile_n;
+    const int64_t main = ring + c->tile_m * cg__mm_packed_row_bytes(p->packed, depth),
+                  parts = (int64_t)4 * c->warps_m * c->tile_m * c->tile_n;
     const int64_t sums = parts + (int64_t)4 * c->tile_m * (c->tile_n + 8);
     return main > sums ? main : sums;
 }
@@ -381,8 +391,8 @@ static const char *cg__mm_packed_type(ind__writer *w, const cg__mm_packed *b) {
     const int scale = dtype == IND_F32 ? 4 : dtype == IND_F16 ? 2 : dtype == IND_BF16 ? 1 : 0;
     if (floats) return cg__string(w, "%s, %d, %d>", type, scale, b->group);
     if (b->format != IND__QUANTISED_INT4) return type;
-    return cg__string(w, "%s<%d, %d, %s>", type, scale, b->group,
-                      b->zero ? cg__types[cg__memory_dtype(w, b->zero)].memory : "int");
+    return cg__string(w, "%s<%d, %d, %s, %s>", type, scale, b->group,
+                      b->zero ? cg__types[cg__memory_dtype(w, b->zero)].memory : "int", b->together ? "true" : "false");
 }
 
 /* One tensor of scales or zero points: its row as bytes. */
@@ -423,7 +433,8 @@ static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, in
     cg__begin(w, "if (first_m + x < size_m && r0 < size_k)");
     cg__mm_write_row_chunk(w, p);
     cg__end(w);
-    ind__textf(&w->code, "ind_store(row_a + x * %lld + col, made);\n", (long long)(depth + 16));
+    ind__textf(&w->code, "ind_store(row_a + x * %lld + col, ind_packed_order<%s>(made));\n", (long long)(depth + 16),
+               cg__mm_packed_type(w, p->packed));
     cg__end(w);
 }
 

@@ -26,7 +26,9 @@ typedef struct cg__mm_operand {
     bool k_major;     /* the tile has rows along k; else along x, which is contiguous in memory */
     bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
-    bool computed;    /* a prologue: value is more than a LOAD and its conversion */
+    bool misaligned;  /* 16 bits, not `copy`: contiguous rows that start at any element of a 16-byte aligned buffer */
+    bool reads_misaligned; /* b: rows_misaligned.c can read the operands */
+    bool computed;         /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
     int statistics;   /* computed: reductions along k, one after another, that it depends on (statistics.c) */
     int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
@@ -45,6 +47,7 @@ typedef struct cg__mm_packed {
     uint32_t scale, zero; /* of the element's scale and zero point */
     uint32_t factor;      /* value that a column's sums are multiplied by */
     int alignment;        /* of its rows in memory, bytes: up to 16 */
+    bool together;        /* int4: the scales of a step are aligned to their bytes, and so are the zero points */
     bool mapped;          /* bulk copies by the tensor map bring the bytes; else cp.async */
     ind__tensor_map map;  /* of the bytes */
     int64_t shared;       /* bytes of a block for rings and rows of a */
@@ -130,10 +133,17 @@ static bool cg__mm_contiguous(const ind__writer *w, uint32_t i, int v) {
     return v >= 0 && !cg__mm_has_indirect(w, cg__index_of(w, i)) && cg__contiguous(w, i, v);
 }
 
+/* Is the LOAD or STORE of the epilogue contiguous along variable v? Indices from memory may say where a STORE begins:
+   a scatter of rows. */
+static bool cg__mm_result_contiguous(const ind__writer *w, uint32_t i, int v) {
+    if (cg__inst(w, i)->op != IND_LOOP_STORE) return cg__mm_contiguous(w, i, v);
+    return v >= 0 && !cg__indirect_varies(w, cg__index_of(w, i), v) && cg__contiguous(w, i, v);
+}
+
 /* Is some STORE contiguous along variable v? */
 static bool cg__mm_stores_along(const ind__writer *w, int v) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__mm_contiguous(w, i, v)) return true;
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__mm_result_contiguous(w, i, v)) return true;
     return false;
 }
 
@@ -362,6 +372,50 @@ static bool cg__mm_can_copy(cg__decider *d, const cg__mm_problem *p, const cg__m
         return false;
     if (ind__ok(guard)) cg__guard(d->variant, guard);
     d->variant->guard_aligned |= aligned;
+    return true;
+}
+
+/* Have the operand's tiles contiguous rows whose misalignment is the same for each 8th of them, in each step of k? 8
+   divides the steps. */
+static bool cg__mm_has_contiguous_rows(const cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o) {
+    ind_expr stride, rest;
+    if (!o->load || p->k < 0 || cg__inst(&d->w, o->load)->arg[0]) return false;
+    if (!cg__mm_contiguous(&d->w, o->load, o->k_major ? p->k : o->x) || !cg__start_known(&d->w, o->load)) return false;
+    const ind_expr index = cg__index_of(&d->w, o->load);
+    return ind__affine(index, d->plan->domain.var[p->k], &stride, &rest) &&
+           (o->x < 0 || ind__affine(index, d->plan->domain.var[o->x], &stride, &rest));
+}
+
+static bool cg__mm_is_misaligned(cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o) {
+    if (o->copy || p->tensor_bytes != 2 || !cg__mm_has_contiguous_rows(d, p, o)) return false;
+    if (!cg__in_arena(&d->w, cg__inst(&d->w, o->load)->source)) d->variant->guard_aligned = true;
+    return true;
+}
+
+/* The tiles of two right operands are both copied, or both written from misaligned rows. */
+static void cg__mm_choose_same_loads(const cg__decider *d, cg__mm_problem *p) {
+    if (!p->dot2 || p->b.misaligned == p->b2.misaligned) return;
+    cg__mm_operand *other = p->b.misaligned ? &p->b2 : &p->b;
+    const bool both = !other->computed && cg__mm_has_contiguous_rows(d, p, other);
+    p->b.misaligned = p->b2.misaligned = both;
+    if (both) other->copy = false;
+}
+
+/* Can rows_misaligned.c read the operands, the right ones in aligned vectors? All right ones have the same
+   misalignments. Of rows along n, the next row begins at least 8 elements later: a vector that begins in a row ends in
+   the buffer, except in the last row. */
+static bool cg__mm_reads_misaligned(const cg__decider *d, const cg__mm_problem *p) {
+    ind_expr stride, rest;
+    if (!p->a.load || p->a.computed || cg__inst(&d->w, p->a.load)->arg[0]) return false;
+    if (cg__mm_has_indirect(&d->w, cg__index_of(&d->w, p->a.load))) return false;
+    for (int i = 0; i < cg__mm_products(p); i++) {
+        const cg__mm_operand *o = cg__mm_right(p, i);
+        if (p->tensor_bytes != 2 || !cg__mm_has_contiguous_rows(d, p, o)) return false;
+        const ind_expr index = cg__index_of(&d->w, o->load), b = cg__index_of(&d->w, p->b.load);
+        ind__affine(index, d->plan->domain.var[p->k], &stride, &rest);
+        if (!o->k_major && !ind_known_le(ind_int(d->w.context, 8), stride)) return false;
+        if (i && !ind_known_multiple(ind_expr_sub(index, b), 8)) return false;
+    }
     return true;
 }
 

@@ -85,10 +85,11 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
         if (cg__inst(w, i)->op == IND_LOOP_LOAD) w->memory[i] = NULL;
 }
 
-/* A computed operand's tile, from what has arrived for it. */
+/* The tile of a computed or misaligned operand, from what has arrived for it. */
 static void cg__mm_write_made(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     char x = name == 'a' ? 'm' : 'n', row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
+    if (o->misaligned) cg__mm_write_realigned(w, p, o, name);
     if (!o->computed) return;
     cg__mm_begin_chunks(w, p, o, name);
     ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
@@ -103,9 +104,9 @@ static void cg__mm_write_made(ind__writer *w, const cg__mm_problem *p, const cg_
     cg__use(w, IND__CG_VEC);
 }
 
-/* "make": all threads compute the tiles of one step. */
+/* "make": all threads write these tiles of one step. */
 static void cg__mm_write_make(ind__writer *w, const cg__mm_problem *p) {
-    if (!cg__mm_has_prologue(p)) return;
+    if (!cg__mm_makes_tiles(p)) return;
     ind__textf(&w->code, "const auto make = [&](%s step, int stage) {\n", cg__int(w));
     w->code.indent++;
     w->scope++;

@@ -37,7 +37,8 @@ static cg__mm_strip cg__mm_strip_of(const cg__mm_problem *p, const ind__tile_pla
 
 /* True for a LOAD of an operand that is read in vectors. */
 static bool cg__mm_in_vectors(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
-    if (!o->computed) return o->copy && i == o->load;
+    const bool misaligned = w->variant->strategy == IND_STRATEGY_MATMUL_ROWS_MISALIGNED;
+    if (!o->computed) return (o->copy || misaligned) && i == o->load;
     return i <= o->value && cg__mm_is_resident(w, p, o, i, MM_STAGED | MM_VECTOR);
 }
 
@@ -236,6 +237,21 @@ static const char *cg__mm_strip_column(ind__writer *w, const cg__mm_problem *p, 
     return cg__string(w, "at %% %d / %d * %d + %s + at %% %d", s->cols, s->each, t->n / t->products, lanes, s->each);
 }
 
+/* Adds `num` sets of sums of the tile, in their order, into the tile that the epilogue reads. */
+static void cg__mm_write_strip_total(ind__writer *w, int num) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const int sums = t->m * t->n;
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__begin(w, "for (int at = threadIdx.x; at < %d; at += %d)", sums, w->variant->threads);
+    ind__textf(&w->code, "float total = part[at];\n");
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int k = 1; k < %d; k++) total += part[k * %d + at];\n", num, sums);
+    ind__textf(&w->code, "sum[ind_sum_at<%d>(at / %d, at %% %d)] = total;\n", t->n, t->n, t->n);
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__use(w, IND__CG_SUM_TILE);
+}
+
 /* Adds the sums of lanes and warps, into the tile that the epilogue reads. */
 static void cg__mm_write_strip_sums(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     const ind__tile_plan *t = &w->variant->of.tile;
@@ -253,15 +269,7 @@ static void cg__mm_write_strip_sums(ind__writer *w, const cg__mm_problem *p, con
         ind__textf(&w->code, "if (lane < %d) part[warp * %d + at / %d * %d + %s] = x;\n", s->lanes_n, sums, s->cols,
                    t->n, column);
     cg__end(w);
-    ind__textf(&w->code, "__syncthreads();\n");
-    cg__begin(w, "for (int at = threadIdx.x; at < %d; at += %d)", sums, w->variant->threads);
-    ind__textf(&w->code, "float total = part[at];\n");
-    cg__unroll(w);
-    ind__textf(&w->code, "for (int k = 1; k < %d; k++) total += part[k * %d + at];\n", s->warps_k, sums);
-    ind__textf(&w->code, "sum[ind_sum_at<%d>(at / %d, at %% %d)] = total;\n", t->n, t->n, t->n);
-    cg__end(w);
-    ind__textf(&w->code, "__syncthreads();\n");
-    cg__use(w, IND__CG_SUM_TILE);
+    cg__mm_write_strip_total(w, s->warps_k);
 }
 
 static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
@@ -389,9 +397,10 @@ static double cg__mm_weight_bytes(const cg__mm_problem *p) {
 }
 
 /* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or as fast as the vectors in
-   flight arrive, or multiplies: a conversion and an FMA per row. */
-static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
-                               const ind_target *target) {
+   flight arrive, or multiplies: a conversion and an FMA per row. `loaded`: elements of b in the vectors of a block, for
+   each element of its columns. */
+static double cg__mm_strips_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                 const ind_target *target, double loaded) {
     const ind_thresholds *t = &target->thresholds;
     const double n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
     const int products = cg__mm_products(p);
@@ -400,12 +409,17 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double elements = per_sm * c->tile_n * k, bytes = elements * cg__mm_weight_bytes(p);
     const double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
                           (c->warps_n ? c->tile_n / c->warps_n : products);
-    const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
+    const double read = bytes / cg__mm_memory_rate(target), wait = bytes * loaded / flight * t->product_latency;
     const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
-    const double multiply =
-        elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate + cg__mm_row_cost(p, c, per_sm, t);
+    const double multiply = elements * loaded * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate +
+                            cg__mm_row_cost(p, c, per_sm, t);
     const double slowest = read > wait ? read : wait;
     return (slowest > multiply ? slowest : multiply) + cg__mm_start_cost(p, t) * ceil(per_sm / fit);
+}
+
+static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                               const ind_target *target) {
+    return cg__mm_strips_cost(x, p, c, target, 1);
 }
 
 static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS,

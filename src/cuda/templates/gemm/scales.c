@@ -123,8 +123,8 @@ static void cg__mm_write_step_scales(ind__writer *w, const cg__mm_problem *p, in
     cg__mm_write_first_k(w, cg__string(w, "(%s)step", cg__int(w)));
     ind__textf(&w->code, "float row_scale[%d][2], col_scale[%d];\n", rows / 16, num);
     cg__mm_write_scale_loop(w, &p->a, 'a', rows / 8, "row_scale[i / 2][i % 2]", row,
-                            ind_known_multiple(p->size_m, tile->m));
+                            ind_known_multiple(p->size_m, tile->m) && tile->pair_m < 2);
     cg__mm_write_scale_loop(w, &p->b, 'b', num, "col_scale[i]", col,
-                            num == 1 || ind_known_multiple(p->size_n, tile->n));
+                            (num == 1 || ind_known_multiple(p->size_n, tile->n)) && tile->pair_n < 2);
     cg__use(w, IND__CG_PROMOTE_SCALED);
 }

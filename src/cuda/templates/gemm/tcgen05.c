@@ -57,7 +57,7 @@ static void cg__mm_begin_tcgen05(ind__writer *w, const cg__mm_problem *p, int ba
                "unsigned long long *const summed = empty + %d, *const drained = summed + %d;\n"
                "unsigned *const allocated = reinterpret_cast<unsigned *>(drained + %d);\n",
                tile->stages, MM_TCGEN05_SETS, MM_TCGEN05_SETS);
-    cg__mm_begin_barriers(w, 1);
+    cg__mm_begin_barriers(w, 1, "");
     ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(summed + i, 1);\n", MM_TCGEN05_SETS);
     ind__textf(&w->code, "    ind_barrier_init(drained + i, %d);\n}\n", MM_TCGEN05_READERS);
     cg__mm_end_barriers(w);

@@ -7,8 +7,9 @@
    32-bit indices, an epilogue of three ops). */
 typedef struct cg__mm_config {
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
-    int splits;  /* blocks that share a tile at the hinted sizes; 1: none do */
-    int cluster; /* of these, blocks of a cluster; 0: the blocks exchange sums through memory */
+    int splits;         /* blocks that share a tile at the hinted sizes; 1: none do */
+    int cluster;        /* of these, blocks of a cluster; 0: the blocks exchange sums through memory */
+    int pair_m, pair_n; /* tiles of a cluster along m and n (multicast.c); 0: no such clusters */
 } cg__mm_config;
 
 /* What a block does per element of depth. */
@@ -38,6 +39,7 @@ typedef struct cg__mm_template {
     void (*main_loop)(ind__writer *w, const cg__mm_problem *p);
     bool alone;      /* a block shares its tile with no other */
     bool persistent; /* at most one block per SM, which loops over tiles */
+    bool multicasts; /* neighbouring tiles can be a cluster, whose operands are multicast */
     /* in place of the common position, main loop and epilogue; NULL: those */
     void (*body)(ind__writer *w, const cg__mm_problem *p);
     /* fits the configuration to clusters of c->cluster blocks along k, or returns false; NULL:
@@ -62,6 +64,8 @@ typedef struct cg__mm_area {
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
 static double cg__mm_scale_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_thresholds *t);
 static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target);
+static int cg__mm_cluster_sms(int cluster, const ind_target *t);
+static int cg__mm_box_rows(const cg__mm_problem *p, int tile_m);
 static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p);
 static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p);
 static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols);
@@ -117,6 +121,15 @@ static bool cg__mm_has_prologue(const cg__mm_problem *p) {
     return p->a.computed || p->b.computed;
 }
 
+/* True if the tile of an operand of tensor cores is written from stages of its sources when it is needed. */
+static bool cg__mm_is_made(const cg__mm_operand *o) {
+    return o->computed || o->misaligned;
+}
+
+static bool cg__mm_makes_tiles(const cg__mm_problem *p) {
+    return cg__mm_is_made(&p->a) || cg__mm_is_made(&p->b);
+}
+
 /* Shared memory: the tiles of the pipeline, reused for the sums (rows padded as in ind_sum_at). */
 static int64_t cg__mm_shared(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c) {
     const int64_t sums = (int64_t)c->tile_m * (c->tile_n + 8) * cg__mm_sum_bytes(p), tiles = x->tile_bytes(c, p);
@@ -155,23 +168,48 @@ static double cg__mm_hinted_rows(const cg__mm_problem *p) {
     return (double)(p->few_rows && m > p->few_rows ? p->few_rows : m);
 }
 
-/* Tiles at the hinted sizes. */
+/* Tiles along a dimension in clusters of so many: with those outside the product. */
+static int64_t cg__mm_whole(int64_t tiles, int cluster) {
+    return cluster > 1 ? (tiles + cluster - 1) / cluster * cluster : tiles;
+}
+
+/* The share of the elements of a step that a block does not read from the L2: another one multicasts them to it. */
+static double cg__mm_multicast_share(const cg__mm_config *c) {
+    const double a = c->pair_n > 1 ? c->tile_m * (1 - 1.0 / c->pair_n) : 0;
+    const double b = c->pair_m > 1 ? c->tile_n * (1 - 1.0 / c->pair_m) : 0;
+    return (a + b) / (c->tile_m + c->tile_n);
+}
+
+/* Tiles at the hinted sizes, with those outside the product that fill clusters. */
 static int64_t cg__mm_hinted_tiles(const cg__mm_problem *p, const cg__mm_config *c) {
     const int64_t groups = cg__mm_hinted_groups(p), n = ind_hint(p->size_n);
     const int64_t m = groups * (int64_t)ceil(ceil(cg__mm_hinted_rows(p) / (double)groups) / c->tile_m);
     const int64_t columns = c->tile_n / cg__mm_products(p);
-    return ind_hint(p->batch) * m * ((n + columns - 1) / columns);
+    return ind_hint(p->batch) * cg__mm_whole(m, c->pair_m) * cg__mm_whole((n + columns - 1) / columns, c->pair_n);
 }
 
 /* Blocks of the busiest SM. */
 static double cg__mm_blocks_per_sm(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target) {
-    return ceil((double)cg__mm_hinted_tiles(p, c) * c->splits / target->num_sms);
+    const int sms = c->pair_m ? cg__mm_cluster_sms(c->pair_m * c->pair_n, target) : target->num_sms;
+    return ceil((double)cg__mm_hinted_tiles(p, c) * c->splits / sms);
 }
 
 /* Steps of k of a block. */
 static double cg__mm_hinted_steps(const cg__mm_problem *p, const cg__mm_config *c) {
     const int64_t k = ind_hint(p->size_k);
     return ceil((double)((k + c->tile_k - 1) / c->tile_k) / c->splits);
+}
+
+/* Cycles in which an SM loads an operand's tile of a step, beyond its copies in chunks of 16 bytes. */
+static double cg__mm_load_cost(const cg__mm_operand *o, double elements, const ind_thresholds *t) {
+    if (o->copy || o->computed) return 0;
+    return elements * (o->misaligned ? t->product_realigned : t->product_element) / 100.0;
+}
+
+/* The same for all operands of tensor cores. */
+static double cg__mm_loads_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_thresholds *t) {
+    const double a = (double)c->tile_m * c->tile_k, b = (double)c->tile_n * c->tile_k;
+    return p->tensor_bytes == 2 ? cg__mm_load_cost(&p->a, a, t) + cg__mm_load_cost(&p->b, b, t) : 0;
 }
 
 /* Estimated cycles. The blocks of an SM share its units, so their work adds up: the steps of k and the epilogue. A step
@@ -184,7 +222,9 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double per_sm = cg__mm_blocks_per_sm(p, c, target), steps = cg__mm_hinted_steps(p, c);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
-    double step = cg__mm_depth_cost(x, c, p, t) * c->tile_k + cg__mm_scale_cost(p, c, t);
+    const double saved = cg__mm_multicast_share(c) * t->product_multicast / 100.0;
+    double step = cg__mm_depth_cost(x, c, p, t) * (1 - saved) * c->tile_k + cg__mm_scale_cost(p, c, t) +
+                  cg__mm_loads_cost(p, c, t);
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
            (t->product_start + latency) * ceil(per_sm / fit);
@@ -248,6 +288,11 @@ static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, con
            cg__mm_normalise_cost(x, p, c, target);
 }
 
+/* True if the strategy is of products of few rows, which may have a guard. */
+static bool cg__mm_has_few_rows(ind_strategy s) {
+    return s == IND_STRATEGY_MATMUL_ROWS || s == IND_STRATEGY_MATMUL_ROWS_MISALIGNED || s == IND_STRATEGY_MATMUL_PACKED;
+}
+
 static ind_expr cg__mm_tiles(ind_expr size, int tile) {
     return ind_expr_ceildiv(size, ind_int(size.context, tile));
 }
@@ -257,8 +302,12 @@ static ind_expr cg__mm_groups(const ind__tile_plan *tile) {
     return tile->cluster > 1 ? cg__mm_tiles(tile->splits, tile->cluster) : tile->splits;
 }
 
+/* Tiles of a variant, or of its clusters of tiles. */
 static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v) {
-    const ind_expr rows = cg__mm_row_tiles(p, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
+    const ind__tile_plan *tile = &v->of.tile;
+    const int pair_m = tile->pair_m ? tile->pair_m : 1, pair_n = tile->pair_n ? tile->pair_n : 1;
+    const ind_expr rows = cg__mm_row_tiles(p, tile->m * pair_m);
+    const ind_expr columns = cg__mm_tiles(p->size_n, cg__mm_columns(v) * pair_n);
     return ind_expr_mul(ind_expr_mul(rows, columns), p->batch);
 }
 
@@ -266,8 +315,7 @@ static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v)
    column by column: resident blocks then read the fewest different rows and columns. */
 static void cg__mm_tile_axes(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr tiles[3]) {
     ind_expr rows = cg__mm_row_tiles(p, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
-    const bool few = v->strategy == IND_STRATEGY_MATMUL_ROWS || v->strategy == IND_STRATEGY_MATMUL_PACKED;
-    if (few && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
+    if (cg__mm_has_few_rows(v->strategy) && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
     *stripe = 1;
     while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
     tiles[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));

@@ -3,7 +3,32 @@
 /* A block has warps that multiply, four of them (a warpgroup) per 64 rows of the tile, and one warpgroup that copies
    (bulk.c) and gives its registers to the others. empty[stage] completes when all warps have multiplied the step. So
    the copies of the next tile are in flight while the warps run the epilogue. A warp spreads its sums in shared memory
-   of its own, a strip of 8 rows at a time, and waits for no other warp. */
+   of its own, a strip of 8 rows at a time, and waits for no other warp.
+
+   wgmma multiplies tf32 with rows along k only. If an operand is contiguous along m or n, three idle warps of the
+   copying warpgroup transpose its tile in shared memory: they wait for full[stage], and the mbarrier ready[stage]
+   completes when all of them are done. */
+
+/* ---- tiles of 32-bit elements ---- */
+
+enum {
+    MM_TRANSPOSING = 3,           /* warps */
+    MM_TRANSPOSING_REGISTERS = 56 /* of their threads: with 40 NVRTC 13.0 spills */
+};
+
+/* True if the operand's tile is transposed in shared memory. */
+static bool cg__mm_is_transposed(const cg__mm_problem *p, const cg__mm_operand *o) {
+    return p->tensor_bytes == 4 && !o->k_major;
+}
+
+static bool cg__mm_transposes(const cg__mm_problem *p) {
+    return cg__mm_is_transposed(p, &p->a) || cg__mm_is_transposed(p, &p->b);
+}
+
+/* Bytes of the mbarriers of all stages, a multiple of 16. */
+static int cg__mm_barrier_bytes(const cg__mm_problem *p, int stages) {
+    return (stages * 8 * (cg__mm_transposes(p) ? 3 : 2) + 15) / 16 * 16;
+}
 
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
 
@@ -25,8 +50,9 @@ static int cg__mm_strip_bytes(const cg__mm_problem *p, int tile_n, int warps, in
 }
 
 static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
-    return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * p->tensor_bytes + 16) +
-           c->warps_m * cg__mm_strip_bytes(p, c->tile_n, c->warps_m, c->cluster) + cg__mm_cluster_bytes(c, p);
+    return (int64_t)c->stages * (c->tile_m + c->tile_n) * c->tile_k * p->tensor_bytes +
+           cg__mm_barrier_bytes(p, c->stages) + c->warps_m * cg__mm_strip_bytes(p, c->tile_n, c->warps_m, c->cluster) +
+           cg__mm_cluster_bytes(c, p);
 }
 
 /* ---- writing ---- */
@@ -35,12 +61,37 @@ static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p)
    for all threads, at most 64 K together. A copying warp that finds groups of rows takes more. */
 static void cg__mm_write_registers(ind__writer *w, const cg__mm_problem *p, bool copies) {
     const int warps = w->variant->of.tile.warps_m, all = 65536 / ((warps + 4) * 32) / 8 * 8;
-    const int few = p->group.indirect ? 32 : 24;
+    const int few = cg__mm_transposes(p) ? MM_TRANSPOSING_REGISTERS : p->group.indirect ? 32 : 24;
     if (all > 248) return;
     if (copies)
         ind__textf(&w->code, "ind_fewer_registers<%d>();\n", few);
     else
         ind__textf(&w->code, "ind_more_registers<%d>();\n", (all + (all - few) * 4 / warps) / 8 * 8);
+}
+
+/* Transposes an operand's tile of a stage. */
+static void cg__mm_write_transposed(ind__writer *w, const cg__mm_problem *p, char name) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int edge = name == 'a' ? tile->m : tile->n;
+    if (!cg__mm_is_transposed(p, name == 'a' ? &p->a : &p->b)) return;
+    ind__textf(&w->code, "ind_transpose_panels<%d, %d>(tile_%c + stage * %d, warp - %d);\n", edge / 32, MM_TRANSPOSING,
+               name, edge * cg__mm_units(p, tile->k), tile->warps_m + 1);
+}
+
+/* The warps that transpose tiles. */
+static void cg__mm_write_transposing(ind__writer *w, const cg__mm_problem *p) {
+    if (!cg__mm_transposes(p)) return;
+    cg__begin(w, "if (warp > %d)", w->variant->of.tile.warps_m);
+    cg__mm_write_stage(w);
+    cg__mm_begin_tiles(w, p);
+    cg__begin(w, "for (int step = 0; step < steps; step++)");
+    ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
+    cg__mm_write_transposed(w, p, 'a');
+    cg__mm_write_transposed(w, p, 'b');
+    ind__textf(&w->code, "ind_wgmma_publish();\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(ready + stage);\n");
+    cg__mm_write_next_stage(w);
+    for (int i = 0; i < 3; i++) cg__end(w);
+    cg__use(w, IND__CG_TRANSPOSE_PANELS);
 }
 
 /* The warpgroup that copies: one thread of it, whose warp finds the groups of rows with it. */
@@ -54,7 +105,9 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
         cg__begin(w, "if (threadIdx.x == %d)", tile->warps_m * 32);
     cg__mm_write_copies(w, p);
     cg__end(w);
+    cg__mm_write_transposing(w, p);
     cg__mm_wait_for_cluster(w);
+    cg__mm_write_ended(w);
     cg__end(w);
 }
 
@@ -62,7 +115,9 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_write_tma_tile(ind__writer *w, const cg__mm_problem *p, const char *sums, bool fresh) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int k = cg__mm_units(p, tile->k);
-    if (p->tensor_bytes == 2)
+    if (p->tensor_bytes == 4)
+        ind__textf(&w->code, "ind_wgmma_words<%d, %d, %d>(%s,", tile->m, tile->n, k, sums);
+    else if (p->tensor_bytes == 2)
         ind__textf(&w->code, "ind_wgmma_tile<%s, %d, %d, %d, %s, %s>(%s,", p->a.memory == IND_BF16 ? "true" : "false",
                    tile->m, tile->n, k, p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", sums);
     else
@@ -82,7 +137,8 @@ static void cg__mm_write_promoted_steps(ind__writer *w, const cg__mm_problem *p)
     if (scaled) cg__mm_write_step_scales(w, p, 16, tile->n, "tile_m + warp * 16", "tile_n");
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
     cg__mm_write_tma_tile(w, p, "part", true);
-    ind__textf(&w->code, "ind_wgmma_wait<0>(part);\nif (lane == 0) ind_barrier_arrive(empty + stage);\n");
+    ind__textf(&w->code, "ind_wgmma_wait<0>(part);\n");
+    cg__mm_write_release(w, "stage", "");
     ind__textf(&w->code,
                scaled ? "ind_promote_scaled(acc, part, row_scale[0], col_scale);\n" : "ind_promote(acc, part);\n");
     cg__mm_write_next_stage(w);
@@ -100,13 +156,15 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "sums.clear();\nint last = 0;\n#pragma unroll 1\n");
     cg__begin(w, "for (int step = 0; step < steps; step++)");
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
+    if (cg__mm_transposes(p)) ind__textf(&w->code, "ind_barrier_wait(ready + stage, phase);\n");
     cg__mm_write_tma_tile(w, p, "sums", false);
-    ind__textf(&w->code, "sums.wait<1>();\nif (step && lane == 0) ind_barrier_arrive(empty + last);\n");
+    ind__textf(&w->code, "sums.wait<1>();\n");
+    cg__mm_write_release(w, "last", "step && ");
     ind__textf(&w->code, "last = stage;\n");
     cg__mm_write_next_stage(w);
     cg__end(w);
-    ind__textf(&w->code, "sums.wait<0>();\nif (lane == 0%s) ind_barrier_arrive(empty + last);\n",
-               p->group.indirect ? " && steps" : "");
+    ind__textf(&w->code, "sums.wait<0>();\n");
+    cg__mm_write_release(w, "last", p->group.indirect ? "steps && " : "");
     ind__textf(&w->code, "%s acc[%d][4];\nsums.read(acc);\n", cg__mm_sum_type(p), tile->n / 8);
 }
 
@@ -149,11 +207,13 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     if (cg__mm_has_sum_registers(w))
         ind__textf(&w->code, "ind_wgmma_sums<%s, %d> sums;\n", cg__mm_sum_type(p), tile->n / 8);
     cg__mm_begin_bulk(w, p, barriers);
-    cg__mm_begin_barriers(w, tile->warps_m);
+    if (cg__mm_transposes(p)) ind__textf(&w->code, "unsigned long long *const ready = empty + %d;\n", tile->stages);
+    const char *ready = cg__string(w, "    ind_barrier_init(ready + i, %d);\n", MM_TRANSPOSING);
+    cg__mm_begin_barriers(w, tile->warps_m * cg__mm_reading_blocks(w->variant), cg__mm_transposes(p) ? ready : "");
     cg__mm_end_barriers(w);
     cg__mm_write_map_prefetch(w, p, tile->warps_m * 32);
-    cg__mm_begin_cluster(w, p, barriers + tile->stages * 16);
-    ind__textf(&w->code, "__syncthreads();\n");
+    cg__mm_begin_cluster(w, p, barriers + cg__mm_barrier_bytes(p, tile->stages));
+    cg__mm_write_begun(w);
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
     cg__mm_write_registers(w, p, false);
@@ -165,6 +225,7 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_begin_tiles(w, p);
     cg__mm_write_strips(w, p);
     cg__end(w);
+    cg__mm_write_ended(w);
     cg__end(w);
     cg__use(w, IND__CG_WGMMA);
     cg__use(w, IND__CG_STRIP_SUMS);
@@ -187,15 +248,15 @@ static const char *cg__mm_tma_match(const cg__mm_problem *p, const ind_target *t
 
 static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth, (void)index_bits;
-    if (p->tensor_bytes == 1) c->tile_k *= 2; /* rows of 128 bytes */
+    c->tile_k = c->tile_k * 2 / p->tensor_bytes; /* rows of 128 bytes */
 }
 
-/* Boxes of 64 columns fill the rows of a tile of b along n. A strip has columns of one product. Two sets of sums fit in
+/* Boxes of 128 bytes fill the rows of a tile of b along n. A strip has columns of one product. Two sets of sums fit in
    the registers of a thread. */
 static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
     if (p->promotes && c->tile_n + 32 + cg__mm_scale_registers(p, c) > c->registers) return false;
-    return c->tile_n / cg__mm_products(p) % (p->b.k_major ? 32 : 64) == 0;
+    return c->tile_n / cg__mm_products(p) % (p->b.k_major ? 32 : 128 / p->tensor_bytes) == 0;
 }
 
 /* The slices of a cluster are of whole fragments of 8 columns. Their sums take the memory of some stages. */
@@ -203,6 +264,14 @@ static bool cg__mm_tma_fit_cluster(cg__mm_config *c, const cg__mm_problem *p, co
     if (p->sum != IND_F32) return false;
     while (c->stages > 3 && cg__mm_tma_bytes(c, p) > t->shared_per_block) c->stages--;
     return c->tile_n % (8 * c->cluster) == 0 && cg__mm_tma_bytes(c, p) <= t->shared_per_block;
+}
+
+/* A tile that is transposed is read and written once more. */
+static cg__mm_work cg__mm_tma_work(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
+    cg__mm_work work = cg__mm_wgmma_work(c, p, t);
+    if (cg__mm_is_transposed(p, &p->a)) work.rows += 2 * c->tile_m;
+    if (cg__mm_is_transposed(p, &p->b)) work.rows += 2 * c->tile_n;
+    return work;
 }
 
 static int cg__mm_tma_threads(const cg__mm_config *c) {
@@ -217,9 +286,10 @@ static const cg__mm_template cg__mm_tma = {.strategy = IND_STRATEGY_MATMUL_TMA,
                                            .threads = cg__mm_tma_threads,
                                            .tile_bytes = cg__mm_tma_bytes,
                                            .idle_stages = 1,
-                                           .work = cg__mm_wgmma_work,
+                                           .work = cg__mm_tma_work,
                                            .alignment = 1024,
                                            .persistent = true,
+                                           .multicasts = true,
                                            .body = cg__mm_write_tma,
                                            .fit_cluster = cg__mm_tma_fit_cluster,
                                            .functions = cg__mm_write_wgmma};

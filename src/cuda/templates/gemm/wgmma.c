@@ -30,6 +30,7 @@ static const char *cg__mm_wgmma_type(const cg__mm_operand *o) {
     case IND_F16: return "f16";
     case IND_F8E5M2: return "e5m2";
     case IND_F8E4M3FN: return "e4m3";
+    case IND_F32: return "tf32";
     default: return "s8";
     }
 }
@@ -128,9 +129,15 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
         ind__textf(t, "// TK: pairs of 8-bit elements. FRESH: c = A * B.\n"
                       "template <bool A_E5M2, bool B_E5M2, bool FRESH, int TM, int TN, int TK, bool A_K_MAJOR = true, "
                       "bool B_K_MAJOR = true>\n");
+    else if (p->tensor_bytes == 4)
+        ind__textf(t, "// TK: 16-bit units of tf32.\n"
+                      "template <int TM, int TN, int TK, bool A_K_MAJOR = true, bool B_K_MAJOR = true>\n");
     else
         ind__textf(t, "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR>\n");
-    ind__textf(t, "static IND_INLINE void ind_wgmma_%s(", p->tensor_bytes == 1 ? "bytes" : "tile");
+    ind__textf(t, "static IND_INLINE void ind_wgmma_%s(",
+               p->tensor_bytes == 1   ? "bytes"
+               : p->tensor_bytes == 4 ? "words"
+                                      : "tile");
     if (registers)
         ind__textf(t, "ind_wgmma_sums<%s, %d> &", cg__mm_sum_type(p), n / 8);
     else
@@ -166,13 +173,13 @@ static const cg__mm_config cg__mm_wgmma_configs[] = {
 static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
     if (!t->specific || t->sm != 90) return "wgmma exists on sm_90a only";
     if (!p->tensor_bytes) return cg__mm_no_tensor(p, t);
-    if (p->tensor_bytes == 4) return "wgmma truncates f32 operands to tf32";
     if (p->a.across || p->b.across) return "wgmma takes 8-bit operands that are contiguous along k only";
     return cg__mm_all_copied(p) ? NULL : "wgmma needs all operands copied in 16-byte vectors";
 }
 
 /* wgmma on tiles that the multiplying threads copy. */
 static const char *cg__mm_copied_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
+    if (p->tensor_bytes == 4) return "wgmma truncates f32 operands that no tensor map rounds to tf32";
     return p->tensor_bytes == 1 ? "wgmma of 8-bit operands needs tensor maps" : cg__mm_wgmma_match(p, t);
 }
 

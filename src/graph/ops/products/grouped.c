@@ -68,8 +68,10 @@ static ind_status graph__lower_group_ends(graph__lower_ctx *l) {
         return IND_OK;
     }
     const ind_expr *groups = &graph__lower_operand_info(l, 2)->size[0];
+    l->w->program->purpose = "checks the ends of groups of";
     ind_status status = graph__lower_loop(l, IND_I32, groups, 1, graph__group_end, &l->part[1]);
     if (!status) status = ind__box_realise(l->w->program, l->part[1]);
+    l->w->program->purpose = NULL;
     if (!status) *known = (graph__group_ends){l->part[1], rows};
     return status;
 }

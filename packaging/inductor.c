@@ -1,0 +1,3 @@
+/* The implementation as a library. */
+#define INDUCTOR_IMPLEMENTATION
+#include "inductor.h"

@@ -1,0 +1,122 @@
+/* Copies tiles of misaligned rows for tensor cores, and realigns them in shared memory.
+
+   A row of a tile starts at any element of a 16-byte aligned buffer. It is copied in the background from the last
+   multiple of 8 elements at or before its start: one chunk of 16 bytes more than the tile has in a row, into stages in
+   shared memory. When its step comes, the block writes the tile from them: 8 elements at a time, combined from two
+   chunks by shifts. No byte before the aligned start of a row, or after its end, is read. In device code raw_b are the
+   stages, at_b and end_b the offset of a thread's chunks and the elements from there to the end of the row. */
+
+/* Chunks of a row of a tile, as copied. */
+static int cg__mm_raw_chunks(const ind__variant *v, const cg__mm_operand *o, char name) {
+    return cg__mm_tile_cols(v, o, name) / 8 + 1;
+}
+
+/* Elements of a stage. */
+static int cg__mm_raw_elements(const ind__variant *v, const cg__mm_operand *o, char name) {
+    return cg__mm_tile_rows(v, o, name) * cg__mm_raw_chunks(v, o, name) * 8;
+}
+
+/* Returns the index of the first element of row `row` of the tile of the first step of k. */
+static const char *cg__mm_row_start(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, const char *x,
+                                    const char *row) {
+    cg__mm_set_plain_names(w);
+    cg__mm_set_text(w, o->x, x);
+    cg__mm_set_text(w, p->k, o->k_major ? "0" : row);
+    const char *start = cg__expr_string(w, cg__index_of(w, o->load));
+    cg__mm_set_plain_names(w);
+    return start;
+}
+
+/* A loop over the `chunks` chunks of each of a tile's rows that fall to this thread: row, chunk. */
+static void cg__mm_begin_row_chunks(ind__writer *w, int rows, int chunks) {
+    const int threads = w->variant->threads, total = rows * chunks;
+    cg__unroll(w);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", (total + threads - 1) / threads);
+    ind__textf(&w->code, "const int at = i * %d + (int)threadIdx.x, row = at / %d, chunk = at %% %d;\n", threads,
+               chunks, chunks);
+    if (total % threads) ind__textf(&w->code, "if (at >= %d) break;\n", total);
+}
+
+/* True if the rows that a thread writes are a multiple of 8 apart: they have one misalignment. */
+static bool cg__mm_has_one_shift(const ind__variant *v, const cg__mm_operand *o, char name) {
+    return v->threads % cg__mm_tile_cols(v, o, name) == 0;
+}
+
+static void cg__mm_write_shift(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                               const char *row) {
+    const char *x = cg__string(w, o->k_major ? "(first_%c + %s)" : "first_%c", name == 'a' ? 'm' : 'n', row);
+    ind__textf(&w->code, "const int shift_%c = (int)((%s) & 7);\n", name, cg__mm_row_start(w, p, o, x, row));
+}
+
+/* Writes raw_b, at_b and end_b. *offset: of raw_b in shared memory, bytes. */
+static void cg__mm_write_raw_rows(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                                  int *offset) {
+    const ind__variant *v = w->variant;
+    const char x = name == 'a' ? 'm' : 'n', *type = cg__int(w);
+    const int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_raw_chunks(v, o, name);
+    const int num = (rows * chunks + v->threads - 1) / v->threads;
+    if (!o->misaligned) return;
+    ind__textf(&w->code, "unsigned short *const raw_%c = reinterpret_cast<unsigned short *>(ind_smem + %d);\n", name,
+               *offset);
+    *offset += v->of.tile.stages * cg__mm_raw_elements(v, o, name) * 2;
+    ind__textf(&w->code, "%s at_%c[%d], end_%c[%d];\n", type, name, num, name, num);
+    cg__mm_begin_row_chunks(w, rows, chunks);
+    ind__textf(&w->code, "const bool exists = first_%c + %s < size_%c;\n", x, o->k_major ? "row" : "0", x);
+    ind__textf(&w->code, "const %s x = %s;\n", type,
+               o->k_major ? cg__string(w, "exists ? first_%c + row : first_%c", x, x) : cg__string(w, "first_%c", x));
+    ind__textf(&w->code, "const %s from = %s;\n", type, cg__mm_row_start(w, p, o, "x", "row"));
+    ind__textf(&w->code, "at_%c[i] = (from & ~7) + chunk * 8;\n", name);
+    ind__textf(&w->code, "end_%c[i] = exists ? %s + (from & 7) - chunk * 8 : 0;\n", name,
+               o->k_major ? "size_k" : cg__string(w, "size_%c - first_%c", x, x));
+    cg__end(w);
+    if (cg__mm_has_one_shift(v, o, name))
+        cg__mm_write_shift(w, p, o, name, cg__string(w, "((int)threadIdx.x / %d)", chunks - 1));
+}
+
+/* Starts a copy of `bytes` of each chunk of a step. */
+static void cg__mm_write_chunk_copies(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                                      const char *bytes) {
+    const ind__variant *v = w->variant;
+    ind_expr stride;
+    (void)cg__mm_step_of(w, p, o, &stride);
+    cg__mm_set_text(w, p->k, "first_k");
+    const char *step = cg__expr_string(w, ind_expr_mul(stride, w->plan->domain.var[p->k]));
+    cg__mm_begin_row_chunks(w, cg__mm_tile_rows(v, o, name), cg__mm_raw_chunks(v, o, name));
+    ind__textf(&w->code, "ind_cp_async16(raw_%c + stage * %d + at * 8, %s + at_%c[i] + %s, %s);\n", name,
+               cg__mm_raw_elements(v, o, name), cg__buffer(w, cg__inst(w, o->load)->source), name, step, bytes);
+    cg__end(w);
+    cg__mm_set_plain_names(w);
+}
+
+/* The copies of a step. If all rows exist and their last chunks are inside them, all chunks are copied whole. */
+static void cg__mm_write_row_copies(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const char x = name == 'a' ? 'm' : 'n';
+    const int k = v->of.tile.k, edge = cg__mm_edge(v, name);
+    cg__begin(w, "if (first_k + %d <= size_k && first_%c + %d <= size_%c)", o->k_major ? k + 8 : k, x,
+              o->k_major ? edge : edge + 8, x);
+    cg__mm_write_chunk_copies(w, p, o, name, "16");
+    cg__end(w);
+    cg__begin(w, "else");
+    cg__mm_write_chunk_copies(w, p, o, name,
+                              o->k_major
+                                  ? cg__string(w, "ind_row_bytes(end_%c[i] - first_k)", name)
+                                  : cg__string(w, "row < size_k - first_k ? ind_row_bytes(end_%c[i]) : 0", name));
+    cg__end(w);
+    cg__use(w, IND__CG_ROW_BYTES);
+}
+
+/* The operand's tile, from what has arrived. */
+static void cg__mm_write_realigned(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const int rows = cg__mm_tile_rows(v, o, name), cols = cg__mm_tile_cols(v, o, name);
+    cg__mm_begin_row_chunks(w, rows, cols / 8);
+    if (!cg__mm_has_one_shift(v, o, name)) cg__mm_write_shift(w, p, o, name, "row");
+    ind__textf(&w->code,
+               "ind_store(tile_%c + ind_tile_at<%d, %d>(row, chunk),\n"
+               "    ind_load_across<8>(raw_%c + stage * %d + (row * %d + chunk) * 8 + shift_%c, shift_%c));\n",
+               name, rows, cols, name, cg__mm_raw_elements(v, o, name), cols / 8 + 1, name, name);
+    cg__end(w);
+    cg__use(w, IND__CG_HALF_TILE);
+    cg__use(w, IND__CG_LOAD_ACROSS);
+}
