@@ -4,9 +4,9 @@ to what the previous launch writes, and each store, before the wait (test_emulat
 import numpy as np
 import pytest
 
-from emulation import emulated
+from emulation import InEachOrder, compiled, emulated
 from test_bulk_copies import numbers, operand
-from test_normalised_rows import NORMS, PACKED, ROWS, compiled, empty, graph, plan_of, rounded, runs
+from test_normalised_rows import NORMS, PACKED, ROWS, empty, graph, plan_of, result, rounded
 from test_packed_weights import weights
 from quantised import dequantise
 
@@ -16,7 +16,7 @@ TRIGGER = {**TARGET, "target.thresholds.trigger_blocks": 8}
 
 @pytest.fixture
 def library(device, monkeypatch):
-    found = emulated(device, monkeypatch, SMS=8, ORDER="random", TRACE=1)
+    found = emulated(device, monkeypatch, InEachOrder, SMS=8, TRACE=1)
     yield found
     found.c.ind_context_destroy(found.context)
 
@@ -47,7 +47,7 @@ def test_products_of_a_row(library, kind, settings, triggered):
     arrays.update(o=operand(random, (k, 64), "bf16"), e=operand(random, (40, n), "bf16"))
     for m in [1, 70]:
         arrays.update(t=operand(random, (m, 64), "bf16"), y=empty((m, 40), "bf16"))
-        got = runs(library, module, arrays, {"M": m})
+        got = result(library, module, arrays, {"M": m})
         h = rounded(NORMS["rms"][1](rounded(numbers(arrays["t"]) @ numbers(arrays["o"]).T, "bf16"), 0, 0), "bf16")
         size = np.abs(h) @ np.abs(b).T @ np.abs(numbers(arrays["e"])).T
         assert (np.abs(numbers(got) - rounded(h @ b.T, "bf16") @ numbers(arrays["e"]).T) <= 2.0**-6 * size).all()
@@ -62,7 +62,7 @@ def test_a_launch_before_a_large_product_does_not_trigger(library):
     random = np.random.default_rng(4)
     arrays = {"t": operand(random, (256, 64), "bf16"), "o": operand(random, (64, 64), "bf16"), "w": operand(random, (32, 64), "bf16"),
               "y": empty((256, 32), "bf16")}
-    got = runs(library, module, arrays, {"M": 256})
+    got = result(library, module, arrays, {"M": 256})
     p = rounded(numbers(arrays["t"]) @ numbers(arrays["o"]).T, "bf16")
     a, w = rounded(NORMS["softmax"][1](p, 0, 0), "bf16"), numbers(arrays["w"])
     assert (np.abs(numbers(got) - a @ w.T) <= 2.0**-6 * (a @ np.abs(w).T)).all()

@@ -8,6 +8,8 @@ import test_eight_bit
 import test_two_products
 from emulation import IND_STAGE_PLAN, InEachOrder, compiled, emulated
 from test_bulk_copies import BATCHED, HEADS, LAYOUTS, SHAPES, SLICED, TILES, close, graph, numbers, operand, run
+from test_grouped import whole
+from test_scatter_products import graph as scatters
 
 STRATEGY = "matmul, bulk-copied tcgen05 tiles"
 
@@ -135,4 +137,25 @@ def test_eight_bit_floats(library, a, b):
         arrays, left, right = test_eight_bit.operands("both_along_k", a, b, m, n, k)
         arrays["s"], arrays["t"] = np.array(0.5, np.float32), np.array(4, np.float32)
         assert (test_eight_bit.run(library, module, arrays, "f32", m, n, k) == 2 * (left @ right)).all(), (m, n, k)
+    library.c.ind_module_destroy(module)
+
+
+@pytest.mark.parametrize("op, out", [("index_copy", "bf16"), ("index_add", "f32")])
+def test_rows_go_where_indices_say(library, op, out):
+    """The operands are small integers: all sums are exact."""
+    random = np.random.default_rng(7)
+    text = scatters(f"input x : A[T, K]; input w : A[K, N]; input token : i64[T]; input base : {out}[S, N]; y = matmul(x, w); q = cast(y, dtype={out}); "
+                    f"z = {op}(base, token, q, dim=0); output z", "bf16")
+    module = product(library, text)
+    for t, k, n, s in ((200, 64, 128, 230), (130, 40, 264, 131), (1, 8, 16, 3)):
+        arrays = {"x": whole(random, (t, k), "bf16"), "w": whole(random, (k, n), "bf16"), "base": whole(random, (s, n), out)}
+        arrays["token"] = random.permutation(s)[:t] if op == "index_copy" else random.integers(0, s, t)
+        arrays["z"] = np.ones((s, n), arrays["base"].dtype)
+        want, made = numbers(arrays["base"]).copy(), numbers(arrays["x"]) @ numbers(arrays["w"])
+        if op == "index_copy":
+            want[arrays["token"]] = made
+        else:
+            np.add.at(want, arrays["token"], made)
+        assert library.run(module, arrays, {"T": t, "K": k, "N": n, "S": s}) == 0, library.error()
+        assert (numbers(arrays["z"]) == want).all(), (t, k, n, s)
     library.c.ind_module_destroy(module)
