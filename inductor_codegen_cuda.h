@@ -155,6 +155,7 @@ extern "C" {
     X(mma_rate, 800, "mma.sync products: multiply-adds per cycle and SM",                                              \
       "480 timings of 16 products, 30 configurations")                                                                 \
     X(wgmma_rate, 2048, "wgmma products: multiply-adds per cycle and SM", "data sheet of the H200")                    \
+    X(tcgen05_rate, 4096, "tcgen05.mma products: multiply-adds per cycle and SM", "data sheet of the B200")            \
     X(byte_speed, 2, "rate of tensor cores with 8-bit operands, times that with 16 bits",                              \
       "data sheets of all devices")                                                                                    \
     X(tf32_percent, 50, "rate of tensor cores with tf32 operands, percent of that with 16 bits",                       \
@@ -409,7 +410,9 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVR
     X(MATMUL_PACKED, "matmul, packed weights", MATMUL, TILE, "templates/gemm/packed.c", cg__emit_matmul,               \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     X(MATMUL_TMA, "matmul, bulk-copied wgmma tiles", MATMUL, TILE, "templates/gemm/tma.c", cg__emit_matmul,            \
-      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                                     \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER | IND__HAS_TENSOR_MAPS)                              \
+    X(MATMUL_TCGEN05, "matmul, bulk-copied tcgen05 tiles", MATMUL, TILE, "templates/gemm/tcgen05.c", cg__emit_matmul,  \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_TENSOR_MAPS)                                                 \
     /* several kernels in one launch; each part has its own strategy */                                                \
     X(COMBO, "several kernels in one launch", LAUNCH, NONE, "combine.c", NULL, 0)                                      \
     /* two kernels: the last block of the first runs the second */                                                     \
@@ -436,23 +439,24 @@ typedef enum ind__plan_of { IND__PLAN_OF_NONE, IND__PLAN_OF_ROW, IND__PLAN_OF_SP
 
 /* Features of the variants of a strategy; a set. */
 typedef enum ind__feature {
-    IND__HAS_VECTORS = 1,         /* accesses of several elements */
-    IND__HAS_MISALIGNED = 2,      /* aligned vectors and peeled edges for misaligned rows or outputs */
-    IND__HAS_REGISTERS = 4,       /* a thread keeps its part of a row from one pass to the next */
-    IND__HAS_ANY_LENGTH = 8,      /* loops over rows of any length */
-    IND__HAS_RANGES = 16,         /* with row lengths known only at launch: a variant per range of lengths */
-    IND__HAS_COLUMNS = 32,        /* threads along a contiguous P dimension */
-    IND__HAS_SEGMENTS = 64,       /* rows of inner dimensions: whole segments per iteration */
-    IND__HAS_FITTED = 128,        /* a launch sets the active threads of a block from its row length */
-    IND__HAS_CLUSTER = 256,       /* a cluster of blocks shares a row or a tile */
-    IND__HAS_PERSISTENT = 512,    /* persistent blocks */
-    IND__HAS_SPLIT = 1024,        /* blocks along y of the grid share rows or columns */
-    IND__HAS_EVICT_LAST = 2048,   /* inputs are loaded with L2 evict_last if they exceed the L2 */
-    IND__HAS_THREADS = 4096,      /* tuning may change the threads of a block .. */
-    IND__HAS_ANY_THREADS = 8192,  /* .. to a number that is not a power of two */
-    IND__HAS_BATCH = 16384,       /* tuning may change the vectors or rows that a thread has in flight */
-    IND__HAS_FINISH = 32768,      /* its last block can run the next kernel */
-    IND__HAS_TENSOR_CORES = 65536 /* products on tensor cores */
+    IND__HAS_VECTORS = 1,          /* accesses of several elements */
+    IND__HAS_MISALIGNED = 2,       /* aligned vectors and peeled edges for misaligned rows or outputs */
+    IND__HAS_REGISTERS = 4,        /* a thread keeps its part of a row from one pass to the next */
+    IND__HAS_ANY_LENGTH = 8,       /* loops over rows of any length */
+    IND__HAS_RANGES = 16,          /* with row lengths known only at launch: a variant per range of lengths */
+    IND__HAS_COLUMNS = 32,         /* threads along a contiguous P dimension */
+    IND__HAS_SEGMENTS = 64,        /* rows of inner dimensions: whole segments per iteration */
+    IND__HAS_FITTED = 128,         /* a launch sets the active threads of a block from its row length */
+    IND__HAS_CLUSTER = 256,        /* a cluster of blocks shares a row or a tile */
+    IND__HAS_PERSISTENT = 512,     /* persistent blocks */
+    IND__HAS_SPLIT = 1024,         /* blocks along y of the grid share rows or columns */
+    IND__HAS_EVICT_LAST = 2048,    /* inputs are loaded with L2 evict_last if they exceed the L2 */
+    IND__HAS_THREADS = 4096,       /* tuning may change the threads of a block .. */
+    IND__HAS_ANY_THREADS = 8192,   /* .. to a number that is not a power of two */
+    IND__HAS_BATCH = 16384,        /* tuning may change the vectors or rows that a thread has in flight */
+    IND__HAS_FINISH = 32768,       /* its last block can run the next kernel */
+    IND__HAS_TENSOR_CORES = 65536, /* products on tensor cores */
+    IND__HAS_TENSOR_MAPS = 131072  /* operands are copied in boxes by tensor maps */
 } ind__feature;
 
 typedef struct ind__strategy_row {
@@ -2498,6 +2502,87 @@ static const char *const cg__prelude_MULTICAST[] = {
     "#endif\n",
     NULL,
 };
+static const char *const cg__prelude_TCGEN05[] = {
+    "#ifndef IND_EMULATION\n",
+    "// A warp allocates columns of tensor memory and writes their address to shared memory. The block allocates no others.\n",
+    "template <int COLUMNS> static IND_INLINE void ind_tcgen05_alloc(unsigned *address) {\n",
+    "    asm volatile(\"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;\"\n",
+    "                 :: \"r\"((unsigned)__cvta_generic_to_shared(address)), \"n\"(COLUMNS) : \"memory\");\n",
+    "    asm volatile(\"tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\" ::: \"memory\");\n",
+    "}\n",
+    "template <int COLUMNS> static IND_INLINE void ind_tcgen05_free(unsigned address) {\n",
+    "    asm volatile(\"tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;\" :: \"r\"(address), \"n\"(COLUMNS) : \"memory\");\n",
+    "}\n",
+    "// Before a thread signals others, and after it has waited for them, if either side uses tensor memory.\n",
+    "static IND_INLINE void ind_tcgen05_before_sync(void) {\n",
+    "    asm volatile(\"tcgen05.fence::before_thread_sync;\" ::: \"memory\");\n",
+    "}\n",
+    "static IND_INLINE void ind_tcgen05_after_sync(void) {\n",
+    "    asm volatile(\"tcgen05.fence::after_thread_sync;\" ::: \"memory\");\n",
+    "}\n",
+    "// Arrives at the mbarrier when the products that this thread has started are complete.\n",
+    "static IND_INLINE void ind_tcgen05_commit(unsigned long long *barrier) {\n",
+    "    asm volatile(\"tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];\"\n",
+    "                 :: \"r\"((unsigned)__cvta_generic_to_shared(barrier)) : \"memory\");\n",
+    "}\n",
+    "// sums = a * b, or sums += a * b if `accumulate`: 16-bit or 8-bit floats. One thread starts it.\n",
+    "template <bool BYTES>\n",
+    "static IND_INLINE void ind_tcgen05_mma(unsigned sums, unsigned long long a, unsigned long long b, unsigned instruction,\n",
+    "                                       bool accumulate) {\n",
+    "    if (BYTES)\n",
+    "        asm volatile(\"{\\n\"\n",
+    "                     \".reg .pred p;\\n\"\n",
+    "                     \"setp.ne.b32 p, %4, 0;\\n\"\n",
+    "                     \"tcgen05.mma.cta_group::1.kind::f8f6f4 [%0], %1, %2, %3, p;\\n\"\n",
+    "                     \"}\" :: \"r\"(sums), \"l\"(a), \"l\"(b), \"r\"(instruction), \"r\"((int)accumulate) : \"memory\");\n",
+    "    else\n",
+    "        asm volatile(\"{\\n\"\n",
+    "                     \".reg .pred p;\\n\"\n",
+    "                     \"setp.ne.b32 p, %4, 0;\\n\"\n",
+    "                     \"tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, p;\\n\"\n",
+    "                     \"}\" :: \"r\"(sums), \"l\"(a), \"l\"(b), \"r\"(instruction), \"r\"((int)accumulate) : \"memory\");\n",
+    "}\n",
+    "// Starts to load N columns of the lanes of this warp: lane i of it gets those of lane i of the address.\n",
+    "template <int N> static IND_INLINE void ind_tcgen05_load(float (&x)[N], unsigned address) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int at = 0; at < N; at += 16)\n",
+    "        asm volatile(\"tcgen05.ld.sync.aligned.32x32b.x16.b32 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, \"\n",
+    "                     \"%15}, [%16];\"\n",
+    "                 : \"=f\"(x[at + 0]), \"=f\"(x[at + 1]), \"=f\"(x[at + 2]), \"=f\"(x[at + 3]),\n",
+    "                   \"=f\"(x[at + 4]), \"=f\"(x[at + 5]), \"=f\"(x[at + 6]), \"=f\"(x[at + 7]),\n",
+    "                   \"=f\"(x[at + 8]), \"=f\"(x[at + 9]), \"=f\"(x[at + 10]), \"=f\"(x[at + 11]),\n",
+    "                   \"=f\"(x[at + 12]), \"=f\"(x[at + 13]), \"=f\"(x[at + 14]), \"=f\"(x[at + 15])\n",
+    "                 : \"r\"(address + at) : \"memory\");\n",
+    "}\n",
+    "// Waits for all loads of the warp. Those to x are among them.\n",
+    "template <int P, int N> static IND_INLINE void ind_tcgen05_loaded(float (&x)[P][N]) {\n",
+    "    asm volatile(\"tcgen05.wait::ld.sync.aligned;\" ::: \"memory\");\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < P * N; i++) asm volatile(\"\" : \"+f\"(x[i / N][i % N]) :: \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    "// The shared memory descriptor (PTX ISA, tcgen05) of the operand from element k on, in a tile of TK\n",
+    "// elements of k, in rows of 128 bytes with the 128-byte swizzle: address; from 64 columns to the next ones, if rows lie\n",
+    "// along x; from 8 rows to the next ones; version 1; swizzle mode 2. Addresses and strides in units of 16 bytes.\n",
+    "template <int TK, bool K_MAJOR>\n",
+    "static IND_INLINE unsigned long long ind_tcgen05_operand(const unsigned short *tile, int k) {\n",
+    "    const unsigned at = (unsigned)__cvta_generic_to_shared(tile + (K_MAJOR ? k : k * 64));\n",
+    "    return (at & 0x3ffffu) >> 4 | (K_MAJOR ? 1ull : TK * 128ull >> 4) << 16 | (1024ull >> 4) << 32 | 1ull << 46 | 2ull << 61;\n",
+    "}\n",
+    "// Starts sums (+)= A * B for a pair of tiles. TK: pairs of bytes. A, B: types in the instruction descriptor (PTX ISA): f16 or\n",
+    "// e4m3 0, bf16 or e5m2 1. Its other fields: f32 sums, which operands have rows along x, sizes of the product.\n",
+    "template <bool BYTES, int A, int B, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR>\n",
+    "static IND_INLINE void ind_tcgen05_tile(unsigned sums, const unsigned short *tile_a, const unsigned short *tile_b, bool accumulate) {\n",
+    "    constexpr unsigned INSTRUCTION = 1u << 4 | (unsigned)A << 7 | (unsigned)B << 10 | (A_K_MAJOR ? 0u : 1u << 15) |\n",
+    "                                     (B_K_MAJOR ? 0u : 1u << 16) | (unsigned)TN / 8 << 17 | (unsigned)TM / 16 << 24;\n",
+    "    static_assert(TM == 128 && TN % 16 == 0 && TN <= 256 && TK == 64, \"tiles of other sizes\");\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int k = 0; k < TK; k += 16)\n",
+    "        ind_tcgen05_mma<BYTES>(sums, ind_tcgen05_operand<TK, A_K_MAJOR>(tile_a, k),\n",
+    "                               ind_tcgen05_operand<TK, B_K_MAJOR>(tile_b, k), INSTRUCTION, accumulate || k > 0);\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_SUM_TILE[] = {
     "// Offset of a sum in the shared tile between main loop and epilogue. Rows are padded by 8. In every second segment of 32\n",
     "// columns, groups of 4 are swapped in pairs. Writes of mma fragments and reads of 8 adjacent sums per thread then have no\n",
@@ -2710,6 +2795,15 @@ static const char *const cg__prelude_STRIP_SUMS[] = {
     "        _Pragma(\"unroll\")\n",
     "        for (int i = 0; i < N * 4; i++) part[i / 4][i % 4] = acc[s * N + i / 4][i % 4];\n",
     "    }\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_ROW_SUMS[] = {
+    "// Writes a row of sums per lane into the warp's 32 x COLS sums.\n",
+    "template <int COLS> static IND_INLINE void ind_row_sums(float *sum, const float (&row)[COLS]) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int j = 0; j < COLS; j += 4)\n",
+    "        ind_store(sum + ind_sum_at<COLS>(threadIdx.x & 31, j), ind_vec<float, 4>{{row[j], row[j + 1], row[j + 2], row[j + 3]}});\n",
     "}\n",
     NULL,
 };
@@ -4116,6 +4210,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(TRANSPOSE_PANELS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                 \
     X(BULK_COPY, 0)                                                                                    \
     X(MULTICAST, IND__CG_NEEDS(IND__CG_BULK_COPY))                                                     \
+    X(TCGEN05, 0)                                                                                      \
     X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC))                                                            \
     X(ADD_PARTS, IND__CG_NEEDS(IND__CG_VEC))                                                           \
     X(ADD_SUMS, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_SUM_TILE, IND__CG_LAST_BLOCK))                \
@@ -4124,6 +4219,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(ADD_SLICES, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_CLUSTER))                                   \
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
+    X(ROW_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(PACKED, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_BF16, IND__CG_MMA_F16, IND__CG_MMA_BF16))  \
     X(PACKED_MAPS, IND__CG_NEEDS(IND__CG_PACKED, IND__CG_BULK_COPY))                                     \
@@ -10877,12 +10973,12 @@ typedef struct cg__mm_problem {
     int m, n, k;             /* domain variables, -1: none */
     uint32_t dot, dot2;      /* dot2 0: there is one product */
     ind_expr size_m, size_n, size_k, batch;
-    ind_dtype sum;           /* type of the result of DOT */
-    int tensor_bytes;        /* of an element that tensor cores multiply: 4, 2 or 1; 0: they do not take the operands */
-    bool allow_tf32;         /* f32 operands may be rounded to tf32 */
-    bool converts;           /* mma.sync of the target converts 8-bit floats to f16, which takes registers */
-    bool promotes;           /* the sums of 128 products are added in f32, outside the tensor cores */
-    ind__tensor_map *map[3]; /* of a, b and b2; not set if there is a reason: */
+    ind_dtype sum;    /* type of the result of DOT */
+    int tensor_bytes; /* of an element that tensor cores multiply: 4, 2 or 1; 0: they do not take the operands */
+    const ind__lowered *program; /* its flags: allow_tf32, tcgen05 */
+    bool converts;               /* mma.sync of the target converts 8-bit floats to f16, which takes registers */
+    bool promotes;               /* the sums of 128 products are added in f32, outside the tensor cores */
+    ind__tensor_map *map[3];     /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
     bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) */
     const cg__mm_packed *packed; /* of b */
@@ -11080,7 +11176,7 @@ static int cg__mm_tensor_bytes(const ind__writer *w, const cg__mm_problem *p) {
     const cg__mm_operand *a = &p->a, *b = &p->b;
     if (p->dot2 && p->b2.memory != b->memory) return 0;
     if (cg__mm_is_half(a)) return p->sum == IND_F32 && a->memory == b->memory ? 2 : 0;
-    if (p->allow_tf32 && cg__mm_is_f32(a) && cg__mm_is_f32(b)) return p->sum == IND_F32 ? 4 : 0;
+    if (p->program->allow_tf32 && cg__mm_is_f32(a) && cg__mm_is_f32(b)) return p->sum == IND_F32 ? 4 : 0;
     if (a->load && b->load && a->memory == IND_I8 && b->memory == IND_I8)
         return (p->sum == IND_I32 || p->sum == IND_I8) && w->target->sm >= 80;
     return cg__mm_is_f8(a) && cg__mm_is_f8(b) && p->sum == IND_F32 && w->target->sm >= 89 &&
@@ -11150,7 +11246,7 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
                           .dot = k->matmul.dot,
                           .dot2 = k->matmul.dot2,
                           .sum = (ind_dtype)dot->dtype,
-                          .allow_tf32 = d->w.schedule->program->allow_tf32};
+                          .program = d->w.schedule->program};
     p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
     p->a.statistics = d->plan->stage[p->a.value];
@@ -11480,6 +11576,11 @@ static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p);
 static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols);
 static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols);
 
+/* True if the tiles of all operands are copied in chunks of 16 bytes. */
+static bool cg__mm_all_copied(const cg__mm_problem *p) {
+    return p->a.copy && p->b.copy && (!p->dot2 || p->b2.copy);
+}
+
 #define MM_CONFIGS(list) .configs = list, .num_configs = sizeof list / sizeof *list
 
 /* NULL if tensor cores take the operands, else the reason. */
@@ -11487,7 +11588,8 @@ static const char *cg__mm_no_tensor(const cg__mm_problem *p, const ind_target *t
     if (p->tensor_bytes) return NULL;
     if (cg__mm_is_f8(&p->a) && cg__mm_is_f8(&p->b) && t->sm < 89)
         return "tensor cores multiply 8-bit floats from sm_89 on";
-    if (p->allow_tf32 && p->sum == IND_F32) return "tensor cores multiply tf32 if both operands are f32 in memory";
+    if (p->program->allow_tf32 && p->sum == IND_F32)
+        return "tensor cores multiply tf32 if both operands are f32 in memory";
     return "tensor cores would round the operands";
 }
 
@@ -13299,8 +13401,7 @@ static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target 
     if (!t->specific || t->sm != 90) return "wgmma exists on sm_90a only";
     if (!p->tensor_bytes) return cg__mm_no_tensor(p, t);
     if (p->a.across || p->b.across) return "wgmma takes 8-bit operands that are contiguous along k only";
-    const bool copied = p->a.copy && p->b.copy && (!p->dot2 || p->b2.copy);
-    return copied ? NULL : "wgmma needs all operands copied in 16-byte vectors";
+    return cg__mm_all_copied(p) ? NULL : "wgmma needs all operands copied in 16-byte vectors";
 }
 
 /* wgmma on tiles that the multiplying threads copy. */
@@ -13465,21 +13566,14 @@ static const char *cg__mm_tile_number(ind__writer *w, const char *number, char a
     return pair > 1 ? cg__string(w, "(%s) * %d + rank_%c", number, pair, along) : number;
 }
 
-/* ==================================================================================== src/cuda/templates/gemm/tma.c */
-/* Products with wgmma on tiles that bulk tensor copies bring in, by persistent blocks: sm_90a. */
+/* =================================================================================== src/cuda/templates/gemm/bulk.c */
+/* Bulk tensor copies of the tiles of persistent blocks: what the templates that use them share. */
 
-/* A block has warps that multiply, four of them (a warpgroup) per 64 rows of the tile, and one warpgroup that copies
-   and gives its registers to the others. One thread of it starts the copies of all steps of all of the block's tiles,
-   as far ahead as there are stages. The mbarrier full[stage] completes when the bytes of a step are there, empty[stage]
-   when all warps have multiplied them. So the copies of the next tile are in flight while the warps run the epilogue. A
-   warp spreads its sums in shared memory of its own, a strip of 8 rows at a time, and waits for no other warp.
+/* A thread starts the copies of all steps of all of the block's tiles, as far ahead as there are stages. The mbarrier
+   full[stage] completes when the bytes of a step are there, empty[stage] when the step is multiplied.
 
    The copies need tensor maps of the operands (CUtensorMap). The driver encodes them before the launch. Elements
-   outside an operand are copied as 0. Copies of f32 round it to tf32.
-
-   wgmma multiplies tf32 with rows along k only. If an operand is contiguous along m or n, three idle warps of the
-   copying warpgroup transpose its tile in shared memory: they wait for full[stage], and the mbarrier ready[stage]
-   completes when all of them are done. */
+   outside an operand are copied as 0. Copies of f32 round it to tf32. */
 
 /* ---- the maps ---- */
 
@@ -13591,56 +13685,10 @@ static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
                                  .buffer = cg__inst(w, p->packed->load)->source,
                                  .map = &p->packed->map,
                                  .part = 1};
-    if (w->variant->strategy != IND_STRATEGY_MATMUL_TMA || i > cg__mm_products(p)) return (ind__kernel_arg){0};
+    if (!cg__has(w, IND__HAS_TENSOR_MAPS) || i > cg__mm_products(p)) return (ind__kernel_arg){0};
     const uint32_t load = i == 2 ? p->b2.load : i ? p->b.load : p->a.load;
     return (ind__kernel_arg){
         .kind = IND__ARG_TENSOR_MAP, .buffer = cg__inst(w, load)->source, .map = p->map[i], .part = (uint32_t)i};
-}
-
-/* ---- tiles of 32-bit elements ---- */
-
-enum {
-    MM_TRANSPOSING = 3,           /* warps */
-    MM_TRANSPOSING_REGISTERS = 56 /* of their threads: with 40 NVRTC 13.0 spills */
-};
-
-/* True if the operand's tile is transposed in shared memory. */
-static bool cg__mm_is_transposed(const cg__mm_problem *p, const cg__mm_operand *o) {
-    return p->tensor_bytes == 4 && !o->k_major;
-}
-
-static bool cg__mm_transposes(const cg__mm_problem *p) {
-    return cg__mm_is_transposed(p, &p->a) || cg__mm_is_transposed(p, &p->b);
-}
-
-/* Bytes of the mbarriers of all stages, a multiple of 16. */
-static int cg__mm_barrier_bytes(const cg__mm_problem *p, int stages) {
-    return (stages * 8 * (cg__mm_transposes(p) ? 3 : 2) + 15) / 16 * 16;
-}
-
-/* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
-
-/* Strips of a warp in shared memory: one for results, or one for the sums of each product. */
-static int cg__mm_num_strips(const cg__mm_problem *p) {
-    return p->dot2 && !p->rounded ? 2 : 1;
-}
-
-/* Columns of a strip: with 64, a row of 16-bit results is a whole line of 128 bytes. The slice of a block in a cluster
-   consists of whole strips. */
-static int cg__mm_strip_cols(const cg__mm_problem *p, int tile_n, int warps, int cluster) {
-    const int slice = tile_n / cg__mm_products(p) / (cluster > 1 ? cluster : 1);
-    if (cluster > 1 && slice % 32) return slice % 16 ? 8 : 16;
-    return slice % 64 || warps > 8 || cg__mm_num_strips(p) > 1 ? 32 : 64;
-}
-
-static int cg__mm_strip_bytes(const cg__mm_problem *p, int tile_n, int warps, int cluster) {
-    return cg__mm_num_strips(p) * 8 * (cg__mm_strip_cols(p, tile_n, warps, cluster) + 8) * 4;
-}
-
-static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
-    return (int64_t)c->stages * (c->tile_m + c->tile_n) * c->tile_k * p->tensor_bytes +
-           cg__mm_barrier_bytes(p, c->stages) + c->warps_m * cg__mm_strip_bytes(p, c->tile_n, c->warps_m, c->cluster) +
-           cg__mm_cluster_bytes(c, p);
 }
 
 /* ---- writing ---- */
@@ -13674,20 +13722,32 @@ static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p) {
     if (!single) cg__write_outer_vars(w, "batch", skip);
 }
 
-static void cg__mm_begin_tiles(ind__writer *w, const cg__mm_problem *p) {
-    ind__textf(&w->code, "int stage = 0, phase = 0;\n#pragma unroll 1\n");
+/* The loop over the block's tiles, or its shares of them. */
+static void cg__mm_begin_tile_loop(ind__writer *w, const cg__mm_problem *p) {
+    ind__textf(&w->code, "#pragma unroll 1\n");
     const ind__tile_plan *plan = &w->variant->of.tile;
     if (plan->pair_m) {
         const int blocks = plan->pair_m * plan->pair_n;
         cg__begin(w, "for (unsigned tile = blockIdx.x / %d; tile < tiles; tile += gridDim.x / %d)", blocks, blocks);
-    } else if (!cg__mm_is_split(w->variant)) {
-        cg__begin(w, "for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
-    } else {
-        const char *splits = cg__divisor(w, w->variant->of.tile.splits);
-        cg__begin(w, "for (unsigned share = blockIdx.x; share < tiles * %s; share += gridDim.x)", splits);
-        cg__mm_write_share(w);
-        cg__mm_write_steps(w, p);
+        return;
     }
+    if (!cg__mm_is_split(w->variant)) {
+        cg__begin(w, "for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
+        return;
+    }
+    const char *splits = cg__divisor(w, w->variant->of.tile.splits);
+    cg__begin(w, "for (unsigned share = blockIdx.x; share < tiles * %s; share += gridDim.x)", splits);
+    cg__mm_write_share(w);
+    cg__mm_write_steps(w, p);
+}
+
+/* The position in the ring of stages. */
+static void cg__mm_write_stage(ind__writer *w) {
+    ind__textf(&w->code, "int stage = 0, phase = 0;\n");
+}
+
+static void cg__mm_begin_tiles(ind__writer *w, const cg__mm_problem *p) {
+    cg__mm_begin_tile_loop(w, p);
     cg__mm_write_tile_of(w, p);
     if (p->group.indirect) cg__mm_write_steps(w, p);
 }
@@ -13768,6 +13828,137 @@ static void cg__mm_write_expect(ind__writer *w, const cg__mm_problem *p) {
                    (tile->m + tile->n) * tile->k * p->tensor_bytes);
 }
 
+/* The loop in which a thread starts the copies of all steps of all of the block's tiles. The whole warp calls it if
+   there are groups of rows. */
+static void cg__mm_write_copies(ind__writer *w, const cg__mm_problem *p) {
+    cg__mm_write_stage(w);
+    cg__mm_begin_tiles(w, p);
+    cg__begin(w, "for (int step = 0; step < steps%s; step++)", p->group.indirect ? " && lane == 0" : "");
+    cg__mm_write_first_k(w, cg__string(w, "(%s)step", cg__int(w)));
+    ind__textf(&w->code, "ind_barrier_wait(empty + stage, phase ^ 1);\n");
+    cg__mm_write_expect(w, p);
+    cg__mm_write_boxes(w, p, &p->a, 'a');
+    cg__mm_write_boxes(w, p, &p->b, 'b');
+    if (p->dot2) cg__mm_write_boxes(w, p, &p->b2, 'c');
+    cg__mm_write_next_stage(w);
+    cg__end(w);
+    cg__end(w);
+    cg__use(w, w->variant->of.tile.pair_m ? IND__CG_MULTICAST : IND__CG_BULK_COPY);
+}
+
+/* "rows", "columns" and "tiles": of tiles, or of clusters of them. */
+static void cg__mm_write_tile_counts(ind__writer *w, const cg__mm_problem *p) {
+    const int tile_m = w->variant->of.tile.m * cg__mm_sharing_blocks(w->variant, 'b');
+    const int columns = cg__mm_columns(w->variant) * cg__mm_sharing_blocks(w->variant, 'a');
+    const char *rows = p->group.indirect ? cg__expr_string(w, cg__mm_row_tiles(p, tile_m))
+                                         : cg__string(w, "(size_m + %d) / %d", tile_m - 1, tile_m);
+    ind__textf(&w->code, "const unsigned rows = (unsigned)(%s), columns = (unsigned)((size_n + %d) / %d);\n", rows,
+               columns - 1, columns);
+    ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
+}
+
+/* Sizes, the number of tiles, and the memory of the block: stages of a, stages of b, and the mbarriers of the stages
+   from byte `barriers` on. */
+static void cg__mm_begin_bulk(ind__writer *w, const cg__mm_problem *p, int barriers) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    cg__mm_write_sizes(w, p);
+    ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
+    if (!cg__mm_is_split(w->variant) && !p->group.indirect) cg__mm_write_steps(w, p);
+    cg__mm_write_tile_counts(w, p);
+    cg__mm_write_ranks(w);
+    ind__textf(&w->code,
+               "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
+               "tile_a + %d;\n",
+               tile->stages * cg__mm_units(p, tile->m * tile->k));
+    if (p->dot2)
+        ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n",
+                   cg__mm_units(p, cg__mm_columns(w->variant) * tile->k));
+    ind__textf(&w->code,
+               "unsigned long long *const full = reinterpret_cast<unsigned long long *>(ind_smem + %d), *const "
+               "empty = full + %d;\n",
+               barriers, tile->stages);
+}
+
+/* Initialises the mbarriers of the stages, in a scope of one thread that is open afterwards. `arrivals`: at empty;
+   `more`: initialises further mbarriers of stage i. */
+static void cg__mm_begin_barriers(ind__writer *w, int arrivals, const char *more) {
+    cg__begin(w, "if (threadIdx.x == 0)");
+    ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n",
+               w->variant->of.tile.stages);
+    ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n%s}\n", arrivals, more);
+}
+
+static void cg__mm_end_barriers(ind__writer *w) {
+    ind__textf(&w->code, "ind_barrier_publish();\n");
+    cg__end(w);
+}
+
+/* The thread that starts the copies reads the maps ahead. */
+static void cg__mm_write_map_prefetch(ind__writer *w, const cg__mm_problem *p, int thread) {
+    ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n%s}\n",
+               thread, p->dot2 ? "    ind_map_prefetch(map_c);\n" : "");
+}
+
+/* ==================================================================================== src/cuda/templates/gemm/tma.c */
+/* Products with wgmma on tiles that bulk tensor copies bring in, by persistent blocks: sm_90a. */
+
+/* A block has warps that multiply, four of them (a warpgroup) per 64 rows of the tile, and one warpgroup that copies
+   (bulk.c) and gives its registers to the others. empty[stage] completes when all warps have multiplied the step. So
+   the copies of the next tile are in flight while the warps run the epilogue. A warp spreads its sums in shared memory
+   of its own, a strip of 8 rows at a time, and waits for no other warp.
+
+   wgmma multiplies tf32 with rows along k only. If an operand is contiguous along m or n, three idle warps of the
+   copying warpgroup transpose its tile in shared memory: they wait for full[stage], and the mbarrier ready[stage]
+   completes when all of them are done. */
+
+/* ---- tiles of 32-bit elements ---- */
+
+enum {
+    MM_TRANSPOSING = 3,           /* warps */
+    MM_TRANSPOSING_REGISTERS = 56 /* of their threads: with 40 NVRTC 13.0 spills */
+};
+
+/* True if the operand's tile is transposed in shared memory. */
+static bool cg__mm_is_transposed(const cg__mm_problem *p, const cg__mm_operand *o) {
+    return p->tensor_bytes == 4 && !o->k_major;
+}
+
+static bool cg__mm_transposes(const cg__mm_problem *p) {
+    return cg__mm_is_transposed(p, &p->a) || cg__mm_is_transposed(p, &p->b);
+}
+
+/* Bytes of the mbarriers of all stages, a multiple of 16. */
+static int cg__mm_barrier_bytes(const cg__mm_problem *p, int stages) {
+    return (stages * 8 * (cg__mm_transposes(p) ? 3 : 2) + 15) / 16 * 16;
+}
+
+/* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
+
+/* Strips of a warp in shared memory: one for results, or one for the sums of each product. */
+static int cg__mm_num_strips(const cg__mm_problem *p) {
+    return p->dot2 && !p->rounded ? 2 : 1;
+}
+
+/* Columns of a strip: with 64, a row of 16-bit results is a whole line of 128 bytes. The slice of a block in a cluster
+   consists of whole strips. */
+static int cg__mm_strip_cols(const cg__mm_problem *p, int tile_n, int warps, int cluster) {
+    const int slice = tile_n / cg__mm_products(p) / (cluster > 1 ? cluster : 1);
+    if (cluster > 1 && slice % 32) return slice % 16 ? 8 : 16;
+    return slice % 64 || warps > 8 || cg__mm_num_strips(p) > 1 ? 32 : 64;
+}
+
+static int cg__mm_strip_bytes(const cg__mm_problem *p, int tile_n, int warps, int cluster) {
+    return cg__mm_num_strips(p) * 8 * (cg__mm_strip_cols(p, tile_n, warps, cluster) + 8) * 4;
+}
+
+static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    return (int64_t)c->stages * (c->tile_m + c->tile_n) * c->tile_k * p->tensor_bytes +
+           cg__mm_barrier_bytes(p, c->stages) + c->warps_m * cg__mm_strip_bytes(p, c->tile_n, c->warps_m, c->cluster) +
+           cg__mm_cluster_bytes(c, p);
+}
+
+/* ---- writing ---- */
+
 /* Registers of a thread that copies, and of one that multiplies: multiples of 8. A block begins with the same number
    for all threads, at most 64 K together. A copying warp that finds groups of rows takes more. */
 static void cg__mm_write_registers(ind__writer *w, const cg__mm_problem *p, bool copies) {
@@ -13793,6 +13984,7 @@ static void cg__mm_write_transposed(ind__writer *w, const cg__mm_problem *p, cha
 static void cg__mm_write_transposing(ind__writer *w, const cg__mm_problem *p) {
     if (!cg__mm_transposes(p)) return;
     cg__begin(w, "if (warp > %d)", w->variant->of.tile.warps_m);
+    cg__mm_write_stage(w);
     cg__mm_begin_tiles(w, p);
     cg__begin(w, "for (int step = 0; step < steps; step++)");
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
@@ -13813,16 +14005,8 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
         cg__begin(w, "if (warp == %d)", tile->warps_m);
     else
         cg__begin(w, "if (threadIdx.x == %d)", tile->warps_m * 32);
-    cg__mm_begin_tiles(w, p);
-    cg__begin(w, "for (int step = 0; step < steps%s; step++)", p->group.indirect ? " && lane == 0" : "");
-    cg__mm_write_first_k(w, cg__string(w, "(%s)step", cg__int(w)));
-    ind__textf(&w->code, "ind_barrier_wait(empty + stage, phase ^ 1);\n");
-    cg__mm_write_expect(w, p);
-    cg__mm_write_boxes(w, p, &p->a, 'a');
-    cg__mm_write_boxes(w, p, &p->b, 'b');
-    if (p->dot2) cg__mm_write_boxes(w, p, &p->b2, 'c');
-    cg__mm_write_next_stage(w);
-    for (int i = 0; i < 3; i++) cg__end(w);
+    cg__mm_write_copies(w, p);
+    cg__end(w);
     cg__mm_write_transposing(w, p);
     cg__mm_wait_for_cluster(w);
     cg__mm_write_ended(w);
@@ -13917,28 +14101,6 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     cg__end(w);
 }
 
-/* "rows", "columns" and "tiles": of tiles, or of clusters of them. */
-static void cg__mm_write_tile_counts(ind__writer *w, const cg__mm_problem *p) {
-    const int tile_m = w->variant->of.tile.m * cg__mm_sharing_blocks(w->variant, 'b');
-    const int columns = cg__mm_columns(w->variant) * cg__mm_sharing_blocks(w->variant, 'a');
-    const char *rows = p->group.indirect ? cg__expr_string(w, cg__mm_row_tiles(p, tile_m))
-                                         : cg__string(w, "(size_m + %d) / %d", tile_m - 1, tile_m);
-    ind__textf(&w->code, "const unsigned rows = (unsigned)(%s), columns = (unsigned)((size_n + %d) / %d);\n", rows,
-               columns - 1, columns);
-    ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
-}
-
-/* Initialises the mbarriers. */
-static void cg__mm_write_barriers(ind__writer *w, const cg__mm_problem *p) {
-    const ind__tile_plan *tile = &w->variant->of.tile;
-    cg__begin(w, "if (threadIdx.x == 0)");
-    ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n", tile->stages);
-    ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n", tile->warps_m * cg__mm_reading_blocks(w->variant));
-    if (cg__mm_transposes(p)) ind__textf(&w->code, "    ind_barrier_init(ready + i, %d);\n", MM_TRANSPOSING);
-    ind__textf(&w->code, "}\nind_barrier_publish();\n");
-    cg__end(w);
-}
-
 static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int k = cg__mm_units(p, tile->k), in_a = tile->stages * tile->m * k, in_b = tile->stages * tile->n * k;
@@ -13946,24 +14108,12 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
               barriers = strips + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, tile->cluster);
     if (cg__mm_has_sum_registers(w))
         ind__textf(&w->code, "ind_wgmma_sums<%s, %d> sums;\n", cg__mm_sum_type(p), tile->n / 8);
-    cg__mm_write_sizes(w, p);
-    ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
-    if (!cg__mm_is_split(w->variant) && !p->group.indirect) cg__mm_write_steps(w, p);
-    cg__mm_write_tile_counts(w, p);
-    cg__mm_write_ranks(w);
-    ind__textf(&w->code,
-               "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
-               "tile_a + %d;\n",
-               in_a);
-    if (p->dot2) ind__textf(&w->code, "unsigned short *const tile_c = tile_b + %d;\n", cg__mm_columns(w->variant) * k);
-    ind__textf(&w->code,
-               "unsigned long long *const full = reinterpret_cast<unsigned long long *>(ind_smem + %d), *const "
-               "empty = full + %d;\n",
-               barriers, tile->stages);
+    cg__mm_begin_bulk(w, p, barriers);
     if (cg__mm_transposes(p)) ind__textf(&w->code, "unsigned long long *const ready = empty + %d;\n", tile->stages);
-    cg__mm_write_barriers(w, p);
-    ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n%s}\n",
-               tile->warps_m * 32, p->dot2 ? "    ind_map_prefetch(map_c);\n" : "");
+    const char *ready = cg__string(w, "    ind_barrier_init(ready + i, %d);\n", MM_TRANSPOSING);
+    cg__mm_begin_barriers(w, tile->warps_m * cg__mm_reading_blocks(w->variant), cg__mm_transposes(p) ? ready : "");
+    cg__mm_end_barriers(w);
+    cg__mm_write_map_prefetch(w, p, tile->warps_m * 32);
     cg__mm_begin_cluster(w, p, barriers + cg__mm_barrier_bytes(p, tile->stages));
     cg__mm_write_begun(w);
     cg__mm_write_producer(w, p);
@@ -13973,13 +14123,13 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
                cg__mm_sum_type(p), strips, cg__mm_strip_bytes(p, tile->n, tile->warps_m, tile->cluster) / 4);
     ind__textf(&w->code, "const int first_row = warp / 4 * 64;\n");
     cg__mm_wait_for_cluster(w);
+    cg__mm_write_stage(w);
     cg__mm_begin_tiles(w, p);
     cg__mm_write_strips(w, p);
     cg__end(w);
     cg__mm_write_ended(w);
     cg__end(w);
     cg__use(w, IND__CG_WGMMA);
-    cg__use(w, tile->pair_m ? IND__CG_MULTICAST : IND__CG_BULK_COPY);
     cg__use(w, IND__CG_STRIP_SUMS);
 }
 
@@ -14045,6 +14195,218 @@ static const cg__mm_template cg__mm_tma = {.strategy = IND_STRATEGY_MATMUL_TMA,
                                            .body = cg__mm_write_tma,
                                            .fit_cluster = cg__mm_tma_fit_cluster,
                                            .functions = cg__mm_write_wgmma};
+
+/* ================================================================================ src/cuda/templates/gemm/tcgen05.c */
+/* Products with tcgen05.mma on tiles that bulk tensor copies bring in, by persistent blocks: sm_100a and sm_103a. */
+
+/* Compiled by NVRTC and run in the emulation, not run on hardware; so it is off by default (ind_compile_desc.tcgen05).
+
+   A block has six warps. One thread of warp 4 starts the copies (bulk.c). One thread of warp 5 starts the products,
+   which run asynchronously and add up in tensor memory: 128 lanes (rows) of 512 columns. tcgen05.commit arrives at
+   empty[stage] when the products of a step are complete, and at summed[set] when those of a tile are. Warps 0 to 3 read
+   the sums, 32 lanes each, which no other warp can reach, and run the epilogue in strips of columns, through shared
+   memory of their own. drained[set] completes when all four have read their sums. There are two sets of sums: the
+   epilogue of a tile overlaps the products of the next one.
+
+   Threads that hand tensor memory to each other need tcgen05.fence besides the mbarrier or __syncthreads: one before
+   they signal, one after they have waited. */
+
+enum { MM_TCGEN05_SETS = 2, MM_TCGEN05_READERS = 4, MM_TCGEN05_COPIER = 4, MM_TCGEN05_MULTIPLIER = 5 };
+
+/* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers, the address of the sums ---- */
+
+/* Columns of a strip, of each product. */
+static int cg__mm_tcgen05_strip_cols(const cg__mm_problem *p) {
+    return 32 / cg__mm_products(p);
+}
+
+/* Floats of a strip of one product: a row per lane, padded as in ind_sum_at. */
+static int cg__mm_tcgen05_strip(const cg__mm_problem *p) {
+    return 32 * (cg__mm_tcgen05_strip_cols(p) + 8);
+}
+
+static int cg__mm_tcgen05_strip_bytes(const cg__mm_problem *p) {
+    return 4 * cg__mm_products(p) * cg__mm_tcgen05_strip(p);
+}
+
+static int64_t cg__mm_tcgen05_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * p->tensor_bytes + 16) +
+           MM_TCGEN05_READERS * cg__mm_tcgen05_strip_bytes(p) + MM_TCGEN05_SETS * 16 + 16;
+}
+
+/* Columns of tensor memory for both sets of sums: a power of two, as tcgen05.alloc takes it. */
+static int cg__mm_tcgen05_columns(int tile_n) {
+    int columns = 32;
+    while (columns < MM_TCGEN05_SETS * tile_n) columns *= 2;
+    return columns;
+}
+
+/* ---- writing ---- */
+
+/* The next set of sums. */
+static void cg__mm_write_next_set(ind__writer *w) {
+    ind__textf(&w->code, "set ^= 1;\nif (!set) set_phase ^= 1;\n");
+}
+
+/* The mbarriers, and the tensor memory, which warp MM_TCGEN05_MULTIPLIER allocates: "sums" is its address. */
+static void cg__mm_begin_tcgen05(ind__writer *w, const cg__mm_problem *p, int barriers) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    cg__mm_begin_bulk(w, p, barriers);
+    ind__textf(&w->code,
+               "unsigned long long *const summed = empty + %d, *const drained = summed + %d;\n"
+               "unsigned *const allocated = reinterpret_cast<unsigned *>(drained + %d);\n",
+               tile->stages, MM_TCGEN05_SETS, MM_TCGEN05_SETS);
+    cg__mm_begin_barriers(w, 1, "");
+    ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(summed + i, 1);\n", MM_TCGEN05_SETS);
+    ind__textf(&w->code, "    ind_barrier_init(drained + i, %d);\n}\n", MM_TCGEN05_READERS);
+    cg__mm_end_barriers(w);
+    cg__mm_write_map_prefetch(w, p, MM_TCGEN05_COPIER * 32);
+    ind__textf(&w->code, "if (warp == %d) ind_tcgen05_alloc<%d>(allocated);\n", MM_TCGEN05_MULTIPLIER,
+               cg__mm_tcgen05_columns(tile->n));
+    ind__textf(&w->code, "ind_tcgen05_before_sync();\n__syncthreads();\nind_tcgen05_after_sync();\n"
+                         "const unsigned sums = *allocated;\n");
+}
+
+/* Waits for all threads, and frees the tensor memory. */
+static void cg__mm_end_tcgen05(ind__writer *w) {
+    ind__textf(&w->code, "ind_tcgen05_before_sync();\n__syncthreads();\nind_tcgen05_after_sync();\n");
+    ind__textf(&w->code, "if (warp == %d) ind_tcgen05_free<%d>(sums);\n", MM_TCGEN05_MULTIPLIER,
+               cg__mm_tcgen05_columns(w->variant->of.tile.n));
+}
+
+/* ind_tcgen05_type of an operand. */
+static int cg__mm_tcgen05_type(const cg__mm_operand *o) {
+    return o->memory == IND_BF16 || o->memory == IND_F8E5M2;
+}
+
+/* The thread that starts the products of all of the block's tiles. */
+static void cg__mm_write_tcgen05_products(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int k = cg__mm_units(p, tile->k);
+    cg__mm_write_stage(w);
+    ind__textf(&w->code, "int set = 0, set_phase = 0;\n");
+    cg__mm_begin_tile_loop(w, p);
+    ind__textf(&w->code, "ind_barrier_wait(drained + set, set_phase ^ 1);\n#pragma unroll 1\n");
+    cg__begin(w, "for (int step = 0; step < steps; step++)");
+    ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\nind_tcgen05_after_sync();\n");
+    ind__textf(&w->code, "ind_tcgen05_tile<%s, %d, %d, %d, %d, %d, %s, %s>(sums + set * %d,",
+               p->tensor_bytes == 1 ? "true" : "false", cg__mm_tcgen05_type(&p->a), cg__mm_tcgen05_type(&p->b), tile->m,
+               tile->n, k, p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", tile->n);
+    ind__textf(&w->code, " tile_a + stage * %d, tile_b + stage * %d, step > 0);\n", tile->m * k, tile->n * k);
+    ind__textf(&w->code, "ind_tcgen05_commit(empty + stage);\n");
+    cg__mm_write_next_stage(w);
+    cg__end(w);
+    ind__textf(&w->code, "ind_tcgen05_commit(summed + set);\n");
+    cg__mm_write_next_set(w);
+    cg__end(w);
+}
+
+/* A strip of each product from tensor memory to shared memory. */
+static void cg__mm_write_tcgen05_strip(ind__writer *w, const cg__mm_problem *p) {
+    const int cols = cg__mm_tcgen05_strip_cols(p), products = cg__mm_products(p);
+    ind__textf(&w->code, "float part[%d][%d];\n", products, cols);
+    for (int i = 0; i < products; i++)
+        ind__textf(&w->code, "ind_tcgen05_load(part[%d], lanes + set * %d + %d + strip * %d);\n", i,
+                   w->variant->of.tile.n, i * cg__mm_columns(w->variant), cols);
+    ind__textf(&w->code, "ind_tcgen05_loaded(part);\n");
+    for (int i = 0; i < products; i++)
+        ind__textf(&w->code, "ind_row_sums(sum + %d, part[%d]);\n", i * cg__mm_tcgen05_strip(p), i);
+    ind__textf(&w->code, "__syncwarp();\n");
+}
+
+/* The four warps that run the epilogue of all of the block's tiles. */
+static void cg__mm_write_tcgen05_epilogue(ind__writer *w, const cg__mm_problem *p) {
+    const int cols = cg__mm_tcgen05_strip_cols(p);
+    ind__textf(&w->code, "const unsigned lanes = sums + (unsigned)(warp << 21);\n"); /* lane 32 * warp, in bits 16 .. */
+    ind__textf(&w->code, "int set = 0, set_phase = 0;\n");
+    cg__mm_begin_tiles(w, p);
+    ind__textf(&w->code, "ind_barrier_wait(summed + set, set_phase);\nind_tcgen05_after_sync();\n");
+    ind__textf(&w->code, "const int strips = tile_m + warp * 32 < size_m ? %d : 0;\n#pragma unroll 1\n",
+               cg__mm_columns(w->variant) / cols);
+    cg__begin(w, "for (int strip = 0; strip < strips; strip++)");
+    cg__mm_write_tcgen05_strip(w, p);
+    ind__textf(&w->code, "const %s first_m = tile_m + warp * 32, first_n = tile_n + strip * %d;\n", cg__int(w), cols);
+    const char *second = cg__string(w, "sum + %d, row, col", cg__mm_tcgen05_strip(p));
+    cg__mm_write_epilogue(
+        w, p,
+        &(cg__mm_area){.rows = 32, .cols = cols, .threads = 32, .thread = "lane", .pitch = cols, .second = second});
+    ind__textf(&w->code, "__syncwarp();\n");
+    cg__end(w);
+    ind__textf(&w->code,
+               "ind_tcgen05_before_sync();\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(drained + set);\n");
+    cg__mm_write_next_set(w);
+    cg__end(w);
+}
+
+static void cg__mm_write_tcgen05(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int strips = tile->stages * (tile->m + tile->n) * tile->k * p->tensor_bytes;
+    const int bytes = cg__mm_tcgen05_strip_bytes(p);
+    cg__mm_begin_tcgen05(w, p, strips + MM_TCGEN05_READERS * bytes);
+    cg__begin(w, "if (threadIdx.x == %d)", MM_TCGEN05_COPIER * 32);
+    cg__mm_write_copies(w, p);
+    cg__end(w);
+    cg__begin(w, "else if (threadIdx.x == %d)", MM_TCGEN05_MULTIPLIER * 32);
+    cg__mm_write_tcgen05_products(w, p);
+    cg__end(w);
+    cg__begin(w, "else if (warp < %d)", MM_TCGEN05_READERS);
+    ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem + %d) + warp * %d;\n", strips,
+               bytes / 4);
+    cg__mm_write_tcgen05_epilogue(w, p);
+    cg__end(w);
+    cg__mm_end_tcgen05(w);
+    cg__use(w, IND__CG_TCGEN05);
+    cg__use(w, IND__CG_ROW_SUMS);
+}
+
+/* ---- the template ---- */
+
+/* Registers: of the epilogue's threads. Of all 192 threads, 65,536 registers allow 255. */
+static const cg__mm_config cg__mm_tcgen05_configs[] = {
+    {128, 256, 64, 4, 1, 4, 255, 1, 0}, {128, 224, 64, 4, 1, 4, 255, 1, 0}, {128, 192, 64, 4, 1, 5, 255, 1, 0},
+    {128, 160, 64, 4, 1, 5, 255, 1, 0}, {128, 128, 64, 4, 1, 6, 255, 1, 0}, {128, 96, 64, 4, 1, 7, 255, 1, 0},
+    {128, 64, 64, 4, 1, 8, 255, 1, 0},
+};
+
+static bool cg__has_tensor_memory(const ind_target *t);
+
+static const char *cg__mm_tcgen05_match(const cg__mm_problem *p, const ind_target *t) {
+    if (!p->program->tcgen05) return "products with tcgen05.mma are off";
+    if (!cg__has_tensor_memory(t)) return "tcgen05.mma exists on sm_100a and sm_103a";
+    if (!p->tensor_bytes) return cg__mm_no_tensor(p, t);
+    if (p->tensor_bytes == 4 || p->sum != IND_F32) return "tcgen05 tiles are of 16-bit or 8-bit floats";
+    if (p->promotes) return "the sums of 128 products are added outside the tensor cores";
+    if (p->a.across || p->b.across) return "tiles of 8-bit operands are contiguous along k";
+    if (p->group.indirect) return "tcgen05 tiles have no groups of rows";
+    if (!cg__mm_all_copied(p)) return "tcgen05 tiles need all operands copied in 16-byte vectors";
+    return p->no_maps;
+}
+
+/* An instruction reads the 128 rows of a and all of b once. */
+static cg__mm_work cg__mm_tcgen05_work(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
+    return (cg__mm_work){.rate = (double)t->tcgen05_rate * cg__mm_tensor_speed(p, t),
+                         .rows = (double)c->tile_m + c->tile_n,
+                         .bytes = p->tensor_bytes};
+}
+
+static int cg__mm_tcgen05_threads(const cg__mm_config *c) {
+    (void)c;
+    return (MM_TCGEN05_MULTIPLIER + 1) * 32;
+}
+
+static const cg__mm_template cg__mm_tcgen05 = {.strategy = IND_STRATEGY_MATMUL_TCGEN05,
+                                               .match = cg__mm_tcgen05_match,
+                                               MM_CONFIGS(cg__mm_tcgen05_configs),
+                                               .fit = cg__mm_tma_fit,
+                                               .allows = cg__mm_tma_allows,
+                                               .threads = cg__mm_tcgen05_threads,
+                                               .tile_bytes = cg__mm_tcgen05_bytes,
+                                               .idle_stages = 1,
+                                               .work = cg__mm_tcgen05_work,
+                                               .alignment = 1024,
+                                               .alone = true,
+                                               .persistent = true,
+                                               .body = cg__mm_write_tcgen05};
 
 /* ==================================================================================== src/cuda/templates/gemm/fma.c */
 /* Products with FMA, for types that tensor cores do not multiply exactly. */
@@ -15560,8 +15922,9 @@ static const cg__mm_template cg__mm_packed_rows = {.strategy = IND_STRATEGY_MATM
 /* The configurations of a product that fit, and the cheapest of them. */
 
 /* The templates, in the order in which they are asked. */
-static const cg__mm_template *const cg__mm_templates[] = {
-    &cg__mm_packed_rows, &cg__mm_rows, &cg__mm_misaligned_rows, &cg__mm_tma, &cg__mm_wgmma, &cg__mm_mma, &cg__mm_fma};
+static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_packed_rows, &cg__mm_rows, &cg__mm_misaligned_rows,
+                                                          &cg__mm_tcgen05,     &cg__mm_tma,  &cg__mm_wgmma,
+                                                          &cg__mm_mma,         &cg__mm_fma};
 #define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
 
 static const cg__mm_template *cg__mm_template_of(ind_strategy s) {
@@ -15872,7 +16235,7 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
         cg__why(d, "%s operands%s on tensor cores; %s copied in %s%s%s",
                 p->a.memory == p->b.memory ? ind_dtype_name(p->a.memory) : "8-bit float",
                 p->tensor_bytes == 4 ? " rounded to tf32" : "", copied,
-                d->variant->strategy == IND_STRATEGY_MATMUL_TMA ? "boxes by tensor maps" : "16-byte vectors",
+                cg__has(&d->w, IND__HAS_TENSOR_MAPS) ? "boxes by tensor maps" : "16-byte vectors",
                 p->a.misaligned || p->b.misaligned ? "; misaligned rows are realigned in shared memory" : "",
                 cg__mm_is_scaled(p) ? "; sums of 128 products are scaled and added in f32"
                 : p->promotes       ? "; sums of 128 products are added in f32"
@@ -20486,20 +20849,21 @@ typedef struct cg__architecture {
     int sm;
     bool specific; /* has an "a" form with architecture-specific instructions */
     int sm_registers, sm_threads, shared_per_sm, shared_per_block, block_shared, l1_bytes, max_cluster;
+    bool tensor_memory; /* its "a" form has tcgen05.mma (PTX ISA) */
     int mma_percent;    /* packed_mma_percent of thresholds: estimated, not measured */
     int cublas_mib;     /* workspace of cuBLAS: its manual, cublasSetWorkspace, "Default Workspace" */
     const char *device; /* default device of the architecture: a row of cg__devices */
 } cg__architecture;
 
 static const cg__architecture cg__architectures[] = {
-    {80, false, 65536, 2048, 167936, 166912, 1024, 192 << 10, 1, 85, 4, "A100"},
-    {86, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, 85, 4, "RTX A6000"},
-    {87, false, 65536, 1536, 167936, 166912, 1024, 192 << 10, 1, 85, 4, "Jetson AGX Orin"},
-    {89, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, 85, 4, "L40S"},
-    {90, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, 60, 32, "H200"},
-    {100, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, 60, 32, "B200"},
-    {103, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, 60, 32, "B300"},
-    {120, true, 65536, 1536, 102400, 101376, 1024, 128 << 10, 8, 85, 12, "RTX 5090"},
+    {80, false, 65536, 2048, 167936, 166912, 1024, 192 << 10, 1, false, 85, 4, "A100"},
+    {86, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, false, 85, 4, "RTX A6000"},
+    {87, false, 65536, 1536, 167936, 166912, 1024, 192 << 10, 1, false, 85, 4, "Jetson AGX Orin"},
+    {89, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, false, 85, 4, "L40S"},
+    {90, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, false, 60, 32, "H200"},
+    {100, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, true, 60, 32, "B200"},
+    {103, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, true, 60, 32, "B300"},
+    {120, true, 65536, 1536, 102400, 101376, 1024, 128 << 10, 8, false, 85, 12, "RTX 5090"},
 };
 
 /* The row of the compute capability, or the closest lower one. */
@@ -20508,6 +20872,11 @@ static const cg__architecture *cg__architecture_of(int sm) {
     for (size_t i = 0; i < sizeof cg__architectures / sizeof *cg__architectures; i++)
         if (cg__architectures[i].sm <= sm) found = &cg__architectures[i];
     return found;
+}
+
+/* True if the target has tensor memory and tcgen05 instructions. */
+static bool cg__has_tensor_memory(const ind_target *t) {
+    return t->specific && cg__architecture_of(t->sm)->tensor_memory;
 }
 
 /* ========================================================================================== src/cuda/cost/devices.c */

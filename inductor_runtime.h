@@ -1848,7 +1848,7 @@ static bool rt__read_target(ind_target *t, const char *data, uint32_t bytes) {
     rt__pack_target in;
     if (bytes != sizeof in) return false;
     memcpy(&in, data, sizeof in);
-    for (int i = 0; i < RT__TARGET_FIGURES; i++)
+    for (size_t i = 0; i < offsetof(ind_target, thresholds) / sizeof(int32_t); i++)
         if (in.figure[i] < 0) return false;
     if (rt__target_checksum(&in) != in.checksum) return false;
     const size_t flag = offsetof(ind_target, specific) / sizeof(int32_t);

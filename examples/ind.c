@@ -16,8 +16,8 @@
  *     ind size  EXPR... [--var "s0 in [LO, HI]"]... [--at s0=5]...    a calculator for sizes: ind_size.h
  *
  * run, emit, bench and pack take --deterministic: scatters that give the same bits on every run; --batch-invariant:
- * rows whose bits do not depend on their number; --allow-tf32: products of f32 on tensor cores (all of
- * ind_compile_desc);
+ * rows whose bits do not depend on their number; --allow-tf32: products of f32 on tensor cores; --tcgen05: products on
+ * tcgen05.mma, not run on hardware (all of ind_compile_desc);
  * --cublaslt: matrix products run by cuBLASLt, on the GPU;
  * --disable NAME, a graph pass or a pattern to be left out; --enable NAME, a pattern that is off by default; and
  * --channels-last, strides of images in memory (ind_realise_policy); --figure NAME=VALUE replaces a figure
@@ -65,7 +65,7 @@ typedef struct options {
     char enabled_patterns[MAX_NAMES], disabled_patterns[MAX_NAMES];
     uint32_t max_changes, max_fusions; /* limits of a bisection; 0: none */
     double tolerance;                  /* of a bisection; negative: by element type */
-    bool json, html, deterministic, batch_invariant, allow_tf32, cublaslt, unfused, quiet, channels_last;
+    bool json, html, deterministic, batch_invariant, allow_tf32, tcgen05, cublaslt, unfused, quiet, channels_last;
 } options;
 
 /* One line: of a longer message, as NVRTC's with the source around an error, the first. */
@@ -111,7 +111,7 @@ static int usage(void) {
         "[--random SEED] [--device host|cuda|auto] [--output DIR] [--stage "
         "graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--disable NAME]... [--enable NAME]... "
         "[--arch sm_90a] [--figure NAME=VALUE]... [--repeat N] [--tolerance T] [--json] [--deterministic] "
-        "[--batch-invariant] [--allow-tf32] "
+        "[--batch-invariant] [--allow-tf32] [--tcgen05] "
         "[--cublaslt] [--channels-last]; or ind pack FILE.ind... --arch sm_80,H200,... --output FILE.pack; or ind pack "
         "FILE.pack... --list|--verify|--merge; or ind ops [--json]; or ind size EXPR... (ind size --help)");
 }
@@ -186,7 +186,7 @@ static int read_option(const char *option, const char *value, options *o) {
     return fail(
         "unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
         "--figure --disable --enable --tolerance --html --repeat --json --deterministic --batch-invariant --allow-tf32 "
-        "--cublaslt --channels-last",
+        "--tcgen05 --cublaslt --channels-last",
         option);
 }
 
@@ -200,6 +200,7 @@ static bool read_flag(const char *option, options *o) {
                  {"--deterministic", &o->deterministic},
                  {"--batch-invariant", &o->batch_invariant},
                  {"--allow-tf32", &o->allow_tf32},
+                 {"--tcgen05", &o->tcgen05},
                  {"--cublaslt", &o->cublaslt},
                  {"--channels-last", &o->channels_last}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
@@ -213,6 +214,7 @@ static ind_compile_desc desc_of(const options *o) {
                               .deterministic = o->deterministic,
                               .batch_invariant = o->batch_invariant,
                               .allow_tf32 = o->allow_tf32,
+                              .tcgen05 = o->tcgen05,
                               .disabled_passes = o->disabled,
                               .enabled_patterns = o->enabled_patterns,
                               .disabled_patterns = o->disabled_patterns,

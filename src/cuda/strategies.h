@@ -67,7 +67,9 @@
     X(MATMUL_PACKED, "matmul, packed weights", MATMUL, TILE, "templates/gemm/packed.c", cg__emit_matmul,               \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     X(MATMUL_TMA, "matmul, bulk-copied wgmma tiles", MATMUL, TILE, "templates/gemm/tma.c", cg__emit_matmul,            \
-      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                                     \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER | IND__HAS_TENSOR_MAPS)                              \
+    X(MATMUL_TCGEN05, "matmul, bulk-copied tcgen05 tiles", MATMUL, TILE, "templates/gemm/tcgen05.c", cg__emit_matmul,  \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_TENSOR_MAPS)                                                 \
     /* several kernels in one launch; each part has its own strategy */                                                \
     X(COMBO, "several kernels in one launch", LAUNCH, NONE, "combine.c", NULL, 0)                                      \
     /* two kernels: the last block of the first runs the second */                                                     \
@@ -94,23 +96,24 @@ typedef enum ind__plan_of { IND__PLAN_OF_NONE, IND__PLAN_OF_ROW, IND__PLAN_OF_SP
 
 /* Features of the variants of a strategy; a set. */
 typedef enum ind__feature {
-    IND__HAS_VECTORS = 1,         /* accesses of several elements */
-    IND__HAS_MISALIGNED = 2,      /* aligned vectors and peeled edges for misaligned rows or outputs */
-    IND__HAS_REGISTERS = 4,       /* a thread keeps its part of a row from one pass to the next */
-    IND__HAS_ANY_LENGTH = 8,      /* loops over rows of any length */
-    IND__HAS_RANGES = 16,         /* with row lengths known only at launch: a variant per range of lengths */
-    IND__HAS_COLUMNS = 32,        /* threads along a contiguous P dimension */
-    IND__HAS_SEGMENTS = 64,       /* rows of inner dimensions: whole segments per iteration */
-    IND__HAS_FITTED = 128,        /* a launch sets the active threads of a block from its row length */
-    IND__HAS_CLUSTER = 256,       /* a cluster of blocks shares a row or a tile */
-    IND__HAS_PERSISTENT = 512,    /* persistent blocks */
-    IND__HAS_SPLIT = 1024,        /* blocks along y of the grid share rows or columns */
-    IND__HAS_EVICT_LAST = 2048,   /* inputs are loaded with L2 evict_last if they exceed the L2 */
-    IND__HAS_THREADS = 4096,      /* tuning may change the threads of a block .. */
-    IND__HAS_ANY_THREADS = 8192,  /* .. to a number that is not a power of two */
-    IND__HAS_BATCH = 16384,       /* tuning may change the vectors or rows that a thread has in flight */
-    IND__HAS_FINISH = 32768,      /* its last block can run the next kernel */
-    IND__HAS_TENSOR_CORES = 65536 /* products on tensor cores */
+    IND__HAS_VECTORS = 1,          /* accesses of several elements */
+    IND__HAS_MISALIGNED = 2,       /* aligned vectors and peeled edges for misaligned rows or outputs */
+    IND__HAS_REGISTERS = 4,        /* a thread keeps its part of a row from one pass to the next */
+    IND__HAS_ANY_LENGTH = 8,       /* loops over rows of any length */
+    IND__HAS_RANGES = 16,          /* with row lengths known only at launch: a variant per range of lengths */
+    IND__HAS_COLUMNS = 32,         /* threads along a contiguous P dimension */
+    IND__HAS_SEGMENTS = 64,        /* rows of inner dimensions: whole segments per iteration */
+    IND__HAS_FITTED = 128,         /* a launch sets the active threads of a block from its row length */
+    IND__HAS_CLUSTER = 256,        /* a cluster of blocks shares a row or a tile */
+    IND__HAS_PERSISTENT = 512,     /* persistent blocks */
+    IND__HAS_SPLIT = 1024,         /* blocks along y of the grid share rows or columns */
+    IND__HAS_EVICT_LAST = 2048,    /* inputs are loaded with L2 evict_last if they exceed the L2 */
+    IND__HAS_THREADS = 4096,       /* tuning may change the threads of a block .. */
+    IND__HAS_ANY_THREADS = 8192,   /* .. to a number that is not a power of two */
+    IND__HAS_BATCH = 16384,        /* tuning may change the vectors or rows that a thread has in flight */
+    IND__HAS_FINISH = 32768,       /* its last block can run the next kernel */
+    IND__HAS_TENSOR_CORES = 65536, /* products on tensor cores */
+    IND__HAS_TENSOR_MAPS = 131072  /* operands are copied in boxes by tensor maps */
 } ind__feature;
 
 typedef struct ind__strategy_row {

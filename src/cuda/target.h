@@ -60,6 +60,7 @@
     X(mma_rate, 800, "mma.sync products: multiply-adds per cycle and SM",                                              \
       "480 timings of 16 products, 30 configurations")                                                                 \
     X(wgmma_rate, 2048, "wgmma products: multiply-adds per cycle and SM", "data sheet of the H200")                    \
+    X(tcgen05_rate, 4096, "tcgen05.mma products: multiply-adds per cycle and SM", "data sheet of the B200")            \
     X(byte_speed, 2, "rate of tensor cores with 8-bit operands, times that with 16 bits",                              \
       "data sheets of all devices")                                                                                    \
     X(tf32_percent, 50, "rate of tensor cores with tf32 operands, percent of that with 16 bits",                       \

@@ -205,6 +205,7 @@ static ind_status ind__compile_schedule(ind__compilation *k) {
     if (planned) ind__target_fusion(&k->target, &k->desc.fusion);
     k->lowered->batch_invariant = k->desc.batch_invariant;
     k->lowered->allow_tf32 = k->desc.allow_tf32;
+    k->lowered->tcgen05 = k->desc.tcgen05;
     k->desc.fusion.disable_split |= k->desc.batch_invariant;
     k->desc.fusion.disable_row_prologues |= !planned; /* the host computes all points of a kernel */
     ind_status status = ind__split_reductions(k->lowered, &k->desc.fusion);

@@ -79,6 +79,10 @@ typedef struct ind_compile_desc {
        in f32: |error| up to about 2^-10 * sum over k of |a * b|, besides the rounding of the sums. As PyTorch's flag,
        it is off by default. The host device computes in f32 in any case. */
     bool allow_tf32;
+    /* On sm_100a and sm_103a, products of f16, bf16 and, with use_fast_accum, 8-bit floats may run on tcgen05.mma, with
+       sums in tensor memory. Off by default: these kernels are compiled by NVRTC and run in the emulation of the tests,
+       but they have not been run on hardware. Other architectures ignore the flag. */
+    bool tcgen05;
     /* Kernels have variants with conditions on sizes and on pointer alignment; a launch takes the first variant whose
        conditions hold. The module is compiled with the variant that the hints and aligned pointers select. Any other
        variant is compiled by the first launch that needs it; that launch takes as long as a compile and may fail like

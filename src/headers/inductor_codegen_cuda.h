@@ -179,7 +179,9 @@ extern "C" {
 //@ cuda/templates/gemm/mma.c
 //@ cuda/templates/gemm/wgmma.c
 //@ cuda/templates/gemm/multicast.c
+//@ cuda/templates/gemm/bulk.c
 //@ cuda/templates/gemm/tma.c
+//@ cuda/templates/gemm/tcgen05.c
 //@ cuda/templates/gemm/fma.c
 //@ cuda/templates/gemm/rows.c
 //@ cuda/templates/gemm/rows_misaligned.c

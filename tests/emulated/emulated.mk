@@ -9,7 +9,7 @@ EMULATED       := $(addprefix $(BUILD)/emulated/,libcuda.so libnvrtc.so libcubla
 # initial-exec: LeakSanitizer misreads the thread-local storage of libraries that are opened late.
 EMULATED_CXX   := $(CXX) -std=c++17 $(EMULATED_FLAGS) -Wall -Wextra -Werror -fPIC -fvisibility=hidden \
                   -ftls-model=initial-exec
-EMULATED_DEPS  := $(addprefix $(EMULATED_DIR)/,support.h execution.h ind_emulation_abi.h emulated.mk)
+EMULATED_DEPS  := $(addprefix $(EMULATED_DIR)/,support.h execution.h tensor_memory.h ind_emulation_abi.h emulated.mk)
 EMULATED_TEST  := $(CXX) -std=c++17 -O1 -g -Wall -Wextra -Werror
 EMULATED_TESTS := $(BUILD)/emulated/test_emulation $(BUILD)/emulated/test_emulation_plain
 

@@ -1,5 +1,9 @@
 """What the tests of this folder share: a library on the emulated device, and what rows of numbers become."""
 
+import ctypes
+import functools
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -48,6 +52,37 @@ class InEachOrder(Library):
 def emulated(device, monkeypatch, kind=Library, **settings):
     set_up(device, monkeypatch, **settings)
     return kind("cuda")
+
+
+@functools.cache
+def layout(*members):
+    """The size of ind_compile_desc, and the offset and size of each member."""
+    values = ["sizeof(ind_compile_desc)"]
+    for m in members:
+        values += [f"offsetof(ind_compile_desc, {m})", f"sizeof ((ind_compile_desc *)0)->{m}"]
+    lines = "".join(f'printf("%zu\\n", {value});\n' for value in values)
+    text = f'#include <stddef.h>\n#include <stdio.h>\n#include "inductor.h"\nint main(void) {{\n{lines}}}\n'
+    program = ROOT / "build" / f"layout_{os.getpid()}"
+    try:
+        subprocess.run([os.environ.get("CC", "cc"), "-I", str(ROOT), "-x", "c", "-", "-o", str(program)], input=text, text=True, check=True)
+        return [int(v) for v in subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout.split()]
+    finally:
+        program.unlink(missing_ok=True)
+
+
+def compiled(library, text, settings):
+    """A module, compiled with these members of ind_compile_desc."""
+    size, *places = layout(*settings)
+    desc = (ctypes.c_char * size)()
+    for (offset, width), value in zip(zip(places[::2], places[1::2]), settings.values()):
+        desc[offset : offset + width] = int(value).to_bytes(width, "little")
+    graph = library.c.ind_graph_parse(library.context, text.encode(), b"graph.ind")
+    assert graph, library.error()
+    module = ctypes.c_void_p()
+    status = library.c.ind_compile(ctypes.c_void_p(graph), desc, ctypes.byref(module))
+    library.c.ind_graph_destroy(ctypes.c_void_p(graph))
+    assert status == 0, library.error()
+    return module
 
 
 def softmax(v):

@@ -9,7 +9,7 @@
  * Sanitizers: AddressSanitizer is told of each switch when it is in the process (weak symbols: this file needs no
  * sanitizer itself).
  *
- * >>fibre >>scheduler >>barrier >>warp >>matrix >>copy >>mbarrier >>block >>cluster
+ * >>fibre >>scheduler >>barrier >>warp >>matrix >>copy >>mbarrier >>tensor >>block >>cluster
  */
 #include "execution.h"
 
@@ -33,6 +33,7 @@
 #endif
 
 #include "support.h"
+#include "tensor_memory.h"
 
 extern "C" {
 void __sanitizer_start_switch_fiber(void **fake_stack_save, const void *bottom, size_t size) __attribute__((weak));
@@ -239,6 +240,7 @@ struct thread {
     std::vector<tile_read> reads;      /* in flight */
     unsigned wgmma_groups;             /* committed */
     bool launch_waited;                /* for the previous launch */
+    tensor_view tensor;
 };
 
 struct warp {
@@ -256,6 +258,7 @@ struct mbarrier {
     int phase, count, arrivals; /* arrivals: that the phase still waits for */
     long bytes;                 /* that it still waits for */
     unsigned completed;         /* phases */
+    unsigned long seen;         /* commits of tensor memory that those who have arrived have seen */
 };
 
 /* What a bulk copy last wrote: up to `end`, in a phase of a barrier. */
@@ -461,8 +464,23 @@ int reduce_predicates(int kind) {
     }
 }
 
+/* The threads of a block have waited for each other: all have seen what any of them has of tensor memory. */
+void share_tensor_views() {
+    unsigned long seen = 0;
+    for (unsigned i = 0; i < thread_count; i++) {
+        seen = std::max(seen, threads[i].tensor.seen);
+    }
+    for (unsigned i = 0; i < thread_count; i++) {
+        threads[i].tensor.seen = seen;
+        threads[i].tensor.waited = true;
+    }
+}
+
+void check_tensor_loads(unsigned first, unsigned count, int line);
+
 void release_barrier(int kind) {
     int result = reduce_predicates(kind);
+    share_tensor_views();
     at_barrier = 0;
     fruitless_pauses = 0;
     for (unsigned i = 0; i < thread_count; i++) {
@@ -477,6 +495,7 @@ void release_barrier(int kind) {
 /* Every thread of the block must come to the same barrier of the source; an exited thread never does. */
 int rt_barrier(int kind, int predicate, int line) {
     thread *self = current;
+    check_tensor_loads(self->id, 1, line);
     self->predicate = predicate;
     if (at_barrier && barrier_line != line) {
         fail(line, "barrier divergence: other threads of the block wait at line %d", barrier_line);
@@ -680,6 +699,21 @@ void resolve_mma(unsigned index) {
     }
 }
 
+/* The lanes of a __syncwarp have seen what any of them has of tensor memory. */
+void share_tensor_views(unsigned index, unsigned part) {
+    unsigned long seen = 0;
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        seen = part >> lane & 1u ? std::max(seen, threads[index * WARP + lane].tensor.seen) : seen;
+    }
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        tensor_view &v = threads[index * WARP + lane].tensor;
+        if (part >> lane & 1u && v.seen < seen) {
+            v.seen = seen;
+            v.waited = true;
+        }
+    }
+}
+
 void resolve(unsigned index, unsigned part, const operand *first) {
     if (first->what == SHUFFLE) {
         resolve_shuffle(index, part);
@@ -687,6 +721,8 @@ void resolve(unsigned index, unsigned part, const operand *first) {
         resolve_ldmatrix(index);
     } else if (first->what == MMA) {
         resolve_mma(index);
+    } else if (first->what == SYNCWARP) {
+        share_tensor_views(index, part);
     }
     for (int lane = 0; lane < 32; lane++) {
         if (operand *op = lane_operand(index, part, lane)) {
@@ -912,6 +948,7 @@ struct bulk_copy {
 };
 
 std::deque<bulk_copy> &bulk_copies = *new std::deque<bulk_copy>; /* in flight */
+tensor_memory &tensor = *new tensor_memory;                      /* of the block; clusters have none */
 
 bool has_exited(unsigned number) {
     return (number == block_now ? exited : blocks[number].exited) == thread_count;
@@ -930,7 +967,7 @@ void settle_mbarrier(mbarrier *b, int line) {
         fail(line, "mbarrier: more bytes arrive than it expects");
     }
     if (b->arrivals == 0 && b->bytes == 0) {
-        *b = mbarrier{b->phase ^ 1, b->count, b->count, 0, b->completed + 1};
+        *b = mbarrier{b->phase ^ 1, b->count, b->count, 0, b->completed + 1, b->seen};
         fruitless_pauses = 0;
     }
 }
@@ -939,13 +976,15 @@ void rt_mbarrier_init(void *barrier, int count, int line) {
     if (!rt_is_shared(barrier, 8) || (size_t)barrier % 8 != 0 || count < 1) {
         fail(line, "mbarrier: not 8 aligned bytes of shared memory, or a count below 1");
     }
-    blocks[block_now].mbarriers[shared_place(barrier, line)] = mbarrier{0, count, count, 0, 0};
+    blocks[block_now].mbarriers[shared_place(barrier, line)] = mbarrier{0, count, count, 0, 0, 0};
 }
 
 void arrive_on(mbarrier *b, int bytes, int line) {
     if (b->arrivals == 0) {
         fail(line, "mbarrier: more threads arrive than it counts");
     }
+    check_tensor_loads(current->id / WARP * WARP, std::min(WARP, thread_count - current->id / WARP * WARP), line);
+    b->seen = std::max(b->seen, current->tensor.seen);
     b->bytes += bytes;
     b->arrivals--;
     settle_mbarrier(b, line);
@@ -1023,18 +1062,34 @@ void wait_at_mbarrier(size_t barrier, int parity, int line) {
     current->mbarrier = 0;
 }
 
-void rt_mbarrier_wait(void *barrier, int parity, int line) {
-    const size_t place = shared_place(barrier, line);
-    while (find_mbarrier(block_now, place, line)->phase == (parity & 1)) {
-        if (bulk_copies.empty()) {
-            wait_at_mbarrier(place, parity, line);
-            continue;
-        }
+void finish_tensor_operation();
+
+/* The oldest copy, or without one the oldest operation of tensor memory. */
+bool finish_next() {
+    if (!bulk_copies.empty()) {
         const bulk_copy next = bulk_copies.front();
         bulk_copies.pop_front();
         finish_copy(next);
+        return true;
     }
-    current->waited[place] = find_mbarrier(block_now, place, line)->completed;
+    if (tensor.in_flight.empty()) {
+        return false;
+    }
+    finish_tensor_operation();
+    return true;
+}
+
+void rt_mbarrier_wait(void *barrier, int parity, int line) {
+    const size_t place = shared_place(barrier, line);
+    while (find_mbarrier(block_now, place, line)->phase == (parity & 1)) {
+        if (!finish_next()) {
+            wait_at_mbarrier(place, parity, line);
+        }
+    }
+    const mbarrier *b = find_mbarrier(block_now, place, line);
+    current->waited[place] = b->completed;
+    current->tensor.seen = std::max(current->tensor.seen, b->seen);
+    current->tensor.waited = true;
 }
 
 /* Begins a copy to a block: the destination is garbage until the bytes arrive. */
@@ -1123,6 +1178,171 @@ void rt_wgmma_wait(int groups_left, int line) {
     }
 }
 
+/* ---- >>tensor: memory and products of tcgen05 ------------------------------------------------------------------- */
+
+/* Shared memory begins after the KiB that the driver has; static memory follows dynamic memory. Tiles with swizzled
+ * rows are at multiples of 1024, in both kinds of addresses. */
+constexpr size_t SHARED_BASE = 1024;
+
+size_t rt_shared_address(const void *address, int line) {
+    const unsigned char *p = static_cast<const unsigned char *>(address);
+    const size_t bytes = now_running->dynamic_shared;
+    if (!rt_is_shared(p, 1)) {
+        fail(line, "an address is not in shared memory");
+    }
+    return p >= dynamic_memory && p < dynamic_memory + bytes
+               ? SHARED_BASE + (size_t)(p - dynamic_memory)
+               : SHARED_BASE + (bytes + 1023) / 1024 * 1024 + (size_t)(p - now_running->module->shared_begin);
+}
+
+void check_tensor(const char *wrong, int line) {
+    if (wrong) {
+        fail(line, "%s", wrong);
+    }
+}
+
+/* Threads that signal others have fenced their loads. One thread signals for its warp. */
+void check_tensor_loads(unsigned first, unsigned count, int line) {
+    for (unsigned i = first; i < first + count; i++) {
+        if (!threads[i].tensor.loads_fenced) {
+            fail(line,
+                 "tcgen05.ld: no tcgen05.fence::before_thread_sync between the load and a signal to other threads");
+        }
+    }
+}
+
+void check_tensor_wait(const char *what, int line) {
+    if (current->tensor.waited) {
+        fail(line, "%s: no tcgen05.fence::after_thread_sync since the thread has waited for others", what);
+    }
+}
+
+/* Instructions of a whole warp. */
+void check_tensor_warp(int line) {
+    if (blocks.size() > 1) {
+        fail(line, "tcgen05: tensor memory of clusters is not emulated");
+    }
+    rt_syncwarp(~0u, line);
+}
+
+void rt_tensor_alloc(unsigned *address, int columns, int line) {
+    unsigned at = 0;
+    check_tensor_warp(line);
+    if (!rt_is_shared(address, 4) || (size_t)address % 4 != 0) {
+        fail(line, "tcgen05.alloc: the address is not written to 4 aligned bytes of shared memory");
+    }
+    if (current->id % WARP == 0) {
+        check_tensor(tensor.allocate((unsigned)columns, at), line);
+        *address = at;
+    }
+}
+
+void rt_tensor_relinquish(int line) {
+    check_tensor_warp(line);
+    tensor.relinquish();
+}
+
+void rt_tensor_free(unsigned address, int columns, int line) {
+    check_tensor_warp(line);
+    check_tensor_wait("tcgen05.dealloc", line);
+    if (current->id % WARP == 0) {
+        check_tensor(tensor.free(address, (unsigned)columns), line);
+    }
+}
+
+void rt_tensor_fence(int after, int line) {
+    tensor_view &v = current->tensor;
+    if (after) {
+        v.waited = false;
+        return;
+    }
+    if (!v.loads_waited) {
+        fail(line, "tcgen05.fence::before_thread_sync: no tcgen05.wait::ld after the last load");
+    }
+    v.loads_fenced = true;
+}
+
+void rt_tensor_mma(unsigned sums, unsigned long long a, unsigned long long b, unsigned instruction, int accumulate,
+                   int bytes, int line) {
+    check_tensor_wait("tcgen05.mma", line);
+    check_tensor(tensor.start(current->id, {sums, a, b, instruction, accumulate != 0, bytes != 0}), line);
+}
+
+void rt_tensor_commit(void *barrier, int line) {
+    find_mbarrier(block_now, shared_place(barrier, line), line);
+    tensor.commit(current->id, barrier);
+}
+
+/* Until the wait, the registers hold garbage. */
+void rt_tensor_load(float *to, unsigned address, int columns, int line) {
+    tensor_view &v = current->tensor;
+    check_tensor_warp(line);
+    check_tensor_wait("tcgen05.ld", line);
+    v.loads.push_back({to, std::vector<float>((size_t)columns)});
+    check_tensor(tensor.load(v, current->id / WARP, current->id % WARP, address, v.loads.back().value), line);
+    memset(to, 0xcb, (size_t)columns * sizeof *to);
+    v.loads_waited = v.loads_fenced = false;
+}
+
+void rt_tensor_wait(int line) {
+    tensor_view &v = current->tensor;
+    check_tensor_warp(line);
+    for (const tensor_view::load &l : v.loads) {
+        memcpy(l.to, l.value.data(), l.value.size() * sizeof(float));
+    }
+    v.loads.clear();
+    v.loads_waited = true;
+}
+
+/* The operand's element (x, k): in groups of 8 rows of 128 bytes that are `stride` apart, and in panels of 64 elements
+ * that are `leading` apart if rows lie along x. The swizzle exchanges the 16-byte chunks of the rows by address. */
+float tensor_element(uint64_t descriptor, bool along_x, int kind, int x, int k) {
+    const size_t bytes = kind >= ind_emulation::ELEMENT_E4M3 ? 1 : 2;
+    const size_t start = (descriptor & 0x3fffu) << 4, leading = (descriptor >> 16 & 0x3fffu) << 4,
+                 stride = (descriptor >> 32 & 0x3fffu) << 4;
+    const size_t row = (size_t)(along_x ? k : x), col = (size_t)(along_x ? x : k) * bytes;
+    size_t at = start + row / 8 * stride + row % 8 * 128 + col / 128 * leading + col % 128;
+    at = (at ^ (at >> 7 & 7u) << 4) - SHARED_BASE;
+    if (at + bytes > now_running->dynamic_shared) {
+        fail(0, "tcgen05.mma: an operand is not in dynamic shared memory");
+    }
+    unsigned word = 0;
+    memcpy(&word, dynamic_memory + at, bytes);
+    return element(&word, 0, kind);
+}
+
+void read_tensor_operand(std::vector<float> &to, uint64_t descriptor, bool along_x, int kind, int rows, int depth) {
+    to.resize((size_t)(rows * depth));
+    for (int i = 0; i < rows * depth; i++) {
+        to[(size_t)i] = tensor_element(descriptor, along_x, kind, i / depth, i % depth);
+    }
+}
+
+void finish_tensor_operation() {
+    static std::vector<float> &a = *new std::vector<float>, &b = *new std::vector<float>;
+    static const int kinds[2][2] = {{ind_emulation::ELEMENT_F16, ind_emulation::ELEMENT_BF16},
+                                    {ind_emulation::ELEMENT_E4M3, ind_emulation::ELEMENT_E5M2}};
+    const tensor_memory::operation next = tensor.in_flight.front();
+    tensor.in_flight.pop_front();
+    if (next.barrier) {
+        mbarrier *b = find_mbarrier(block_now, shared_place(next.barrier, 0), 0);
+        tensor.finish_commit(next.thread);
+        if (b->arrivals == 0) {
+            fail(0, "tcgen05.commit: more arrivals than the mbarrier counts");
+        }
+        b->seen = tensor.epoch;
+        b->arrivals--;
+        settle_mbarrier(b, 0);
+        return;
+    }
+    const tensor_product &p = next.product;
+    const unsigned i = p.instruction;
+    const int depth = p.bytes ? 32 : 16;
+    read_tensor_operand(a, p.a, i >> 15 & 1u, kinds[p.bytes][i >> 7 & 1u], 128, depth);
+    read_tensor_operand(b, p.b, i >> 16 & 1u, kinds[p.bytes][i >> 10 & 1u], p.n(), depth);
+    tensor.finish(p, a, b, depth);
+}
+
 /* ---- >>block ----------------------------------------------------------------------------------------------------- */
 
 /* Byte by byte and past the sanitizer: the range holds red zones between the variables. */
@@ -1180,6 +1400,7 @@ void begin_block() {
         threads[i].reads.clear();
         threads[i].wgmma_groups = 0;
         threads[i].arrivals = 0;
+        threads[i].tensor = tensor_view();
     }
     for (unsigned i = 0; i < (thread_count + WARP - 1) / WARP; i++) {
         unsigned lanes = std::min(WARP, thread_count - i * WARP);
@@ -1347,7 +1568,8 @@ void rt_cluster_arrive() {
 /* Is what the thread waits for there? */
 bool has_come(const thread *t) {
     if (t->mbarrier) {
-        return !bulk_copies.empty() || find_mbarrier(block_now, t->mbarrier, t->line)->phase != t->awaited_phase;
+        return !bulk_copies.empty() || !tensor.in_flight.empty() ||
+               find_mbarrier(block_now, t->mbarrier, t->line)->phase != t->awaited_phase;
     }
     if (!t->awaited) {
         return cluster_phases >= t->arrivals;
@@ -1476,6 +1698,7 @@ bool run_cluster(uint64_t first, launch_order wanted) {
     cluster_phases = 0;
     cluster_pending = cluster_alive = thread_count * count;
     bulk_copies.clear();
+    tensor = tensor_memory();
     for (unsigned i = 0; i < count; i++) {
         const uint64_t at = first + i;
         blocks[i].shared.clear(); /* of another cluster, or kernel */
@@ -1504,6 +1727,9 @@ bool run_cluster(uint64_t first, launch_order wanted) {
     for (unsigned i = 0; i < count && !failure.empty(); i++) {
         threads = blocks[i].threads.data();
         abandon_block();
+    }
+    if (const char *wrong = failure.empty() ? tensor.leave() : nullptr) {
+        failure = wrong;
     }
     return failure.empty();
 }
@@ -1581,6 +1807,15 @@ const runtime runtime_table = {rt_barrier,
                                rt_wgmma_commit,
                                rt_wgmma_wait,
                                rt_cluster_at,
-                               rt_access};
+                               rt_access,
+                               rt_shared_address,
+                               rt_tensor_alloc,
+                               rt_tensor_relinquish,
+                               rt_tensor_free,
+                               rt_tensor_fence,
+                               rt_tensor_mma,
+                               rt_tensor_commit,
+                               rt_tensor_load,
+                               rt_tensor_wait};
 
 } // namespace emulation

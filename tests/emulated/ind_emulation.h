@@ -356,8 +356,8 @@ IND_EMULATION_FN unsigned __isShared(const void *address) {
 IND_EMULATION_FN unsigned __isGlobal(const void *address) {
     return !__isShared(address);
 }
-IND_EMULATION_FN size_t __cvta_generic_to_shared(const void *address) {
-    return (size_t)address;
+IND_EMULATION_FN size_t __cvta_generic_to_shared(const void *address, IND_EMULATION_LINE) {
+    return ind_emulation::rt->shared_address(address, line);
 }
 
 /* ---- >>bits ------------------------------------------------------------------------------------------------------ */
@@ -1230,6 +1230,36 @@ IND_EMULATION_FN void ind_wgmma_words(ind_wgmma_sums<T, NI> &sums, const unsigne
     ind_wgmma_words<TM, TN, TK>(sums.c, tile_a, tile_b, m, line);
 }
 IND_EMULATION_FN void ind_wgmma_publish() {
+}
+
+/* Tensor memory and products of tcgen05. The source has the descriptors, the driver decodes them. */
+template <int COLUMNS> IND_EMULATION_FN void ind_tcgen05_alloc(unsigned *address, IND_EMULATION_LINE) {
+    ind_emulation::rt->tensor_alloc(address, COLUMNS, line);
+    ind_emulation::rt->tensor_relinquish(line);
+}
+template <int COLUMNS> IND_EMULATION_FN void ind_tcgen05_free(unsigned address, IND_EMULATION_LINE) {
+    ind_emulation::rt->tensor_free(address, COLUMNS, line);
+}
+IND_EMULATION_FN void ind_tcgen05_before_sync(IND_EMULATION_LINE) {
+    ind_emulation::rt->tensor_fence(0, line);
+}
+IND_EMULATION_FN void ind_tcgen05_after_sync(IND_EMULATION_LINE) {
+    ind_emulation::rt->tensor_fence(1, line);
+}
+IND_EMULATION_FN void ind_tcgen05_commit(unsigned long long *barrier, IND_EMULATION_LINE) {
+    ind_emulation::rt->tensor_commit(barrier, line);
+}
+template <bool BYTES>
+IND_EMULATION_FN void ind_tcgen05_mma(unsigned sums, unsigned long long a, unsigned long long b, unsigned instruction,
+                                      bool accumulate, IND_EMULATION_LINE) {
+    ind_emulation::rt->tensor_mma(sums, a, b, instruction, accumulate, BYTES, line);
+}
+template <int N> IND_EMULATION_FN void ind_tcgen05_load(float (&x)[N], unsigned address, IND_EMULATION_LINE) {
+    static_assert(N % 16 == 0, "16 columns are loaded at a time");
+    ind_emulation::rt->tensor_load(x, address, N, line);
+}
+template <int P, int N> IND_EMULATION_FN void ind_tcgen05_loaded(float (&)[P][N], IND_EMULATION_LINE) {
+    ind_emulation::rt->tensor_wait(line);
 }
 
 /* ---- >>entry: what the fake NVRTC appends for each kernel -------------------------------------------------------- */

@@ -9,7 +9,7 @@
 #ifndef IND_EMULATION_ABI_H
 #define IND_EMULATION_ABI_H
 
-#define IND_EMULATION_ABI 8
+#define IND_EMULATION_ABI 9
 
 namespace ind_emulation {
 
@@ -86,6 +86,17 @@ struct runtime {
     void (*wgmma_wait)(int groups_left, int line);
     const void *(*cluster_at)(const void *own, int block, int line); /* the same place in another block's memory */
     void (*access)(const void *address, unsigned bytes, int write);  /* before each, with IND_EMULATION_TRACE */
+    __SIZE_TYPE__ (*shared_address)(const void *address, int line);  /* as instructions have it */
+    /* tcgen05; alloc, relinquish, free, load and wait are of whole warps. */
+    void (*tensor_alloc)(unsigned *address, int columns, int line);
+    void (*tensor_relinquish)(int line);
+    void (*tensor_free)(unsigned address, int columns, int line);
+    void (*tensor_fence)(int after, int line); /* after_thread_sync, else before_thread_sync */
+    void (*tensor_mma)(unsigned sums, unsigned long long a, unsigned long long b, unsigned instruction, int accumulate,
+                       int bytes, int line);
+    void (*tensor_commit)(void *barrier, int line);
+    void (*tensor_load)(float *to, unsigned address, int columns, int line);
+    void (*tensor_wait)(int line);
 };
 
 struct parameter {

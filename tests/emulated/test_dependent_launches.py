@@ -4,9 +4,9 @@ to what the previous launch writes, and each store, before the wait (test_emulat
 import numpy as np
 import pytest
 
-from emulation import emulated
+from emulation import InEachOrder, compiled, emulated
 from test_bulk_copies import numbers, operand
-from test_normalised_rows import NORMS, PACKED, ROWS, compiled, empty, graph, plan_of, result, rounded
+from test_normalised_rows import NORMS, PACKED, ROWS, empty, graph, plan_of, result, rounded
 from test_packed_weights import weights
 from quantised import dequantise
 
@@ -16,7 +16,7 @@ TRIGGER = {**TARGET, "target.thresholds.trigger_blocks": 8}
 
 @pytest.fixture
 def library(device, monkeypatch):
-    found = emulated(device, monkeypatch, SMS=8, ORDER="random", TRACE=1)
+    found = emulated(device, monkeypatch, InEachOrder, SMS=8, TRACE=1)
     yield found
     found.c.ind_context_destroy(found.context)
 

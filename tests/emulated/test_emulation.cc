@@ -3,8 +3,8 @@
  * test_emulation FOLDER_OF_THE_LIBRARIES. Built twice (emulated.mk): with the sanitizers, where kernels are compiled
  * with them too, and without.
  *
- * >>harness >>compute >>warp >>matrix >>conversion >>divergence >>clusters >>maps >>multicast >>sanitizer >>trace
- * >>driver
+ * >>harness >>compute >>warp >>matrix >>conversion >>divergence >>clusters >>maps >>multicast >>tensor >>sanitizer
+ * >>trace >>driver
  * >>compiler
  * >>faults
  */
@@ -1153,6 +1153,130 @@ void test_multicast() {
     unsetenv("IND_EMULATION_CLUSTERS");
 }
 
+/* ---- >>tensor: a product of 128 x 16 by 16 x 16 elements of bf16, with descriptors written by hand -----------------
+ */
+
+const char *const tensor_source = R"(
+IND_EMULATION_FN int a_at(int row, int k) { return (row * 7 + k * 3) % 11 - 5; }
+IND_EMULATION_FN int b_at(int col, int k) { return (col * 5 + k * k) % 7 - 3; }
+IND_EMULATION_FN void put(unsigned short *tile, int row, int k, int value) {
+    tile[row * 64 + (k / 8 ^ row % 8) * 8 + k % 8] = ind_f32_to_bf16((float)value);
+}
+extern "C" __global__ void __launch_bounds__(160, 1) k(float *o) {
+    extern __shared__ __align__(1024) unsigned char ind_smem[];
+    __shared__ unsigned long long barrier[2];
+    __shared__ unsigned address[1];
+    unsigned short *const a = (unsigned short *)ind_smem, *const b = a + 128 * 64;
+    const int warp = threadIdx.x / 32;
+    for (int i = threadIdx.x; i < 128 * 16; i += 160) put(a, i / 16, i % 16, a_at(i / 16, i % 16));
+    for (int i = threadIdx.x; i < 16 * 16; i += 160) put(b, i / 16, i % 16, b_at(i / 16, i % 16));
+    if (threadIdx.x == 0) ind_barrier_init(barrier, 1);
+    if (warp == 4) ind_tcgen05_alloc<32>(address);
+    ind_tcgen05_before_sync();
+    __syncthreads();
+    ind_tcgen05_after_sync();
+    const unsigned long long fields = 1ull << 16 | 64ull << 32 | 1ull << 46 | 2ull << 61;
+    const unsigned long long first = __cvta_generic_to_shared(a) >> 4 | fields, second = __cvta_generic_to_shared(b) >> 4 | fields;
+    const unsigned instruction = 1u << 4 | 1u << 7 | 1u << 10 | 2u << 17 | 8u << 24;
+    if (threadIdx.x == 128) {
+        ind_tcgen05_mma<false>(address[0], first, second, instruction, false);
+        ind_tcgen05_mma<false>(address[0], first, second, instruction, true);
+        ind_tcgen05_commit(barrier);
+    }
+    if (warp < 4) {
+        float part[1][16];
+        ind_barrier_wait(barrier, 0);
+        ind_tcgen05_after_sync();
+        ind_tcgen05_load(part[0], address[0] + (warp * 32 << 16));
+        ind_tcgen05_loaded(part);
+        for (int j = 0; j < 16; j++) o[threadIdx.x * 16 + j] = part[0][j];
+        ind_tcgen05_before_sync();
+    }
+    __syncthreads();
+    ind_tcgen05_after_sync();
+    if (warp == 4) ind_tcgen05_free<32>(address[0]);
+})";
+
+constexpr unsigned TENSOR_SHARED = (128 + 16) * 128;
+
+/* The source with a part of it replaced. */
+std::string tensor_text(const char *part, const char *by) {
+    std::string text = tensor_source;
+    const size_t at = text.find(part);
+    CHECK(at != std::string::npos);
+    return at == std::string::npos ? text : text.replace(at, strlen(part), by);
+}
+
+void expect_tensor_failure(const char *part, const char *by, const char *words) {
+    {
+        kernel k(tensor_text(part, by));
+        array<float> o(128 * 16);
+        CHECK_IS(k.run(1, 160, TENSOR_SHARED, o.at), 719);
+        if (!strstr(last_error(), words)) {
+            printf("  message is \"%s\", should have \"%s\"\n", last_error(), words);
+            failures++;
+        }
+    }
+    fresh_context();
+}
+
+int tensor_errors(const std::string &source) {
+    kernel k(source);
+    array<float> o(128 * 16);
+    CHECK_IS(k.run(1, 160, TENSOR_SHARED, o.at), 0);
+    const std::vector<float> got = o.get();
+    int errors = 0;
+    for (int row = 0; row < 128; row++) {
+        for (int col = 0; col < 16; col++) {
+            int sum = 0;
+            for (int i = 0; i < 16; i++) {
+                sum += ((row * 7 + i * 3) % 11 - 5) * ((col * 5 + i * i) % 7 - 3);
+            }
+            errors += got[(size_t)(row * 16 + col)] != (float)(2 * sum);
+        }
+    }
+    return errors;
+}
+
+void test_tensor_memory() {
+    CHECK_IS(tensor_errors(tensor_source), 0);
+    /* Sums that were not cleared; another stride; one lane that waits for its warp. */
+    CHECK(tensor_errors(tensor_text("second, instruction, false", "second, instruction, true")) > 0);
+    CHECK(tensor_errors(tensor_text("64ull << 32", "32ull << 32")) > 0);
+    CHECK_IS(tensor_errors(tensor_text("ind_barrier_wait(barrier, 0);",
+                                       "if (threadIdx.x % 32 == 0) ind_barrier_wait(barrier, 0); __syncwarp();")),
+             0);
+    setenv("IND_EMULATION_QUIET", "1", 1);
+    const char *alloc = "ind_tcgen05_alloc<32>(address);", *load = "address[0] + (warp * 32 << 16)";
+    expect_tensor_failure(alloc, "address[0] = 0;", "the columns are not allocated");
+    expect_tensor_failure(alloc, "ind_tcgen05_alloc<48>(address);", "not a power of two");
+    expect_tensor_failure(alloc, "{ ind_tcgen05_alloc<32>(address); ind_tcgen05_alloc<32>(address); }",
+                          "given up the permission");
+    expect_tensor_failure(alloc, "if (threadIdx.x % 2) ind_tcgen05_alloc<32>(address);", "warp divergence");
+    expect_tensor_failure("if (warp == 4) ind_tcgen05_free<32>(address[0]);", "", "is not freed");
+    expect_tensor_failure("ind_tcgen05_free<32>", "ind_tcgen05_free<64>", "no such columns");
+    expect_tensor_failure("ind_tcgen05_commit(barrier);", "", "spins");
+    expect_tensor_failure("ind_tcgen05_commit(barrier);", "ind_tcgen05_commit(barrier + 1);", "not initialised");
+    expect_tensor_failure("ind_tcgen05_commit(barrier);", "ind_tcgen05_commit(barrier); ind_tcgen05_commit(barrier);",
+                          "a commit never arrives");
+    expect_tensor_failure("ind_barrier_wait(barrier, 0);", "", "not complete");
+    expect_tensor_failure("ind_barrier_wait(barrier, 0);", "if (warp == 1) ind_barrier_wait(barrier, 0);",
+                          "of these columns");
+    expect_tensor_failure("ind_barrier_wait(barrier, 0);\n        ind_tcgen05_after_sync();",
+                          "ind_barrier_wait(barrier, 0);", "no tcgen05.fence::after_thread_sync");
+    expect_tensor_failure("    ind_tcgen05_before_sync();\n    }", "    }", "no tcgen05.fence::before_thread_sync");
+    expect_tensor_failure("ind_tcgen05_loaded(part);", "", "no tcgen05.wait::ld");
+    expect_tensor_failure(load, "address[0]", "belong to another warp");
+    expect_tensor_failure(load, "address[0] + 32 + (warp * 32 << 16)", "the columns are not allocated");
+    expect_tensor_failure("1ull << 46", "0ull << 46", "not of version 1");
+    expect_tensor_failure("2ull << 61", "4ull << 61", "only the 128-byte swizzle");
+    expect_tensor_failure("8u << 24", "4u << 24", "128 rows are multiplied");
+    expect_tensor_failure("= 1u << 4", "= 0u << 4", "sums in f32");
+    expect_tensor_failure("1u << 7", "1u << 7 | 1u << 13", "only dense products");
+    expect_tensor_failure("64ull << 32", "4096ull << 32", "not in dynamic shared memory");
+    unsetenv("IND_EMULATION_QUIET");
+}
+
 /* ---- >>sanitizer ------------------------------------------------------------------------------------------------- */
 
 /* The kernel must end the process with a report that contains `words`. */
@@ -1521,6 +1645,7 @@ int main(int count, char **arguments) {
     RUN(tf32_maps);
     RUN(wgmma_misuse);
     RUN(multicast);
+    RUN(tensor_memory);
     RUN(sanitizer);
     RUN(trace);
     RUN(deferral);

@@ -1,10 +1,11 @@
 /* cubins: compiles every kernel of every graph with NVRTC, for one architecture; needs no GPU.
  *
- *     cubins FILE ARCH [FOLDER [tf32 | product_multicast=PERCENT]]
+ *     cubins FILE ARCH [FOLDER [tf32 | tcgen05 | product_multicast=PERCENT]]
  *
  * FILE holds graphs in the text form, separated by lines of ---. Prints for each graph `graph NAME`, then for each
  * kernel a line of its name, registers, and bytes of local memory per thread. With FOLDER the cubins are written there,
- * numbered; with tf32 products of f32 may round their operands; product_multicast is a figure of the target. */
+ * numbered; with tf32 products of f32 may round their operands, with tcgen05 products may use tcgen05.mma;
+ * product_multicast is a figure of the target. */
 #include "inductor.h"
 
 #include <stdio.h>
@@ -44,7 +45,8 @@ static int compile_all(ind_context *ctx, ind_module *m, const char *folder, int 
 static int one(const char *text, const char *arch, const char *folder, const char *flag, int *number) {
     ind_context *ctx;
     ind_module *m;
-    ind_compile_desc desc = {.emit_only = true, .allow_tf32 = !strcmp(flag, "tf32")};
+    ind_compile_desc desc = {
+        .emit_only = true, .allow_tf32 = !strcmp(flag, "tf32"), .tcgen05 = !strcmp(flag, "tcgen05")};
     if (ind_context_create(NULL, &ctx)) return 1;
     ind_graph *g = ind_graph_parse(ctx, text, NULL);
     int failed = !g || ind_target_named(ctx, arch, &desc.target);
@@ -64,7 +66,8 @@ static int one(const char *text, const char *arch, const char *folder, const cha
 int main(int argc, char **argv) {
     char *all = argc >= 3 ? read_all(argv[1]) : NULL;
     int failed = 0, number = 0;
-    if (!all) return fputs("usage: cubins FILE ARCH [FOLDER [tf32 | product_multicast=PERCENT]]\n", stderr), 2;
+    if (!all)
+        return fputs("usage: cubins FILE ARCH [FOLDER [tf32 | tcgen05 | product_multicast=PERCENT]]\n", stderr), 2;
     for (char *text = all, *next; text && !failed; text = next) {
         next = strstr(text, "---\n");
         if (next) {

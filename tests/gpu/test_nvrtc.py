@@ -348,6 +348,40 @@ def test_multicast(pool, tmp_path):
     check(MULTICAST, "sm_90a", tmp_path, flags=["product_multicast=15"])
 
 
+# Tiles of every size, both layouts of the operands, the epilogues of one and of two products, 8-bit floats.
+TCGEN05 = [
+    f"graph product {{\n  size M in [0, 100000] hint 18944\n  input x : {dtype}{first}\n  input w : {dtype}{second}\n  input c : {dtype}[{n}]\n"
+    f"  input r : {dtype}[M, {n}]\n  a = {left}\n  b = {right}\n  p = addmm(c, a, b)\n  g = gelu(p)\n  y = add(g, r)\n  output y\n}}\n"
+    for n, k in ((4096, 4096), (224, 2048), (192, 2048), (160, 2048), (128, 2048), (96, 2048), (64, 2048), (520, 96))
+    for dtype, first, left, second, right in (
+        ("bf16", f"[M, {k}]", f"view(x, size=[M, {k}])", f"[{n}, {k}]", "transpose(w, 0, 1)"),
+        ("f16", f"[{k}, M]", "transpose(x, 0, 1)", f"[{k}, {n}]", f"view(w, size=[{k}, {n}])"))
+    if n % 64 == 0 or dtype == "bf16"
+] + [
+    f"graph product {{\n  size M in [0, 100000] hint 18944\n  input x : {dtype}[M, 4096]\n  input v : {dtype}[{shape}]\n"
+    f"  input w : {dtype}[{shape}]\n  p = {op}(x, v)\n  q = {op}(x, w)\n  s = silu(p)\n  y = mul(s, q)\n  output y\n}}\n"
+    for dtype, shape, op in (("bf16", "11008, 4096", "linear"), ("f16", "4096, 11008", "matmul"))
+] + [
+    f"graph product {{\n  size M in [0, 100000] hint 18944\n  input x : {a}[M, {k}]\n  input w : {b}[{n}, {k}]\n  input s : f32[]\n  input t : f32[]\n"
+    f"  v = transpose(w, 0, 1)\n  y = scaled_mm(x, v, s, t, out_dtype={out}, use_fast_accum=true)\n  output y\n}}\n"
+    for n, k, a, b, out in ((4096, 4096, "f8e4m3fn", "f8e4m3fn", "bf16"), (528, 96, "f8e5m2", "f8e4m3fn", "f32"), (256, 2048, "f8e4m3fn", "f8e5m2", "f16"))
+]
+
+
+@pytest.mark.parametrize("arch, step", [("sm_100a", 1), ("sm_103a", 4)])
+def test_tcgen05(pool, tmp_path, arch, step):
+    """Each graph has a kernel of tcgen05 tiles: four products per step of k, copies of both operands by boxes, sums read from tensor memory."""
+    texts = TCGEN05[::step]
+    check(texts, arch, tmp_path, flags=["tcgen05"])
+    if not CUOBJDUMP:
+        return
+    cubins = sorted((tmp_path / "cubins").rglob("*.cubin"))
+    listings = [subprocess.run([CUOBJDUMP, "-sass", path], capture_output=True, text=True, check=True).stdout for path in cubins]
+    tiles = [[len(re.findall(rf"\b{op}\b", text)) for op in ("UTC[HQ]MMA", r"UTMALDG\.\dD", r"LDTM\.x16")] for text in listings if "LDTM" in text]
+    assert len(tiles) == len(texts)
+    assert all(products == 4 and copies >= 2 and sums == 2 for products, copies, sums in tiles), tiles
+
+
 @pytest.mark.parametrize("arch", ARCHES)
 def test_cases(cases, arch):
     cases[arch].result()

@@ -58,6 +58,8 @@ TERMS = {
     "scan of threads": r"\bind_scan_threads<",
     "arrival at a block": r"\bind_barrier_arrive_at\(",  # of the cluster
     "wgmma": r"\bind_wgmma_(?:tile|bytes)<",
+    "tcgen05": r"\bind_tcgen05_tile<",
+    "tensor memory read": r"\bind_tcgen05_load\(",
     "mma.sync": r"\bind_mma_tile<",
     "tile shared": r"\bind_add_(sums|fragments|slices|rows)\b",
     "box copied": r"\bind_bulk_copy<",  # asynchronously, by a tensor map

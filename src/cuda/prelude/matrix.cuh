@@ -440,6 +440,85 @@ static IND_INLINE void ind_bulk_multicast(void *tile, const ind_tensor_map &map,
                      :: "r"(to), "l"(&map), "r"(on), "h"(blocks), "r"(x), "r"(y), "r"(z), "r"(u), "r"(v) : "memory");
 }
 #endif
+//@ TCGEN05
+#ifndef IND_EMULATION
+// A warp allocates columns of tensor memory and writes their address to shared memory. The block allocates no others.
+template <int COLUMNS> static IND_INLINE void ind_tcgen05_alloc(unsigned *address) {
+    asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(address)), "n"(COLUMNS) : "memory");
+    asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" ::: "memory");
+}
+template <int COLUMNS> static IND_INLINE void ind_tcgen05_free(unsigned address) {
+    asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" :: "r"(address), "n"(COLUMNS) : "memory");
+}
+// Before a thread signals others, and after it has waited for them, if either side uses tensor memory.
+static IND_INLINE void ind_tcgen05_before_sync(void) {
+    asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
+}
+static IND_INLINE void ind_tcgen05_after_sync(void) {
+    asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
+}
+// Arrives at the mbarrier when the products that this thread has started are complete.
+static IND_INLINE void ind_tcgen05_commit(unsigned long long *barrier) {
+    asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];"
+                 :: "r"((unsigned)__cvta_generic_to_shared(barrier)) : "memory");
+}
+// sums = a * b, or sums += a * b if `accumulate`: 16-bit or 8-bit floats. One thread starts it.
+template <bool BYTES>
+static IND_INLINE void ind_tcgen05_mma(unsigned sums, unsigned long long a, unsigned long long b, unsigned instruction,
+                                       bool accumulate) {
+    if (BYTES)
+        asm volatile("{\n"
+                     ".reg .pred p;\n"
+                     "setp.ne.b32 p, %4, 0;\n"
+                     "tcgen05.mma.cta_group::1.kind::f8f6f4 [%0], %1, %2, %3, p;\n"
+                     "}" :: "r"(sums), "l"(a), "l"(b), "r"(instruction), "r"((int)accumulate) : "memory");
+    else
+        asm volatile("{\n"
+                     ".reg .pred p;\n"
+                     "setp.ne.b32 p, %4, 0;\n"
+                     "tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, p;\n"
+                     "}" :: "r"(sums), "l"(a), "l"(b), "r"(instruction), "r"((int)accumulate) : "memory");
+}
+// Starts to load N columns of the lanes of this warp: lane i of it gets those of lane i of the address.
+template <int N> static IND_INLINE void ind_tcgen05_load(float (&x)[N], unsigned address) {
+    _Pragma("unroll")
+    for (int at = 0; at < N; at += 16)
+        asm volatile("tcgen05.ld.sync.aligned.32x32b.x16.b32 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, "
+                     "%15}, [%16];"
+                 : "=f"(x[at + 0]), "=f"(x[at + 1]), "=f"(x[at + 2]), "=f"(x[at + 3]),
+                   "=f"(x[at + 4]), "=f"(x[at + 5]), "=f"(x[at + 6]), "=f"(x[at + 7]),
+                   "=f"(x[at + 8]), "=f"(x[at + 9]), "=f"(x[at + 10]), "=f"(x[at + 11]),
+                   "=f"(x[at + 12]), "=f"(x[at + 13]), "=f"(x[at + 14]), "=f"(x[at + 15])
+                 : "r"(address + at) : "memory");
+}
+// Waits for all loads of the warp. Those to x are among them.
+template <int P, int N> static IND_INLINE void ind_tcgen05_loaded(float (&x)[P][N]) {
+    asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
+    _Pragma("unroll")
+    for (int i = 0; i < P * N; i++) asm volatile("" : "+f"(x[i / N][i % N]) :: "memory");
+}
+#endif
+// The shared memory descriptor (PTX ISA, tcgen05) of the operand from element k on, in a tile of TK
+// elements of k, in rows of 128 bytes with the 128-byte swizzle: address; from 64 columns to the next ones, if rows lie
+// along x; from 8 rows to the next ones; version 1; swizzle mode 2. Addresses and strides in units of 16 bytes.
+template <int TK, bool K_MAJOR>
+static IND_INLINE unsigned long long ind_tcgen05_operand(const unsigned short *tile, int k) {
+    const unsigned at = (unsigned)__cvta_generic_to_shared(tile + (K_MAJOR ? k : k * 64));
+    return (at & 0x3ffffu) >> 4 | (K_MAJOR ? 1ull : TK * 128ull >> 4) << 16 | (1024ull >> 4) << 32 | 1ull << 46 | 2ull << 61;
+}
+// Starts sums (+)= A * B for a pair of tiles. TK: pairs of bytes. A, B: types in the instruction descriptor (PTX ISA): f16 or
+// e4m3 0, bf16 or e5m2 1. Its other fields: f32 sums, which operands have rows along x, sizes of the product.
+template <bool BYTES, int A, int B, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR>
+static IND_INLINE void ind_tcgen05_tile(unsigned sums, const unsigned short *tile_a, const unsigned short *tile_b, bool accumulate) {
+    constexpr unsigned INSTRUCTION = 1u << 4 | (unsigned)A << 7 | (unsigned)B << 10 | (A_K_MAJOR ? 0u : 1u << 15) |
+                                     (B_K_MAJOR ? 0u : 1u << 16) | (unsigned)TN / 8 << 17 | (unsigned)TM / 16 << 24;
+    static_assert(TM == 128 && TN % 16 == 0 && TN <= 256 && TK == 64, "tiles of other sizes");
+    _Pragma("unroll")
+    for (int k = 0; k < TK; k += 16)
+        ind_tcgen05_mma<BYTES>(sums, ind_tcgen05_operand<TK, A_K_MAJOR>(tile_a, k),
+                               ind_tcgen05_operand<TK, B_K_MAJOR>(tile_b, k), INSTRUCTION, accumulate || k > 0);
+}
 //@ SUM_TILE
 // Offset of a sum in the shared tile between main loop and epilogue. Rows are padded by 8. In every second segment of 32
 // columns, groups of 4 are swapped in pairs. Writes of mma fragments and reads of 8 adjacent sums per thread then have no
@@ -638,6 +717,13 @@ static IND_INLINE void ind_strip_part(T (&part)[N][4], const T (&acc)[NI][4], in
         _Pragma("unroll")
         for (int i = 0; i < N * 4; i++) part[i / 4][i % 4] = acc[s * N + i / 4][i % 4];
     }
+}
+//@ ROW_SUMS
+// Writes a row of sums per lane into the warp's 32 x COLS sums.
+template <int COLS> static IND_INLINE void ind_row_sums(float *sum, const float (&row)[COLS]) {
+    _Pragma("unroll")
+    for (int j = 0; j < COLS; j += 4)
+        ind_store(sum + ind_sum_at<COLS>(threadIdx.x & 31, j), ind_vec<float, 4>{{row[j], row[j + 1], row[j + 2], row[j + 3]}});
 }
 //@ FMA_TILE
 // acc += A * B of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of 16-byte groups that are

@@ -65,12 +65,12 @@ typedef struct cg__mm_problem {
     int m, n, k;             /* domain variables, -1: none */
     uint32_t dot, dot2;      /* dot2 0: there is one product */
     ind_expr size_m, size_n, size_k, batch;
-    ind_dtype sum;           /* type of the result of DOT */
-    int tensor_bytes;        /* of an element that tensor cores multiply: 4, 2 or 1; 0: they do not take the operands */
-    bool allow_tf32;         /* f32 operands may be rounded to tf32 */
-    bool converts;           /* mma.sync of the target converts 8-bit floats to f16, which takes registers */
-    bool promotes;           /* the sums of 128 products are added in f32, outside the tensor cores */
-    ind__tensor_map *map[3]; /* of a, b and b2; not set if there is a reason: */
+    ind_dtype sum;    /* type of the result of DOT */
+    int tensor_bytes; /* of an element that tensor cores multiply: 4, 2 or 1; 0: they do not take the operands */
+    const ind__lowered *program; /* its flags: allow_tf32, tcgen05 */
+    bool converts;               /* mma.sync of the target converts 8-bit floats to f16, which takes registers */
+    bool promotes;               /* the sums of 128 products are added in f32, outside the tensor cores */
+    ind__tensor_map *map[3];     /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
     bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) */
     const cg__mm_packed *packed; /* of b */
@@ -268,7 +268,7 @@ static int cg__mm_tensor_bytes(const ind__writer *w, const cg__mm_problem *p) {
     const cg__mm_operand *a = &p->a, *b = &p->b;
     if (p->dot2 && p->b2.memory != b->memory) return 0;
     if (cg__mm_is_half(a)) return p->sum == IND_F32 && a->memory == b->memory ? 2 : 0;
-    if (p->allow_tf32 && cg__mm_is_f32(a) && cg__mm_is_f32(b)) return p->sum == IND_F32 ? 4 : 0;
+    if (p->program->allow_tf32 && cg__mm_is_f32(a) && cg__mm_is_f32(b)) return p->sum == IND_F32 ? 4 : 0;
     if (a->load && b->load && a->memory == IND_I8 && b->memory == IND_I8)
         return (p->sum == IND_I32 || p->sum == IND_I8) && w->target->sm >= 80;
     return cg__mm_is_f8(a) && cg__mm_is_f8(b) && p->sum == IND_F32 && w->target->sm >= 89 &&
@@ -338,7 +338,7 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
                           .dot = k->matmul.dot,
                           .dot2 = k->matmul.dot2,
                           .sum = (ind_dtype)dot->dtype,
-                          .allow_tf32 = d->w.schedule->program->allow_tf32};
+                          .program = d->w.schedule->program};
     p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
     p->a.statistics = d->plan->stage[p->a.value];

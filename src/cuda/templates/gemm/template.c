@@ -71,6 +71,11 @@ static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p);
 static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols);
 static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols);
 
+/* True if the tiles of all operands are copied in chunks of 16 bytes. */
+static bool cg__mm_all_copied(const cg__mm_problem *p) {
+    return p->a.copy && p->b.copy && (!p->dot2 || p->b2.copy);
+}
+
 #define MM_CONFIGS(list) .configs = list, .num_configs = sizeof list / sizeof *list
 
 /* NULL if tensor cores take the operands, else the reason. */
@@ -78,7 +83,8 @@ static const char *cg__mm_no_tensor(const cg__mm_problem *p, const ind_target *t
     if (p->tensor_bytes) return NULL;
     if (cg__mm_is_f8(&p->a) && cg__mm_is_f8(&p->b) && t->sm < 89)
         return "tensor cores multiply 8-bit floats from sm_89 on";
-    if (p->allow_tf32 && p->sum == IND_F32) return "tensor cores multiply tf32 if both operands are f32 in memory";
+    if (p->program->allow_tf32 && p->sum == IND_F32)
+        return "tensor cores multiply tf32 if both operands are f32 in memory";
     return "tensor cores would round the operands";
 }
 

@@ -174,8 +174,7 @@ static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target 
     if (!t->specific || t->sm != 90) return "wgmma exists on sm_90a only";
     if (!p->tensor_bytes) return cg__mm_no_tensor(p, t);
     if (p->a.across || p->b.across) return "wgmma takes 8-bit operands that are contiguous along k only";
-    const bool copied = p->a.copy && p->b.copy && (!p->dot2 || p->b2.copy);
-    return copied ? NULL : "wgmma needs all operands copied in 16-byte vectors";
+    return cg__mm_all_copied(p) ? NULL : "wgmma needs all operands copied in 16-byte vectors";
 }
 
 /* wgmma on tiles that the multiplying threads copy. */
