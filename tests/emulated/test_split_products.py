@@ -116,7 +116,6 @@ CLUSTERS = [  # multiprocessors, rows, columns, depth; clusters of so many block
     (BULK, 64, 40, 264, 2056, "linear", 8, False),
     (BULK, 16, 40, 72, 4104, "matmul", 2, True),
     (BULK, 32, 40, 72, 4104, "linear", 2, True),
-    (MMA, 16, 40, 71, 4099, "linear", 2, True),
     (MMA, 32, 100, 71, 2051, "matmul", 4, False),
     (MMA, 64, 100, 136, 2051, "linear", 2, False),
 ]
