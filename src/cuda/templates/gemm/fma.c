@@ -106,9 +106,9 @@ static void cg__mm_write_fma(ind__writer *w, const cg__mm_problem *p) {
 /* ---- the template ---- */
 
 static const cg__mm_config cg__mm_fma_configs[] = {
-    {128, 128, 8, 8, 0, 2, 128, 1, 0},
-    {64, 64, 16, 4, 0, 2, 128, 1, 0},
-    {32, 32, 16, 4, 0, 2, 128, 1, 0},
+    {128, 128, 8, 8, 0, 2, 128, 1, 0, 0, 0},
+    {64, 64, 16, 4, 0, 2, 128, 1, 0, 0, 0},
+    {32, 32, 16, 4, 0, 2, 128, 1, 0, 0, 0},
 };
 
 static const char *cg__mm_fma_match(const cg__mm_problem *p, const ind_target *t) {
