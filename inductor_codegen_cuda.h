@@ -13565,7 +13565,7 @@ static void cg__mm_write_release(ind__writer *w, const char *stage, const char *
         ind__textf(&w->code, "if (%slane < %d) ind_barrier_arrive_at(empty + %s, rank ^ lane);\n", when, blocks, stage);
 }
 
-/* The number of a tile's row or column from that of the cluster's. */
+/* Returns the row (along 'm') or column of the block's tile; number: the row or column of its cluster. */
 static const char *cg__mm_tile_number(ind__writer *w, const char *number, char along) {
     const int pair = along == 'm' ? w->variant->of.tile.pair_m : w->variant->of.tile.pair_n;
     return pair > 1 ? cg__string(w, "(%s) * %d + rank_%c", number, pair, along) : number;
@@ -19158,7 +19158,7 @@ static ind_status cg__write_body(ind__writer *w, ind_plan *p, const cg__decider 
    weights early, and the grid is small, also in the launch. A product calls it after its loop over k, as its own loads
    come first. */
 
-/* The product that the launch after that of kernel k computes; NULL: it computes something else. */
+/* Returns the product that the launch after kernel k computes; NULL if it computes something else. */
 static const ind_kernel *cg__next_product(const ind_schedule *s, const ind_kernel *k) {
     const ind_kernel *next = k + 1, *const end = s->kernel + s->num_kernels;
     for (uint32_t i = 0; i < s->num_kernels; i++)

@@ -351,7 +351,7 @@ typedef struct ind_pack_info {
     bool truncated;
 } ind_pack_info;
 /* Adds the contents of a pack to the context, as ind_context_desc.pack.path does at the first compile; several packs
-   can be added, and ind_pack_save then writes all of them into one. What is damaged is left out and counted. info may
+   can be added, and ind_pack_save then writes all of them into one. Damaged entries are skipped and counted. info may
    be NULL. Errors: IND_IO, IND_INVALID_ARGUMENT (the file is no pack of this format). */
 IND_API ind_status ind_pack_load(ind_context *context, const char *path, ind_pack_info *info);
 
@@ -1131,7 +1131,7 @@ typedef struct rt__recorded {
 
 #define IND__RT_CAPTURES 8 /* concurrent captures; with more, some launches wait unnecessarily */
 
-/* A target that modules were planned for: in this context, or in that of a pack that was read. */
+/* A target that modules were planned for, in this context or in the one that saved a pack. */
 typedef struct rt__made_for {
     ind_target target;
     bool from_pack;

@@ -333,9 +333,9 @@ static int set_figure(ind_thresholds *t, const char *pair) {
     return fail("--figure %s: the target has no such figure", pair);
 }
 
-/* The target of --arch, or none, with the figures of --figure. */
-static int set_target(ind_context *ctx, const options *o, ind_target *t) {
-    if (o->arch && ind_target_named(ctx, o->arch, t)) return fail("%s", ind_error(ctx));
+/* The target `arch`, NULL: none, with the figures of --figure. */
+static int set_target(ind_context *ctx, const options *o, const char *arch, ind_target *t) {
+    if (arch && ind_target_named(ctx, arch, t)) return fail("--arch: %s", ind_error(ctx));
     for (int i = 0; i < o->num_figures; i++)
         if (set_figure(&t->thresholds, o->figure[i])) return 1;
     return 0;
@@ -349,7 +349,7 @@ static int emit(ind_context *ctx, ind_graph *g, const options *o) {
     if (stage < 0)
         return fail("--stage %s: allowed are graph, passes, loops, schedule, kernels, plan, cuda, ptx, cubin",
                     o->stage);
-    if (set_target(ctx, o, &desc.target)) return 1;
+    if (set_target(ctx, o, o->arch, &desc.target)) return 1;
     if (ind_compile(g, &desc, &m)) return fail("%s: %s", o->file, ind_error(ctx));
     if (stage == IND_STAGE_CUBIN && o->output) return write_cubins(ctx, m, o->output);
     const char *text = o->html   ? page(m, o)
@@ -655,8 +655,7 @@ static int set_constant(session *s, tensor *t) {
 
 static int open_session(session *s, ind_graph *g) {
     ind_compile_desc desc = desc_of(s->o);
-    for (int i = 0; i < s->o->num_figures; i++)
-        if (set_figure(&desc.target.thresholds, s->o->figure[i])) return 1;
+    if (set_target(s->ctx, s->o, NULL, &desc.target)) return 1;
     if (ind_compile(g, &desc, &s->m)) return fail("%s: %s", s->o->file, ind_error(s->ctx));
     s->n = ind_module_num_bindings(s->m);
     s->t = calloc((size_t)s->n + 1, sizeof *s->t);

@@ -47,7 +47,7 @@ static int pack_target(ind_context *ctx, ind_graph *g, const options *o, const c
     ind_compile_desc desc = desc_of(o);
     ind_module *m;
     desc.emit_only = true;
-    if (ind_target_named(ctx, target, &desc.target)) return fail("--arch: %s", ind_error(ctx));
+    if (set_target(ctx, o, target, &desc.target)) return 1;
     if (ind_compile(g, &desc, &m)) return fail("%s", ind_error(ctx));
     const ind_status status = ind_module_build_cubins(m);
     if (status) fail("%s", ind_error(ctx));

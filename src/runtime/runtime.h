@@ -319,7 +319,7 @@ typedef struct ind_pack_info {
     bool truncated;
 } ind_pack_info;
 /* Adds the contents of a pack to the context, as ind_context_desc.pack.path does at the first compile; several packs
-   can be added, and ind_pack_save then writes all of them into one. What is damaged is left out and counted. info may
+   can be added, and ind_pack_save then writes all of them into one. Damaged entries are skipped and counted. info may
    be NULL. Errors: IND_IO, IND_INVALID_ARGUMENT (the file is no pack of this format). */
 IND_API ind_status ind_pack_load(ind_context *context, const char *path, ind_pack_info *info);
 

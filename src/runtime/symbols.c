@@ -197,7 +197,7 @@ typedef struct rt__recorded {
 
 #define IND__RT_CAPTURES 8 /* concurrent captures; with more, some launches wait unnecessarily */
 
-/* A target that modules were planned for: in this context, or in that of a pack that was read. */
+/* A target that modules were planned for, in this context or in the one that saved a pack. */
 typedef struct rt__made_for {
     ind_target target;
     bool from_pack;

@@ -107,6 +107,7 @@ def test_merge(command):
     (["g.ind", "--arch", "sm_80,", "--output", "a"], 'unknown target ""'), (["none.pack", "--list"], "none.pack: cannot be opened"),
     (["g.ind", "--list"], "g.ind is no kernel pack"), (["g.pack", "--arch", "sm_80", "--output", "a"], "g.pack:2:2: a zero byte"),
     (["g.ind", "--arch", "x" * 64, "--output", "a"], "more than 63 characters"), (["g.ind", "--frobnicate"], "a value must follow"),
+    (["g.ind", "--arch", "sm_80", "--figure", "speed=2", "--output", "a"], "the target has no such figure"),
 ], ids=str)  # fmt: skip
 def test_errors(command, arguments, message):
     done = command("pack", *arguments)

@@ -11,7 +11,7 @@
    weights early, and the grid is small, also in the launch. A product calls it after its loop over k, as its own loads
    come first. */
 
-/* The product that the launch after that of kernel k computes; NULL: it computes something else. */
+/* Returns the product that the launch after kernel k computes; NULL if it computes something else. */
 static const ind_kernel *cg__next_product(const ind_schedule *s, const ind_kernel *k) {
     const ind_kernel *next = k + 1, *const end = s->kernel + s->num_kernels;
     for (uint32_t i = 0; i < s->num_kernels; i++)

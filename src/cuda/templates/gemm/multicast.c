@@ -110,7 +110,7 @@ static void cg__mm_write_release(ind__writer *w, const char *stage, const char *
         ind__textf(&w->code, "if (%slane < %d) ind_barrier_arrive_at(empty + %s, rank ^ lane);\n", when, blocks, stage);
 }
 
-/* The number of a tile's row or column from that of the cluster's. */
+/* Returns the row (along 'm') or column of the block's tile; number: the row or column of its cluster. */
 static const char *cg__mm_tile_number(ind__writer *w, const char *number, char along) {
     const int pair = along == 'm' ? w->variant->of.tile.pair_m : w->variant->of.tile.pair_n;
     return pair > 1 ? cg__string(w, "(%s) * %d + rank_%c", number, pair, along) : number;
