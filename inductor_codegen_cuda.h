@@ -198,10 +198,21 @@ extern "C" {
     X(trigger_blocks, 0,                                                                                               \
       "blocks per SM of a grid that lets a product with early loads start before it has completed, at most; 0: none",  \
       "not measured on a GPU")                                                                                         \
-    X(product_multicast, -1,                                                                                           \
-      "percent by which a step is faster, of the share of L2 reads that multicast saves; below 0: only tuning uses "   \
-      "it",                                                                                                            \
-      "not measured")                                                                                                  \
+    X(product_multicast, 2,                                                                                            \
+      "percent by which a step of a product with multicast is slower, apart from its reads of the L2; below 0: only "  \
+      "tuning uses it",                                                                                                \
+      "8192^3, 4096^3, 2048 x 14336 x 4096, 1024 x 4096 x 4096: -0.6 to 0.7, H100")                                    \
+    X(product_pairs, 400,                                                                                              \
+      "cycles in which the blocks of a cluster with multicast wait for each other to start and end",                   \
+      "estimated; 20 small products, H100: 0.94 to 1.10 of the time without")                                          \
+    X(product_received, 60, "percent of the time of a read of the L2 in which an SM receives as much by multicast",    \
+      "4016 x 1032 x 6152, 3840 x 1712 x 5480, H100: 3.0 to 3.7 cycles per row of 128 bytes")                          \
+    X(product_lines, 60, "percent more time of the L2 for tiles whose rows are no multiple of 128 bytes apart",        \
+      "904 x 5632 x 7504, H100: 3.3 to 3.8 cycles per row of 128 bytes, 2.1 if aligned")                               \
+    X(product_sectors, 130, "the same, if they are no multiple of 32 bytes apart",                                     \
+      "4016 x 1032 x 6152, H100: 4.7 to 5.7 cycles per row of 128 bytes, 2.1 if aligned")                              \
+    X(cluster_sms_percent, 91, "percent of the SMs on which clusters of more than two blocks run at once",             \
+      "an H100 with 132 SMs runs 30 clusters of 4 blocks, of one block per SM")                                        \
     X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
       "60 timings of 13 products, H100")                                                                               \
     X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \
@@ -10940,6 +10951,7 @@ typedef struct cg__mm_operand {
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
     int statistics;   /* computed: reductions along k, one after another, that it depends on (statistics.c) */
     int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
+    int pitch;        /* `copy`: bytes from a row of the tile to the next one at the hinted sizes; 0: not known */
     bool wide_scale;  /* MM_SCALED neighbours along x have one scale */
     uint32_t scale;   /* the factor of MM_SCALED elements of k, by which their sums are multiplied; 0: none */
 } cg__mm_operand;
@@ -11654,6 +11666,22 @@ static int cg__mm_occupancy(const cg__mm_template *x, const cg__mm_problem *p, c
     return n < 1 ? 1 : n > 16 ? 16 : (int)n;
 }
 
+/* Reads of the L2 for an element of a tile, 1 if rows of 128 bytes are whole lines. Rows that are no multiple of 128
+   bytes apart are parts of two lines. */
+static double cg__mm_line_share(const cg__mm_operand *o, const ind_thresholds *t) {
+    const int more = o->pitch % 128 == 0 ? 0 : o->pitch % 32 == 0 ? t->product_lines : t->product_sectors;
+    return 1 + more / 100.0;
+}
+
+/* Elements per element of depth in whose time a block gets its tiles: it reads from the L2 what no other block
+   multicasts to it, and receives all. */
+static double cg__mm_fetched(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
+    const double a = cg__mm_line_share(&p->a, t) * c->tile_m, b = cg__mm_line_share(&p->b, t) * c->tile_n;
+    if (!c->pair_m) return a + b;
+    const double read = a / c->pair_n + b / c->pair_m, received = (a + b) * t->product_received / 100.0;
+    return read > received ? read : received;
+}
+
 /* Cycles per element of depth, of the busiest unit: multipliers; L2, which loads TM + TN elements; shared memory, which
    writes what was loaded and is read by warps. */
 static double cg__mm_depth_cost(const cg__mm_template *x, const cg__mm_config *c, const cg__mm_problem *p,
@@ -11661,7 +11689,7 @@ static double cg__mm_depth_cost(const cg__mm_template *x, const cg__mm_config *c
     const cg__mm_work work = x->work(c, p, t);
     const double edge = (double)c->tile_m + c->tile_n;
     const double multiply = (double)c->tile_m * c->tile_n / work.rate;
-    const double fetch = edge * work.bytes / t->product_l2_rate;
+    const double fetch = cg__mm_fetched(c, p, t) * work.bytes / t->product_l2_rate;
     const double feed = (work.rows + edge) * work.bytes / t->product_shared_rate;
     const double slowest = multiply > fetch ? multiply : fetch;
     return (slowest > feed ? slowest : feed) / (t->product_busy / 100.0);
@@ -11676,13 +11704,6 @@ static double cg__mm_hinted_rows(const cg__mm_problem *p) {
 /* Tiles along a dimension in clusters of so many: with those outside the product. */
 static int64_t cg__mm_whole(int64_t tiles, int cluster) {
     return cluster > 1 ? (tiles + cluster - 1) / cluster * cluster : tiles;
-}
-
-/* The share of the elements of a step that a block does not read from the L2: another one multicasts them to it. */
-static double cg__mm_multicast_share(const cg__mm_config *c) {
-    const double a = c->pair_n > 1 ? c->tile_m * (1 - 1.0 / c->pair_n) : 0;
-    const double b = c->pair_m > 1 ? c->tile_n * (1 - 1.0 / c->pair_m) : 0;
-    return (a + b) / (c->tile_m + c->tile_n);
 }
 
 /* Tiles at the hinted sizes, with those outside the product that fill clusters. */
@@ -11727,12 +11748,12 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double per_sm = cg__mm_blocks_per_sm(p, c, target), steps = cg__mm_hinted_steps(p, c);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
-    const double saved = cg__mm_multicast_share(c) * t->product_multicast / 100.0;
-    double step = cg__mm_depth_cost(x, c, p, t) * (1 - saved) * c->tile_k + cg__mm_scale_cost(p, c, t) +
+    const double waits = c->pair_m ? t->product_multicast / 100.0 : 0;
+    double step = cg__mm_depth_cost(x, c, p, t) * (1 + waits) * c->tile_k + cg__mm_scale_cost(p, c, t) +
                   cg__mm_loads_cost(p, c, t);
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
-           (t->product_start + latency) * ceil(per_sm / fit);
+           (t->product_start + latency) * ceil(per_sm / fit) + (c->pair_m ? t->product_pairs : 0);
 }
 
 /* Bytes per cycle and SM of global memory, if all SMs read. */
@@ -11862,10 +11883,10 @@ static int cg__mm_cluster(const cg__mm_config *c) {
     return c->cluster > 1 ? c->cluster : 1;
 }
 
-/* SMs that clusters of so many blocks fill. A cluster lies in a GPC. These have 16 or 18 SMs (H100, H200), so that
+/* SMs that clusters of so many blocks fill. A cluster lies in a GPC. These have up to 18 SMs (H100, H200), so that
    clusters of 4 and 8 leave some of them idle. */
 static int cg__mm_cluster_sms(int cluster, const ind_target *t) {
-    const int sms = cluster > 2 && t->num_sms >= 16 ? t->num_sms / 16 * 16 : t->num_sms;
+    const int sms = cluster > 2 ? t->num_sms * t->thresholds.cluster_sms_percent / 100 : t->num_sms;
     return sms / cluster * cluster;
 }
 
@@ -14141,7 +14162,8 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
 /* ---- the template ---- */
 
 static const cg__mm_config cg__mm_tma_configs[] = {
-    {256, 128, 64, 16, 1, 4, 112, 1, 0, 0, 0}, {192, 128, 64, 12, 1, 5, 160, 1, 0, 0, 0},
+    {256, 128, 64, 16, 1, 4, 112, 1, 0, 0, 0}, {192, 192, 64, 12, 1, 4, 160, 1, 0, 0, 0},
+    {192, 160, 64, 12, 1, 4, 160, 1, 0, 0, 0}, {192, 128, 64, 12, 1, 5, 160, 1, 0, 0, 0},
     {128, 256, 64, 8, 1, 4, 240, 1, 0, 0, 0},  {128, 224, 64, 8, 1, 4, 240, 1, 0, 0, 0},
     {128, 192, 64, 8, 1, 4, 240, 1, 0, 0, 0},  {128, 160, 64, 8, 1, 5, 240, 1, 0, 0, 0},
     {128, 128, 64, 8, 1, 6, 240, 1, 0, 0, 0},  {128, 96, 64, 8, 1, 7, 240, 1, 0, 0, 0},
@@ -16025,10 +16047,10 @@ static void cg__mm_try_splits(const cg__mm_template *x, const cg__mm_problem *p,
     }
 }
 
-/* Tries the configuration in each form of pairs, if a figure of the target says that they are faster. */
+/* Tries the configuration in each form of pairs, unless a figure of the target leaves them to tuning. */
 static void cg__mm_try_pairs(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *config,
                              const ind_target *t, cg__mm_choices *all) {
-    for (int i = 0; t->thresholds.product_multicast > 0 && i < MM_NUM_PAIRS; i++) {
+    for (int i = 0; t->thresholds.product_multicast >= 0 && i < MM_NUM_PAIRS; i++) {
         const cg__mm_config c = cg__mm_paired(config, i);
         if (cg__mm_fits_pairs(x, p, &c, t)) cg__mm_try_config(x, p, &c, t, all);
     }
@@ -16361,12 +16383,25 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     return IND_OK;
 }
 
+/* Bytes from a row of a copied operand to the next one, at the hinted sizes. */
+static int cg__mm_pitch(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+    const int other = o->k_major ? o->x : p->k;
+    ind_expr stride, rest;
+    if (!o->copy || other < 0 || !ind__affine(cg__index_of(w, o->load), w->plan->domain.var[other], &stride, &rest))
+        return 0;
+    const int64_t pitch = ind_hint(stride) * ind_dtype_bytes(o->memory);
+    return pitch > 0 && pitch <= INT32_MAX ? (int)pitch : 0;
+}
+
 /* Decides how operands of tensor cores are loaded. */
 static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
     cg__mm_operand *const o[3] = {&p->a, &p->b, &p->b2};
     const int num = 1 + cg__mm_products(p);
     if (!p->tensor_bytes) return;
-    for (int i = 0; i < num; i++) o[i]->copy = cg__mm_can_copy(d, p, o[i]);
+    for (int i = 0; i < num; i++) {
+        o[i]->copy = cg__mm_can_copy(d, p, o[i]);
+        o[i]->pitch = cg__mm_pitch(&d->w, p, o[i]);
+    }
     for (int i = 0; i < num; i++) o[i]->misaligned = cg__mm_is_misaligned(d, p, o[i]);
     cg__mm_choose_same_loads(d, p);
     p->b.reads_misaligned = cg__mm_reads_misaligned(d, p);
