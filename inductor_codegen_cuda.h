@@ -3046,33 +3046,28 @@ static const char *const cg__prelude_PACKED[] = {
     "    const unsigned char *scales[2], *zeros[2];\n",
     "    typename F::side ahead[2];\n",
     "    float acc[TILES][4];\n",
-    "    int first_n, step, copied, stage, phase;\n",
-    "    template <typename From> IND_INLINE void copy(const From &from, int steps) {\n",
-    "        const int to = copied / WARPS_K % STAGES;\n",
-    "        fill.template copy<slots>(from, ring + to * STAGE, to, copied, copied < steps);\n",
-    "        copied += WARPS_K;\n",
-    "    }\n",
-    "    // Starts the first copies. `from`: the tensor map, or a function that returns the address of one of `size_n` rows of\n",
+    "    int first_n, step; // step / WARPS_K: of the warp's steps\n",
+    "    // Starts the copies of the first STAGES steps. `from`: the tensor map, or a function that returns the address of one of `size_n` rows of\n",
     "    // weights. `memory`: the rings of all warps, then mbarriers.\n",
     "    template <typename From>\n",
     "    IND_INLINE void start(const From &from, unsigned char *memory, int first, int steps, int size_n) {\n",
     "        const int warp = threadIdx.x / 32;\n",
     "        ring = memory + warp * (STAGES * STAGE);\n",
     "        first_n = first + warp / WARPS_K * 16;\n",
-    "        step = copied = warp % WARPS_K;\n",
-    "        stage = phase = 0;\n",
+    "        step = warp % WARPS_K;\n",
     "        fill.template start<STAGES>(from, memory + WARPS_N * WARPS_K * STAGES * STAGE, first_n, size_n);\n",
     "        _Pragma(\"unroll\")\n",
-    "        for (int i = 0; i < STAGES - 1; i++) copy(from, steps);\n",
+    "        for (int i = 0; i < STAGES; i++) fill.template copy<slots>(from, ring + i * STAGE, i, step + i * WARPS_K, step + i * WARPS_K < steps);\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int i = 0; i < TILES * 4; i++) acc[i / 4][i % 4] = 0.0f;\n",
     "    }\n",
-    "    // The rows of scales and zero points, for formats that have them in tensors of their own.\n",
-    "    template <typename At> IND_INLINE void beside(int size_n, const At &at) {\n",
+    "    // The rows of scales and zero points, for formats that have them in tensors of their own. Loads those of the first step.\n",
+    "    template <typename At> IND_INLINE void beside(int steps, int size_n, const At &at) {\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int r = 0; r < 2; r++) {\n",
     "            const int row = first_n + r * 8 + (threadIdx.x & 31) / 4;\n",
     "            at(row < size_n ? row : size_n - 1, scales[r], zeros[r]);\n",
+    "            if (step < steps) ahead[r] = F::load(scales[r], zeros[r], step);\n",
     "        }\n",
     "    }\n",
     "    // Steps below `end`, of `steps`. a: elements of k from step `begin` on, rows `stride` apart.\n",
@@ -3082,24 +3077,19 @@ static const char *const cg__prelude_PACKED[] = {
     "        const unsigned short *const sums = a + ROWS * stride + (ROWS < 8 ? lane / 4 % ROWS : lane / 4) * sum_stride(stride);\n",
     "        if (F::SUMS) sum_rows(const_cast<unsigned short *>(a), stride);\n",
     "        a += (ROWS < 8 ? lane / 4 % ROWS : lane / 4) * stride;\n",
-    "        if (F::BESIDE && step < end)\n",
-    "            for (int r = 0; r < 2; r++) ahead[r] = F::load(scales[r], zeros[r], step);\n",
     "        _Pragma(\"unroll 1\")\n",
     "        for (; step < end; step += WARPS_K) {\n",
-    "            __syncwarp();\n",
-    "            copy(from, steps);\n",
     "            typename F::side now[2] = {ahead[0], ahead[1]};\n",
-    "            if (F::BESIDE && step + WARPS_K < end)\n",
+    "            if (F::BESIDE && step + WARPS_K < steps)\n",
     "                for (int r = 0; r < 2; r++) ahead[r] = F::load(scales[r], zeros[r], step + WARPS_K);\n",
-    "            fill.template wait<STAGES>(stage, phase);\n",
+    "            const int stage = step / WARPS_K % STAGES;\n",
+    "            fill.template wait<STAGES>(stage, step / WARPS_K / STAGES & 1);\n",
     "            const int before = fill.template before<slots>(0, step), apart = 8 * SLOT + fill.template before<slots>(1, step) - before;\n",
     "            const unsigned char *const at = ring + stage * STAGE + before;\n",
     "            multiply(at, apart, now, a + (step - begin) * F::STEP, stride, sums + (step - begin) * (F::STEP / 16));\n",
-    "            stage++;\n",
-    "            if (stage == STAGES) {\n",
-    "                stage = 0;\n",
-    "                phase ^= 1;\n",
-    "            }\n",
+    "            __syncwarp();\n",
+    "            const int next = step + STAGES * WARPS_K;\n",
+    "            fill.template copy<slots>(from, ring + stage * STAGE, stage, next, next < steps);\n",
     "        }\n",
     "    }\n",
     "    static constexpr int sum_stride(int stride) {\n",
@@ -14647,26 +14637,65 @@ static void cg__mm_forget_memory(ind__writer *w) {
 
 /* ---- a, to shared memory ---- */
 
-/* The 8 elements of a row of a from k on, into `made`. */
-static void cg__mm_write_row_chunk(ind__writer *w, const cg__mm_problem *p) {
-    const cg__mm_operand *o = &p->a;
-    cg__mm_need_operand(w, o);
-    cg__emit(w, ~(1u << p->k), IND__CG_ALL_STAGES);
+/* True for a LOAD of a row of a that a vector of 8 elements has. */
+static bool cg__mm_in_row_vectors(const ind__writer *w, const cg__mm_problem *p, uint32_t i) {
+    return w->needed[i] && p->a.k_major && cg__mm_in_vectors(w, p, &p->a, i);
+}
+
+/* Bytes of the vectors of 8 elements of a row of a. */
+static int cg__mm_row_vector_bytes(ind__writer *w, const cg__mm_problem *p) {
+    int bytes = 0;
+    cg__mm_need_operand(w, &p->a);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_row_vectors(w, p, i)) bytes += 8 * (int)ind_dtype_bytes(cg__memory_dtype(w, i));
+    return bytes;
+}
+
+/* Declares `flight` vectors of each LOAD; false: there are none. */
+static bool cg__mm_declare_row_vectors(ind__writer *w, const cg__mm_problem *p, int flight) {
+    bool any = false;
+    cg__mm_need_operand(w, &p->a);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->needed[i] || !o->k_major || !cg__mm_in_vectors(w, p, o, i)) continue;
-        ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(&%s);\n", cg__types[cg__memory_dtype(w, i)].memory,
-                   i, cg__element(w, i));
-        w->memory[i] = cg__string(w, "x%u.at[j]", i);
+        if (!cg__mm_in_row_vectors(w, p, i)) continue;
+        ind__textf(&w->code, "ind_vec<%s, 8> x%u[%d] = {};\n", cg__types[cg__memory_dtype(w, i)].memory, i, flight);
+        any = true;
     }
+    return any;
+}
+
+/* Loads vector u of each, from k = r0 on. */
+static void cg__mm_load_row_vectors(ind__writer *w, const cg__mm_problem *p) {
+    cg__mm_need_operand(w, &p->a);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_row_vectors(w, p, i)) ind__textf(&w->code, "x%u[u] = ind_load<8>(&%s);\n", i, cg__element(w, i));
+}
+
+/* The 8 elements of a row of a from k = r0 on, into `made`. The vector of LOAD 7 is x7 and `which`. */
+static void cg__mm_write_chunk_elements(ind__writer *w, const cg__mm_problem *p, const char *which) {
+    cg__mm_need_operand(w, &p->a);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_row_vectors(w, p, i)) w->memory[i] = cg__string(w, "x%u%s.at[j]", i, which);
+    cg__emit(w, ~(1u << p->k), IND__CG_ALL_STAGES);
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     cg__mm_set_text(w, p->k, "(r0 + j)");
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     ind__textf(&w->code, "made.at[j] = ");
-    cg__mm_write_rounded(w, o, false);
+    cg__mm_write_rounded(w, &p->a, false);
     ind__textf(&w->code, ";\n");
     cg__end(w);
     cg__mm_forget_memory(w);
+}
+
+/* The same for a single chunk: loads its vectors. */
+static void cg__mm_write_row_chunk(ind__writer *w, const cg__mm_problem *p) {
+    cg__mm_need_operand(w, &p->a);
+    cg__emit(w, ~(1u << p->k), IND__CG_ALL_STAGES);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_row_vectors(w, p, i))
+            ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(&%s);\n",
+                       cg__types[cg__memory_dtype(w, i)].memory, i, cg__element(w, i));
+    cg__mm_write_chunk_elements(w, p, "");
 }
 
 static void cg__mm_write_row_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
@@ -15806,7 +15835,8 @@ static void cg__mm_write_beside(ind__writer *w, const cg__mm_problem *p) {
     if (!p->packed->scale) return;
     cg__mm_set_plain_names(w);
     ind__textf(&w->code,
-               "product.beside(size_n, [&](int i%d, const unsigned char *&scales, const unsigned char *&zeros) {\n",
+               "product.beside((int)steps, (int)size_n, [&](int i%d, const unsigned char *&scales, const unsigned char "
+               "*&zeros) {\n",
                p->n);
     w->code.indent++;
     w->scope++;
@@ -15819,21 +15849,62 @@ static void cg__mm_write_beside(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "});\n");
 }
 
+/* True if a is a LOAD of whole vectors, which shared memory has as they are. */
+static bool cg__mm_is_plain_vector(const ind__writer *w, const cg__mm_problem *p) {
+    return !p->a.computed && p->a.k_major && cg__mm_in_vectors(w, p, &p->a, p->a.load) &&
+           cg__memory_dtype(w, p->a.load) == p->a.memory;
+}
+
+/* Chunks of 8 elements of a that a thread loads before it stores the first: at most 16, as many as its registers hold
+   beside 48 for other values. Iterations have equal numbers of them. */
+static int cg__mm_packed_flight(ind__writer *w, const cg__mm_problem *p, int64_t chunks) {
+    const int64_t each = (chunks + w->variant->threads - 1) / w->variant->threads;
+    const int registers = cg__mm_row_vector_bytes(w, p) / 4,
+              left = cg__mm_packed_registers(p->packed, w->variant->of.tile.m) - 48;
+    const int most = registers ? left / registers : 4;
+    const int64_t fits = most < 1 ? 1 : most < 16 ? most : 16, iterations = (each + fits - 1) / fits;
+    return (int)((each + iterations - 1) / iterations);
+}
+
+/* A loop over the chunks of an iteration; open afterwards. Chunk `at` is elements r0 to r0 + 7 of row x. Chunks after
+   the last one have no row. */
+static void cg__mm_begin_packed_chunk(ind__writer *w, const cg__mm_problem *p, int64_t depth, int flight) {
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", flight);
+    ind__textf(&w->code, "const int at = chunk + u * %d, x = at / %lld, col = at %% %lld * 8, r0 = begin * %d + col;\n",
+               w->variant->threads, (long long)(depth / 8), (long long)(depth / 8), cg__mm_packed_step(p->packed));
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
+}
+
 /* The rows of a, from `begin` on, for as many elements of k as are in shared memory. */
 static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, int64_t depth) {
     const ind__tile_plan *t = &w->variant->of.tile;
+    const int64_t chunks = t->m * depth / 8;
+    const int flight = cg__mm_packed_flight(w, p, chunks);
+    const bool plain = cg__mm_is_plain_vector(w, p);
     cg__mm_set_plain_names(w);
-    ind__textf(&w->code, "#pragma unroll 4\n");
-    cg__begin(w, "for (int at = threadIdx.x; at < %lld; at += %d)", (long long)(t->m * depth / 8), w->variant->threads);
-    ind__textf(&w->code, "const int x = at / %lld, col = at %% %lld * 8, r0 = begin * %d + col;\n",
-               (long long)(depth / 8), (long long)(depth / 8), cg__mm_packed_step(p->packed));
-    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
-    ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
-    cg__begin(w, "if (first_m + x < size_m && r0 < size_k)");
-    cg__mm_write_row_chunk(w, p);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (int chunk = threadIdx.x; chunk < %lld; chunk += %d)", (long long)chunks,
+              flight * w->variant->threads);
+    if (cg__mm_declare_row_vectors(w, p, flight)) {
+        cg__mm_begin_packed_chunk(w, p, depth, flight);
+        cg__begin(w, "if (first_m + x < size_m && r0 < size_k)");
+        cg__mm_load_row_vectors(w, p);
+        cg__end(w);
+        cg__end(w);
+    }
+    cg__mm_begin_packed_chunk(w, p, depth, flight);
+    if (plain) {
+        ind__textf(&w->code, "const ind_vec<unsigned short, 8> &made = x%u[u];\n", p->a.load);
+    } else {
+        ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
+        cg__begin(w, "if (first_m + x < size_m && r0 < size_k)");
+        cg__mm_write_chunk_elements(w, p, "[u]");
+        cg__end(w);
+    }
+    ind__textf(&w->code, "if (at < %lld) ind_store(row_a + x * %lld + col, ind_packed_order<%s>(made));\n",
+               (long long)chunks, (long long)(depth + 16), cg__mm_packed_type(w, p->packed));
     cg__end(w);
-    ind__textf(&w->code, "ind_store(row_a + x * %lld + col, ind_packed_order<%s>(made));\n", (long long)(depth + 16),
-               cg__mm_packed_type(w, p->packed));
     cg__end(w);
 }
 

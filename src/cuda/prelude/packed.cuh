@@ -199,33 +199,28 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
     const unsigned char *scales[2], *zeros[2];
     typename F::side ahead[2];
     float acc[TILES][4];
-    int first_n, step, copied, stage, phase;
-    template <typename From> IND_INLINE void copy(const From &from, int steps) {
-        const int to = copied / WARPS_K % STAGES;
-        fill.template copy<slots>(from, ring + to * STAGE, to, copied, copied < steps);
-        copied += WARPS_K;
-    }
-    // Starts the first copies. `from`: the tensor map, or a function that returns the address of one of `size_n` rows of
+    int first_n, step; // step / WARPS_K: of the warp's steps
+    // Starts the copies of the first STAGES steps. `from`: the tensor map, or a function that returns the address of one of `size_n` rows of
     // weights. `memory`: the rings of all warps, then mbarriers.
     template <typename From>
     IND_INLINE void start(const From &from, unsigned char *memory, int first, int steps, int size_n) {
         const int warp = threadIdx.x / 32;
         ring = memory + warp * (STAGES * STAGE);
         first_n = first + warp / WARPS_K * 16;
-        step = copied = warp % WARPS_K;
-        stage = phase = 0;
+        step = warp % WARPS_K;
         fill.template start<STAGES>(from, memory + WARPS_N * WARPS_K * STAGES * STAGE, first_n, size_n);
         _Pragma("unroll")
-        for (int i = 0; i < STAGES - 1; i++) copy(from, steps);
+        for (int i = 0; i < STAGES; i++) fill.template copy<slots>(from, ring + i * STAGE, i, step + i * WARPS_K, step + i * WARPS_K < steps);
         _Pragma("unroll")
         for (int i = 0; i < TILES * 4; i++) acc[i / 4][i % 4] = 0.0f;
     }
-    // The rows of scales and zero points, for formats that have them in tensors of their own.
-    template <typename At> IND_INLINE void beside(int size_n, const At &at) {
+    // The rows of scales and zero points, for formats that have them in tensors of their own. Loads those of the first step.
+    template <typename At> IND_INLINE void beside(int steps, int size_n, const At &at) {
         _Pragma("unroll")
         for (int r = 0; r < 2; r++) {
             const int row = first_n + r * 8 + (threadIdx.x & 31) / 4;
             at(row < size_n ? row : size_n - 1, scales[r], zeros[r]);
+            if (step < steps) ahead[r] = F::load(scales[r], zeros[r], step);
         }
     }
     // Steps below `end`, of `steps`. a: elements of k from step `begin` on, rows `stride` apart.
@@ -235,24 +230,19 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
         const unsigned short *const sums = a + ROWS * stride + (ROWS < 8 ? lane / 4 % ROWS : lane / 4) * sum_stride(stride);
         if (F::SUMS) sum_rows(const_cast<unsigned short *>(a), stride);
         a += (ROWS < 8 ? lane / 4 % ROWS : lane / 4) * stride;
-        if (F::BESIDE && step < end)
-            for (int r = 0; r < 2; r++) ahead[r] = F::load(scales[r], zeros[r], step);
         _Pragma("unroll 1")
         for (; step < end; step += WARPS_K) {
-            __syncwarp();
-            copy(from, steps);
             typename F::side now[2] = {ahead[0], ahead[1]};
-            if (F::BESIDE && step + WARPS_K < end)
+            if (F::BESIDE && step + WARPS_K < steps)
                 for (int r = 0; r < 2; r++) ahead[r] = F::load(scales[r], zeros[r], step + WARPS_K);
-            fill.template wait<STAGES>(stage, phase);
+            const int stage = step / WARPS_K % STAGES;
+            fill.template wait<STAGES>(stage, step / WARPS_K / STAGES & 1);
             const int before = fill.template before<slots>(0, step), apart = 8 * SLOT + fill.template before<slots>(1, step) - before;
             const unsigned char *const at = ring + stage * STAGE + before;
             multiply(at, apart, now, a + (step - begin) * F::STEP, stride, sums + (step - begin) * (F::STEP / 16));
-            stage++;
-            if (stage == STAGES) {
-                stage = 0;
-                phase ^= 1;
-            }
+            __syncwarp();
+            const int next = step + STAGES * WARPS_K;
+            fill.template copy<slots>(from, ring + stage * STAGE, stage, next, next < steps);
         }
     }
     static constexpr int sum_stride(int stride) {

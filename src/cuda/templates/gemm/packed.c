@@ -407,7 +407,8 @@ static void cg__mm_write_beside(ind__writer *w, const cg__mm_problem *p) {
     if (!p->packed->scale) return;
     cg__mm_set_plain_names(w);
     ind__textf(&w->code,
-               "product.beside(size_n, [&](int i%d, const unsigned char *&scales, const unsigned char *&zeros) {\n",
+               "product.beside((int)steps, (int)size_n, [&](int i%d, const unsigned char *&scales, const unsigned char "
+               "*&zeros) {\n",
                p->n);
     w->code.indent++;
     w->scope++;
@@ -420,21 +421,62 @@ static void cg__mm_write_beside(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "});\n");
 }
 
+/* True if a is a LOAD of whole vectors, which shared memory has as they are. */
+static bool cg__mm_is_plain_vector(const ind__writer *w, const cg__mm_problem *p) {
+    return !p->a.computed && p->a.k_major && cg__mm_in_vectors(w, p, &p->a, p->a.load) &&
+           cg__memory_dtype(w, p->a.load) == p->a.memory;
+}
+
+/* Chunks of 8 elements of a that a thread loads before it stores the first: at most 16, as many as its registers hold
+   beside 48 for other values. Iterations have equal numbers of them. */
+static int cg__mm_packed_flight(ind__writer *w, const cg__mm_problem *p, int64_t chunks) {
+    const int64_t each = (chunks + w->variant->threads - 1) / w->variant->threads;
+    const int registers = cg__mm_row_vector_bytes(w, p) / 4,
+              left = cg__mm_packed_registers(p->packed, w->variant->of.tile.m) - 48;
+    const int most = registers ? left / registers : 4;
+    const int64_t fits = most < 1 ? 1 : most < 16 ? most : 16, iterations = (each + fits - 1) / fits;
+    return (int)((each + iterations - 1) / iterations);
+}
+
+/* A loop over the chunks of an iteration; open afterwards. Chunk `at` is elements r0 to r0 + 7 of row x. Chunks after
+   the last one have no row. */
+static void cg__mm_begin_packed_chunk(ind__writer *w, const cg__mm_problem *p, int64_t depth, int flight) {
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", flight);
+    ind__textf(&w->code, "const int at = chunk + u * %d, x = at / %lld, col = at %% %lld * 8, r0 = begin * %d + col;\n",
+               w->variant->threads, (long long)(depth / 8), (long long)(depth / 8), cg__mm_packed_step(p->packed));
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
+}
+
 /* The rows of a, from `begin` on, for as many elements of k as are in shared memory. */
 static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, int64_t depth) {
     const ind__tile_plan *t = &w->variant->of.tile;
+    const int64_t chunks = t->m * depth / 8;
+    const int flight = cg__mm_packed_flight(w, p, chunks);
+    const bool plain = cg__mm_is_plain_vector(w, p);
     cg__mm_set_plain_names(w);
-    ind__textf(&w->code, "#pragma unroll 4\n");
-    cg__begin(w, "for (int at = threadIdx.x; at < %lld; at += %d)", (long long)(t->m * depth / 8), w->variant->threads);
-    ind__textf(&w->code, "const int x = at / %lld, col = at %% %lld * 8, r0 = begin * %d + col;\n",
-               (long long)(depth / 8), (long long)(depth / 8), cg__mm_packed_step(p->packed));
-    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
-    ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
-    cg__begin(w, "if (first_m + x < size_m && r0 < size_k)");
-    cg__mm_write_row_chunk(w, p);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (int chunk = threadIdx.x; chunk < %lld; chunk += %d)", (long long)chunks,
+              flight * w->variant->threads);
+    if (cg__mm_declare_row_vectors(w, p, flight)) {
+        cg__mm_begin_packed_chunk(w, p, depth, flight);
+        cg__begin(w, "if (first_m + x < size_m && r0 < size_k)");
+        cg__mm_load_row_vectors(w, p);
+        cg__end(w);
+        cg__end(w);
+    }
+    cg__mm_begin_packed_chunk(w, p, depth, flight);
+    if (plain) {
+        ind__textf(&w->code, "const ind_vec<unsigned short, 8> &made = x%u[u];\n", p->a.load);
+    } else {
+        ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
+        cg__begin(w, "if (first_m + x < size_m && r0 < size_k)");
+        cg__mm_write_chunk_elements(w, p, "[u]");
+        cg__end(w);
+    }
+    ind__textf(&w->code, "if (at < %lld) ind_store(row_a + x * %lld + col, ind_packed_order<%s>(made));\n",
+               (long long)chunks, (long long)(depth + 16), cg__mm_packed_type(w, p->packed));
     cg__end(w);
-    ind__textf(&w->code, "ind_store(row_a + x * %lld + col, ind_packed_order<%s>(made));\n", (long long)(depth + 16),
-               cg__mm_packed_type(w, p->packed));
     cg__end(w);
 }
 
