@@ -46,12 +46,9 @@ class Compiler(library.Context):
         load()
         super().__init__()
 
-    def compile(self, text, batch_invariant=False, cublaslt=False, pairs=(0, 0)):
-        """pairs: tiles of a cluster of products along m and n. All modules that the context compiles later have them too."""
-        module = C.c_void_p()
-        with self.graph(text) as graph:
-            self.check(self.lib.bench_compile(graph, C.c_bool(batch_invariant), C.c_bool(cublaslt), *pairs, C.byref(module)))
-        return Module(self, module)
+    def compile(self, text, **options):
+        """The options of library.Context.compiled."""
+        return Module(self, self.compiled(text, **options))
 
     def device(self):
         return self.lib.ind_device_text(self.context).decode()

@@ -107,7 +107,7 @@ def configuration(choice):
         "splits": v.splits,
         "cluster": v.cluster,
         "pair": [v.pair_m, v.pair_n],
-        "cost_ns": choice.cost_ns,
+        "cost_ns": round(choice.cost_ns, 1),
     }
 
 
@@ -140,7 +140,7 @@ def estimated(context, module, given):
     """The estimates of these configurations, in ns; None where the product does not have one."""
     choices = (Choice * len(given))(*[Choice(values(c), 0) for c in given])
     context.check(context.lib.bench_estimate(module, choices, len(given)))
-    return [c.cost_ns if c.cost_ns >= 0 else None for c in choices]
+    return [round(c.cost_ns, 1) if c.cost_ns >= 0 else None for c in choices]
 
 
 def forced(context, graph_text, first, c):
@@ -160,7 +160,7 @@ def emitted(context, graph_text, target):
     try:
         yield module
     finally:
-        context.lib.ind_module_destroy(module)
+        context.destroy(module)
 
 
 def replan(context, module, c):
@@ -186,3 +186,33 @@ def spread(found, most):
     rest.sort(key=lambda item: item[0])
     chosen += [c for _, c in rest if c not in chosen]
     return chosen[: max(1, most)]
+
+
+# ---- modules with them
+
+
+def same(variant, c):
+    """True if the variant of a plan has the configuration: a device may replace it, as its clusters may not fit."""
+    found = [variant[name] for name in ("strategy", "tile", "stages", "pairs")]
+    return found == [product_results.PRODUCT + c["template"], c["tile"], c["stages"], c["pair"]]
+
+
+def compile_spread(context, graph_text, most):
+    """Compiles the graph with each of at most `most` configurations. Returns a pair for each: the configuration, with its
+    strategy as text, and a module's handle, or None with the configuration's error. The first one is the first choice."""
+    first = context.compiled(graph_text)
+    found = []
+    for c in spread(listed(context, first), most):
+        c["strategy"] = text(c)
+        module = first
+        try:
+            if found:
+                module = forced(context, graph_text, first, c)
+        except RuntimeError as e:
+            found.append(({**c, "error": str(e)}, None))
+            continue
+        variant = product_results.product_of(context.plan(module))
+        if not same(variant, c):
+            c["ran"] = product_results.strategy(variant)
+        found.append((c, module))
+    return found

@@ -48,6 +48,17 @@ class Context:
         finally:
             self.lib.ind_graph_destroy(graph)
 
+    def compiled(self, text, batch_invariant=False, cublaslt=False, pairs=(0, 0)):
+        """A module's handle. pairs: tiles of a cluster of products along m and n. All modules that the context compiles later
+        have them too."""
+        module = C.c_void_p()
+        with self.graph(text) as graph:
+            self.check(self.lib.bench_compile(graph, C.c_bool(batch_invariant), C.c_bool(cublaslt), *pairs, C.byref(module)))
+        return module
+
+    def destroy(self, module):
+        self.lib.ind_module_destroy(module)
+
     def plan(self, module):
         """The plan of a module's handle, as ind_module_json describes it."""
         text = self.lib.ind_module_json(module, PLAN)
