@@ -60,7 +60,7 @@ def target_type():
         """ind_target"""
 
         _fields_ = [("sm", C.c_int), ("specific", C.c_bool), *((n, C.c_int) for n in NUMBERS)] + [
-            ("figure", C.c_int * len(figures()))
+            ("thresholds", C.c_int * len(figures()))
         ]
 
     return Target
@@ -75,7 +75,7 @@ def target_of(described, changes):
     """The target of a record, with the library's figures except for `changes`, by name."""
     target = target_type()(**described)
     for name, value in changes.items():
-        target.figure[figures().index(name)] = value
+        target.thresholds[figures().index(name)] = value
     return target
 
 

@@ -141,11 +141,12 @@ static double bench_ns(const bench_product *x, double cycles) {
     return cycles * 100 / x->plan->target.thresholds.product_clock;
 }
 
-/* Adds the forms of multicast of all choices, whether or not a figure of the target says that they are faster. */
-static void bench_add_pairs(const cg__mm_problem *p, const ind_target *t, cg__mm_choices *all) {
+/* Adds the forms of multicast of all choices, whether or not a figure of the target says that they are faster. False:
+   out of memory. */
+static bool bench_add_pairs(const cg__mm_problem *p, const ind_target *t, cg__mm_choices *all) {
     const int num = all->num;
     cg__mm_choice *given = malloc((size_t)(num + 1) * sizeof *given);
-    if (!given) return;
+    if (!given) return false;
     memcpy(given, all->item, (size_t)num * sizeof *given);
     for (int i = 0; i < num; i++)
         for (int form = 0; form < MM_NUM_PAIRS && !given[i].config.pair_m; form++) {
@@ -153,6 +154,7 @@ static void bench_add_pairs(const cg__mm_problem *p, const ind_target *t, cg__mm
             if (cg__mm_fits_pairs(given[i].from, p, &c, t)) cg__mm_try_config(given[i].from, p, &c, t, all);
         }
     free(given);
+    return true;
 }
 
 /* Writes the configurations that fit the module's product, at most `most`, in the order of their estimated times. The
@@ -168,7 +170,7 @@ ind_status bench_list(ind_module *m, bench_choice *choice, int most, int *num) {
     if (!status) {
         const cg__mm_problem *p = x.decider.plan->matmul;
         cg__mm_choose(p, x.decided.index_bits, &x.plan->target, &all, &reason);
-        bench_add_pairs(p, &x.plan->target, &all);
+        if (!bench_add_pairs(p, &x.plan->target, &all)) status = IND_OUT_OF_MEMORY;
         for (; *num < all.num && *num < most; ++*num)
             choice[*num] = (bench_choice){all.item[*num].values, bench_ns(&x, all.item[*num].cost)};
     }
