@@ -190,8 +190,8 @@ static void cg__mm_set_others(cg__decider *d, const cg__mm_problem *p, const cg_
 static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__variant *v) {
     const ind__tile_choice *tuned = &d->tuning.tile;
     const char *reason;
-    cg__mm_choices all;
-    cg__mm_choice choice;
+    cg__mm_choice cheapest[MM_MEASURED + 1], choice;
+    cg__mm_choices all = {.item = cheapest, .most = MM_MEASURED + 1};
     cg__mm_choose(p, v->index_bits, d->w.target, &all, &reason);
     if (!all.num)
         return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
