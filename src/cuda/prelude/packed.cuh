@@ -208,8 +208,8 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
     typename F::side ahead[2];
     float acc[TILES][4];
     int first_n, step; // step / WARPS_K: of the warp's steps
-    // Starts the copies of the first STAGES steps. `from`: the tensor map, or a function that returns the address of one of `size_n` rows of
-    // weights. `memory`: the rings of all warps, then mbarriers.
+    // Starts the copies of the first STAGES steps. `from`: the tensor map, or a function that returns the address of one of
+    // `size_n` rows of weights. `memory`: the rings of all warps, then mbarriers.
     template <typename From>
     IND_INLINE void start(const From &from, unsigned char *memory, int first, int steps, int size_n) {
         const int warp = threadIdx.x / 32;
@@ -246,7 +246,7 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
         _Pragma("unroll 1")
         for (; step < end; step += WARPS_K) {
             __syncwarp();
-            if (step >= WARPS_K) {
+            if (step >= WARPS_K) { // refills the stage of the step before
                 const int next = step + (STAGES - 1) * WARPS_K, to = next / WARPS_K % STAGES;
                 fill.template copy<slots>(from, ring + to * STAGE, to, next, next < steps);
             }
