@@ -3641,6 +3641,11 @@ static const char *const cg__prelude_PACKED_IQ4[] = {
     "};\n",
     NULL,
 };
+/* clang-format on */
+
+/* =============================================================================== src/cuda/prelude/packed_beside.cuh */
+// Formats of packed weights of 4 bits whose scales and zero points are in other tensors.
+/* clang-format off */
 static const char *const cg__prelude_PACKED_INT4[] = {
     "// Elements of 4 bits that lie in the order of their bits: a lane has a word of 8.\n",
     "struct ind_packed_nibbles : ind_packed_format {\n",
