@@ -208,7 +208,7 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
     typename F::side ahead[2];
     float acc[TILES][4];
     int first_n, step; // step / WARPS_K: of the warp's steps
-    // Starts the copies of the first STAGES steps. `from`: the tensor map, or a function that returns the address of one of
+    // Starts the copies of the first steps. `from`: the tensor map, or a function that returns the address of one of
     // `size_n` rows of weights. `memory`: the rings of all warps, then mbarriers.
     template <typename From>
     IND_INLINE void start(const From &from, unsigned char *memory, int first, int steps, int size_n) {
@@ -218,9 +218,14 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
         step = warp % WARPS_K;
         fill.template start<STAGES>(from, memory + WARPS_N * WARPS_K * STAGES * STAGE, first_n, size_n);
         _Pragma("unroll")
-        for (int i = 0; i < STAGES; i++) fill.template copy<slots>(from, ring + i * STAGE, i, step + i * WARPS_K, step + i * WARPS_K < steps);
+        for (int i = 0; i < STAGES - 1; i++) fill.template copy<slots>(from, ring + i * STAGE, i, step + i * WARPS_K, step + i * WARPS_K < steps);
         _Pragma("unroll")
         for (int i = 0; i < TILES * 4; i++) acc[i / 4][i % 4] = 0.0f;
+    }
+    // Starts the copy of the last of the first STAGES steps. The loads of a, which all warps wait for, come before it.
+    template <typename From> IND_INLINE void start_last(const From &from, int steps) {
+        const int at = step + (STAGES - 1) * WARPS_K;
+        fill.template copy<slots>(from, ring + (STAGES - 1) * STAGE, STAGES - 1, at, at < steps);
     }
     // The rows of scales and zero points, for formats that have them in tensors of their own. Loads those of the first step.
     template <typename At> IND_INLINE void beside(int steps, int size_n, const At &at) {
