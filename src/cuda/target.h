@@ -76,6 +76,8 @@
       "4097 x 4095 x 4103, bf16, H100: 3,788 us for 1.09e9 elements, about 200 us if copied")                          \
     X(product_realigned, 2, "the same for an element of a misaligned row, which is copied and shifted",                \
       "estimated; SASS of 20 instructions per 8 elements")                                                             \
+    X(realigned_step, 600, "cycles of a step of k in which a block realigns its tiles and multiplies nothing",         \
+      "of 300 configurations, H100: 4 x 5942 x 4291 takes 1,100 per step")                                             \
     X(computed_step, 700, "cycles of a step of k in which a block normalises its tile of a and multiplies nothing",    \
       "estimated; of 8-bit weights 0.4 us")                                                                            \
     X(row_instructions, 12, "instructions per element of a row that a product's block normalises",                     \
@@ -248,6 +250,9 @@ typedef struct ind_target {
     ind_thresholds thresholds;
 } ind_target;
 void ind__target_defaults(ind_target *t);
+/* Sets zero rates of memory and arithmetic to those of the known device of the same sm with the nearest rate of memory.
+ */
+void ind__target_rates(ind_target *t, int memory_bytes_per_ns);
 /* Replaces the thresholds that `figures` has: those that are not 0. */
 void ind__target_figures(ind_target *t, const ind_thresholds *figures);
 /* Fills the zero figures of a fusion policy with the target's. */

@@ -71,6 +71,8 @@ typedef unsigned long long rt__cuda_ptr; /* CUdeviceptr */
 enum {
     IND__CUDA_ERROR_OUT_OF_MEMORY_ = 2,
     IND__CUDA_ATTRIBUTE_NUM_SMS = 16,
+    IND__CUDA_ATTRIBUTE_MEMORY_KHZ = 36,
+    IND__CUDA_ATTRIBUTE_BUS_BITS = 37,
     IND__CUDA_ATTRIBUTE_L2_BYTES = 38,
     IND__CUDA_ATTRIBUTE_MAJOR = 75,
     IND__CUDA_ATTRIBUTE_MINOR = 76,

@@ -280,11 +280,14 @@ static double cg__mm_start_cost(const cg__mm_problem *p, const ind_thresholds *t
     return t->product_start + (1 + p->a.statistics) * t->product_latency;
 }
 
-/* Cycles in which blocks normalise their rows of a, a step at a time. */
-static double cg__mm_normalise_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
-                                    const ind_target *target) {
+/* Cycles in which blocks normalise their rows of a, or realign tiles, a step at a time. */
+static double cg__mm_making_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                 const ind_target *target) {
     const double waves = ceil(cg__mm_blocks_per_sm(p, c, target) / cg__mm_occupancy(x, p, c, target));
-    return p->a.statistics ? waves * cg__mm_hinted_steps(p, c) * target->thresholds.computed_step : 0;
+    const bool realigns = p->tensor_bytes == 2 && (p->a.misaligned || p->b.misaligned);
+    return waves * cg__mm_hinted_steps(p, c) *
+           ((p->a.statistics ? target->thresholds.computed_step : 0) +
+            (realigns ? target->thresholds.realigned_step : 0));
 }
 
 /* Estimated cycles: the larger of cg__mm_tile_cost and cg__mm_read_cost, plus the exchange of sums. Of configurations
@@ -294,7 +297,7 @@ static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, con
     const double floor = cg__mm_read_cost(x, p, c, target);
     const double cost = cg__mm_tile_cost(x, p, c, target) + cg__mm_unpack_cost(p, c, target);
     return (cost > floor ? cost : floor + cost / 64) + cg__mm_split_cost(p, c, target) +
-           cg__mm_normalise_cost(x, p, c, target);
+           cg__mm_making_cost(x, p, c, target);
 }
 
 /* True if the strategy is of products of few rows, which may have a guard. */
