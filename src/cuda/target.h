@@ -103,10 +103,21 @@
     X(trigger_blocks, 0,                                                                                               \
       "blocks per SM of a grid that lets a product with early loads start before it has completed, at most; 0: none",  \
       "not measured on a GPU")                                                                                         \
-    X(product_multicast, -1,                                                                                           \
-      "percent by which a step is faster, of the share of L2 reads that multicast saves; below 0: only tuning uses "   \
-      "it",                                                                                                            \
-      "not measured")                                                                                                  \
+    X(product_multicast, 2,                                                                                            \
+      "percent by which a step of a product with multicast is slower, apart from its reads of the L2; below 0: only "  \
+      "tuning uses it",                                                                                                \
+      "8192^3, 4096^3, 2048 x 14336 x 4096, 1024 x 4096 x 4096: -0.6 to 0.7, H100")                                    \
+    X(product_pairs, 400,                                                                                              \
+      "cycles in which the blocks of a cluster with multicast wait for each other to start and end",                   \
+      "estimated; 20 small products, H100: 0.94 to 1.10 of the time without")                                          \
+    X(product_received, 60, "percent of the time of a read of the L2 in which an SM receives as much by multicast",    \
+      "4016 x 1032 x 6152, 3840 x 1712 x 5480, H100: 3.0 to 3.7 cycles per row of 128 bytes")                          \
+    X(product_lines, 60, "percent more time of the L2 for tiles whose rows are no multiple of 128 bytes apart",        \
+      "904 x 5632 x 7504, H100: 3.3 to 3.8 cycles per row of 128 bytes, 2.1 if aligned")                               \
+    X(product_sectors, 130, "the same, if they are no multiple of 32 bytes apart",                                     \
+      "4016 x 1032 x 6152, H100: 4.7 to 5.7 cycles per row of 128 bytes, 2.1 if aligned")                              \
+    X(cluster_sms_percent, 91, "percent of the SMs on which clusters of more than two blocks run at once",             \
+      "an H100 with 132 SMs runs 30 clusters of 4 blocks, of one block per SM")                                        \
     X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
       "60 timings of 13 products, H100")                                                                               \
     X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \

@@ -93,6 +93,7 @@ enum {
     IND__CUDA_MAP_FLOAT16 = 6,
     IND__CUDA_MAP_BFLOAT16 = 9,
     IND__CUDA_MAP_TFLOAT32 = 11, /* bulk copies round f32 to tf32 */
+    IND__CUDA_MAP_PROMOTION_128B = 2,
     IND__CUDA_MAP_PROMOTION_256B = 3
 };
 

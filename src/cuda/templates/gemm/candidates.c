@@ -96,10 +96,10 @@ static void cg__mm_try_splits(const cg__mm_template *x, const cg__mm_problem *p,
     }
 }
 
-/* Tries the configuration in each form of pairs, if a figure of the target says that they are faster. */
+/* Tries the configuration in each form of pairs, unless a figure of the target leaves them to tuning. */
 static void cg__mm_try_pairs(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *config,
                              const ind_target *t, cg__mm_choices *all) {
-    for (int i = 0; t->thresholds.product_multicast > 0 && i < MM_NUM_PAIRS; i++) {
+    for (int i = 0; t->thresholds.product_multicast >= 0 && i < MM_NUM_PAIRS; i++) {
         const cg__mm_config c = cg__mm_paired(config, i);
         if (cg__mm_fits_pairs(x, p, &c, t)) cg__mm_try_config(x, p, &c, t, all);
     }
