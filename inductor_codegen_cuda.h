@@ -3066,8 +3066,8 @@ static const char *const cg__prelude_PACKED[] = {
     "    typename F::side ahead[2];\n",
     "    float acc[TILES][4];\n",
     "    int first_n, step; // step / WARPS_K: of the warp's steps\n",
-    "    // Starts the copies of the first STAGES steps. `from`: the tensor map, or a function that returns the address of one of `size_n` rows of\n",
-    "    // weights. `memory`: the rings of all warps, then mbarriers.\n",
+    "    // Starts the copies of the first steps. `from`: the tensor map, or a function that returns the address of one of\n",
+    "    // `size_n` rows of weights. `memory`: the rings of all warps, then mbarriers.\n",
     "    template <typename From>\n",
     "    IND_INLINE void start(const From &from, unsigned char *memory, int first, int steps, int size_n) {\n",
     "        const int warp = threadIdx.x / 32;\n",
@@ -3076,9 +3076,14 @@ static const char *const cg__prelude_PACKED[] = {
     "        step = warp % WARPS_K;\n",
     "        fill.template start<STAGES>(from, memory + WARPS_N * WARPS_K * STAGES * STAGE, first_n, size_n);\n",
     "        _Pragma(\"unroll\")\n",
-    "        for (int i = 0; i < STAGES; i++) fill.template copy<slots>(from, ring + i * STAGE, i, step + i * WARPS_K, step + i * WARPS_K < steps);\n",
+    "        for (int i = 0; i < STAGES - 1; i++) fill.template copy<slots>(from, ring + i * STAGE, i, step + i * WARPS_K, step + i * WARPS_K < steps);\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int i = 0; i < TILES * 4; i++) acc[i / 4][i % 4] = 0.0f;\n",
+    "    }\n",
+    "    // Starts the copy of the last of the first STAGES steps. The loads of a, which all warps wait for, come before it.\n",
+    "    template <typename From> IND_INLINE void start_last(const From &from, int steps) {\n",
+    "        const int at = step + (STAGES - 1) * WARPS_K;\n",
+    "        fill.template copy<slots>(from, ring + (STAGES - 1) * STAGE, STAGES - 1, at, at < steps);\n",
     "    }\n",
     "    // The rows of scales and zero points, for formats that have them in tensors of their own. Loads those of the first step.\n",
     "    template <typename At> IND_INLINE void beside(int steps, int size_n, const At &at) {\n",
@@ -3104,7 +3109,7 @@ static const char *const cg__prelude_PACKED[] = {
     "        _Pragma(\"unroll 1\")\n",
     "        for (; step < end; step += WARPS_K) {\n",
     "            __syncwarp();\n",
-    "            if (step >= WARPS_K) {\n",
+    "            if (step >= WARPS_K) { // refills the stage of the step before\n",
     "                const int next = step + (STAGES - 1) * WARPS_K, to = next / WARPS_K % STAGES;\n",
     "                fill.template copy<slots>(from, ring + to * STAGE, to, next, next < steps);\n",
     "            }\n",
@@ -3641,6 +3646,11 @@ static const char *const cg__prelude_PACKED_IQ4[] = {
     "};\n",
     NULL,
 };
+/* clang-format on */
+
+/* =============================================================================== src/cuda/prelude/packed_beside.cuh */
+// Formats of packed weights of 4 bits whose scales and zero points are in other tensors.
+/* clang-format off */
 static const char *const cg__prelude_PACKED_INT4[] = {
     "// Elements of 4 bits that lie in the order of their bits: a lane has a word of 8.\n",
     "struct ind_packed_nibbles : ind_packed_format {\n",
@@ -15916,21 +15926,23 @@ static int cg__mm_packed_flight(ind__writer *w, const cg__mm_problem *p, int64_t
 static void cg__mm_begin_packed_chunk(ind__writer *w, const cg__mm_problem *p, int64_t depth, int flight) {
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", flight);
-    ind__textf(&w->code, "const int at = chunk + u * %d, x = at / %lld, col = at %% %lld * 8, r0 = begin * %d + col;\n",
+    ind__textf(&w->code,
+               "const int at = first + u * %d + (int)threadIdx.x, x = at / %lld, col = at %% %lld * 8, r0 = begin * %d "
+               "+ col;\n",
                w->variant->threads, (long long)(depth / 8), (long long)(depth / 8), cg__mm_packed_step(p->packed));
     if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
 }
 
-/* The rows of a, from `begin` on, for as many elements of k as are in shared memory. */
-static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, int64_t depth) {
+/* The rows of a, from `begin` on, for as many elements of k as are in shared memory. After the first loads, the copy of
+   another step of weights starts: copies of more weights before them would delay them. */
+static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, int64_t depth, const char *from) {
     const ind__tile_plan *t = &w->variant->of.tile;
     const int64_t chunks = t->m * depth / 8, stride = depth + cg__packed_formats[p->packed->format].pad;
     const int flight = cg__mm_packed_flight(w, p, chunks);
     const bool plain = cg__mm_is_plain_vector(w, p);
     cg__mm_set_plain_names(w);
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int chunk = threadIdx.x; chunk < %lld; chunk += %d)", (long long)chunks,
-              flight * w->variant->threads);
+    cg__begin(w, "for (int first = 0; first < %lld; first += %d)", (long long)chunks, flight * w->variant->threads);
     if (cg__mm_declare_row_vectors(w, p, flight)) {
         cg__mm_begin_packed_chunk(w, p, depth, flight);
         cg__begin(w, "if (first_m + x < size_m && r0 < size_k)");
@@ -15938,6 +15950,7 @@ static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, in
         cg__end(w);
         cg__end(w);
     }
+    ind__textf(&w->code, "if (begin == 0 && first == 0) product.start_last(%s, (int)steps);\n", from);
     cg__mm_begin_packed_chunk(w, p, depth, flight);
     if (plain) {
         ind__textf(&w->code, "const ind_vec<unsigned short, 8> &made = x%u[u];\n", p->a.load);
@@ -16019,7 +16032,7 @@ static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (int begin = 0; begin < steps; begin += %lld)", (long long)(depth / step));
     ind__textf(&w->code, "if (begin) __syncthreads();\n");
-    cg__mm_write_packed_rows(w, p, depth);
+    cg__mm_write_packed_rows(w, p, depth, from);
     ind__textf(&w->code, "__syncthreads();\n");
     ind__textf(&w->code, "const int end = begin + %lld < steps ? begin + %lld : (int)steps;\n",
                (long long)(depth / step), (long long)(depth / step));

@@ -446,21 +446,23 @@ static int cg__mm_packed_flight(ind__writer *w, const cg__mm_problem *p, int64_t
 static void cg__mm_begin_packed_chunk(ind__writer *w, const cg__mm_problem *p, int64_t depth, int flight) {
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", flight);
-    ind__textf(&w->code, "const int at = chunk + u * %d, x = at / %lld, col = at %% %lld * 8, r0 = begin * %d + col;\n",
+    ind__textf(&w->code,
+               "const int at = first + u * %d + (int)threadIdx.x, x = at / %lld, col = at %% %lld * 8, r0 = begin * %d "
+               "+ col;\n",
                w->variant->threads, (long long)(depth / 8), (long long)(depth / 8), cg__mm_packed_step(p->packed));
     if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
 }
 
-/* The rows of a, from `begin` on, for as many elements of k as are in shared memory. */
-static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, int64_t depth) {
+/* The rows of a, from `begin` on, for as many elements of k as are in shared memory. After the first loads, the copy of
+   another step of weights starts: copies of more weights before them would delay them. */
+static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, int64_t depth, const char *from) {
     const ind__tile_plan *t = &w->variant->of.tile;
     const int64_t chunks = t->m * depth / 8, stride = depth + cg__packed_formats[p->packed->format].pad;
     const int flight = cg__mm_packed_flight(w, p, chunks);
     const bool plain = cg__mm_is_plain_vector(w, p);
     cg__mm_set_plain_names(w);
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int chunk = threadIdx.x; chunk < %lld; chunk += %d)", (long long)chunks,
-              flight * w->variant->threads);
+    cg__begin(w, "for (int first = 0; first < %lld; first += %d)", (long long)chunks, flight * w->variant->threads);
     if (cg__mm_declare_row_vectors(w, p, flight)) {
         cg__mm_begin_packed_chunk(w, p, depth, flight);
         cg__begin(w, "if (first_m + x < size_m && r0 < size_k)");
@@ -468,6 +470,7 @@ static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, in
         cg__end(w);
         cg__end(w);
     }
+    ind__textf(&w->code, "if (begin == 0 && first == 0) product.start_last(%s, (int)steps);\n", from);
     cg__mm_begin_packed_chunk(w, p, depth, flight);
     if (plain) {
         ind__textf(&w->code, "const ind_vec<unsigned short, 8> &made = x%u[u];\n", p->a.load);
@@ -549,7 +552,7 @@ static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (int begin = 0; begin < steps; begin += %lld)", (long long)(depth / step));
     ind__textf(&w->code, "if (begin) __syncthreads();\n");
-    cg__mm_write_packed_rows(w, p, depth);
+    cg__mm_write_packed_rows(w, p, depth, from);
     ind__textf(&w->code, "__syncthreads();\n");
     ind__textf(&w->code, "const int end = begin + %lld < steps ? begin + %lld : (int)steps;\n",
                (long long)(depth / step), (long long)(depth / step));
