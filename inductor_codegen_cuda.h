@@ -20956,9 +20956,10 @@ bool ind__is_tuned(const ind__variant *v) {
 }
 
 /* What the tuned variant may assume. A variant of a product without tensor maps, which were no gain by estimate, may be
-   replaced by one that has them. */
+   replaced by one that has them. The tuning may come from a file: its strategy may be none. */
 static int cg__tuned_assume(const ind__variant *first, const ind__tuning *t) {
-    const bool maps = t->tile.m && ind__strategy_has((ind_strategy)t->tile.strategy, IND__HAS_TENSOR_MAPS);
+    const cg__mm_template *x = t->tile.m ? cg__mm_template_of((ind_strategy)t->tile.strategy) : NULL;
+    const bool maps = x && ind__strategy_has(x->strategy, IND__HAS_TENSOR_MAPS);
     return first->assume | (maps && first->assume & IND__ASSUME_ALIGNED ? IND__ASSUME_MAPS : 0);
 }
 

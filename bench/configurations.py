@@ -1,6 +1,7 @@
 """The configurations of a matrix product and their estimated times, by the library at hand. Needs no torch and no GPU.
 
-A configuration is a dict: template, tile, warps, stages, blocks_per_sm, splits, cluster, pair, and cost_ns, the estimate."""
+A configuration is a dict: template, tile, warps, stages, blocks_per_sm, splits, cluster, pair; cost_ns, the estimate,
+or None where the product does not have it; only_tuned, true if estimates do not choose it, only ind_tune does."""
 
 import contextlib
 import ctypes as C
@@ -24,7 +25,7 @@ class Values(C.Structure):
 class Choice(C.Structure):
     """bench_choice"""
 
-    _fields_ = [("values", Values), ("cost_ns", C.c_double)]
+    _fields_ = [("values", Values), ("cost_ns", C.c_double), ("only_tuned", C.c_int)]
 
 
 # ---- names of the library
@@ -107,7 +108,8 @@ def configuration(choice):
         "splits": v.splits,
         "cluster": v.cluster,
         "pair": [v.pair_m, v.pair_n],
-        "cost_ns": round(choice.cost_ns, 1),
+        "cost_ns": round(choice.cost_ns, 1) if choice.cost_ns >= 0 else None,
+        "only_tuned": choice.only_tuned != 0,
     }
 
 
@@ -130,17 +132,18 @@ def text(c):
 
 
 def listed(context, module):
-    """All configurations of a module's product, in the order of their estimates: first the first choice."""
+    """All configurations of a module's product: the first choice, then the others in the order of their estimates."""
     found, num = (Choice * MOST)(), C.c_int()
     context.check(context.lib.bench_list(module, found, MOST, C.byref(num)))
     return [configuration(c) for c in found[: num.value]]
 
 
 def estimated(context, module, given):
-    """The estimates of these configurations, in ns; None where the product does not have one."""
-    choices = (Choice * len(given))(*[Choice(values(c), 0) for c in given])
+    """These configurations with the estimates of a module's product."""
+    choices = (Choice * len(given))(*[Choice(values(c)) for c in given])
     context.check(context.lib.bench_estimate(module, choices, len(given)))
-    return [round(c.cost_ns, 1) if c.cost_ns >= 0 else None for c in choices]
+    new = map(configuration, choices)
+    return [{**c, "cost_ns": n["cost_ns"], "only_tuned": n["only_tuned"]} for c, n in zip(given, new)]
 
 
 def forced(context, graph_text, first, c):

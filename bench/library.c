@@ -9,6 +9,7 @@
 typedef struct bench_choice {
     ind__tile_choice values;
     double cost_ns;
+    int only_tuned; /* 1: estimates do not choose it, only ind_tune does */
 } bench_choice;
 
 IND_API ind_status bench_compile(ind_graph *graph, bool batch_invariant, bool cublaslt, int pair_m, int pair_n,
@@ -141,6 +142,11 @@ static double bench_ns(const bench_product *x, double cycles) {
     return cycles * 100 / x->plan->target.thresholds.product_clock;
 }
 
+/* As in cg__mm_try_pairs. */
+static int bench_only_tuned(const bench_product *x, const ind__tile_choice *values) {
+    return values->pair_m && x->plan->target.thresholds.product_multicast < 0;
+}
+
 /* Adds the forms of multicast of all choices, whether or not a figure of the target says that they are faster. False:
    out of memory. */
 static bool bench_add_pairs(const cg__mm_problem *p, const ind_target *t, cg__mm_choices *all) {
@@ -157,22 +163,32 @@ static bool bench_add_pairs(const cg__mm_problem *p, const ind_target *t, cg__mm
     return true;
 }
 
-/* Writes the configurations that fit the module's product, at most `most`, in the order of their estimated times. The
-   first one is the first choice. */
+/* Finds the configurations that fit the product in the order of their estimated times, except that the first choice is
+   the first one. */
+static ind_status bench_find_all(const bench_product *x, cg__mm_choices *all) {
+    const cg__mm_problem *p = x->decider.plan->matmul;
+    const char *reason;
+    int at = 0;
+    cg__mm_choose(p, x->decided.index_bits, &x->plan->target, all, &reason);
+    const cg__mm_choice first = all->item[0];
+    if (!bench_add_pairs(p, &x->plan->target, all)) return IND_OUT_OF_MEMORY;
+    while (at < all->num && !cg__mm_same_values(&all->item[at].values, &first.values)) at++;
+    for (; at > 0; at--) all->item[at] = all->item[at - 1];
+    all->item[0] = first;
+    return IND_OK;
+}
+
+/* Writes these configurations, at most `most`. */
 ind_status bench_list(ind_module *m, bench_choice *choice, int most, int *num) {
     const ind__query query = ind__query_begin(m);
-    const char *reason;
     bench_product x;
     cg__mm_choices all = {.item = malloc(BENCH_MOST_CHOICES * sizeof *all.item), .most = BENCH_MOST_CHOICES};
     ind_status status = bench_begin(m, &x);
     *num = 0;
-    if (!status && !all.item) status = IND_OUT_OF_MEMORY;
-    if (!status) {
-        const cg__mm_problem *p = x.decider.plan->matmul;
-        cg__mm_choose(p, x.decided.index_bits, &x.plan->target, &all, &reason);
-        if (!bench_add_pairs(p, &x.plan->target, &all)) status = IND_OUT_OF_MEMORY;
-        for (; *num < all.num && *num < most; ++*num)
-            choice[*num] = (bench_choice){all.item[*num].values, bench_ns(&x, all.item[*num].cost)};
+    if (!status) status = all.item ? bench_find_all(&x, &all) : IND_OUT_OF_MEMORY;
+    for (; !status && *num < all.num && *num < most; ++*num) {
+        const cg__mm_choice *c = &all.item[*num];
+        choice[*num] = (bench_choice){c->values, bench_ns(&x, c->cost), bench_only_tuned(&x, &c->values)};
     }
     bench_end(&x);
     free(all.item);
@@ -210,7 +226,10 @@ ind_status bench_estimate(ind_module *m, bench_choice *choice, int num) {
     const ind__query query = ind__query_begin(m);
     bench_product x;
     const ind_status status = bench_begin(m, &x);
-    for (int i = 0; !status && i < num; i++) choice[i].cost_ns = bench_cost(&x, &choice[i].values);
+    for (int i = 0; !status && i < num; i++) {
+        choice[i].cost_ns = bench_cost(&x, &choice[i].values);
+        choice[i].only_tuned = bench_only_tuned(&x, &choice[i].values);
+    }
     bench_end(&x);
     return ind__query_end(&query, status);
 }

@@ -26,7 +26,7 @@ def usable(r):
 
 def chosen(r):
     """The configuration of the least estimate. Of equal estimates, the one listed first."""
-    found = [c for c in r["candidates"] if c["cost_ns"] is not None]
+    found = [c for c in r["candidates"] if c["cost_ns"] is not None and not c["only_tuned"]]
     return min(found, key=lambda c: c["cost_ns"], default=None)
 
 
@@ -57,13 +57,13 @@ def predict(records, changes=None, arch=None):
             continue
         target = configurations.target_of(given or r["target"], changes or {})
         with configurations.emitted(context, r["text"], target) as module:
-            costs = configurations.estimated(context, module, r["candidates"])
-            first = configurations.listed(context, module)[0]
+            candidates = configurations.estimated(context, module, measured(r))
+            first = configurations.identity(choice := configurations.listed(context, module)[0])
             other = product_results.other_ns(context.plan(module))
-        candidates = [{**c, "cost_ns": cost} for c, cost in zip(r["candidates"], costs)]
-        new = {**r, "candidates": measured({"candidates": candidates}), "other_ns": other}
-        if configurations.identity(first) not in map(configurations.identity, new["candidates"]):
-            new["unmeasured"] = configurations.text(first)
+        candidates.sort(key=lambda c: configurations.identity(c) != first)  # of equal estimates, it is the choice
+        new = {**r, "candidates": candidates, "other_ns": other}
+        if first not in map(configurations.identity, candidates):
+            new["unmeasured"] = configurations.text(choice)
         found.append(new)
     return found
 

@@ -32,7 +32,7 @@ def listed(bench, case, arch=H100, figures=None):
     cf = bench.configurations
     with cf.emitted(bench.context, case.text, cf.target_of(cf.named(bench.context, arch), figures or {})) as module:
         found = cf.listed(bench.context, module)
-        assert cf.estimated(bench.context, module, found) == [c["cost_ns"] for c in found]
+        assert cf.estimated(bench.context, module, found) == found
     return found
 
 
@@ -44,26 +44,31 @@ def program(*arguments):
 # ---- configurations
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "H100", "sm_100a"])
+@pytest.mark.parametrize("arch, multicast", [("sm_80", 2), ("sm_90a", 2), ("H100", 2), ("H100", -1), ("sm_100a", 2)])
 @pytest.mark.parametrize("group", ["large", "few", "small"])
-def test_the_first_one_is_the_first_choice(bench, tmp_path, group, arch):
-    """As `ind emit` prints it. The others follow in the order of their estimates, and no two are the same."""
+def test_the_first_one_is_the_first_choice(bench, tmp_path, group, arch, multicast):
+    """As `ind emit` prints it. The others follow in the order of their estimates, and no two are the same. With a negative figure
+    only tuning uses multicast, even where its estimate is the least."""
     for case in bench.cases.of_group(group, 5, 8):
-        found = listed(bench, case, arch)
+        found = listed(bench, case, arch, {"product_multicast": multicast})
         costs = [c["cost_ns"] for c in found]
-        assert costs == sorted(costs) and len({json.dumps({**c, "cost_ns": 0}) for c in found}) == len(found)
+        assert all(c["only_tuned"] == (c["pair"] != [0, 0] and multicast < 0) for c in found) and not found[0]["only_tuned"]
+        assert costs[1:] == sorted(costs[1:]) and costs[0] == min(c["cost_ns"] for c in found if not c["only_tuned"])
+        assert len({json.dumps({**c, "cost_ns": 0}) for c in found}) == len(found)
         path = tmp_path / "case.ind"
         path.write_text(case.text)
-        run = subprocess.run([make("build/ind"), "emit", path, "--stage", "plan", "--json", "--arch", arch], capture_output=True, text=True)
+        figure = ["--figure", f"product_multicast={multicast}"]
+        run = subprocess.run([make("build/ind"), "emit", path, "--stage", "plan", "--json", "--arch", arch, *figure], capture_output=True, text=True)
         variant = bench.results.product_of(json.loads(run.stdout))
         assert bench.configurations.same(variant, found[0]), (case.key, found[0], variant)
         assert abs(variant["cost_ns"] - costs[0]) <= 0.6
 
 
 def test_figures_change_the_estimates(bench):
-    """Twice the clock: half the time, of a product that the memory does not limit. Multicast that saves time comes first."""
-    case = bench.cases.Case("large", 4096, 4096, 4096, "nk")
-    first, fast, multicast = (listed(bench, case, H100, f)[0] for f in ({}, {"product_clock": 350}, {"product_multicast": 50}))
+    """Twice the clock: half the time, of a product that the memory does not limit. Multicast that costs much is not chosen."""
+    case = bench.cases.Case("large", 8192, 8192, 8200, "nk")
+    figures = ({"product_multicast": 50}, {"product_multicast": 50, "product_clock": 350}, {"product_multicast": 1})
+    first, fast, multicast = (listed(bench, case, H100, f)[0] for f in figures)
     assert abs(fast["cost_ns"] / first["cost_ns"] - 0.5) < 1e-3
     assert first["pair"] == [0, 0] != multicast["pair"] and multicast["cost_ns"] < first["cost_ns"]
 
@@ -81,7 +86,7 @@ def test_configurations_are_found_by_name(bench):
 
 def one(template="t", tile=(64, 64, 64), cost=100.0, stages=2, pair=(0, 0)):
     return {"template": template, "tile": list(tile), "warps": [2, 2], "stages": stages, "blocks_per_sm": 1, "splits": 1, "cluster": 0,
-            "pair": list(pair), "cost_ns": cost}  # fmt: skip
+            "pair": list(pair), "cost_ns": cost, "only_tuned": False}  # fmt: skip
 
 
 def test_configurations_to_measure_are_spread(bench):
@@ -171,15 +176,17 @@ def test_tables(bench):
 
 def test_prediction_of_the_library_at_hand(bench):
     """Without changes it is that of the file. A figure changes the choice; a choice that the file lacks is named."""
-    case = bench.cases.Case("large", 4096, 4096, 4096, "nk")
+    case = bench.cases.Case("large", 8192, 8192, 8200, "nk")
     r = case_record(bench, case, [100.0, 90.0, 80.0])
-    assert bench.fit.predict([r]) == [r] and bench.fit.regret(r) == 1.25
+    pairs = [c["pair"] for c in r["candidates"]]
+    assert bench.fit.predict([r]) == [r] and bench.fit.regret(r) == 1.25 and [0, 0] not in pairs[:2]
     (fast,) = bench.fit.predict([r], {"product_clock": 350})
-    assert all(abs(f["cost_ns"] / c["cost_ns"] - 0.5) < 0.01 for f, c in zip(fast["candidates"], r["candidates"]))
-    (multicast,) = bench.fit.predict([r], {"product_multicast": 50})
-    assert multicast["candidates"][0]["cost_ns"] == r["candidates"][0]["cost_ns"]
-    assert ("unmeasured" in multicast) == (bench.configurations.identity(listed(bench, case, H100, {"product_multicast": 50})[0])
-                                           not in [bench.configurations.identity(c) for c in r["candidates"]])  # fmt: skip
+    assert all(0.49 < f["cost_ns"] / c["cost_ns"] < 0.6 for f, c in zip(fast["candidates"], r["candidates"]))
+    (tuned,) = bench.fit.predict([r], {"product_multicast": -1})
+    plain = listed(bench, case, H100, {"product_multicast": -1})[0]
+    assert [c["only_tuned"] for c in tuned["candidates"]] == [p != [0, 0] for p in pairs] and tuned["unmeasured"] == bench.configurations.text(plain)
+    wrong = {**r["candidates"][1], "wrong": True}
+    assert wrong not in bench.fit.predict([{**r, "candidates": [r["candidates"][0], wrong]}])[0]["candidates"]
     (other,) = bench.fit.predict([r], arch="sm_80")  # has no wgmma: none of the file's configurations
     assert [c["cost_ns"] for c in other["candidates"]] == [None] * 3 and not bench.fit.usable(other)
     failed = {"key": "c", "group": "large", "error": "RuntimeError: no"}
