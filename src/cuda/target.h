@@ -70,14 +70,14 @@
     X(product_busy, 85, "percent of the time in which the busiest unit of a product works",                            \
       "480 timings of 16 products")                                                                                    \
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
-    X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
-    X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
+    X(product_start, 1200, "cycles of a product's block besides its steps", "2,149 timings of 180 products, H100")     \
+    X(product_epilogue, 40, "hundredths of a cycle per sum in the epilogue", "2,149 timings of 180 products, H100")    \
     X(product_element, 76, "hundredths of a cycle per element that an SM loads into a tile one by one",                \
       "4097 x 4095 x 4103, bf16, H100: 3,788 us for 1.09e9 elements, about 200 us if copied")                          \
     X(product_realigned, 2, "the same for an element of a misaligned row, which is copied and shifted",                \
       "estimated; SASS of 20 instructions per 8 elements")                                                             \
-    X(realigned_step, 600, "cycles of a step of k in which a block realigns its tiles and multiplies nothing",         \
-      "of 300 configurations, H100: 4 x 5942 x 4291 takes 1,100 per step")                                             \
+    X(realigned_step, 700, "cycles of a step of k in which a block realigns its tiles and multiplies nothing",         \
+      "2,149 timings of 180 products, H100")                                                                           \
     X(computed_step, 700, "cycles of a step of k in which a block normalises its tile of a and multiplies nothing",    \
       "estimated; of 8-bit weights 0.4 us")                                                                            \
     X(row_instructions, 12, "instructions per element of a row that a product's block normalises",                     \
@@ -92,8 +92,8 @@
     X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")    \
     X(scale_instructions, 4, "instructions per scale of a thread and 128 products",                                    \
       "address, bound, load, product; estimated, not measured")                                                        \
-    X(product_exchange, 4500, "cycles of an exchange of sums between blocks, besides moving them",                     \
-      "60 timings of 13 products, H100")                                                                               \
+    X(product_exchange, 3900, "cycles of an exchange of sums between blocks, besides moving them",                     \
+      "2,149 timings of 180 products, H100")                                                                           \
     X(product_cluster, 3600, "cycles of an exchange of sums in a cluster, besides sending them",                       \
       "70 timings of 7 products, H100: 0.8 us less than through memory")                                               \
     X(product_large_cluster, 5000, "cycles that clusters of more than two blocks take longer",                         \
@@ -120,8 +120,8 @@
       "4016 x 1032 x 6152, H100: 4.7 to 5.7 cycles per row of 128 bytes, 2.1 if aligned")                              \
     X(cluster_sms_percent, 91, "percent of the SMs on which clusters of more than two blocks run at once",             \
       "an H100 with 132 SMs runs 30 clusters of 4 blocks, of one block per SM")                                        \
-    X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
-      "60 timings of 13 products, H100")                                                                               \
+    X(product_streams, 2, "percent by which a block more per SM slows the memory down",                                \
+      "2,149 timings of 180 products, H100")                                                                           \
     X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \
     X(full_registers, 64, "registers of a thread with which full_threads are resident", "65,536 registers")            \
     X(bounded_elements, 32, "elements of a row in a thread up to which the registers of its block are bounded",        \
