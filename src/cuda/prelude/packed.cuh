@@ -400,6 +400,7 @@ struct ind_packed_maps {
 template <int ALIGNMENT, int LENGTH> struct ind_packed_copies {
     static constexpr int ROW = ALIGNMENT;
     const unsigned char *row; // address of the lane's first row, rounded down to 16 bytes
+    const unsigned char *end; // of the last row
     int apart, offset[2];     // bytes from `row` to the rounded address of its second row; bytes that rounding removed
     template <int STAGES, typename At> IND_INLINE void start(const At &at, unsigned char *, int first, int size_n) {
         const int n = first + (threadIdx.x & 31) / 4;
@@ -408,16 +409,21 @@ template <int ALIGNMENT, int LENGTH> struct ind_packed_copies {
         offset[1] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r1) & 15);
         row = r0 - offset[0];
         apart = (int)(r1 - offset[1] - row);
+        end = at(size_n - 1) + LENGTH;
     }
     template <typename S, typename At> IND_INLINE void copy(const At &, unsigned char *to, int, int step, bool exists) {
-        constexpr bool WHOLE = S::ALIGNMENT == 16 && LENGTH % S::BYTES == 0;
+        constexpr bool WHOLE = S::ALIGNMENT == 16 && LENGTH % S::BYTES == 0, CUT = ROW < 16 || LENGTH % 16;
         const int lane = threadIdx.x & 31;
         _Pragma("unroll")
         for (int i = 0; i < (S::CHUNKS + 3) / 4 * 2 && exists; i++) {
             const int r = i % 2, chunk = i / 2 * 4 + lane % 4, from = ((offset[r] + step * S::BYTES) & -16) + chunk * 16;
             const int left = WHOLE ? 16 : offset[r] + LENGTH - from;
-            if (i / 2 * 4 + 4 <= S::CHUNKS || chunk < S::CHUNKS)
-                ind_cp_async16(to + (r * 8 + lane / 4) * S::SLOT + chunk * 16, row + r * apart + from, left < 0 ? 0 : left < 16 ? left : 16);
+            if (i / 2 * 4 + 4 > S::CHUNKS && chunk >= S::CHUNKS) continue;
+            unsigned char *const slot = to + (r * 8 + lane / 4) * S::SLOT + chunk * 16;
+            if (CUT)
+                ind_cp_async16_before(slot, row + r * apart + from, left < 0 ? 0 : left < 16 ? left : 16, end);
+            else
+                ind_cp_async16(slot, row + r * apart + from, left < 16 ? 0 : 16);
         }
         ind_cp_async_commit();
     }

@@ -3,8 +3,8 @@
    A row of a tile starts at any element of a 16-byte aligned buffer. It is copied in the background from the last
    multiple of 8 elements at or before its start: one chunk of 16 bytes more than the tile has in a row, into stages in
    shared memory. When its step comes, the block writes the tile from them: 8 elements at a time, combined from two
-   chunks by shifts. No byte before the aligned start of a row, or after its end, is read. In device code raw_b are the
-   stages, at_b and end_b the offset of a thread's chunks and the elements from there to the end of the row. */
+   chunks by shifts. No byte before the aligned start of a row is read; the copy of a row's last chunk sets the elements
+   after its end to zero, and is made by loads where the tensor ends in it. In device code raw_b are the stages, at_b and end_b the offset of a thread's chunks and the elements from there to the end of the row. */
 
 /* Chunks of a row of a tile, as copied. */
 static int cg__mm_raw_chunks(const ind__variant *v, const cg__mm_operand *o, char name) {
@@ -73,7 +73,7 @@ static void cg__mm_write_raw_rows(ind__writer *w, const cg__mm_problem *p, const
         cg__mm_write_shift(w, p, o, name, cg__string(w, "((int)threadIdx.x / %d)", chunks - 1));
 }
 
-/* Starts a copy of `bytes` of each chunk of a step. */
+/* Starts a copy of `bytes` of each chunk of a step; NULL: of all of them, which exist. */
 static void cg__mm_write_chunk_copies(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
                                       const char *bytes) {
     const ind__variant *v = w->variant;
@@ -82,8 +82,12 @@ static void cg__mm_write_chunk_copies(ind__writer *w, const cg__mm_problem *p, c
     cg__mm_set_text(w, p->k, "first_k");
     const char *step = cg__expr_string(w, ind_expr_mul(stride, w->plan->domain.var[p->k]));
     cg__mm_begin_row_chunks(w, cg__mm_tile_rows(v, o, name), cg__mm_raw_chunks(v, o, name));
-    ind__textf(&w->code, "ind_cp_async16(raw_%c + stage * %d + at * 8, %s + at_%c[i] + %s, %s);\n", name,
-               cg__mm_raw_elements(v, o, name), cg__buffer(w, cg__inst(w, o->load)->source), name, step, bytes);
+    ind__textf(&w->code, "ind_cp_async16%s(raw_%c + stage * %d + at * 8, %s + at_%c[i] + %s, ", bytes ? "_before" : "",
+               name, cg__mm_raw_elements(v, o, name), cg__buffer(w, cg__inst(w, o->load)->source), name, step);
+    if (bytes)
+        ind__textf(&w->code, "%s, %s);\n", bytes, cg__mm_buffer_end(w, o->load));
+    else
+        ind__textf(&w->code, "16);\n");
     cg__end(w);
     cg__mm_set_plain_names(w);
 }
@@ -95,7 +99,7 @@ static void cg__mm_write_row_copies(ind__writer *w, const cg__mm_problem *p, con
     const int k = v->of.tile.k, edge = cg__mm_edge(v, name);
     cg__begin(w, "if (first_k + %d <= size_k && first_%c + %d <= size_%c)", o->k_major ? k + 8 : k, x,
               o->k_major ? edge : edge + 8, x);
-    cg__mm_write_chunk_copies(w, p, o, name, "16");
+    cg__mm_write_chunk_copies(w, p, o, name, NULL);
     cg__end(w);
     cg__begin(w, "else");
     cg__mm_write_chunk_copies(w, p, o, name,
@@ -104,6 +108,7 @@ static void cg__mm_write_row_copies(ind__writer *w, const cg__mm_problem *p, con
                                   : cg__string(w, "row < size_k - first_k ? ind_row_bytes(end_%c[i]) : 0", name));
     cg__end(w);
     cg__use(w, IND__CG_ROW_BYTES);
+    cg__use(w, IND__CG_CP_ASYNC_PART);
 }
 
 /* The operand's tile, from what has arrived. */
