@@ -196,13 +196,24 @@ template <int N, int UNIT> static IND_INLINE void ind_copy_part(void *smem, cons
     if (UNIT < 4 && bytes & 2) *(unsigned short *)(to + (bytes & 12)) = two;
     if (UNIT < 2 && bytes & 1) to[bytes & 14] = one;
 }
-// The same as ind_cp_async16_partial for a chunk that may reach past `end`, the end of the tensor. That chunk is copied by
-// loads. The barrier after the wait for the asynchronous copies makes its stores visible, too.
+// Copies `bytes` of a chunk that may reach past `end`, the end of the tensor. Then it is copied by loads. The barrier after
+// the wait for asynchronous copies makes their stores visible, too.
 template <typename T> static IND_INLINE void ind_cp_async16_before(void *smem, const T *global, int bytes, const T *end) {
     if (bytes == 0 || (const char *)end - (const char *)global >= 16)
         ind_cp_async16_partial(smem, global, bytes);
     else
         ind_copy_part<16, sizeof(T)>(smem, global, bytes);
+}
+//@ HIDDEN
+// Hides where x comes from: in code that rarely runs, so that the compiler keeps no registers for it in the loop around it.
+template <typename T> static IND_INLINE T ind_hidden(T x) {
+#ifndef IND_EMULATION
+    if constexpr (sizeof(T) == 4)
+        asm volatile("" : "+r"(x));
+    else
+        asm volatile("" : "+l"(x));
+#endif
+    return x;
 }
 //@ CP_ASYNC_BY
 #ifdef IND_EMULATION

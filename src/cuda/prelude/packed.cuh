@@ -399,9 +399,11 @@ struct ind_packed_maps {
 // Bytes from the end of a row on are 0. Rows from size_n on are copies of the last row, whose sums nothing reads.
 template <int ALIGNMENT, int LENGTH> struct ind_packed_copies {
     static constexpr int ROW = ALIGNMENT;
+    static constexpr bool PARTIAL = ROW < 16 || LENGTH % 16;
+    static constexpr int UNIT = (ROW | LENGTH | 8) & -(ROW | LENGTH | 8); // divides the bytes of partial chunks
     const unsigned char *row; // address of the lane's first row, rounded down to 16 bytes
-    const unsigned char *end; // of the last row
     int apart, offset[2];     // bytes from `row` to the rounded address of its second row; bytes that rounding removed
+    bool cut;                 // the last chunk of one of its rows may reach past the end of the tensor
     template <int STAGES, typename At> IND_INLINE void start(const At &at, unsigned char *, int first, int size_n) {
         const int n = first + (threadIdx.x & 31) / 4;
         const unsigned char *const r0 = at(n < size_n ? n : size_n - 1), *const r1 = at(n + 8 < size_n ? n + 8 : size_n - 1);
@@ -409,21 +411,45 @@ template <int ALIGNMENT, int LENGTH> struct ind_packed_copies {
         offset[1] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r1) & 15);
         row = r0 - offset[0];
         apart = (int)(r1 - offset[1] - row);
-        end = at(size_n - 1) + LENGTH;
+        const unsigned char *const last = at(size_n - 1);
+        cut = PARTIAL && (last - r0 < 16 || last - r1 < 16);
+    }
+    // The chunk of iteration i and the bytes of it that are before the end of its row.
+    template <typename S> IND_INLINE int left(int r, int chunk, int step, int &from) const {
+        from = (((r ? offset[1] : offset[0]) + step * S::BYTES) & -16) + chunk * 16;
+        const int bytes = (r ? offset[1] : offset[0]) + LENGTH - from;
+        return bytes < 0 ? 0 : bytes < 16 ? bytes : 16;
+    }
+    // All chunks of a step, those that the end of a row cuts by loads.
+    template <typename S> IND_INLINE void copy_end(unsigned char *to, int step) {
+        const int lane = threadIdx.x & 31;
+        _Pragma("unroll 1")
+        for (int i = 0; i < (S::CHUNKS + 3) / 4 * 2; i++) {
+            const int r = i % 2, chunk = i / 2 * 4 + lane % 4;
+            if (chunk >= S::CHUNKS) continue;
+            int from;
+            const int bytes = left<S>(r, chunk, step, from);
+            unsigned char *const slot = to + (r * 8 + lane / 4) * S::SLOT + chunk * 16;
+            if (bytes % 16)
+                ind_copy_part<16, UNIT>(slot, row + r * apart + from, bytes);
+            else
+                ind_cp_async16(slot, row + r * apart + from, bytes);
+        }
     }
     template <typename S, typename At> IND_INLINE void copy(const At &, unsigned char *to, int, int step, bool exists) {
-        constexpr bool WHOLE = S::ALIGNMENT == 16 && LENGTH % S::BYTES == 0, CUT = ROW < 16 || LENGTH % 16;
+        constexpr bool WHOLE = S::ALIGNMENT == 16 && LENGTH % S::BYTES == 0;
         const int lane = threadIdx.x & 31;
+        if (PARTIAL && cut && exists && step * S::BYTES + S::CHUNKS * 16 > LENGTH) {
+            copy_end<S>(to, step);
+            exists = false;
+        }
         _Pragma("unroll")
         for (int i = 0; i < (S::CHUNKS + 3) / 4 * 2 && exists; i++) {
-            const int r = i % 2, chunk = i / 2 * 4 + lane % 4, from = ((offset[r] + step * S::BYTES) & -16) + chunk * 16;
-            const int left = WHOLE ? 16 : offset[r] + LENGTH - from;
-            if (i / 2 * 4 + 4 > S::CHUNKS && chunk >= S::CHUNKS) continue;
-            unsigned char *const slot = to + (r * 8 + lane / 4) * S::SLOT + chunk * 16;
-            if (CUT)
-                ind_cp_async16_before(slot, row + r * apart + from, left < 0 ? 0 : left < 16 ? left : 16, end);
-            else
-                ind_cp_async16(slot, row + r * apart + from, left < 16 ? 0 : 16);
+            const int r = i % 2, chunk = i / 2 * 4 + lane % 4;
+            int from;
+            const int bytes = left<S>(r, chunk, step, from);
+            if (i / 2 * 4 + 4 <= S::CHUNKS || chunk < S::CHUNKS)
+                ind_cp_async16_partial(to + (r * 8 + lane / 4) * S::SLOT + chunk * 16, row + r * apart + from, WHOLE ? 16 : bytes);
         }
         ind_cp_async_commit();
     }

@@ -67,6 +67,7 @@
     X(CLUSTER, 0)                                                                                      \
     X(CP_ASYNC, 0)                                                                                     \
     X(CP_ASYNC_PART, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                  \
+    X(HIDDEN, 0)                                                                                       \
     X(CP_ASYNC_BY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                    \
     X(BF16_AT, IND__CG_NEEDS(IND__CG_VEC))                                                             \
     X(OPAQUE, IND__CG_NEEDS(IND__CG_VEC))                                                                \
