@@ -55,7 +55,7 @@ help:
 	@echo 'make bench      timings, with the programs they are compared to (ARGS="--sweep --batch": over lengths and numbers of rows)'
 	@echo 'make bench-compile   from the text of a graph to loaded kernels, by phases (ARGS=softmax)'
 	@echo 'make bench-launch    programmatic dependent launches beside launches one after another'
-	@echo 'make bench-products  matrix products beside cuBLAS (ARGS="sweep --out FILE": random ones; quantised, rows, rms, invariant, multicast, compile)'
+	@echo 'make bench-products  matrix products beside cuBLAS (ARGS="sweep --out FILE": random ones; quantised, rows, rms, invariant, multicast, candidates, fit, compile)'
 	@echo 'make bench-plots     what the sweeps of make bench measured as the pictures in bench/plots'
 	@echo 'make bench-table     what make bench and its sweeps measured as the tables of README.md and docs/performance.md'
 	@echo 'make bench-verdict   at which points of the sweeps the library falls short'

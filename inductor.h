@@ -27371,20 +27371,29 @@ static bool graph__batch_products(graph__rewrite *r, uint32_t i, uint32_t *opera
    Tensor cores take tiles of 16-bit elements, which are copied 8 at a time if every row of an operand starts at a
    multiple of 8 elements. Otherwise they are loaded one by one. So an operand x with other rows becomes
    slice(constant_pad_nd(x)): a copy with longer rows, and a view of it with the sizes of x. The product has its sizes,
-   its result and its epilogue as before, and nothing reads the padding. A copy of constants is prepared. */
+   its result and its epilogue as before, and nothing reads the padding. A copy of constants is prepared.
 
-#define GRAPH__PADDED_TO   8  /* elements of 2 bytes in a copy of 16 bytes */
-#define GRAPH__MAX_VIEWS   16 /* views over a tensor that are looked through */
-#define GRAPH__FEW_ROWS    64 /* products of so few rows or columns read the other operand once */
+   Rows of 128 bytes of a tile are whole lines of the L2 if the operand's rows are a multiple of 128 bytes apart, else
+   parts of two. Prepared constants are padded to that; a run of a product of many rows then takes less time. */
+
+#define GRAPH__PADDED_TO   8   /* elements of 2 bytes in a copy of 16 bytes */
+#define GRAPH__LINE        64  /* elements of 2 bytes in a line of 128 bytes */
+#define GRAPH__LINE_ROWS   512 /* rows of fewer elements are padded to copies of 16 bytes only */
+#define GRAPH__MAX_VIEWS   16  /* views over a tensor that are looked through */
+#define GRAPH__FEW_ROWS    64  /* products of so few rows or columns read the other operand once */
 #define GRAPH__LOADED_TILE 128.0
 /* Bytes of memory traffic in the time in which one element is loaded into a tile one by one, beyond its share of a
    16-byte copy (bf16, 4097 x 4095 x 4103, H100: 3,788 us for 1.09e9 elements, about 200 us if copied; 4,270 bytes per
    ns). Tiles of misaligned rows are realigned in shared memory in less: by instruction counts 1.0, not timed. */
 #define GRAPH__LOADED_BYTES 14.0
+/* The same for an element of a row that is parts of two lines (4016 x 1032 x 6152, H100: 4.7 cycles per row of 128
+   bytes and multiprocessor, 2.1 if it is a line). */
+#define GRAPH__SPLIT_BYTES 0.75
 
 typedef struct graph__padded_operand {
     uint32_t tensor, index; /* its number among the operands of the node */
     int along;              /* the dimension along which its rows lie */
+    bool copied;            /* 16-byte copies reach it: its rows are parts of two lines */
 } graph__padded_operand;
 
 typedef struct graph__padded_product {
@@ -27481,6 +27490,22 @@ static bool graph__is_unaligned(const ind_graph *g, graph__padded_operand *o, co
     return true;
 }
 
+/* True if the operand is a constant, perhaps seen through views, whose rows are no whole lines. Sets the dimension of
+   its rows. */
+static bool graph__splits_lines(const graph__pad_search *s, graph__padded_operand *o) {
+    const ind__tensor_info *t = &s->g->tensor[o->tensor];
+    ind_expr stride[IND_MAX_RANK], offset;
+    uint32_t root = o->tensor;
+    if (!s->uses.constant[root] || !s->options->prepared || t->rank != 2) return false;
+    while (ind__views[graph__producer_of(s->g, root)->op].stride) root = graph__producer_of(s->g, root)->operand[0];
+    if (graph__producer_of(s->g, root)->num_operands || !graph__find_strides(s->g, o->tensor, stride, &offset))
+        return false;
+    o->along = ind__is_int(stride[1], 1) ? 1 : 0;
+    o->copied = true;
+    return ind__is_int(stride[o->along], 1) && ind_hint(t->size[o->along]) >= GRAPH__LINE_ROWS &&
+           !ind_known_multiple(stride[1 - o->along], GRAPH__LINE);
+}
+
 /* ---- when it pays */
 
 static double graph__hinted_elements(const ind__tensor_info *t, int first, int end) {
@@ -27498,10 +27523,11 @@ static double graph__padding_bytes(const graph__pad_search *s, uint32_t tensor) 
     return 2 * graph__bytes_of(s->g, tensor) + s->options->launch_bytes;
 }
 
-/* Bytes of memory traffic in the time of loading an operand element by element, into tiles of the result. `other`: the
+/* Bytes of memory traffic in the time that padding saves in loading an operand into tiles of the result. `other`: the
    size of the result along which the operand is loaded again for each tile. */
-static double graph__loading_bytes(double multiplications, double other) {
-    return multiplications / other * ceil(other / GRAPH__LOADED_TILE) * GRAPH__LOADED_BYTES;
+static double graph__loading_bytes(const graph__padded_operand *o, double multiplications, double other) {
+    const double bytes = o->copied ? GRAPH__SPLIT_BYTES : GRAPH__LOADED_BYTES;
+    return multiplications / other * ceil(other / GRAPH__LOADED_TILE) * bytes;
 }
 
 /* Sets saved and cost, and the refusal if it costs more. a: the number of the first matrix among the operands. */
@@ -27518,11 +27544,12 @@ static void graph__weigh_padding(const graph__pad_search *s, graph__padded_produ
     for (uint32_t k = 0; k < p->num; k++) {
         const graph__padded_operand *o = &p->operand[k];
         const bool again = k > 0 && o->tensor == p->operand[0].tensor;
-        p->saved += graph__loading_bytes(graph__hinted_elements(y, 0, y->rank) * depth, o->index == a ? columns : rows);
+        p->saved +=
+            graph__loading_bytes(o, graph__hinted_elements(y, 0, y->rank) * depth, o->index == a ? columns : rows);
         p->cost += again ? 0 : graph__padding_bytes(s, o->tensor);
     }
     if (s->forced || p->refusal) return;
-    if (p->cost > 0 && (rows <= GRAPH__FEW_ROWS || columns <= GRAPH__FEW_ROWS))
+    if ((p->cost > 0 || p->operand[0].copied) && (rows <= GRAPH__FEW_ROWS || columns <= GRAPH__FEW_ROWS))
         p->refusal = "few rows read the other operand once";
     else if (p->saved <= p->cost + s->options->launch_bytes)
         p->refusal = "the product is small";
@@ -27548,7 +27575,7 @@ static bool graph__read_padded(const graph__pad_search *s, uint32_t node, graph_
         const ind__tensor_info *t = &g->tensor[n->operand[at[k]]];
         if (t->rank < 2 || (t->dtype != IND_F16 && t->dtype != IND_BF16)) return false;
         *o = (graph__padded_operand){.tensor = n->operand[at[k]], .index = at[k]};
-        p->num += graph__is_unaligned(g, o, &p->refusal);
+        p->num += graph__is_unaligned(g, o, &p->refusal) || (!p->refusal && graph__splits_lines(s, o));
     }
     if (p->num) graph__weigh_padding(s, p, at[0]);
     return p->num != 0;
@@ -27584,10 +27611,16 @@ static bool graph__find_pads(graph__pad_search *s, const ind_graph *g, const ind
 
 /* ---- replaces operands */
 
-/* Elements by which rows of `size` are padded. Rows of a multiple of 8 that start elsewhere get 8 more. */
+/* Rows are padded to a multiple of so many elements. */
+static int graph__padding_unit(ind_expr size) {
+    return ind_hint(size) >= GRAPH__LINE_ROWS ? GRAPH__LINE : GRAPH__PADDED_TO;
+}
+
+/* Elements by which rows of `size` are padded. Rows of a whole multiple that start elsewhere get 8 more. */
 static ind_expr graph__row_padding(ind_expr size) {
-    const ind_expr unit = ind_int(size.context, GRAPH__PADDED_TO);
-    if (ind_known_multiple(size, GRAPH__PADDED_TO)) return unit;
+    const int multiple = graph__padding_unit(size);
+    const ind_expr unit = ind_int(size.context, multiple);
+    if (ind_known_multiple(size, multiple)) return ind_int(size.context, GRAPH__PADDED_TO);
     return ind_expr_sub(ind_expr_mul(ind_expr_ceildiv(size, unit), unit), size);
 }
 
@@ -27618,14 +27651,18 @@ static ind_tensor graph__pad_operand(graph__rewrite *r, const graph__padded_oper
 
 static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n);
 
+static int graph__unit_of(const ind_graph *g, const graph__padded_operand *o) {
+    return graph__padding_unit(g->tensor[o->tensor].size[o->along]);
+}
+
 static void graph__log_padded(const graph__rewrite *r, const graph__padded_product *p) {
     const ind__node *n = &r->from->node[p->node];
     const bool both = p->num > 1 && p->operand[0].tensor != p->operand[1].tensor;
     graph__log(r->log, "pad_products", false,
                "%s (%s): rows of %s%s%s are padded to a multiple of %d elements: saves %.0f bytes, costs %.0f",
                r->from->tensor[n->result].name, ind__op_name(n->op), r->from->tensor[p->operand[0].tensor].name,
-               both ? " and " : "", both ? r->from->tensor[p->operand[1].tensor].name : "", GRAPH__PADDED_TO, p->saved,
-               p->cost);
+               both ? " and " : "", both ? r->from->tensor[p->operand[1].tensor].name : "",
+               graph__unit_of(r->from, &p->operand[0]), p->saved, p->cost);
 }
 
 /* Adds the product of node i, with padded operands. False: the new graph failed. */

@@ -171,6 +171,8 @@ extern "C" {
       "4097 x 4095 x 4103, bf16, H100: 3,788 us for 1.09e9 elements, about 200 us if copied")                          \
     X(product_realigned, 2, "the same for an element of a misaligned row, which is copied and shifted",                \
       "estimated; SASS of 20 instructions per 8 elements")                                                             \
+    X(realigned_step, 600, "cycles of a step of k in which a block realigns its tiles and multiplies nothing",         \
+      "of 300 configurations, H100: 4 x 5942 x 4291 takes 1,100 per step")                                             \
     X(computed_step, 700, "cycles of a step of k in which a block normalises its tile of a and multiplies nothing",    \
       "estimated; of 8-bit weights 0.4 us")                                                                            \
     X(row_instructions, 12, "instructions per element of a row that a product's block normalises",                     \
@@ -198,10 +200,21 @@ extern "C" {
     X(trigger_blocks, 0,                                                                                               \
       "blocks per SM of a grid that lets a product with early loads start before it has completed, at most; 0: none",  \
       "not measured on a GPU")                                                                                         \
-    X(product_multicast, -1,                                                                                           \
-      "percent by which a step is faster, of the share of L2 reads that multicast saves; below 0: only tuning uses "   \
-      "it",                                                                                                            \
-      "not measured")                                                                                                  \
+    X(product_multicast, 2,                                                                                            \
+      "percent by which a step of a product with multicast is slower, apart from its reads of the L2; below 0: only "  \
+      "tuning uses it",                                                                                                \
+      "8192^3, 4096^3, 2048 x 14336 x 4096, 1024 x 4096 x 4096: -0.6 to 0.7, H100")                                    \
+    X(product_pairs, 400,                                                                                              \
+      "cycles in which the blocks of a cluster with multicast wait for each other to start and end",                   \
+      "estimated; 20 small products, H100: 0.94 to 1.10 of the time without")                                          \
+    X(product_received, 60, "percent of the time of a read of the L2 in which an SM receives as much by multicast",    \
+      "4016 x 1032 x 6152, 3840 x 1712 x 5480, H100: 3.0 to 3.7 cycles per row of 128 bytes")                          \
+    X(product_lines, 60, "percent more time of the L2 for tiles whose rows are no multiple of 128 bytes apart",        \
+      "904 x 5632 x 7504, H100: 3.3 to 3.8 cycles per row of 128 bytes, 2.1 if aligned")                               \
+    X(product_sectors, 130, "the same, if they are no multiple of 32 bytes apart",                                     \
+      "4016 x 1032 x 6152, H100: 4.7 to 5.7 cycles per row of 128 bytes, 2.1 if aligned")                              \
+    X(cluster_sms_percent, 91, "percent of the SMs on which clusters of more than two blocks run at once",             \
+      "an H100 with 132 SMs runs 30 clusters of 4 blocks, of one block per SM")                                        \
     X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
       "60 timings of 13 products, H100")                                                                               \
     X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \
@@ -332,6 +345,9 @@ typedef struct ind_target {
     ind_thresholds thresholds;
 } ind_target;
 void ind__target_defaults(ind_target *t);
+/* Sets zero rates of memory and arithmetic to those of the known device of the same sm with the nearest rate of memory.
+ */
+void ind__target_rates(ind_target *t, int memory_bytes_per_ns);
 /* Replaces the thresholds that `figures` has: those that are not 0. */
 void ind__target_figures(ind_target *t, const ind_thresholds *figures);
 /* Fills the zero figures of a fusion policy with the target's. */
@@ -2998,6 +3014,11 @@ static const char *const cg__prelude_PACKED[] = {
     "    const unsigned short *half = reinterpret_cast<const unsigned short *>(p);\n",
     "    return __byte_perm(half[0], half[1], 0x5410);\n",
     "}\n",
+    "// Word j % 2 of two, from an address of alignment A: of 8 or more, one load has both.\n",
+    "template <int A> static IND_INLINE unsigned ind_word_of_two(const unsigned char *p, int j) {\n",
+    "    if (A % 8 == 0) return ind_load<2>(reinterpret_cast<const unsigned *>(p)).at[j % 2];\n",
+    "    return ind_word<A>(p + j % 2 * 4);\n",
+    "}\n",
     "static IND_INLINE float ind_f16_at(const unsigned char *p) {\n",
     "    return ind_f16_to_f32(*reinterpret_cast<const unsigned short *>(p));\n",
     "}\n",
@@ -3047,11 +3068,13 @@ static const char *const cg__prelude_PACKED[] = {
     "// format with OFFSET, lowest() * low() is added to each element of a group; low() is twice in 16 bits. If SCALED, times() and\n",
     "// less() have the scale of a group, and all groups of a block have one scale() besides. If FLOAT, `pairs` returns weights. If\n",
     "// SUMS, the lowest values of elements 64 * t to 64 * t + 63 of a block are lowest() times lows(), 4 integers in units of\n",
-    "// 2^ind_unit<true>(), in bf16.\n",
+    "// 2^ind_unit<true>(), in bf16. If PAIRED, at(j + 1, t) is at(j, t) + 4 for even j: one load of 16 bytes has both. PAD: elements\n",
+    "// between rows of a in shared memory: lanes of 8 bytes of 4 rows, or of 16 bytes of 2 rows, read different banks. The slots of rows\n",
+    "// of weights are an odd multiple of SLOT bytes apart: 32 for words of 8 bytes.\n",
     "enum { IND_IN_ORDER, IND_BYTES, IND_NIBBLES };\n",
     "struct ind_packed_format {\n",
-    "    static constexpr int BIAS = 0, STEP = 256, ORDER = IND_BYTES;\n",
-    "    static constexpr bool OFFSET = false, SUMS = false, SCALED = false, BESIDE = false, FLOAT = false;\n",
+    "    static constexpr int BIAS = 0, STEP = 256, ORDER = IND_BYTES, PAD = 16, SLOT = 16;\n",
+    "    static constexpr bool OFFSET = false, SUMS = false, SCALED = false, BESIDE = false, FLOAT = false, PAIRED = false;\n",
     "    struct side {};\n",
     "    static IND_INLINE side load(const unsigned char *, const unsigned char *, int) {\n",
     "        return side();\n",
@@ -3100,13 +3123,13 @@ static const char *const cg__prelude_PACKED[] = {
     "        ind_mma_f16(c, a, b);\n",
     "}\n",
     "// The ring of a warp in shared memory has 16 rows of weights of several steps. The copy of a row of a step begins at the\n",
-    "// address of its first block, rounded down to 16 bytes. The slots of rows are odd multiples of 16 bytes apart: lanes of 8\n",
-    "// rows read different banks. ROW is the alignment of rows in memory, up to 16 bytes.\n",
+    "// address of its first block, rounded down to 16 bytes. The slots of rows are odd multiples of F::SLOT bytes apart: lanes of\n",
+    "// 8 rows read different banks. ROW is the alignment of rows in memory, up to 16 bytes.\n",
     "template <typename F, int ROW> struct ind_packed_slots {\n",
     "    static constexpr int BLOCKS = F::STEP / F::ELEMENTS, BYTES = BLOCKS * F::BYTES;\n",
     "    static constexpr int OF_STEP = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : BYTES % 4 == 0 ? 4 : 2;\n",
     "    static constexpr int ALIGNMENT = OF_STEP < ROW ? OF_STEP : ROW;\n",
-    "    static constexpr int CHUNKS = (BYTES + 31 - ALIGNMENT) / 16, SLOT = (CHUNKS | 1) * 16, STAGE = SLOT * 16;\n",
+    "    static constexpr int CHUNKS = (BYTES + 31 - ALIGNMENT) / 16, SLOT = ((CHUNKS * 16 + F::SLOT - 1) / F::SLOT | 1) * F::SLOT, STAGE = SLOT * 16;\n",
     "};\n",
     "// The sums of a block: of TILES * 8 rows of a with 16 rows of weights per warp along n. WARPS_K warps share the steps of\n",
     "// k. Each warp has a ring of STAGES steps, which Ring fills: ind_packed_maps or ind_packed_copies.\n",
@@ -3117,37 +3140,43 @@ static const char *const cg__prelude_PACKED[] = {
     "    static constexpr int BLOCKS = slots::BLOCKS, ALIGNMENT = slots::ALIGNMENT, SLOT = slots::SLOT, STAGE = slots::STAGE;\n",
     "    Ring fill;\n",
     "    unsigned char *ring;\n",
-    "    const unsigned char *scales[2], *zeros[2];\n",
+    "    const unsigned char *scales, *zeros; // of the lane's first row; bytes from there to those of its second row\n",
+    "    int scales_apart, zeros_apart;\n",
     "    typename F::side ahead[2];\n",
     "    float acc[TILES][4];\n",
-    "    int first_n, step, copied, stage, phase;\n",
-    "    template <typename From> IND_INLINE void copy(const From &from, int steps) {\n",
-    "        const int to = copied / WARPS_K % STAGES;\n",
-    "        fill.template copy<slots>(from, ring + to * STAGE, to, copied, copied < steps);\n",
-    "        copied += WARPS_K;\n",
-    "    }\n",
-    "    // Starts the first copies. `from`: the tensor map, or a function that returns the address of one of `size_n` rows of\n",
-    "    // weights. `memory`: the rings of all warps, then mbarriers.\n",
+    "    int first_n, step; // step / WARPS_K: of the warp's steps\n",
+    "    // Starts the copies of the first steps. `from`: the tensor map, or a function that returns the address of one of\n",
+    "    // `size_n` rows of weights. `memory`: the rings of all warps, then mbarriers.\n",
     "    template <typename From>\n",
     "    IND_INLINE void start(const From &from, unsigned char *memory, int first, int steps, int size_n) {\n",
     "        const int warp = threadIdx.x / 32;\n",
     "        ring = memory + warp * (STAGES * STAGE);\n",
     "        first_n = first + warp / WARPS_K * 16;\n",
-    "        step = copied = warp % WARPS_K;\n",
-    "        stage = phase = 0;\n",
+    "        step = warp % WARPS_K;\n",
     "        fill.template start<STAGES>(from, memory + WARPS_N * WARPS_K * STAGES * STAGE, first_n, size_n);\n",
     "        _Pragma(\"unroll\")\n",
-    "        for (int i = 0; i < STAGES - 1; i++) copy(from, steps);\n",
+    "        for (int i = 0; i < STAGES - 1; i++) fill.template copy<slots>(from, ring + i * STAGE, i, step + i * WARPS_K, step + i * WARPS_K < steps);\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int i = 0; i < TILES * 4; i++) acc[i / 4][i % 4] = 0.0f;\n",
     "    }\n",
-    "    // The rows of scales and zero points, for formats that have them in tensors of their own.\n",
-    "    template <typename At> IND_INLINE void beside(int size_n, const At &at) {\n",
-    "        _Pragma(\"unroll\")\n",
-    "        for (int r = 0; r < 2; r++) {\n",
-    "            const int row = first_n + r * 8 + (threadIdx.x & 31) / 4;\n",
-    "            at(row < size_n ? row : size_n - 1, scales[r], zeros[r]);\n",
-    "        }\n",
+    "    // Starts the copy of the last of the first STAGES steps. The loads of a, which all warps wait for, come before it.\n",
+    "    template <typename From> IND_INLINE void start_last(const From &from, int steps) {\n",
+    "        const int at = step + (STAGES - 1) * WARPS_K;\n",
+    "        fill.template copy<slots>(from, ring + (STAGES - 1) * STAGE, STAGES - 1, at, at < steps);\n",
+    "    }\n",
+    "    // The rows of scales and zero points, for formats that have them in tensors of their own. Loads those of the first step.\n",
+    "    template <typename At> IND_INLINE void beside(int steps, int size_n, const At &at) {\n",
+    "        const int row = first_n + (threadIdx.x & 31) / 4;\n",
+    "        const unsigned char *other_scales, *other_zeros;\n",
+    "        at(row < size_n ? row : size_n - 1, scales, zeros);\n",
+    "        at(row + 8 < size_n ? row + 8 : size_n - 1, other_scales, other_zeros);\n",
+    "        scales_apart = (int)(other_scales - scales);\n",
+    "        zeros_apart = (int)(other_zeros - zeros);\n",
+    "        if (step < steps) load_ahead(step);\n",
+    "    }\n",
+    "    IND_INLINE void load_ahead(int at) {\n",
+    "        ahead[0] = F::load(scales, zeros, at);\n",
+    "        ahead[1] = F::load(scales + scales_apart, zeros + zeros_apart, at);\n",
     "    }\n",
     "    // Steps below `end`, of `steps`. a: elements of k from step `begin` on, rows `stride` apart.\n",
     "    template <typename From>\n",
@@ -3156,32 +3185,28 @@ static const char *const cg__prelude_PACKED[] = {
     "        const unsigned short *const sums = a + ROWS * stride + (ROWS < 8 ? lane / 4 % ROWS : lane / 4) * sum_stride(stride);\n",
     "        if (F::SUMS) sum_rows(const_cast<unsigned short *>(a), stride);\n",
     "        a += (ROWS < 8 ? lane / 4 % ROWS : lane / 4) * stride;\n",
-    "        if (F::BESIDE && step < end)\n",
-    "            for (int r = 0; r < 2; r++) ahead[r] = F::load(scales[r], zeros[r], step);\n",
     "        _Pragma(\"unroll 1\")\n",
     "        for (; step < end; step += WARPS_K) {\n",
     "            __syncwarp();\n",
-    "            copy(from, steps);\n",
+    "            if (step >= WARPS_K) { // refills the stage of the step before\n",
+    "                const int next = step + (STAGES - 1) * WARPS_K, to = next / WARPS_K % STAGES;\n",
+    "                fill.template copy<slots>(from, ring + to * STAGE, to, next, next < steps);\n",
+    "            }\n",
     "            typename F::side now[2] = {ahead[0], ahead[1]};\n",
-    "            if (F::BESIDE && step + WARPS_K < end)\n",
-    "                for (int r = 0; r < 2; r++) ahead[r] = F::load(scales[r], zeros[r], step + WARPS_K);\n",
-    "            fill.template wait<STAGES>(stage, phase);\n",
+    "            if (F::BESIDE && step + WARPS_K < steps) load_ahead(step + WARPS_K);\n",
+    "            const int stage = step / WARPS_K % STAGES;\n",
+    "            fill.template wait<STAGES>(stage, step / WARPS_K / STAGES & 1);\n",
     "            const int before = fill.template before<slots>(0, step), apart = 8 * SLOT + fill.template before<slots>(1, step) - before;\n",
     "            const unsigned char *const at = ring + stage * STAGE + before;\n",
     "            multiply(at, apart, now, a + (step - begin) * F::STEP, stride, sums + (step - begin) * (F::STEP / 16));\n",
-    "            stage++;\n",
-    "            if (stage == STAGES) {\n",
-    "                stage = 0;\n",
-    "                phase ^= 1;\n",
-    "            }\n",
     "        }\n",
     "    }\n",
     "    static constexpr int sum_stride(int stride) {\n",
-    "        return (stride - 16) / 16 + 16;\n",
+    "        return (stride - F::PAD) / 16 + 16;\n",
     "    }\n",
     "    // Sums of 16 elements of a, which follow its rows: three numbers in bf16, whose sum has 24 bits, in three planes.\n",
     "    static IND_INLINE void sum_rows(unsigned short *a, int stride) {\n",
-    "        const int chunks = (stride - 16) / 16, plane = ROWS * sum_stride(stride);\n",
+    "        const int chunks = (stride - F::PAD) / 16, plane = ROWS * sum_stride(stride);\n",
     "        _Pragma(\"unroll 1\")\n",
     "        for (int i = threadIdx.x; i < ROWS * chunks; i += 32 * WARPS_N * WARPS_K) {\n",
     "            const int row = i / chunks, chunk = i % chunks;\n",
@@ -3221,6 +3246,7 @@ static const char *const cg__prelude_PACKED[] = {
     "            const unsigned char *const row = at + g * SLOT + block * F::BYTES;\n",
     "            F of[2];\n",
     "            float low[TILES][4] = {}, sum[TILES][4] = {};\n",
+    "            ind_vec<unsigned short, F::PAIRED ? 8 : 4> from_a[TILES];\n",
     "            _Pragma(\"unroll\")\n",
     "            for (int r = 0; r < 2; r++) {\n",
     "                if (ALIGNMENT % 4 || block * F::BYTES % 4)\n",
@@ -3237,8 +3263,11 @@ static const char *const cg__prelude_PACKED[] = {
     "                if (ALIGNMENT % 4 || block * F::BYTES % 4)\n",
     "                    weights<2>(weight, of, row, apart, j, t);\n",
     "                else\n",
-    "                    weights<4>(weight, of, row, apart, j, t);\n",
-    "                accumulate(sum, low, weight, of, group, a + block * F::ELEMENTS + F::at(j, t), stride);\n",
+    "                    weights<F::SLOT == 32 && ALIGNMENT == 16 ? 8 : 4>(weight, of, row, apart, j, t);\n",
+    "                _Pragma(\"unroll\")\n",
+    "                for (int tile = 0; tile < TILES && (!F::PAIRED || j % 2 == 0); tile++)\n",
+    "                    from_a[tile] = ind_load<F::PAIRED ? 8 : 4>(a + tile * 8 * stride + block * F::ELEMENTS + F::at(j, t));\n",
+    "                accumulate(sum, low, weight, of, group, from_a, F::PAIRED ? j % 2 * 2 : 0);\n",
     "                if ((j + 1) % (F::GROUP / 16) == 0 && (!F::SCALED || j + 1 == F::ELEMENTS / 16)) add(sum, of[0].scale(group), of[1].scale(group));\n",
     "            }\n",
     "            if (F::OFFSET) add(low, of[0].lowest() * UNIT, of[1].lowest() * UNIT);\n",
@@ -3255,14 +3284,13 @@ static const char *const cg__prelude_PACKED[] = {
     "            weight[r + 2] = ind_fma2<BF16>(weight[r + 2], of[r].template times<BF16>(j, 1), less);\n",
     "        }\n",
     "    }\n",
-    "    static IND_INLINE void accumulate(float (&sum)[TILES][4], float (&low)[TILES][4], const unsigned (&weight)[4], const F (&of)[2], int group, const unsigned short *a, int stride) {\n",
+    "    static IND_INLINE void accumulate(float (&sum)[TILES][4], float (&low)[TILES][4], const unsigned (&weight)[4], const F (&of)[2], int group, const ind_vec<unsigned short, F::PAIRED ? 8 : 4> (&a)[TILES], int word) {\n",
     "        unsigned lows[2] = {};\n",
     "        for (int r = 0; r < 2 && F::OFFSET; r++) lows[r] = of[r].template low<BF16>(group);\n",
     "        const unsigned others[4] = {lows[0], lows[1], lows[0], lows[1]};\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int tile = 0; tile < TILES; tile++) {\n",
-    "            const ind_vec<unsigned short, 4> v = ind_load<4>(a + tile * 8 * stride);\n",
-    "            const unsigned from_a[2] = {v.word[0], v.word[1]};\n",
+    "            const unsigned from_a[2] = {a[tile].word[word], a[tile].word[word + 1]};\n",
     "            if (F::OFFSET) ind_mma<BF16>(low[tile], others, from_a);\n",
     "            ind_mma<BF16>(sum[tile], weight, from_a);\n",
     "        }\n",
@@ -3292,11 +3320,12 @@ static const char *const cg__prelude_PACKED[] = {
 static const char *const cg__prelude_PACKED_I8[] = {
     "// Bytes in two's complement.\n",
     "struct ind_packed_i8 : ind_packed_plain<ind_packed_i8> {\n",
-    "    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = 256, BIAS = 128;\n",
+    "    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = 256, BIAS = 128, PAD = 32, SLOT = 32;\n",
+    "    static constexpr bool PAIRED = true;\n",
     "    template <int A> IND_INLINE void read(const unsigned char *, side, int) {\n",
     "    }\n",
     "    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {\n",
-    "        ind_byte_pairs(ind_word<4>(block + j / 2 * 32 + 8 * t + j % 2 * 4) ^ 0x80808080u, p0, p1);\n",
+    "        ind_byte_pairs(ind_word_of_two<A>(block + j / 2 * 32 + 8 * t, j) ^ 0x80808080u, p0, p1);\n",
     "    }\n",
     "    static IND_INLINE int at(int j, int t) {\n",
     "        return j / 2 * 32 + 8 * t + j % 2 * 4;\n",
@@ -3332,7 +3361,8 @@ static const char *const cg__prelude_PACKED_F8[] = {
     "// tensor. SCALE: 4 f32, 2 f16, 1 bf16, 0 none.\n",
     "template <bool E5M2, int SCALE, int SIZE> struct ind_packed_f8 : ind_packed_plain<ind_packed_f8<E5M2, SCALE, SIZE>> {\n",
     "    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = SIZE, GROUPS = ELEMENTS / SIZE, ORDER = IND_IN_ORDER;\n",
-    "    static constexpr bool FLOAT = true, BESIDE = SCALE > 0;\n",
+    "    static constexpr int PAD = 32, SLOT = 32;\n",
+    "    static constexpr bool FLOAT = true, PAIRED = true, BESIDE = SCALE > 0;\n",
     "    struct side {\n",
     "        float scale[GROUPS];\n",
     "    } with;\n",
@@ -3356,7 +3386,7 @@ static const char *const cg__prelude_PACKED_F8[] = {
     "        return 0;\n",
     "    }\n",
     "    template <bool BF16, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {\n",
-    "        const unsigned x = ind_word<4>(block + j / 2 * 32 + 8 * t + j % 2 * 4);\n",
+    "        const unsigned x = ind_word_of_two<A>(block + j / 2 * 32 + 8 * t, j);\n",
     "        p0 = E5M2 ? __byte_perm(x, 0, 0x1404) : ind_e4m3x2_to_f16x2(x);\n",
     "        p1 = E5M2 ? __byte_perm(x, 0, 0x3424) : ind_e4m3x2_to_f16x2(x >> 16);\n",
     "        if (!BF16) return;\n",
@@ -3479,8 +3509,8 @@ static const char *const cg__prelude_PACKED_SCALED[] = {
 static const char *const cg__prelude_PACKED_Q2_K[] = {
     "// The elements of a lane in 4 steps are one group of 16.\n",
     "struct ind_packed_q2_k : ind_packed_scaled<ind_packed_q2_k> {\n",
-    "    static constexpr int ELEMENTS = 256, BYTES = 84, GROUP = 64, STEP = 512;\n",
-    "    static constexpr bool SUMS = true;\n",
+    "    static constexpr int ELEMENTS = 256, BYTES = 84, GROUP = 64, STEP = 512, PAD = 8;\n",
+    "    static constexpr bool SUMS = true, PAIRED = true;\n",
     "    float d, m;\n",
     "    unsigned s[4], o; // o: of the lane's 4 groups of 16\n",
     "    template <int A> IND_INLINE void read(const unsigned char *block, side, int t) {\n",
@@ -3520,7 +3550,8 @@ static const char *const cg__prelude_PACKED_Q2_K[] = {
 static const char *const cg__prelude_PACKED_Q3_K[] = {
     "// The same; |byte - 4| times a scale of 6 bits has at most 8 bits.\n",
     "struct ind_packed_q3_k : ind_packed_scaled<ind_packed_q3_k> {\n",
-    "    static constexpr int ELEMENTS = 256, BYTES = 110, GROUP = 64, BIAS = 4;\n",
+    "    static constexpr int ELEMENTS = 256, BYTES = 110, GROUP = 64, BIAS = 4, PAD = 8;\n",
+    "    static constexpr bool PAIRED = true;\n",
     "    float d;\n",
     "    unsigned s[4];\n",
     "    template <int A> IND_INLINE void read(const unsigned char *block, side, int t) {\n",
@@ -3627,11 +3658,120 @@ static const char *const cg__prelude_PACKED_IQ4[] = {
     "};\n",
     NULL,
 };
+/* clang-format on */
+
+/* ================================================================================ src/cuda/prelude/packed_rings.cuh */
+// Copies of packed weights to the rings of warps in shared memory: by tensor maps, or by cp.async.
+/* clang-format off */
+static const char *const cg__prelude_PACKED_MAPS[] = {
+    "// Bulk copies of 16 rows by a tensor map of 16-bit words. One lane starts them, mbarriers count their bytes.\n",
+    "struct ind_packed_maps {\n",
+    "    static constexpr int ROW = 16;\n",
+    "    unsigned long long *full;\n",
+    "    int first_n;\n",
+    "    template <int STAGES> IND_INLINE void start(const ind_tensor_map &map, unsigned char *barriers, int first, int) {\n",
+    "        full = reinterpret_cast<unsigned long long *>(barriers) + threadIdx.x / 32 * STAGES;\n",
+    "        first_n = first;\n",
+    "        if ((threadIdx.x & 31) == 0) {\n",
+    "            ind_map_prefetch(map);\n",
+    "            for (int i = 0; i < STAGES; i++) ind_barrier_init(full + i, 1);\n",
+    "            ind_barrier_publish();\n",
+    "        }\n",
+    "        __syncwarp();\n",
+    "    }\n",
+    "    template <typename S> IND_INLINE void copy(const ind_tensor_map &map, unsigned char *to, int stage, int step, bool exists) {\n",
+    "        if (!exists || (threadIdx.x & 31)) return;\n",
+    "        ind_barrier_expect(full + stage, S::STAGE);\n",
+    "        ind_bulk_copy<2>(to, map, full + stage, (step * S::BYTES & -16) / 2, first_n);\n",
+    "    }\n",
+    "    template <int STAGES> IND_INLINE void wait(int stage, int phase) {\n",
+    "        ind_barrier_wait(full + stage, phase);\n",
+    "    }\n",
+    "    template <typename S> IND_INLINE int before(int, int step) const {\n",
+    "        return S::ALIGNMENT == 16 ? 0 : (step * S::BYTES) & 15;\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED_COPIES[] = {
+    "// cp.async of 16 bytes, of rows of LENGTH bytes. Four lanes copy rows lane / 4 and lane / 4 + 8, which they also multiply.\n",
+    "// Bytes from the end of a row on are 0. Rows from size_n on are copies of the last row, whose sums nothing reads.\n",
+    "template <int ALIGNMENT, int LENGTH> struct ind_packed_copies {\n",
+    "    static constexpr int ROW = ALIGNMENT;\n",
+    "    static constexpr bool PARTIAL = ROW < 16 || LENGTH % 16;\n",
+    "    static constexpr int UNIT = (ROW | LENGTH | 8) & -(ROW | LENGTH | 8); // divides the bytes of partial chunks\n",
+    "    const unsigned char *row; // address of the lane's first row, rounded down to 16 bytes\n",
+    "    int apart, offset[2];     // bytes from `row` to the rounded address of its second row; bytes that rounding removed\n",
+    "    bool cut;                 // the last chunk of one of its rows may reach past the end of the tensor\n",
+    "    template <int STAGES, typename At> IND_INLINE void start(const At &at, unsigned char *, int first, int size_n) {\n",
+    "        const int n = first + (threadIdx.x & 31) / 4;\n",
+    "        const unsigned char *const r0 = at(n < size_n ? n : size_n - 1), *const r1 = at(n + 8 < size_n ? n + 8 : size_n - 1);\n",
+    "        offset[0] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r0) & 15);\n",
+    "        offset[1] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r1) & 15);\n",
+    "        row = r0 - offset[0];\n",
+    "        apart = (int)(r1 - offset[1] - row);\n",
+    "        const unsigned char *const last = at(size_n - 1);\n",
+    "        cut = PARTIAL && (last - r0 < 16 || last - r1 < 16);\n",
+    "    }\n",
+    "    // The chunk of iteration i and the bytes of it that are before the end of its row.\n",
+    "    template <typename S> IND_INLINE int left(int r, int chunk, int step, int &from) const {\n",
+    "        from = (((r ? offset[1] : offset[0]) + step * S::BYTES) & -16) + chunk * 16;\n",
+    "        const int bytes = (r ? offset[1] : offset[0]) + LENGTH - from;\n",
+    "        return bytes < 0 ? 0 : bytes < 16 ? bytes : 16;\n",
+    "    }\n",
+    "    // All chunks of a step, those that the end of a row cuts by loads.\n",
+    "    template <typename S> IND_INLINE void copy_end(unsigned char *to, int step) {\n",
+    "        const int lane = threadIdx.x & 31;\n",
+    "        _Pragma(\"unroll 1\")\n",
+    "        for (int i = 0; i < (S::CHUNKS + 3) / 4 * 2; i++) {\n",
+    "            const int r = i % 2, chunk = i / 2 * 4 + lane % 4;\n",
+    "            if (chunk >= S::CHUNKS) continue;\n",
+    "            int from;\n",
+    "            const int bytes = left<S>(r, chunk, step, from);\n",
+    "            unsigned char *const slot = to + (r * 8 + lane / 4) * S::SLOT + chunk * 16;\n",
+    "            if (bytes % 16)\n",
+    "                ind_copy_part<16, UNIT>(slot, row + r * apart + from, bytes);\n",
+    "            else\n",
+    "                ind_cp_async16(slot, row + r * apart + from, bytes);\n",
+    "        }\n",
+    "    }\n",
+    "    template <typename S, typename At> IND_INLINE void copy(const At &, unsigned char *to, int, int step, bool exists) {\n",
+    "        constexpr bool WHOLE = S::ALIGNMENT == 16 && LENGTH % S::BYTES == 0;\n",
+    "        const int lane = threadIdx.x & 31;\n",
+    "        if (PARTIAL && cut && exists && step * S::BYTES + S::CHUNKS * 16 > LENGTH) {\n",
+    "            copy_end<S>(to, step);\n",
+    "            exists = false;\n",
+    "        }\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < (S::CHUNKS + 3) / 4 * 2 && exists; i++) {\n",
+    "            const int r = i % 2, chunk = i / 2 * 4 + lane % 4;\n",
+    "            int from;\n",
+    "            const int bytes = left<S>(r, chunk, step, from);\n",
+    "            if (i / 2 * 4 + 4 <= S::CHUNKS || chunk < S::CHUNKS)\n",
+    "                ind_cp_async16_partial(to + (r * 8 + lane / 4) * S::SLOT + chunk * 16, row + r * apart + from, WHOLE ? 16 : bytes);\n",
+    "        }\n",
+    "        ind_cp_async_commit();\n",
+    "    }\n",
+    "    template <int STAGES> IND_INLINE void wait(int, int) {\n",
+    "        ind_cp_async_wait<STAGES - 1>();\n",
+    "        __syncwarp();\n",
+    "    }\n",
+    "    template <typename S> IND_INLINE int before(int r, int step) const {\n",
+    "        return S::ALIGNMENT == 16 ? 0 : (offset[r] + step * S::BYTES) & 15;\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+/* clang-format on */
+
+/* =============================================================================== src/cuda/prelude/packed_beside.cuh */
+// Formats of packed weights of 4 bits whose scales and zero points are in other tensors.
+/* clang-format off */
 static const char *const cg__prelude_PACKED_INT4[] = {
     "// Elements of 4 bits that lie in the order of their bits: a lane has a word of 8.\n",
     "struct ind_packed_nibbles : ind_packed_format {\n",
-    "    static constexpr int ELEMENTS = 256, BYTES = 128, ORDER = IND_NIBBLES;\n",
-    "    static constexpr bool BESIDE = true;\n",
+    "    static constexpr int ELEMENTS = 256, BYTES = 128, ORDER = IND_NIBBLES, PAD = 32;\n",
+    "    static constexpr bool BESIDE = true, PAIRED = true;\n",
     "    static constexpr int up(int, int i) {\n",
     "        return 4 * i;\n",
     "    }\n",
@@ -3779,110 +3919,6 @@ static const char *const cg__prelude_PACKED_NVFP4[] = {
     "    template <bool BF16> IND_INLINE unsigned times(int j, int) const {\n",
     "        const float scale = ind_e4m3_to_f32(with.at[j / 4] >> j / 2 % 2 * 16 >> shift) * (BF16 ? 8.307674973655724e+34f : 64.0f);\n",
     "        return BF16 ? __byte_perm(__float_as_uint(scale), 0, 0x3232) : ind_f32_to_f16(scale) * 0x10001u;\n",
-    "    }\n",
-    "};\n",
-    NULL,
-};
-/* clang-format on */
-
-/* ================================================================================ src/cuda/prelude/packed_rings.cuh */
-// Copies of packed weights to the rings of warps in shared memory: by tensor maps, or by cp.async.
-/* clang-format off */
-static const char *const cg__prelude_PACKED_MAPS[] = {
-    "// Bulk copies of 16 rows by a tensor map of 16-bit words. One lane starts them, mbarriers count their bytes.\n",
-    "struct ind_packed_maps {\n",
-    "    static constexpr int ROW = 16;\n",
-    "    unsigned long long *full;\n",
-    "    int first_n;\n",
-    "    template <int STAGES> IND_INLINE void start(const ind_tensor_map &map, unsigned char *barriers, int first, int) {\n",
-    "        full = reinterpret_cast<unsigned long long *>(barriers) + threadIdx.x / 32 * STAGES;\n",
-    "        first_n = first;\n",
-    "        if ((threadIdx.x & 31) == 0) {\n",
-    "            ind_map_prefetch(map);\n",
-    "            for (int i = 0; i < STAGES; i++) ind_barrier_init(full + i, 1);\n",
-    "            ind_barrier_publish();\n",
-    "        }\n",
-    "        __syncwarp();\n",
-    "    }\n",
-    "    template <typename S> IND_INLINE void copy(const ind_tensor_map &map, unsigned char *to, int stage, int step, bool exists) {\n",
-    "        if (!exists || (threadIdx.x & 31)) return;\n",
-    "        ind_barrier_expect(full + stage, S::STAGE);\n",
-    "        ind_bulk_copy<2>(to, map, full + stage, (step * S::BYTES & -16) / 2, first_n);\n",
-    "    }\n",
-    "    template <int STAGES> IND_INLINE void wait(int stage, int phase) {\n",
-    "        ind_barrier_wait(full + stage, phase);\n",
-    "    }\n",
-    "    template <typename S> IND_INLINE int before(int, int step) const {\n",
-    "        return S::ALIGNMENT == 16 ? 0 : (step * S::BYTES) & 15;\n",
-    "    }\n",
-    "};\n",
-    NULL,
-};
-static const char *const cg__prelude_PACKED_COPIES[] = {
-    "// cp.async of 16 bytes, of rows of LENGTH bytes. Four lanes copy rows lane / 4 and lane / 4 + 8, which they also multiply.\n",
-    "// Bytes from the end of a row on are 0. Rows from size_n on are copies of the last row, whose sums nothing reads.\n",
-    "template <int ALIGNMENT, int LENGTH> struct ind_packed_copies {\n",
-    "    static constexpr int ROW = ALIGNMENT;\n",
-    "    static constexpr bool PARTIAL = ROW < 16 || LENGTH % 16;\n",
-    "    static constexpr int UNIT = (ROW | LENGTH | 8) & -(ROW | LENGTH | 8); // divides the bytes of partial chunks\n",
-    "    const unsigned char *row; // address of the lane's first row, rounded down to 16 bytes\n",
-    "    int apart, offset[2];     // bytes from `row` to the rounded address of its second row; bytes that rounding removed\n",
-    "    bool cut;                 // the last chunk of one of its rows may reach past the end of the tensor\n",
-    "    template <int STAGES, typename At> IND_INLINE void start(const At &at, unsigned char *, int first, int size_n) {\n",
-    "        const int n = first + (threadIdx.x & 31) / 4;\n",
-    "        const unsigned char *const r0 = at(n < size_n ? n : size_n - 1), *const r1 = at(n + 8 < size_n ? n + 8 : size_n - 1);\n",
-    "        offset[0] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r0) & 15);\n",
-    "        offset[1] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r1) & 15);\n",
-    "        row = r0 - offset[0];\n",
-    "        apart = (int)(r1 - offset[1] - row);\n",
-    "        const unsigned char *const last = at(size_n - 1);\n",
-    "        cut = PARTIAL && (last - r0 < 16 || last - r1 < 16);\n",
-    "    }\n",
-    "    // The chunk of iteration i and the bytes of it that are before the end of its row.\n",
-    "    template <typename S> IND_INLINE int left(int r, int chunk, int step, int &from) const {\n",
-    "        from = (((r ? offset[1] : offset[0]) + step * S::BYTES) & -16) + chunk * 16;\n",
-    "        const int bytes = (r ? offset[1] : offset[0]) + LENGTH - from;\n",
-    "        return bytes < 0 ? 0 : bytes < 16 ? bytes : 16;\n",
-    "    }\n",
-    "    // All chunks of a step, those that the end of a row cuts by loads.\n",
-    "    template <typename S> IND_INLINE void copy_end(unsigned char *to, int step) {\n",
-    "        const int lane = threadIdx.x & 31;\n",
-    "        _Pragma(\"unroll 1\")\n",
-    "        for (int i = 0; i < (S::CHUNKS + 3) / 4 * 2; i++) {\n",
-    "            const int r = i % 2, chunk = i / 2 * 4 + lane % 4;\n",
-    "            if (chunk >= S::CHUNKS) continue;\n",
-    "            int from;\n",
-    "            const int bytes = left<S>(r, chunk, step, from);\n",
-    "            unsigned char *const slot = to + (r * 8 + lane / 4) * S::SLOT + chunk * 16;\n",
-    "            if (bytes % 16)\n",
-    "                ind_copy_part<16, UNIT>(slot, row + r * apart + from, bytes);\n",
-    "            else\n",
-    "                ind_cp_async16(slot, row + r * apart + from, bytes);\n",
-    "        }\n",
-    "    }\n",
-    "    template <typename S, typename At> IND_INLINE void copy(const At &, unsigned char *to, int, int step, bool exists) {\n",
-    "        constexpr bool WHOLE = S::ALIGNMENT == 16 && LENGTH % S::BYTES == 0;\n",
-    "        const int lane = threadIdx.x & 31;\n",
-    "        if (PARTIAL && cut && exists && step * S::BYTES + S::CHUNKS * 16 > LENGTH) {\n",
-    "            copy_end<S>(to, step);\n",
-    "            exists = false;\n",
-    "        }\n",
-    "        _Pragma(\"unroll\")\n",
-    "        for (int i = 0; i < (S::CHUNKS + 3) / 4 * 2 && exists; i++) {\n",
-    "            const int r = i % 2, chunk = i / 2 * 4 + lane % 4;\n",
-    "            int from;\n",
-    "            const int bytes = left<S>(r, chunk, step, from);\n",
-    "            if (i / 2 * 4 + 4 <= S::CHUNKS || chunk < S::CHUNKS)\n",
-    "                ind_cp_async16_partial(to + (r * 8 + lane / 4) * S::SLOT + chunk * 16, row + r * apart + from, WHOLE ? 16 : bytes);\n",
-    "        }\n",
-    "        ind_cp_async_commit();\n",
-    "    }\n",
-    "    template <int STAGES> IND_INLINE void wait(int, int) {\n",
-    "        ind_cp_async_wait<STAGES - 1>();\n",
-    "        __syncwarp();\n",
-    "    }\n",
-    "    template <typename S> IND_INLINE int before(int r, int step) const {\n",
-    "        return S::ALIGNMENT == 16 ? 0 : (offset[r] + step * S::BYTES) & 15;\n",
     "    }\n",
     "};\n",
     NULL,
@@ -11054,6 +11090,7 @@ typedef struct cg__mm_operand {
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
     int statistics;   /* computed: reductions along k, one after another, that it depends on (statistics.c) */
     int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
+    int pitch;        /* `copy`: bytes from a row of the tile to the next one at the hinted sizes; 0: not known */
     bool wide_scale;  /* MM_SCALED neighbours along x have one scale */
     uint32_t scale;   /* the factor of MM_SCALED elements of k, by which their sums are multiplied; 0: none */
 } cg__mm_operand;
@@ -11768,6 +11805,22 @@ static int cg__mm_occupancy(const cg__mm_template *x, const cg__mm_problem *p, c
     return n < 1 ? 1 : n > 16 ? 16 : (int)n;
 }
 
+/* Reads of the L2 for an element of a tile, 1 if rows of 128 bytes are whole lines. Rows that are no multiple of 128
+   bytes apart are parts of two lines. */
+static double cg__mm_line_share(const cg__mm_operand *o, const ind_thresholds *t) {
+    const int more = o->pitch % 128 == 0 ? 0 : o->pitch % 32 == 0 ? t->product_lines : t->product_sectors;
+    return 1 + more / 100.0;
+}
+
+/* Elements per element of depth in whose time a block gets its tiles: it reads from the L2 what no other block
+   multicasts to it, and receives all. */
+static double cg__mm_fetched(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
+    const double a = cg__mm_line_share(&p->a, t) * c->tile_m, b = cg__mm_line_share(&p->b, t) * c->tile_n;
+    if (!c->pair_m) return a + b;
+    const double read = a / c->pair_n + b / c->pair_m, received = (a + b) * t->product_received / 100.0;
+    return read > received ? read : received;
+}
+
 /* Cycles per element of depth, of the busiest unit: multipliers; L2, which loads TM + TN elements; shared memory, which
    writes what was loaded and is read by warps. */
 static double cg__mm_depth_cost(const cg__mm_template *x, const cg__mm_config *c, const cg__mm_problem *p,
@@ -11775,7 +11828,7 @@ static double cg__mm_depth_cost(const cg__mm_template *x, const cg__mm_config *c
     const cg__mm_work work = x->work(c, p, t);
     const double edge = (double)c->tile_m + c->tile_n;
     const double multiply = (double)c->tile_m * c->tile_n / work.rate;
-    const double fetch = edge * work.bytes / t->product_l2_rate;
+    const double fetch = cg__mm_fetched(c, p, t) * work.bytes / t->product_l2_rate;
     const double feed = (work.rows + edge) * work.bytes / t->product_shared_rate;
     const double slowest = multiply > fetch ? multiply : fetch;
     return (slowest > feed ? slowest : feed) / (t->product_busy / 100.0);
@@ -11790,13 +11843,6 @@ static double cg__mm_hinted_rows(const cg__mm_problem *p) {
 /* Tiles along a dimension in clusters of so many: with those outside the product. */
 static int64_t cg__mm_whole(int64_t tiles, int cluster) {
     return cluster > 1 ? (tiles + cluster - 1) / cluster * cluster : tiles;
-}
-
-/* The share of the elements of a step that a block does not read from the L2: another one multicasts them to it. */
-static double cg__mm_multicast_share(const cg__mm_config *c) {
-    const double a = c->pair_n > 1 ? c->tile_m * (1 - 1.0 / c->pair_n) : 0;
-    const double b = c->pair_m > 1 ? c->tile_n * (1 - 1.0 / c->pair_m) : 0;
-    return (a + b) / (c->tile_m + c->tile_n);
 }
 
 /* Tiles at the hinted sizes, with those outside the product that fill clusters. */
@@ -11841,12 +11887,12 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double per_sm = cg__mm_blocks_per_sm(p, c, target), steps = cg__mm_hinted_steps(p, c);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
-    const double saved = cg__mm_multicast_share(c) * t->product_multicast / 100.0;
-    double step = cg__mm_depth_cost(x, c, p, t) * (1 - saved) * c->tile_k + cg__mm_scale_cost(p, c, t) +
+    const double waits = c->pair_m ? t->product_multicast / 100.0 : 0;
+    double step = cg__mm_depth_cost(x, c, p, t) * (1 + waits) * c->tile_k + cg__mm_scale_cost(p, c, t) +
                   cg__mm_loads_cost(p, c, t);
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
-           (t->product_start + latency) * ceil(per_sm / fit);
+           (t->product_start + latency) * ceil(per_sm / fit) + (c->pair_m ? t->product_pairs : 0);
 }
 
 /* Bytes per cycle and SM of global memory, if all SMs read. */
@@ -11890,11 +11936,14 @@ static double cg__mm_start_cost(const cg__mm_problem *p, const ind_thresholds *t
     return t->product_start + (1 + p->a.statistics) * t->product_latency;
 }
 
-/* Cycles in which blocks normalise their rows of a, a step at a time. */
-static double cg__mm_normalise_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
-                                    const ind_target *target) {
+/* Cycles in which blocks normalise their rows of a, or realign tiles, a step at a time. */
+static double cg__mm_making_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                 const ind_target *target) {
     const double waves = ceil(cg__mm_blocks_per_sm(p, c, target) / cg__mm_occupancy(x, p, c, target));
-    return p->a.statistics ? waves * cg__mm_hinted_steps(p, c) * target->thresholds.computed_step : 0;
+    const bool realigns = p->tensor_bytes == 2 && (p->a.misaligned || p->b.misaligned);
+    return waves * cg__mm_hinted_steps(p, c) *
+           ((p->a.statistics ? target->thresholds.computed_step : 0) +
+            (realigns ? target->thresholds.realigned_step : 0));
 }
 
 /* Estimated cycles: the larger of cg__mm_tile_cost and cg__mm_read_cost, plus the exchange of sums. Of configurations
@@ -11904,7 +11953,7 @@ static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, con
     const double floor = cg__mm_read_cost(x, p, c, target);
     const double cost = cg__mm_tile_cost(x, p, c, target) + cg__mm_unpack_cost(p, c, target);
     return (cost > floor ? cost : floor + cost / 64) + cg__mm_split_cost(p, c, target) +
-           cg__mm_normalise_cost(x, p, c, target);
+           cg__mm_making_cost(x, p, c, target);
 }
 
 /* True if the strategy is of products of few rows, which may have a guard. */
@@ -11976,10 +12025,10 @@ static int cg__mm_cluster(const cg__mm_config *c) {
     return c->cluster > 1 ? c->cluster : 1;
 }
 
-/* SMs that clusters of so many blocks fill. A cluster lies in a GPC. These have 16 or 18 SMs (H100, H200), so that
+/* SMs that clusters of so many blocks fill. A cluster lies in a GPC. These have up to 18 SMs (H100, H200), so that
    clusters of 4 and 8 leave some of them idle. */
 static int cg__mm_cluster_sms(int cluster, const ind_target *t) {
-    const int sms = cluster > 2 && t->num_sms >= 16 ? t->num_sms / 16 * 16 : t->num_sms;
+    const int sms = cluster > 2 ? t->num_sms * t->thresholds.cluster_sms_percent / 100 : t->num_sms;
     return sms / cluster * cluster;
 }
 
@@ -14336,7 +14385,8 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
 /* ---- the template ---- */
 
 static const cg__mm_config cg__mm_tma_configs[] = {
-    {256, 128, 64, 16, 1, 4, 112, 1, 0, 0, 0}, {192, 128, 64, 12, 1, 5, 160, 1, 0, 0, 0},
+    {256, 128, 64, 16, 1, 4, 112, 1, 0, 0, 0}, {192, 192, 64, 12, 1, 4, 160, 1, 0, 0, 0},
+    {192, 160, 64, 12, 1, 4, 160, 1, 0, 0, 0}, {192, 128, 64, 12, 1, 5, 160, 1, 0, 0, 0},
     {128, 256, 64, 8, 1, 4, 240, 1, 0, 0, 0},  {128, 224, 64, 8, 1, 4, 240, 1, 0, 0, 0},
     {128, 192, 64, 8, 1, 4, 240, 1, 0, 0, 0},  {128, 160, 64, 8, 1, 5, 240, 1, 0, 0, 0},
     {128, 128, 64, 8, 1, 6, 240, 1, 0, 0, 0},  {128, 96, 64, 8, 1, 7, 240, 1, 0, 0, 0},
@@ -14842,26 +14892,65 @@ static void cg__mm_forget_memory(ind__writer *w) {
 
 /* ---- a, to shared memory ---- */
 
-/* The 8 elements of a row of a from k on, into `made`. */
-static void cg__mm_write_row_chunk(ind__writer *w, const cg__mm_problem *p) {
-    const cg__mm_operand *o = &p->a;
-    cg__mm_need_operand(w, o);
-    cg__emit(w, ~(1u << p->k), IND__CG_ALL_STAGES);
+/* True for a LOAD of a row of a that a vector of 8 elements has. */
+static bool cg__mm_in_row_vectors(const ind__writer *w, const cg__mm_problem *p, uint32_t i) {
+    return w->needed[i] && p->a.k_major && cg__mm_in_vectors(w, p, &p->a, i);
+}
+
+/* Bytes of the vectors of 8 elements of a row of a. */
+static int cg__mm_row_vector_bytes(ind__writer *w, const cg__mm_problem *p) {
+    int bytes = 0;
+    cg__mm_need_operand(w, &p->a);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_row_vectors(w, p, i)) bytes += 8 * (int)ind_dtype_bytes(cg__memory_dtype(w, i));
+    return bytes;
+}
+
+/* Declares `flight` vectors of each LOAD; false: there are none. */
+static bool cg__mm_declare_row_vectors(ind__writer *w, const cg__mm_problem *p, int flight) {
+    bool any = false;
+    cg__mm_need_operand(w, &p->a);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->needed[i] || !o->k_major || !cg__mm_in_vectors(w, p, o, i)) continue;
-        ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(&%s);\n", cg__types[cg__memory_dtype(w, i)].memory,
-                   i, cg__element(w, i));
-        w->memory[i] = cg__string(w, "x%u.at[j]", i);
+        if (!cg__mm_in_row_vectors(w, p, i)) continue;
+        ind__textf(&w->code, "ind_vec<%s, 8> x%u[%d] = {};\n", cg__types[cg__memory_dtype(w, i)].memory, i, flight);
+        any = true;
     }
+    return any;
+}
+
+/* Loads vector u of each, from k = r0 on. */
+static void cg__mm_load_row_vectors(ind__writer *w, const cg__mm_problem *p) {
+    cg__mm_need_operand(w, &p->a);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_row_vectors(w, p, i)) ind__textf(&w->code, "x%u[u] = ind_load<8>(&%s);\n", i, cg__element(w, i));
+}
+
+/* The 8 elements of a row of a from k = r0 on, into `made`. The vector of LOAD 7 is x7 and `which`. */
+static void cg__mm_write_chunk_elements(ind__writer *w, const cg__mm_problem *p, const char *which) {
+    cg__mm_need_operand(w, &p->a);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_row_vectors(w, p, i)) w->memory[i] = cg__string(w, "x%u%s.at[j]", i, which);
+    cg__emit(w, ~(1u << p->k), IND__CG_ALL_STAGES);
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     cg__mm_set_text(w, p->k, "(r0 + j)");
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     ind__textf(&w->code, "made.at[j] = ");
-    cg__mm_write_rounded(w, o, false);
+    cg__mm_write_rounded(w, &p->a, false);
     ind__textf(&w->code, ";\n");
     cg__end(w);
     cg__mm_forget_memory(w);
+}
+
+/* The same for a single chunk: loads its vectors. */
+static void cg__mm_write_row_chunk(ind__writer *w, const cg__mm_problem *p) {
+    cg__mm_need_operand(w, &p->a);
+    cg__emit(w, ~(1u << p->k), IND__CG_ALL_STAGES);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_row_vectors(w, p, i))
+            ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(&%s);\n",
+                       cg__types[cg__memory_dtype(w, i)].memory, i, cg__element(w, i));
+    cg__mm_write_chunk_elements(w, p, "");
 }
 
 static void cg__mm_write_row_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
@@ -15604,31 +15693,31 @@ static const cg__mm_template cg__mm_misaligned_rows = {.strategy = IND_STRATEGY_
 enum { MM_PACKED_I8 = IND__NUM_QUANTISED, MM_PACKED_F8E4M3FN, MM_PACKED_F8E5M2, MM_NUM_PACKED };
 
 /* The type of a format in the prelude, the function that declares it, the elements of a step, registers of a thread for
-   up to 8 rows, and whether elements have a lowest value (OFFSET or SUMS),
+   up to 8 rows, elements between rows of a (PAD), and whether elements have a lowest value (OFFSET or SUMS),
    and whether sums of 16 elements of a are stored (SUMS); see packed.cuh. Registers: NVRTC 13.0, sm_90a. */
 static const struct {
     const char *type;
-    int function, step, registers;
+    int function, step, registers, pad;
     bool lowest, sums;
 } cg__packed_formats[MM_NUM_PACKED] = {
-    [IND__QUANTISED_Q8_0] = {"ind_packed_q8_0", IND__CG_PACKED_Q8_0, 256, 72, false, false},
-    [IND__QUANTISED_Q4_0] = {"ind_packed_q4<false, false>", IND__CG_PACKED_Q4, 256, 72, false, false},
-    [IND__QUANTISED_Q4_1] = {"ind_packed_q4<true, false>", IND__CG_PACKED_Q4, 256, 72, true, false},
-    [IND__QUANTISED_Q5_0] = {"ind_packed_q4<false, true>", IND__CG_PACKED_Q4, 256, 72, false, false},
-    [IND__QUANTISED_Q5_1] = {"ind_packed_q4<true, true>", IND__CG_PACKED_Q4, 256, 72, true, false},
-    [IND__QUANTISED_Q2_K] = {"ind_packed_q2_k", IND__CG_PACKED_Q2_K, 512, 80, true, true},
-    [IND__QUANTISED_Q3_K] = {"ind_packed_q3_k", IND__CG_PACKED_Q3_K, 256, 72, false, false},
-    [IND__QUANTISED_Q4_K] = {"ind_packed_q45_k<false>", IND__CG_PACKED_Q45_K, 256, 72, true, true},
-    [IND__QUANTISED_Q5_K] = {"ind_packed_q45_k<true>", IND__CG_PACKED_Q45_K, 256, 72, true, true},
-    [IND__QUANTISED_Q6_K] = {"ind_packed_q6_k", IND__CG_PACKED_Q6_K, 256, 80, false, false},
-    [IND__QUANTISED_IQ4_NL] = {"ind_packed_iq4_nl", IND__CG_PACKED_IQ4, 256, 72, false, false},
-    [IND__QUANTISED_IQ4_XS] = {"ind_packed_iq4_xs", IND__CG_PACKED_IQ4, 256, 72, false, false},
-    [IND__QUANTISED_INT4] = {"ind_packed_int4", IND__CG_PACKED_INT4, 256, 72, false, false},
-    [IND__QUANTISED_MXFP4] = {"ind_packed_mxfp4", IND__CG_PACKED_E2M1, 256, 80, false, false},
-    [IND__QUANTISED_NVFP4] = {"ind_packed_nvfp4", IND__CG_PACKED_NVFP4, 256, 96, false, false},
-    [MM_PACKED_I8] = {"ind_packed_i8", IND__CG_PACKED_I8, 256, 72, false, false},
-    [MM_PACKED_F8E4M3FN] = {"ind_packed_f8<false", IND__CG_PACKED_F8, 256, 80, false, false},
-    [MM_PACKED_F8E5M2] = {"ind_packed_f8<true", IND__CG_PACKED_F8, 256, 80, false, false},
+    [IND__QUANTISED_Q8_0] = {"ind_packed_q8_0", IND__CG_PACKED_Q8_0, 256, 72, 16, false, false},
+    [IND__QUANTISED_Q4_0] = {"ind_packed_q4<false, false>", IND__CG_PACKED_Q4, 256, 72, 16, false, false},
+    [IND__QUANTISED_Q4_1] = {"ind_packed_q4<true, false>", IND__CG_PACKED_Q4, 256, 72, 16, true, false},
+    [IND__QUANTISED_Q5_0] = {"ind_packed_q4<false, true>", IND__CG_PACKED_Q4, 256, 72, 16, false, false},
+    [IND__QUANTISED_Q5_1] = {"ind_packed_q4<true, true>", IND__CG_PACKED_Q4, 256, 72, 16, true, false},
+    [IND__QUANTISED_Q2_K] = {"ind_packed_q2_k", IND__CG_PACKED_Q2_K, 512, 80, 8, true, true},
+    [IND__QUANTISED_Q3_K] = {"ind_packed_q3_k", IND__CG_PACKED_Q3_K, 256, 72, 8, false, false},
+    [IND__QUANTISED_Q4_K] = {"ind_packed_q45_k<false>", IND__CG_PACKED_Q45_K, 256, 72, 16, true, true},
+    [IND__QUANTISED_Q5_K] = {"ind_packed_q45_k<true>", IND__CG_PACKED_Q45_K, 256, 72, 16, true, true},
+    [IND__QUANTISED_Q6_K] = {"ind_packed_q6_k", IND__CG_PACKED_Q6_K, 256, 80, 16, false, false},
+    [IND__QUANTISED_IQ4_NL] = {"ind_packed_iq4_nl", IND__CG_PACKED_IQ4, 256, 72, 16, false, false},
+    [IND__QUANTISED_IQ4_XS] = {"ind_packed_iq4_xs", IND__CG_PACKED_IQ4, 256, 72, 16, false, false},
+    [IND__QUANTISED_INT4] = {"ind_packed_int4", IND__CG_PACKED_INT4, 256, 72, 32, false, false},
+    [IND__QUANTISED_MXFP4] = {"ind_packed_mxfp4", IND__CG_PACKED_E2M1, 256, 80, 32, false, false},
+    [IND__QUANTISED_NVFP4] = {"ind_packed_nvfp4", IND__CG_PACKED_NVFP4, 256, 96, 32, false, false},
+    [MM_PACKED_I8] = {"ind_packed_i8", IND__CG_PACKED_I8, 256, 72, 32, false, false},
+    [MM_PACKED_F8E4M3FN] = {"ind_packed_f8<false", IND__CG_PACKED_F8, 256, 80, 32, false, false},
+    [MM_PACKED_F8E5M2] = {"ind_packed_f8<true", IND__CG_PACKED_F8, 256, 80, 32, false, false},
 };
 
 /* Elements of k in a step. */
@@ -15650,7 +15739,8 @@ static int cg__mm_packed_alignment(int x) {
 static int cg__mm_packed_slot(const cg__mm_packed *b) {
     const int bytes = cg__mm_packed_step_bytes(b), of_step = cg__mm_packed_alignment(bytes);
     const int alignment = of_step < b->alignment ? of_step : b->alignment;
-    return ((bytes + 31 - alignment) / 16 | 1) * 16;
+    const int slot = b->elements == 1 ? 32 : 16, chunks = (bytes + 31 - alignment) / 16;
+    return ((chunks * 16 + slot - 1) / slot | 1) * slot;
 }
 
 /* The LOAD whose value i is, converted or not; 0: it is none, or under a mask. */
@@ -15884,7 +15974,8 @@ static int64_t cg__mm_packed_ring(const cg__mm_problem *p, int warps, int stages
 
 /* Bytes of a row of a in shared memory, of so many elements of k, and of its sums. */
 static int64_t cg__mm_packed_row_bytes(const cg__mm_packed *b, int64_t depth) {
-    return 2 * (depth + 16) + (cg__packed_formats[b->format].sums ? 3 * 2 * (depth / 16 + 16) : 0);
+    return 2 * (depth + cg__packed_formats[b->format].pad) +
+           (cg__packed_formats[b->format].sums ? 3 * 2 * (depth / 16 + 16) : 0);
 }
 
 /* Elements of k of which a is in shared memory: all, or as many steps of all warps as fit. */
@@ -15921,7 +16012,8 @@ static int cg__mm_packed_most_rows(const cg__mm_packed *b) {
 
 /* Registers of a thread. With cp.async: NVRTC 13.0, sm_80, sm_86, sm_89. */
 static int cg__mm_packed_registers(const cg__mm_packed *b, int rows) {
-    const int few = cg__packed_formats[b->format].registers + (b->mapped ? 0 : 16);
+    const int more = !b->mapped ? 16 : cg__mm_packed_has_many(b) ? 8 : 0;
+    const int few = cg__packed_formats[b->format].registers + more;
     const int registers = rows > 32 ? 255 : rows > 16 ? 168 : rows > 8 ? 128 : few;
     if (b->mapped || !b->zero || !cg__mm_packed_has_many(b)) return registers;
     return rows > 16 ? 255 : 168;
@@ -16001,7 +16093,8 @@ static void cg__mm_write_beside(ind__writer *w, const cg__mm_problem *p) {
     if (!p->packed->scale) return;
     cg__mm_set_plain_names(w);
     ind__textf(&w->code,
-               "product.beside(size_n, [&](int i%d, const unsigned char *&scales, const unsigned char *&zeros) {\n",
+               "product.beside((int)steps, (int)size_n, [&](int i%d, const unsigned char *&scales, const unsigned char "
+               "*&zeros) {\n",
                p->n);
     w->code.indent++;
     w->scope++;
@@ -16014,21 +16107,65 @@ static void cg__mm_write_beside(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "});\n");
 }
 
-/* The rows of a, from `begin` on, for as many elements of k as are in shared memory. */
-static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, int64_t depth) {
-    const ind__tile_plan *t = &w->variant->of.tile;
-    cg__mm_set_plain_names(w);
-    ind__textf(&w->code, "#pragma unroll 4\n");
-    cg__begin(w, "for (int at = threadIdx.x; at < %lld; at += %d)", (long long)(t->m * depth / 8), w->variant->threads);
-    ind__textf(&w->code, "const int x = at / %lld, col = at %% %lld * 8, r0 = begin * %d + col;\n",
-               (long long)(depth / 8), (long long)(depth / 8), cg__mm_packed_step(p->packed));
+/* True if a is a LOAD of whole vectors, which shared memory has as they are. */
+static bool cg__mm_is_plain_vector(const ind__writer *w, const cg__mm_problem *p) {
+    return !p->a.computed && p->a.k_major && cg__mm_in_vectors(w, p, &p->a, p->a.load) &&
+           cg__memory_dtype(w, p->a.load) == p->a.memory;
+}
+
+/* Chunks of 8 elements of a that a thread loads before it stores the first: at most 16, as many as its registers hold
+   beside 48 for other values. Iterations have equal numbers of them. */
+static int cg__mm_packed_flight(ind__writer *w, const cg__mm_problem *p, int64_t chunks) {
+    const int64_t each = (chunks + w->variant->threads - 1) / w->variant->threads;
+    const int registers = cg__mm_row_vector_bytes(w, p) / 4,
+              left = cg__mm_packed_registers(p->packed, w->variant->of.tile.m) - 48;
+    const int most = registers ? left / registers : 4;
+    const int64_t fits = most < 1 ? 1 : most < 16 ? most : 16, iterations = (each + fits - 1) / fits;
+    return (int)((each + iterations - 1) / iterations);
+}
+
+/* A loop over the chunks of an iteration; open afterwards. Chunk `at` is elements r0 to r0 + 7 of row x. Chunks after
+   the last one have no row. */
+static void cg__mm_begin_packed_chunk(ind__writer *w, const cg__mm_problem *p, int64_t depth, int flight) {
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", flight);
+    ind__textf(&w->code,
+               "const int at = first + u * %d + (int)threadIdx.x, x = at / %lld, col = at %% %lld * 8, r0 = begin * %d "
+               "+ col;\n",
+               w->variant->threads, (long long)(depth / 8), (long long)(depth / 8), cg__mm_packed_step(p->packed));
     if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
-    ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
-    cg__begin(w, "if (first_m + x < size_m && r0 < size_k)");
-    cg__mm_write_row_chunk(w, p);
+}
+
+/* The rows of a, from `begin` on, for as many elements of k as are in shared memory. After the first loads, the copy of
+   another step of weights starts: copies of more weights before them would delay them. */
+static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, int64_t depth, const char *from) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const int64_t chunks = t->m * depth / 8, stride = depth + cg__packed_formats[p->packed->format].pad;
+    const int flight = cg__mm_packed_flight(w, p, chunks);
+    const bool plain = cg__mm_is_plain_vector(w, p);
+    cg__mm_set_plain_names(w);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (int first = 0; first < %lld; first += %d)", (long long)chunks, flight * w->variant->threads);
+    if (cg__mm_declare_row_vectors(w, p, flight)) {
+        cg__mm_begin_packed_chunk(w, p, depth, flight);
+        cg__begin(w, "if (first_m + x < size_m && r0 < size_k)");
+        cg__mm_load_row_vectors(w, p);
+        cg__end(w);
+        cg__end(w);
+    }
+    ind__textf(&w->code, "if (begin == 0 && first == 0) product.start_last(%s, (int)steps);\n", from);
+    cg__mm_begin_packed_chunk(w, p, depth, flight);
+    if (plain) {
+        ind__textf(&w->code, "const ind_vec<unsigned short, 8> &made = x%u[u];\n", p->a.load);
+    } else {
+        ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
+        cg__begin(w, "if (first_m + x < size_m && r0 < size_k)");
+        cg__mm_write_chunk_elements(w, p, "[u]");
+        cg__end(w);
+    }
+    ind__textf(&w->code, "if (at < %lld) ind_store(row_a + x * %lld + col, ind_packed_order<%s>(made));\n",
+               (long long)chunks, (long long)stride, cg__mm_packed_type(w, p->packed));
     cg__end(w);
-    ind__textf(&w->code, "ind_store(row_a + x * %lld + col, ind_packed_order<%s>(made));\n", (long long)(depth + 16),
-               cg__mm_packed_type(w, p->packed));
     cg__end(w);
 }
 
@@ -16098,11 +16235,12 @@ static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (int begin = 0; begin < steps; begin += %lld)", (long long)(depth / step));
     ind__textf(&w->code, "if (begin) __syncthreads();\n");
-    cg__mm_write_packed_rows(w, p, depth);
+    cg__mm_write_packed_rows(w, p, depth, from);
     ind__textf(&w->code, "__syncthreads();\n");
     ind__textf(&w->code, "const int end = begin + %lld < steps ? begin + %lld : (int)steps;\n",
                (long long)(depth / step), (long long)(depth / step));
-    ind__textf(&w->code, "product.run(%s, begin, end, (int)steps, row_a, %lld);\n", from, (long long)(depth + 16));
+    ind__textf(&w->code, "product.run(%s, begin, end, (int)steps, row_a, %lld);\n", from,
+               (long long)(depth + cg__packed_formats[p->packed->format].pad));
     cg__end(w);
     cg__mm_write_packed_sums(w, p);
     cg__use(w, p->packed->mapped ? IND__CG_PACKED_MAPS : IND__CG_PACKED_COPIES);
@@ -16147,10 +16285,10 @@ enum { MM_MEASURED = 8 }; /* choices that tuning measures */
 _Static_assert(MM_MEASURED + 2 + MM_NUM_PAIRS <= IND__MAX_TUNED,
                "cg__mm_others lists more choices than there is space for");
 
-/* The cheapest choices: distinct, in the order of their costs. */
+/* The cheapest choices, at most `most`: distinct, in the order of their costs. */
 typedef struct cg__mm_choices {
-    cg__mm_choice item[MM_MEASURED + 1];
-    int num;
+    cg__mm_choice *item; /* the caller's */
+    int most, num;
 } cg__mm_choices;
 
 static bool cg__mm_same_values(const ind__tile_choice *a, const ind__tile_choice *b) {
@@ -16182,7 +16320,7 @@ static void cg__mm_try_config(const cg__mm_template *x, const cg__mm_problem *p,
     const cg__mm_choice choice = cg__mm_choice_of(x, p, c, t);
     int at = 0;
     while (at < all->num && !cg__mm_same_values(&all->item[at].values, &choice.values)) at++;
-    if (at > MM_MEASURED) at = MM_MEASURED; /* replaces the most expensive one */
+    if (at == all->most) at--; /* replaces the most expensive one */
     if (at < all->num && all->item[at].cost <= choice.cost) return;
     if (at == all->num) all->num++;
     for (; at && choice.cost < all->item[at - 1].cost; at--) all->item[at] = all->item[at - 1];
@@ -16220,10 +16358,10 @@ static void cg__mm_try_splits(const cg__mm_template *x, const cg__mm_problem *p,
     }
 }
 
-/* Tries the configuration in each form of pairs, if a figure of the target says that they are faster. */
+/* Tries the configuration in each form of pairs, unless a figure of the target leaves them to tuning. */
 static void cg__mm_try_pairs(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *config,
                              const ind_target *t, cg__mm_choices *all) {
-    for (int i = 0; t->thresholds.product_multicast > 0 && i < MM_NUM_PAIRS; i++) {
+    for (int i = 0; t->thresholds.product_multicast >= 0 && i < MM_NUM_PAIRS; i++) {
         const cg__mm_config c = cg__mm_paired(config, i);
         if (cg__mm_fits_pairs(x, p, &c, t)) cg__mm_try_config(x, p, &c, t, all);
     }
@@ -16533,8 +16671,8 @@ static void cg__mm_set_others(cg__decider *d, const cg__mm_problem *p, const cg_
 static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__variant *v) {
     const ind__tile_choice *tuned = &d->tuning.tile;
     const char *reason;
-    cg__mm_choices all;
-    cg__mm_choice choice;
+    cg__mm_choice cheapest[MM_MEASURED + 1], choice;
+    cg__mm_choices all = {.item = cheapest, .most = MM_MEASURED + 1};
     cg__mm_choose(p, v->index_bits, d->w.target, &all, &reason);
     if (!all.num)
         return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
@@ -16556,12 +16694,25 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     return IND_OK;
 }
 
+/* Bytes from a row of a copied operand to the next one, at the hinted sizes. */
+static int cg__mm_pitch(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+    const int other = o->k_major ? o->x : p->k;
+    ind_expr stride, rest;
+    if (!o->copy || other < 0 || !ind__affine(cg__index_of(w, o->load), w->plan->domain.var[other], &stride, &rest))
+        return 0;
+    const int64_t pitch = ind_hint(stride) * ind_dtype_bytes(o->memory);
+    return pitch > 0 && pitch <= INT32_MAX ? (int)pitch : 0;
+}
+
 /* Decides how operands of tensor cores are loaded. */
 static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
     cg__mm_operand *const o[3] = {&p->a, &p->b, &p->b2};
     const int num = 1 + cg__mm_products(p);
     if (!p->tensor_bytes) return;
-    for (int i = 0; i < num; i++) o[i]->copy = cg__mm_can_copy(d, p, o[i]);
+    for (int i = 0; i < num; i++) {
+        o[i]->copy = cg__mm_can_copy(d, p, o[i]);
+        o[i]->pitch = cg__mm_pitch(&d->w, p, o[i]);
+    }
     for (int i = 0; i < num; i++) o[i]->misaligned = cg__mm_is_misaligned(d, p, o[i]);
     cg__mm_choose_same_loads(d, p);
     p->b.reads_misaligned = cg__mm_reads_misaligned(d, p);
@@ -20999,12 +21150,21 @@ bool ind__is_tuned(const ind__variant *v) {
     return v->tuned.threads || v->tuned.alternative || v->tuned.together || v->tuned.tile.m;
 }
 
+/* What the tuned variant may assume. A variant of a product without tensor maps, which were no gain by estimate, may be
+   replaced by one that has them. The tuning may come from a file: its strategy may be none. */
+static int cg__tuned_assume(const ind__variant *first, const ind__tuning *t) {
+    const cg__mm_template *x = t->tile.m ? cg__mm_template_of((ind_strategy)t->tile.strategy) : NULL;
+    const bool maps = x && ind__strategy_has(x->strategy, IND__HAS_TENSOR_MAPS);
+    return first->assume | (maps && first->assume & IND__ASSUME_ALIGNED ? IND__ASSUME_MAPS : 0);
+}
+
 /* Products with other numbers of blocks per tile may have one source: an argument says how many. */
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
     const ind__variant *first = &p->kernel[kernel].variant[variant];
     int used;
     p->tuning = tuning, p->from = first->range.from, p->to = first->range.to;
-    ind_status status = cg__plan_variant(p, ind__kernel_of(&p->kernel[kernel], first), out, first->assume, &used);
+    ind_status status =
+        cg__plan_variant(p, ind__kernel_of(&p->kernel[kernel], first), out, cg__tuned_assume(first, &tuning), &used);
     p->tuning = (ind__tuning){0}, p->from = p->to = 0;
     const bool same = !status && !out->tuned.tile.m && ind__same_source(first, out);
     if (!status && first->assume & IND__WITH_NEXT) cg__guard_with_next(&p->kernel[kernel], out);
@@ -21087,7 +21247,7 @@ static bool cg__has_tensor_memory(const ind_target *t) {
 
 /* Devices by name, for compilation without one, from NVIDIA's data sheets: SMs, bytes of L2, GB/s of memory (bytes per
    ns), GFLOP/s of f32 and of dense 16-bit tensor cores that sum in f32. For an opened device, its SMs, shared memory
-   and L2 are queried. */
+   and L2 are queried; its rates are those of the device with the nearest rate of memory. */
 typedef struct cg__device {
     const char *name;
     int sm, num_sms, l2_bytes, memory_bytes_per_ns, f32_flops_per_ns, tensor_flops_per_ns;
@@ -21142,6 +21302,25 @@ static void cg__device_defaults(ind_target *t, const cg__device *d) {
     cg__set_default(&t->f32_flops_per_ns, d->f32_flops_per_ns);
     cg__set_default(&t->tensor_flops_per_ns, d->tensor_flops_per_ns);
     cg__set_default(&t->launch_ns, 1000);
+}
+
+/* A device of the same architecture; NULL: there is none. Of several, the one with the nearest rate of memory. */
+static const cg__device *cg__device_like(int sm, int memory_bytes_per_ns) {
+    const cg__device *found = NULL;
+    double least = 0;
+    for (size_t i = 0; i < sizeof cg__devices / sizeof *cg__devices; i++) {
+        const cg__device *d = &cg__devices[i];
+        const double apart = fabs((double)d->memory_bytes_per_ns - memory_bytes_per_ns);
+        if (d->sm != sm || (found && apart >= least)) continue;
+        found = d;
+        least = apart;
+    }
+    return found;
+}
+
+void ind__target_rates(ind_target *t, int memory_bytes_per_ns) {
+    const cg__device *d = cg__device_like(t->sm, memory_bytes_per_ns);
+    if (d && memory_bytes_per_ns > 0) cg__device_defaults(t, d);
 }
 
 void ind__target_defaults(ind_target *t) {

@@ -2,15 +2,11 @@
 
 import ctypes as C
 import functools
-import json
-import pathlib
-import subprocess
 
 import torch
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-LIBRARY = ROOT / "build" / "libinductor_bench.so"
-PLAN = 5  # IND_STAGE_PLAN
+import library
+
 DTYPES = {"bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64,
           "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
 
@@ -39,37 +35,20 @@ class Tuned(C.Structure):
 
 @functools.cache
 def load():
-    subprocess.run(["make", "-s", "-j8", str(LIBRARY.relative_to(ROOT))], cwd=ROOT, check=True)
-    lib = C.CDLL(str(LIBRARY))
-    for name in ("ind_error", "ind_instance_error", "ind_device_text", "ind_module_text", "ind_module_json"):
-        getattr(lib, name).restype = C.c_char_p
-    lib.ind_graph_parse.restype = C.c_void_p
+    lib = library.load()
     lib.ind_module_query_binding.restype = C.POINTER(BindingInfo)
     lib.ind_module_query_stats.restype = Stats
     return lib
 
 
-class Compiler:
+class Compiler(library.Context):
     def __init__(self):
-        self.lib = load()
-        self.context = C.c_void_p()
-        if self.lib.ind_context_create(None, C.byref(self.context)):
-            raise RuntimeError("no context")
+        load()
+        super().__init__()
 
-    def check(self, status):
-        if status:
-            raise RuntimeError(self.lib.ind_error(self.context).decode())
-
-    def compile(self, text, batch_invariant=False, cublaslt=False, pairs=(0, 0)):
-        """pairs: tiles of a cluster of products along m and n. All modules that the context compiles later have them too."""
-        graph = self.lib.ind_graph_parse(self.context, text.encode(), None)
-        if not graph:
-            raise RuntimeError(self.lib.ind_error(self.context).decode())
-        module = C.c_void_p()
-        status = self.lib.bench_compile(C.c_void_p(graph), C.c_bool(batch_invariant), C.c_bool(cublaslt), *pairs, C.byref(module))
-        self.lib.ind_graph_destroy(C.c_void_p(graph))
-        self.check(status)
-        return Module(self, module)
+    def compile(self, text, **options):
+        """The options of library.Context.compiled."""
+        return Module(self, self.compiled(text, **options))
 
     def device(self):
         return self.lib.ind_device_text(self.context).decode()
@@ -85,11 +64,7 @@ class Module:
         return [self.lib.ind_module_query_binding(self.handle, i).contents.name.decode() for i in range(n)]
 
     def plan(self):
-        """The plan, as ind_module_json describes it."""
-        text = self.lib.ind_module_json(self.handle, PLAN)
-        if not text:
-            raise RuntimeError(self.lib.ind_error(self.compiler.context).decode())
-        return json.loads(text)
+        return self.compiler.plan(self.handle)
 
     def destroy(self):
         """Frees the module, its instances and their memory. Graphs that contain its launches may not be replayed afterwards."""

@@ -65,6 +65,17 @@ def predicted(plan):
     return total
 
 
+def product_of(plan):
+    """The variant of a plan's product that a launch takes."""
+    variants = [v for k in plan["kernels"] if k["variants"] and (v := chosen(k))]
+    return next(v for v in variants if v["strategy"].startswith(PRODUCT))
+
+
+def other_ns(plan):
+    """Predicted nanoseconds of the launches beside the product."""
+    return (predicted(plan) or 0) - product_of(plan)["cost_ns"]
+
+
 def planned(plan):
     """The strategies of a plan's launches, the template of the product, and the predicted nanoseconds of all launches."""
     variants = [v for k in plan["kernels"] if k["variants"] and (v := chosen(k))]

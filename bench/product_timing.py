@@ -170,6 +170,10 @@ def described(case):
     return {"key": case.key, "group": case.group, "m": case.m, "n": case.n, "k": case.k, "gelu": case.gelu, **about()}
 
 
+def first_line(e):
+    return f"{type(e).__name__}: {str(e).partition(chr(10))[0]}"
+
+
 def record(case, found, also):
     """The record of a case; `found` is its module and the time of the compile, or the error."""
     try:
@@ -185,7 +189,7 @@ def record(case, found, also):
             "sources": module.stats.num_sources,
         }
     except Exception as e:  # one case that cannot run must not hide the others
-        return {**described(case), "error": f"{type(e).__name__}: {str(e).partition(chr(10))[0]}"}
+        return {**described(case), "error": first_line(e)}
 
 
 # ---- compiles in threads

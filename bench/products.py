@@ -7,6 +7,8 @@
     products.py rows --out FILE       the weights of an 8B Llama over the number of rows; bench/plot.py draws FILE
     products.py invariant             the cost of batch_invariant
     products.py multicast             operands multicast to clusters of tiles, beside the same products without
+    products.py candidates --out FILE several configurations of random products, beside the library's; continues FILE
+    products.py fit FILE...           how well the cost model chose, of such files; --predict: the model at hand; needs no GPU
     products.py compile               a product with an epilogue from text to loaded kernels, and NVRTC's time for each
 
 All contenders of a case run in one process, in turn, on the same tensors; see bench/run.py."""
@@ -16,6 +18,7 @@ import pathlib
 import sys
 
 import product_cases
+import product_fit
 import product_results
 import product_weights
 
@@ -48,6 +51,16 @@ def sizes(text):
     return [tuple(map(int, size.split("x"))) for size in text.split(",")]
 
 
+def figure(text):
+    """The name and the value of "product_start=700"."""
+    name, _, value = text.partition("=")
+    if name not in product_fit.configurations.figures():
+        raise argparse.ArgumentTypeError(f"the target has no figure {name}")
+    if not int(value):
+        raise argparse.ArgumentTypeError(f"{name}: an integer other than 0 is needed")
+    return name, int(value)
+
+
 def run_sweep(args):
     import product_timing
 
@@ -63,6 +76,27 @@ def run_sweep(args):
 
 def run_summary(args):
     print(product_results.summary(list(product_results.File(args.file).records.values())))
+    return False
+
+
+def run_candidates(args):
+    import product_candidates
+
+    cases = product_cases.generate(args.groups, args.seed, args.count)
+    file = product_results.File(args.out)
+    jobs = args.jobs or product_candidates.product_timing.default_jobs()
+    product_candidates.sweep(cases, file, args.most, jobs, args.seconds)
+    found = [file.records[c.key] for c in cases if c.key in file.records]
+    print(product_fit.tables(found))
+    return any("error" in r or any(c.get("wrong") for c in r["candidates"]) for r in found)
+
+
+def run_fit(args):
+    records = [r for path in args.files for r in product_results.File(path).records.values()]
+    changes = dict(args.figure)
+    if args.predict or changes or args.arch:
+        records = product_fit.predict(records, changes, args.arch)
+    print(product_fit.tables(records, args.worst))
     return False
 
 
@@ -106,13 +140,19 @@ def run_compile(args):
     return product_compile.table(args.size, args.arch, args.repeats)
 
 
-def add_sweep(commands):
-    p = commands.add_parser("sweep")
+def add_cases(p):
+    """The arguments of commands that measure random products and continue a file."""
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--out", type=pathlib.Path, required=True)
     p.add_argument("--groups", type=names(GROUPS), default=list(GROUPS), help="some of " + ",".join(GROUPS))
     p.add_argument("--count", type=int, default=100, help="cases of each group")
     p.add_argument("--seconds", type=float, help="start no case after so many seconds")
+    add_jobs(p)
+
+
+def add_sweep(commands):
+    p = commands.add_parser("sweep")
+    add_cases(p)
     p.add_argument(
         "--compile", type=int, default=0, metavar="K", help="K of the cases also with torch.compile, mode max-autotune"
     )
@@ -120,8 +160,22 @@ def add_sweep(commands):
         "--weights", choices=("const", "input"), default="const", help="input: nothing is prepared from the weights"
     )
     p.add_argument("--cublaslt", action="store_true", help="also ours with ind_compile_desc.cublaslt")
-    add_jobs(p)
     p.set_defaults(run=run_sweep)
+
+
+def add_candidates(commands):
+    """The commands about the cost model."""
+    p = commands.add_parser("candidates")
+    add_cases(p)
+    p.add_argument("--most", type=int, default=12, metavar="K", help="configurations of a case")
+    p.set_defaults(run=run_candidates)
+    p = commands.add_parser("fit")
+    p.add_argument("files", type=pathlib.Path, nargs="+", metavar="FILE")
+    p.add_argument("--worst", type=int, default=10, metavar="N", help="cases of each group to list")
+    p.add_argument("--predict", action="store_true", help="estimates of the library at hand, not those of the file")
+    p.add_argument("--arch", help="for this target, such as sm_90a or H200; default: each case's own")
+    p.add_argument("--figure", type=figure, action="append", default=[], metavar="NAME=VALUE", help="of ind_thresholds")
+    p.set_defaults(run=run_fit)
 
 
 def add_jobs(p):
@@ -170,6 +224,7 @@ def arguments(argv=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_sweep(commands)
+    add_candidates(commands)
     add_weights(commands)
     add_checks(commands)
     p = commands.add_parser("summary")

@@ -63,12 +63,21 @@ bool ind__is_tuned(const ind__variant *v) {
     return v->tuned.threads || v->tuned.alternative || v->tuned.together || v->tuned.tile.m;
 }
 
+/* What the tuned variant may assume. A variant of a product without tensor maps, which were no gain by estimate, may be
+   replaced by one that has them. The tuning may come from a file: its strategy may be none. */
+static int cg__tuned_assume(const ind__variant *first, const ind__tuning *t) {
+    const cg__mm_template *x = t->tile.m ? cg__mm_template_of((ind_strategy)t->tile.strategy) : NULL;
+    const bool maps = x && ind__strategy_has(x->strategy, IND__HAS_TENSOR_MAPS);
+    return first->assume | (maps && first->assume & IND__ASSUME_ALIGNED ? IND__ASSUME_MAPS : 0);
+}
+
 /* Products with other numbers of blocks per tile may have one source: an argument says how many. */
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
     const ind__variant *first = &p->kernel[kernel].variant[variant];
     int used;
     p->tuning = tuning, p->from = first->range.from, p->to = first->range.to;
-    ind_status status = cg__plan_variant(p, ind__kernel_of(&p->kernel[kernel], first), out, first->assume, &used);
+    ind_status status =
+        cg__plan_variant(p, ind__kernel_of(&p->kernel[kernel], first), out, cg__tuned_assume(first, &tuning), &used);
     p->tuning = (ind__tuning){0}, p->from = p->to = 0;
     const bool same = !status && !out->tuned.tile.m && ind__same_source(first, out);
     if (!status && first->assume & IND__WITH_NEXT) cg__guard_with_next(&p->kernel[kernel], out);

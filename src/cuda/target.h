@@ -76,6 +76,8 @@
       "4097 x 4095 x 4103, bf16, H100: 3,788 us for 1.09e9 elements, about 200 us if copied")                          \
     X(product_realigned, 2, "the same for an element of a misaligned row, which is copied and shifted",                \
       "estimated; SASS of 20 instructions per 8 elements")                                                             \
+    X(realigned_step, 600, "cycles of a step of k in which a block realigns its tiles and multiplies nothing",         \
+      "of 300 configurations, H100: 4 x 5942 x 4291 takes 1,100 per step")                                             \
     X(computed_step, 700, "cycles of a step of k in which a block normalises its tile of a and multiplies nothing",    \
       "estimated; of 8-bit weights 0.4 us")                                                                            \
     X(row_instructions, 12, "instructions per element of a row that a product's block normalises",                     \
@@ -103,10 +105,21 @@
     X(trigger_blocks, 0,                                                                                               \
       "blocks per SM of a grid that lets a product with early loads start before it has completed, at most; 0: none",  \
       "not measured on a GPU")                                                                                         \
-    X(product_multicast, -1,                                                                                           \
-      "percent by which a step is faster, of the share of L2 reads that multicast saves; below 0: only tuning uses "   \
-      "it",                                                                                                            \
-      "not measured")                                                                                                  \
+    X(product_multicast, 2,                                                                                            \
+      "percent by which a step of a product with multicast is slower, apart from its reads of the L2; below 0: only "  \
+      "tuning uses it",                                                                                                \
+      "8192^3, 4096^3, 2048 x 14336 x 4096, 1024 x 4096 x 4096: -0.6 to 0.7, H100")                                    \
+    X(product_pairs, 400,                                                                                              \
+      "cycles in which the blocks of a cluster with multicast wait for each other to start and end",                   \
+      "estimated; 20 small products, H100: 0.94 to 1.10 of the time without")                                          \
+    X(product_received, 60, "percent of the time of a read of the L2 in which an SM receives as much by multicast",    \
+      "4016 x 1032 x 6152, 3840 x 1712 x 5480, H100: 3.0 to 3.7 cycles per row of 128 bytes")                          \
+    X(product_lines, 60, "percent more time of the L2 for tiles whose rows are no multiple of 128 bytes apart",        \
+      "904 x 5632 x 7504, H100: 3.3 to 3.8 cycles per row of 128 bytes, 2.1 if aligned")                               \
+    X(product_sectors, 130, "the same, if they are no multiple of 32 bytes apart",                                     \
+      "4016 x 1032 x 6152, H100: 4.7 to 5.7 cycles per row of 128 bytes, 2.1 if aligned")                              \
+    X(cluster_sms_percent, 91, "percent of the SMs on which clusters of more than two blocks run at once",             \
+      "an H100 with 132 SMs runs 30 clusters of 4 blocks, of one block per SM")                                        \
     X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
       "60 timings of 13 products, H100")                                                                               \
     X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \
@@ -237,6 +250,9 @@ typedef struct ind_target {
     ind_thresholds thresholds;
 } ind_target;
 void ind__target_defaults(ind_target *t);
+/* Sets zero rates of memory and arithmetic to those of the known device of the same sm with the nearest rate of memory.
+ */
+void ind__target_rates(ind_target *t, int memory_bytes_per_ns);
 /* Replaces the thresholds that `figures` has: those that are not 0. */
 void ind__target_figures(ind_target *t, const ind_thresholds *figures);
 /* Fills the zero figures of a fusion policy with the target's. */

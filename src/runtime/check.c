@@ -46,6 +46,17 @@ static ind_status rt__cuda_pick_device(ind_context *c, rt__runtime *r) {
     return IND__CUDA_CALL(c, r, cuDeviceGet, (&r->gpu.ordinal, ordinal));
 }
 
+/* Sets the rates of the target to those of the known device with the nearest rate of memory: clock in kHz times the
+   bytes of the bus, twice. A driver may not tell them. */
+static void rt__cuda_query_rates(const rt__runtime *r, ind_target *t) {
+    int khz = 0, bits = 0;
+    if (r->driver.cuDeviceGetAttribute(&khz, IND__CUDA_ATTRIBUTE_MEMORY_KHZ, r->gpu.ordinal) ||
+        r->driver.cuDeviceGetAttribute(&bits, IND__CUDA_ATTRIBUTE_BUS_BITS, r->gpu.ordinal) || khz <= 0 || bits <= 0)
+        return;
+    const double rate = 2.0 * khz * bits / 8 / 1e6;
+    ind__target_rates(t, rate < INT32_MAX ? (int)rate : INT32_MAX);
+}
+
 static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
     int major = 0, minor = 0;
     ind_target *t = &r->gpu.target;
@@ -68,6 +79,7 @@ static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
     t->sm = major * 10 + minor;
     t->specific = t->sm >= 90;
     if (!able || !r->driver.cuOccupancyMaxActiveClusters) t->max_cluster = 1;
+    rt__cuda_query_rates(r, t);
     ind__target_defaults(t);
     while (t->max_cluster > 1 && t->max_cluster * 8 > t->num_sms) t->max_cluster /= 2; /* fewer SMs on a MIG slice */
     if (t->sm < 80)

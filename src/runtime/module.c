@@ -35,8 +35,8 @@ typedef struct rt__exec_variant {
     unsigned threads;
     uint32_t grid_slot[3], shared_slot;
     int64_t most_shared; /* maximum dynamic shared memory */
-    /* Persistent grid of clusters: number of work items; else RT_NONE. `resident`: clusters that the device runs at
-       once, known after the build. */
+    /* Clusters that loop over rows: number of work items; else RT_NONE. `resident`: clusters that the device runs at
+       once, known after the build; grids of clusters that loop over rows or tiles have no more. */
     uint32_t items_slot;
     int resident;
 } rt__exec_variant;

@@ -71,6 +71,8 @@ typedef unsigned long long rt__cuda_ptr; /* CUdeviceptr */
 enum {
     IND__CUDA_ERROR_OUT_OF_MEMORY_ = 2,
     IND__CUDA_ATTRIBUTE_NUM_SMS = 16,
+    IND__CUDA_ATTRIBUTE_MEMORY_KHZ = 36,
+    IND__CUDA_ATTRIBUTE_BUS_BITS = 37,
     IND__CUDA_ATTRIBUTE_L2_BYTES = 38,
     IND__CUDA_ATTRIBUTE_MAJOR = 75,
     IND__CUDA_ATTRIBUTE_MINOR = 76,
@@ -93,6 +95,7 @@ enum {
     IND__CUDA_MAP_FLOAT16 = 6,
     IND__CUDA_MAP_BFLOAT16 = 9,
     IND__CUDA_MAP_TFLOAT32 = 11, /* bulk copies round f32 to tf32 */
+    IND__CUDA_MAP_PROMOTION_128B = 2,
     IND__CUDA_MAP_PROMOTION_256B = 3
 };
 

@@ -67,9 +67,7 @@ static ind_status rt__tune_ready(ind_module *m, ind__variant *v, void *function,
     ind_status status = ind__cluster_of(v) > 1 ? rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &resident)
                                                : rt__cuda_set_shared(m, v, rt__most_shared(v), function);
     *fits = !status && resident > 0;
-    if (!*fits || !rt__has_persistent_clusters(v)) return status;
-    v->of.row.stage.resident = resident;
-    v->grid[0] = ind__staged_grid(v);
+    if (*fits && ind__cluster_of(v) > 1) rt__set_resident_grid(v, resident);
     return status;
 }
 

@@ -166,7 +166,7 @@ def test_batches_with_strides(library):
     library.c.ind_module_destroy(module)
 
 
-@pytest.mark.parametrize("rows, columns, tile", [(4096, 640, "128 x 160"), (25344, 128, "192 x 128"), (4096, 896, "128 x 224"), (4096, 384, "128 x 96")])
+@pytest.mark.parametrize("rows, columns, tile", [(4096, 640, "128 x 160"), (25344, 128, "192 x 128"), (25344, 160, "192 x 160"), (25344, 192, "192 x 192"), (4096, 896, "128 x 224"), (4096, 384, "128 x 96")])
 @pytest.mark.parametrize("dtype", ["bf16", "f32"])
 def test_tiles(device, monkeypatch, rows, columns, tile, dtype):
     library = emulated(device, monkeypatch)

@@ -1,4 +1,4 @@
-"""The ctypes structs of bench/binding.py have the sizes and the field offsets of the C structs that they stand for."""
+"""The ctypes structs of bench/binding.py and bench/configurations.py have the sizes and the field offsets of the C structs that they stand for."""
 
 import ctypes
 import importlib.util
@@ -8,15 +8,16 @@ import unittest.mock
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, make
 
 C_NAMES = {"LaunchDesc": "ind_launch_desc", "BindingInfo": "ind_binding_info", "Stats": "ind_module_stats", "Tuned": "ind_tuned"}
 PREFIXES = {"BindingInfo"}  # read through a pointer, the first fields only
 
 
-@pytest.fixture(scope="module")
-def binding():
+@pytest.fixture
+def binding(monkeypatch):
     """bench/binding.py as a module, with a mock of torch: the structs do not use it."""
+    monkeypatch.syspath_prepend(ROOT / "bench")
     spec = importlib.util.spec_from_file_location("bench_binding", ROOT / "bench/binding.py")
     module = importlib.util.module_from_spec(spec)
     with unittest.mock.patch.dict(sys.modules, {"torch": unittest.mock.MagicMock()}):
@@ -43,7 +44,7 @@ def test_stage(binding, tmp_path):
     source, program = tmp_path / "stage.c", tmp_path / "stage"
     source.write_text('#include "inductor.h"\nint main(void) { return IND_STAGE_PLAN; }\n')
     subprocess.run(["cc", "-std=c11", f"-I{ROOT}", source, "-o", program], check=True)
-    assert subprocess.run([program]).returncode == binding.PLAN
+    assert subprocess.run([program]).returncode == binding.library.PLAN
 
 
 def test_structs(binding, tmp_path):
@@ -55,3 +56,14 @@ def test_structs(binding, tmp_path):
         size, *offsets = layouts[C_NAMES[name]]
         assert [getattr(s, f).offset for f in fields[name]] == offsets, name
         assert ctypes.sizeof(s) <= size if name in PREFIXES else ctypes.sizeof(s) == size, name
+
+
+def test_structs_of_configurations(tmp_path, monkeypatch):
+    make("build/libinductor_bench.so")
+    monkeypatch.syspath_prepend(ROOT / "bench")
+    import configurations
+
+    found = {"ind__tile_choice": configurations.Values, "ind_target": configurations.target_type()}
+    layouts = expected({c: [field[0] for field in s._fields_] for c, s in found.items()}, tmp_path)
+    for c, s in found.items():
+        assert [ctypes.sizeof(s), *(getattr(s, field[0]).offset for field in s._fields_)] == layouts[c], c

@@ -75,13 +75,40 @@ def test_padded(name, tmp_path):
     sources, lines, operands, expected = PADDED[name]
     path = written(tmp_path, sources, lines)
     applied, missed = pads(path, *ARCH)
-    assert len(applied) == 1 and f"rows of {operands} are padded to a multiple of 8 elements: saves " in applied[0] and not missed, (applied, missed)
+    multiple = 8 if name == "heads" else 64  # rows of 512 elements and more are padded to whole lines of 128 bytes
+    assert len(applied) == 1 and f"rows of {operands} are padded to a multiple of {multiple} elements: saves " in applied[0] and not missed, (applied, missed)
     names, templates = kernels(path)
     assert " ".join(names) == expected and templates == ["matmul, bulk-copied wgmma tiles"]
     assert "bulk-copied" not in kernels(path, *OFF)[1][0] and pads(path, *ARCH, *OFF) == ([], [])
     again = tmp_path / "again.ind"
     again.write_text(ind("emit", path, "--stage", "graph", *ARCH))
     assert pads(again, *ARCH) == ([], [])
+
+
+# Sources and ops of products that 16-byte copies reach, and whether the rows of w are padded to whole lines.
+LINES = {
+    "depth": ("input a : bf16[1024, 1032]; const w : bf16[1024, 1032]", "y = linear(a, w)", True),
+    "columns": ("input a : f16[1024, 1024]; const w : f16[1024, 1048]", "y = mm(a, w)", True),
+    "a view": ("input a : bf16[1024, 1024]; const w : bf16[1048, 1024]; const v : bf16[1024, 1048]", "t = transpose(v, 0, 1); s = add(w, t); y = mm(a, v)", True),
+    "whole lines": ("input a : bf16[1024, 1088]; const w : bf16[1024, 1088]", "y = linear(a, w)", False),
+    "no constant": ("input a : bf16[1024, 1032]; input w : bf16[1024, 1032]", "y = linear(a, w)", False),
+    "short rows": ("input a : bf16[1024, 504]; const w : bf16[1024, 504]", "y = linear(a, w)", False),
+    "few rows": ("input a : bf16[64, 1032]; const w : bf16[1024, 1032]", "y = linear(a, w)", False),
+    "packed": ('input a : bf16[1024, 1056]; const q : u8[1024, 528]; const s : f32[1024, 33]', 'w = dequantise(q, scale=s, format="int4", dtype=bf16); y = linear(a, w)', False),
+}
+
+
+@pytest.mark.parametrize("name", LINES, ids=lambda name: name.replace(" ", "_"))
+def test_rows_of_whole_lines(name, tmp_path):
+    sources, lines, padded = LINES[name]
+    path = written(tmp_path, sources, lines)
+    applied, missed = pads(path, *ARCH)
+    assert [": few rows read the other operand once: " in m for m in missed] == ([True] if name == "few rows" else [])
+    assert len(applied) == padded and all("are padded to a multiple of 64 elements: saves " in a and "costs 0" in a for a in applied)
+    assert kernels(path)[0].count("constant_pad_nd") == 0  # the copy is prepared
+    again = tmp_path / "again.ind"
+    again.write_text(ind("emit", path, "--stage", "graph", *ARCH))
+    assert pads(again, *ARCH)[0] == []
 
 
 def test_products_share_a_copy(tmp_path):

@@ -58,7 +58,7 @@ static void test_figures(void) {
     ind__target_defaults(&t);
     const ind_thresholds before = t.thresholds, one = {.product_multicast = 15};
     ind__target_figures(&t, &one);
-    CHECK(before.product_multicast < 0 && t.thresholds.product_multicast == 15, "%d", t.thresholds.product_multicast);
+    CHECK(before.product_multicast == 2 && t.thresholds.product_multicast == 15, "%d", t.thresholds.product_multicast);
     t.thresholds.product_multicast = before.product_multicast;
     CHECK(!memcmp(&t.thresholds, &before, sizeof before), "another figure was replaced");
 }

@@ -2,7 +2,7 @@
 
 /* Devices by name, for compilation without one, from NVIDIA's data sheets: SMs, bytes of L2, GB/s of memory (bytes per
    ns), GFLOP/s of f32 and of dense 16-bit tensor cores that sum in f32. For an opened device, its SMs, shared memory
-   and L2 are queried. */
+   and L2 are queried; its rates are those of the device with the nearest rate of memory. */
 typedef struct cg__device {
     const char *name;
     int sm, num_sms, l2_bytes, memory_bytes_per_ns, f32_flops_per_ns, tensor_flops_per_ns;

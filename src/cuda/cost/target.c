@@ -32,6 +32,25 @@ static void cg__device_defaults(ind_target *t, const cg__device *d) {
     cg__set_default(&t->launch_ns, 1000);
 }
 
+/* A device of the same architecture; NULL: there is none. Of several, the one with the nearest rate of memory. */
+static const cg__device *cg__device_like(int sm, int memory_bytes_per_ns) {
+    const cg__device *found = NULL;
+    double least = 0;
+    for (size_t i = 0; i < sizeof cg__devices / sizeof *cg__devices; i++) {
+        const cg__device *d = &cg__devices[i];
+        const double apart = fabs((double)d->memory_bytes_per_ns - memory_bytes_per_ns);
+        if (d->sm != sm || (found && apart >= least)) continue;
+        found = d;
+        least = apart;
+    }
+    return found;
+}
+
+void ind__target_rates(ind_target *t, int memory_bytes_per_ns) {
+    const cg__device *d = cg__device_like(t->sm, memory_bytes_per_ns);
+    if (d && memory_bytes_per_ns > 0) cg__device_defaults(t, d);
+}
+
 void ind__target_defaults(ind_target *t) {
     if (!t->sm) {
         t->sm = 90;

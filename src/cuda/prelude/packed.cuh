@@ -77,6 +77,11 @@ template <int A> static IND_INLINE unsigned ind_word(const unsigned char *p) {
     const unsigned short *half = reinterpret_cast<const unsigned short *>(p);
     return __byte_perm(half[0], half[1], 0x5410);
 }
+// Word j % 2 of two, from an address of alignment A: of 8 or more, one load has both.
+template <int A> static IND_INLINE unsigned ind_word_of_two(const unsigned char *p, int j) {
+    if (A % 8 == 0) return ind_load<2>(reinterpret_cast<const unsigned *>(p)).at[j % 2];
+    return ind_word<A>(p + j % 2 * 4);
+}
 static IND_INLINE float ind_f16_at(const unsigned char *p) {
     return ind_f16_to_f32(*reinterpret_cast<const unsigned short *>(p));
 }
@@ -126,11 +131,13 @@ static IND_INLINE unsigned ind_spread_bits(unsigned x) {
 // format with OFFSET, lowest() * low() is added to each element of a group; low() is twice in 16 bits. If SCALED, times() and
 // less() have the scale of a group, and all groups of a block have one scale() besides. If FLOAT, `pairs` returns weights. If
 // SUMS, the lowest values of elements 64 * t to 64 * t + 63 of a block are lowest() times lows(), 4 integers in units of
-// 2^ind_unit<true>(), in bf16.
+// 2^ind_unit<true>(), in bf16. If PAIRED, at(j + 1, t) is at(j, t) + 4 for even j: one load of 16 bytes has both. PAD: elements
+// between rows of a in shared memory: lanes of 8 bytes of 4 rows, or of 16 bytes of 2 rows, read different banks. The slots of rows
+// of weights are an odd multiple of SLOT bytes apart: 32 for words of 8 bytes.
 enum { IND_IN_ORDER, IND_BYTES, IND_NIBBLES };
 struct ind_packed_format {
-    static constexpr int BIAS = 0, STEP = 256, ORDER = IND_BYTES;
-    static constexpr bool OFFSET = false, SUMS = false, SCALED = false, BESIDE = false, FLOAT = false;
+    static constexpr int BIAS = 0, STEP = 256, ORDER = IND_BYTES, PAD = 16, SLOT = 16;
+    static constexpr bool OFFSET = false, SUMS = false, SCALED = false, BESIDE = false, FLOAT = false, PAIRED = false;
     struct side {};
     static IND_INLINE side load(const unsigned char *, const unsigned char *, int) {
         return side();
@@ -179,13 +186,13 @@ template <bool BF16> static IND_INLINE void ind_mma(float (&c)[4], const unsigne
         ind_mma_f16(c, a, b);
 }
 // The ring of a warp in shared memory has 16 rows of weights of several steps. The copy of a row of a step begins at the
-// address of its first block, rounded down to 16 bytes. The slots of rows are odd multiples of 16 bytes apart: lanes of 8
-// rows read different banks. ROW is the alignment of rows in memory, up to 16 bytes.
+// address of its first block, rounded down to 16 bytes. The slots of rows are odd multiples of F::SLOT bytes apart: lanes of
+// 8 rows read different banks. ROW is the alignment of rows in memory, up to 16 bytes.
 template <typename F, int ROW> struct ind_packed_slots {
     static constexpr int BLOCKS = F::STEP / F::ELEMENTS, BYTES = BLOCKS * F::BYTES;
     static constexpr int OF_STEP = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : BYTES % 4 == 0 ? 4 : 2;
     static constexpr int ALIGNMENT = OF_STEP < ROW ? OF_STEP : ROW;
-    static constexpr int CHUNKS = (BYTES + 31 - ALIGNMENT) / 16, SLOT = (CHUNKS | 1) * 16, STAGE = SLOT * 16;
+    static constexpr int CHUNKS = (BYTES + 31 - ALIGNMENT) / 16, SLOT = ((CHUNKS * 16 + F::SLOT - 1) / F::SLOT | 1) * F::SLOT, STAGE = SLOT * 16;
 };
 // The sums of a block: of TILES * 8 rows of a with 16 rows of weights per warp along n. WARPS_K warps share the steps of
 // k. Each warp has a ring of STAGES steps, which Ring fills: ind_packed_maps or ind_packed_copies.
@@ -196,37 +203,43 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
     static constexpr int BLOCKS = slots::BLOCKS, ALIGNMENT = slots::ALIGNMENT, SLOT = slots::SLOT, STAGE = slots::STAGE;
     Ring fill;
     unsigned char *ring;
-    const unsigned char *scales[2], *zeros[2];
+    const unsigned char *scales, *zeros; // of the lane's first row; bytes from there to those of its second row
+    int scales_apart, zeros_apart;
     typename F::side ahead[2];
     float acc[TILES][4];
-    int first_n, step, copied, stage, phase;
-    template <typename From> IND_INLINE void copy(const From &from, int steps) {
-        const int to = copied / WARPS_K % STAGES;
-        fill.template copy<slots>(from, ring + to * STAGE, to, copied, copied < steps);
-        copied += WARPS_K;
-    }
-    // Starts the first copies. `from`: the tensor map, or a function that returns the address of one of `size_n` rows of
-    // weights. `memory`: the rings of all warps, then mbarriers.
+    int first_n, step; // step / WARPS_K: of the warp's steps
+    // Starts the copies of the first steps. `from`: the tensor map, or a function that returns the address of one of
+    // `size_n` rows of weights. `memory`: the rings of all warps, then mbarriers.
     template <typename From>
     IND_INLINE void start(const From &from, unsigned char *memory, int first, int steps, int size_n) {
         const int warp = threadIdx.x / 32;
         ring = memory + warp * (STAGES * STAGE);
         first_n = first + warp / WARPS_K * 16;
-        step = copied = warp % WARPS_K;
-        stage = phase = 0;
+        step = warp % WARPS_K;
         fill.template start<STAGES>(from, memory + WARPS_N * WARPS_K * STAGES * STAGE, first_n, size_n);
         _Pragma("unroll")
-        for (int i = 0; i < STAGES - 1; i++) copy(from, steps);
+        for (int i = 0; i < STAGES - 1; i++) fill.template copy<slots>(from, ring + i * STAGE, i, step + i * WARPS_K, step + i * WARPS_K < steps);
         _Pragma("unroll")
         for (int i = 0; i < TILES * 4; i++) acc[i / 4][i % 4] = 0.0f;
     }
-    // The rows of scales and zero points, for formats that have them in tensors of their own.
-    template <typename At> IND_INLINE void beside(int size_n, const At &at) {
-        _Pragma("unroll")
-        for (int r = 0; r < 2; r++) {
-            const int row = first_n + r * 8 + (threadIdx.x & 31) / 4;
-            at(row < size_n ? row : size_n - 1, scales[r], zeros[r]);
-        }
+    // Starts the copy of the last of the first STAGES steps. The loads of a, which all warps wait for, come before it.
+    template <typename From> IND_INLINE void start_last(const From &from, int steps) {
+        const int at = step + (STAGES - 1) * WARPS_K;
+        fill.template copy<slots>(from, ring + (STAGES - 1) * STAGE, STAGES - 1, at, at < steps);
+    }
+    // The rows of scales and zero points, for formats that have them in tensors of their own. Loads those of the first step.
+    template <typename At> IND_INLINE void beside(int steps, int size_n, const At &at) {
+        const int row = first_n + (threadIdx.x & 31) / 4;
+        const unsigned char *other_scales, *other_zeros;
+        at(row < size_n ? row : size_n - 1, scales, zeros);
+        at(row + 8 < size_n ? row + 8 : size_n - 1, other_scales, other_zeros);
+        scales_apart = (int)(other_scales - scales);
+        zeros_apart = (int)(other_zeros - zeros);
+        if (step < steps) load_ahead(step);
+    }
+    IND_INLINE void load_ahead(int at) {
+        ahead[0] = F::load(scales, zeros, at);
+        ahead[1] = F::load(scales + scales_apart, zeros + zeros_apart, at);
     }
     // Steps below `end`, of `steps`. a: elements of k from step `begin` on, rows `stride` apart.
     template <typename From>
@@ -235,32 +248,28 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
         const unsigned short *const sums = a + ROWS * stride + (ROWS < 8 ? lane / 4 % ROWS : lane / 4) * sum_stride(stride);
         if (F::SUMS) sum_rows(const_cast<unsigned short *>(a), stride);
         a += (ROWS < 8 ? lane / 4 % ROWS : lane / 4) * stride;
-        if (F::BESIDE && step < end)
-            for (int r = 0; r < 2; r++) ahead[r] = F::load(scales[r], zeros[r], step);
         _Pragma("unroll 1")
         for (; step < end; step += WARPS_K) {
             __syncwarp();
-            copy(from, steps);
+            if (step >= WARPS_K) { // refills the stage of the step before
+                const int next = step + (STAGES - 1) * WARPS_K, to = next / WARPS_K % STAGES;
+                fill.template copy<slots>(from, ring + to * STAGE, to, next, next < steps);
+            }
             typename F::side now[2] = {ahead[0], ahead[1]};
-            if (F::BESIDE && step + WARPS_K < end)
-                for (int r = 0; r < 2; r++) ahead[r] = F::load(scales[r], zeros[r], step + WARPS_K);
-            fill.template wait<STAGES>(stage, phase);
+            if (F::BESIDE && step + WARPS_K < steps) load_ahead(step + WARPS_K);
+            const int stage = step / WARPS_K % STAGES;
+            fill.template wait<STAGES>(stage, step / WARPS_K / STAGES & 1);
             const int before = fill.template before<slots>(0, step), apart = 8 * SLOT + fill.template before<slots>(1, step) - before;
             const unsigned char *const at = ring + stage * STAGE + before;
             multiply(at, apart, now, a + (step - begin) * F::STEP, stride, sums + (step - begin) * (F::STEP / 16));
-            stage++;
-            if (stage == STAGES) {
-                stage = 0;
-                phase ^= 1;
-            }
         }
     }
     static constexpr int sum_stride(int stride) {
-        return (stride - 16) / 16 + 16;
+        return (stride - F::PAD) / 16 + 16;
     }
     // Sums of 16 elements of a, which follow its rows: three numbers in bf16, whose sum has 24 bits, in three planes.
     static IND_INLINE void sum_rows(unsigned short *a, int stride) {
-        const int chunks = (stride - 16) / 16, plane = ROWS * sum_stride(stride);
+        const int chunks = (stride - F::PAD) / 16, plane = ROWS * sum_stride(stride);
         _Pragma("unroll 1")
         for (int i = threadIdx.x; i < ROWS * chunks; i += 32 * WARPS_N * WARPS_K) {
             const int row = i / chunks, chunk = i % chunks;
@@ -300,6 +309,7 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
             const unsigned char *const row = at + g * SLOT + block * F::BYTES;
             F of[2];
             float low[TILES][4] = {}, sum[TILES][4] = {};
+            ind_vec<unsigned short, F::PAIRED ? 8 : 4> from_a[TILES];
             _Pragma("unroll")
             for (int r = 0; r < 2; r++) {
                 if (ALIGNMENT % 4 || block * F::BYTES % 4)
@@ -316,8 +326,11 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
                 if (ALIGNMENT % 4 || block * F::BYTES % 4)
                     weights<2>(weight, of, row, apart, j, t);
                 else
-                    weights<4>(weight, of, row, apart, j, t);
-                accumulate(sum, low, weight, of, group, a + block * F::ELEMENTS + F::at(j, t), stride);
+                    weights<F::SLOT == 32 && ALIGNMENT == 16 ? 8 : 4>(weight, of, row, apart, j, t);
+                _Pragma("unroll")
+                for (int tile = 0; tile < TILES && (!F::PAIRED || j % 2 == 0); tile++)
+                    from_a[tile] = ind_load<F::PAIRED ? 8 : 4>(a + tile * 8 * stride + block * F::ELEMENTS + F::at(j, t));
+                accumulate(sum, low, weight, of, group, from_a, F::PAIRED ? j % 2 * 2 : 0);
                 if ((j + 1) % (F::GROUP / 16) == 0 && (!F::SCALED || j + 1 == F::ELEMENTS / 16)) add(sum, of[0].scale(group), of[1].scale(group));
             }
             if (F::OFFSET) add(low, of[0].lowest() * UNIT, of[1].lowest() * UNIT);
@@ -334,14 +347,13 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
             weight[r + 2] = ind_fma2<BF16>(weight[r + 2], of[r].template times<BF16>(j, 1), less);
         }
     }
-    static IND_INLINE void accumulate(float (&sum)[TILES][4], float (&low)[TILES][4], const unsigned (&weight)[4], const F (&of)[2], int group, const unsigned short *a, int stride) {
+    static IND_INLINE void accumulate(float (&sum)[TILES][4], float (&low)[TILES][4], const unsigned (&weight)[4], const F (&of)[2], int group, const ind_vec<unsigned short, F::PAIRED ? 8 : 4> (&a)[TILES], int word) {
         unsigned lows[2] = {};
         for (int r = 0; r < 2 && F::OFFSET; r++) lows[r] = of[r].template low<BF16>(group);
         const unsigned others[4] = {lows[0], lows[1], lows[0], lows[1]};
         _Pragma("unroll")
         for (int tile = 0; tile < TILES; tile++) {
-            const ind_vec<unsigned short, 4> v = ind_load<4>(a + tile * 8 * stride);
-            const unsigned from_a[2] = {v.word[0], v.word[1]};
+            const unsigned from_a[2] = {a[tile].word[word], a[tile].word[word + 1]};
             if (F::OFFSET) ind_mma<BF16>(low[tile], others, from_a);
             ind_mma<BF16>(sum[tile], weight, from_a);
         }
@@ -369,11 +381,12 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
 //@ PACKED_I8
 // Bytes in two's complement.
 struct ind_packed_i8 : ind_packed_plain<ind_packed_i8> {
-    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = 256, BIAS = 128;
+    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = 256, BIAS = 128, PAD = 32, SLOT = 32;
+    static constexpr bool PAIRED = true;
     template <int A> IND_INLINE void read(const unsigned char *, side, int) {
     }
     template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
-        ind_byte_pairs(ind_word<4>(block + j / 2 * 32 + 8 * t + j % 2 * 4) ^ 0x80808080u, p0, p1);
+        ind_byte_pairs(ind_word_of_two<A>(block + j / 2 * 32 + 8 * t, j) ^ 0x80808080u, p0, p1);
     }
     static IND_INLINE int at(int j, int t) {
         return j / 2 * 32 + 8 * t + j % 2 * 4;
@@ -407,7 +420,8 @@ static IND_INLINE unsigned ind_f16x2_to_bf16x2(unsigned x) {
 // tensor. SCALE: 4 f32, 2 f16, 1 bf16, 0 none.
 template <bool E5M2, int SCALE, int SIZE> struct ind_packed_f8 : ind_packed_plain<ind_packed_f8<E5M2, SCALE, SIZE>> {
     static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = SIZE, GROUPS = ELEMENTS / SIZE, ORDER = IND_IN_ORDER;
-    static constexpr bool FLOAT = true, BESIDE = SCALE > 0;
+    static constexpr int PAD = 32, SLOT = 32;
+    static constexpr bool FLOAT = true, PAIRED = true, BESIDE = SCALE > 0;
     struct side {
         float scale[GROUPS];
     } with;
@@ -431,7 +445,7 @@ template <bool E5M2, int SCALE, int SIZE> struct ind_packed_f8 : ind_packed_plai
         return 0;
     }
     template <bool BF16, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
-        const unsigned x = ind_word<4>(block + j / 2 * 32 + 8 * t + j % 2 * 4);
+        const unsigned x = ind_word_of_two<A>(block + j / 2 * 32 + 8 * t, j);
         p0 = E5M2 ? __byte_perm(x, 0, 0x1404) : ind_e4m3x2_to_f16x2(x);
         p1 = E5M2 ? __byte_perm(x, 0, 0x3424) : ind_e4m3x2_to_f16x2(x >> 16);
         if (!BF16) return;
@@ -544,8 +558,8 @@ template <typename F> struct ind_packed_scaled : ind_packed_format {
 //@ PACKED_Q2_K
 // The elements of a lane in 4 steps are one group of 16.
 struct ind_packed_q2_k : ind_packed_scaled<ind_packed_q2_k> {
-    static constexpr int ELEMENTS = 256, BYTES = 84, GROUP = 64, STEP = 512;
-    static constexpr bool SUMS = true;
+    static constexpr int ELEMENTS = 256, BYTES = 84, GROUP = 64, STEP = 512, PAD = 8;
+    static constexpr bool SUMS = true, PAIRED = true;
     float d, m;
     unsigned s[4], o; // o: of the lane's 4 groups of 16
     template <int A> IND_INLINE void read(const unsigned char *block, side, int t) {
@@ -583,7 +597,8 @@ struct ind_packed_q2_k : ind_packed_scaled<ind_packed_q2_k> {
 //@ PACKED_Q3_K
 // The same; |byte - 4| times a scale of 6 bits has at most 8 bits.
 struct ind_packed_q3_k : ind_packed_scaled<ind_packed_q3_k> {
-    static constexpr int ELEMENTS = 256, BYTES = 110, GROUP = 64, BIAS = 4;
+    static constexpr int ELEMENTS = 256, BYTES = 110, GROUP = 64, BIAS = 4, PAD = 8;
+    static constexpr bool PAIRED = true;
     float d;
     unsigned s[4];
     template <int A> IND_INLINE void read(const unsigned char *block, side, int t) {
@@ -682,155 +697,5 @@ struct ind_packed_iq4_xs : ind_packed_plain<ind_packed_iq4_xs> {
     }
     template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
         ind_iq4_pairs(ind_word<4>(block + 8 + j / 2 * 16 + 4 * t), j % 2, p0, p1);
-    }
-};
-//@ PACKED_INT4
-// Elements of 4 bits that lie in the order of their bits: a lane has a word of 8.
-struct ind_packed_nibbles : ind_packed_format {
-    static constexpr int ELEMENTS = 256, BYTES = 128, ORDER = IND_NIBBLES;
-    static constexpr bool BESIDE = true;
-    static constexpr int up(int, int i) {
-        return 4 * i;
-    }
-    // Elements 0 and 4 of the word, and 1 and 5, or, in the second step, 2 and 6, and 3 and 7, are in the low bytes of the halves.
-    static IND_INLINE unsigned word(const unsigned char *block, int j, int t) {
-        return ind_word<4>(block + j / 2 * 16 + 4 * t) >> j % 2 * 8;
-    }
-    static IND_INLINE int at(int j, int t) {
-        return j / 2 * 32 + 8 * t + j % 2 * 4;
-    }
-};
-// N numbers from an address that is a multiple of their bytes, or of those of one.
-template <int N, bool TOGETHER, typename T> static IND_INLINE ind_vec<T, N> ind_load_beside(const T *p) {
-    if (TOGETHER) return ind_load<N>(p);
-    ind_vec<T, N> x;
-    _Pragma("unroll")
-    for (int i = 0; i < N; i++) x.at[i] = p[i];
-    return x;
-}
-// Two's complement, or minus a zero point of type Z. SCALE: 4 f32, 2 f16, 1 bf16. TOGETHER: a step's scales are aligned to their
-// bytes, and so are its zero points.
-template <int SCALE, int SIZE, typename Z, bool TOGETHER> struct ind_packed_int4 : ind_packed_nibbles {
-    static constexpr int GROUP = SIZE, GROUPS = ELEMENTS / SIZE;
-    static constexpr bool ZERO = sizeof(Z) == 1, SIGNED = (Z)-1 < (Z)0;
-    struct side {
-        ind_vec<unsigned, SCALE == 4 ? GROUPS : GROUPS / 2> scale;
-        unsigned zero[GROUPS > 4 ? 2 : 1]; // a byte each
-    } with;
-    static IND_INLINE side load(const unsigned char *scales, const unsigned char *zeros, int step) {
-        side s = {};
-        if (SCALE == 4) {
-            const auto x = ind_load_beside<GROUPS, TOGETHER>(reinterpret_cast<const unsigned *>(scales) + step * GROUPS);
-            for (int i = 0; i < GROUPS; i++) s.scale.at[i] = x.at[i];
-        } else {
-            const ind_vec<unsigned short, GROUPS> x = ind_load_beside<GROUPS, TOGETHER>(reinterpret_cast<const unsigned short *>(scales) + step * GROUPS);
-            for (int i = 0; i < GROUPS / 2; i++) s.scale.at[i] = x.word[i];
-        }
-        _Pragma("unroll")
-        for (int i = 0; i < GROUPS && ZERO; i++) {
-            if (TOGETHER && GROUPS >= 4)
-                s.zero[i / 4] = reinterpret_cast<const unsigned *>(zeros + step * GROUPS)[i / 4];
-            else
-                s.zero[i / 4] |= (unsigned)zeros[step * GROUPS + i] << i % 4 * 8;
-        }
-        return s;
-    }
-    template <int A> IND_INLINE void read(const unsigned char *, const side &x, int) {
-        with = x;
-    }
-    IND_INLINE float scale(int group) const {
-        if (SCALE == 4) return __uint_as_float(with.scale.at[group]);
-        const unsigned word = with.scale.at[group / 2];
-        if (SCALE == 1) return __uint_as_float(group % 2 ? word & 0xffff0000u : word << 16);
-        return ind_f16_to_f32((unsigned short)(word >> group % 2 * 16));
-    }
-    template <bool BF16> IND_INLINE unsigned times(int, int i) const {
-        return ind_normal<BF16>(4 * i);
-    }
-    template <bool BF16> IND_INLINE unsigned less(int j) const {
-        if (!ZERO) return ind_minus<BF16>(8);
-        const int group = j / (GROUP / 16), at = group % 4;
-        const unsigned zero = __byte_perm(with.zero[group / 4], 0, 0x4040u | (unsigned)at | (unsigned)at << 8) ^ (SIGNED ? 0x00800080u : 0u);
-        return ind_fma2<BF16>(zero, ind_normal<BF16>(0) | 0x80008000u, ind_constant2<BF16>(SIGNED ? 128 : 0, ind_unit<BF16>()));
-    }
-    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
-        const unsigned x = word(block, j, t), flip = ZERO ? 0 : 0x00080008u;
-        p0 = ind_and_xor(x, 0x000f000fu, flip);
-        p1 = ind_and_xor(x, 0x00f000f0u, flip << 4);
-    }
-};
-//@ PACKED_E2M1
-// e2m1 as the lowest bits of exponent and highest of fraction: the number times 2^-126 in bf16, 2^-14 in f16.
-template <bool BF16> static IND_INLINE unsigned ind_e2m1_pair(unsigned word, int i) {
-    const unsigned x = word & 0x000f000fu << 4 * i;
-    if (BF16) return x * (0x1040u >> 4 * i) & 0x81c081c0u;
-    return ind_and_or(x << (12 - 4 * i), 0x80008000u, (x & 0x00070007u << 4 * i) << (9 - 4 * i));
-}
-struct ind_packed_e2m1 : ind_packed_nibbles {
-    template <bool> IND_INLINE unsigned less(int) const {
-        return 0x80008000u;
-    }
-    template <bool BF16, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
-        const unsigned x = word(block, j, t);
-        p0 = ind_e2m1_pair<BF16>(x, 0);
-        p1 = ind_e2m1_pair<BF16>(x, 1);
-    }
-};
-struct ind_packed_mxfp4 : ind_packed_e2m1 {
-    static constexpr int GROUP = 32;
-    typedef ind_vec<unsigned, 2> side;
-    side exponents;
-    static IND_INLINE side load(const unsigned char *scales, const unsigned char *, int step) {
-        return ind_load<2>(reinterpret_cast<const unsigned *>(scales) + step * 2);
-    }
-    template <int A> IND_INLINE void read(const unsigned char *, const side &x, int) {
-        exponents = x;
-    }
-    // 2^(e - 127), which is subnormal if e is 0; 255 is NaN, as infinity * 0 is.
-    IND_INLINE float scale(int group) const {
-        const unsigned word = exponents.at[group / 4];
-        const int to = 23 - group % 4 * 8, bits = (int)((to < 0 ? word >> -to : word << to) & 0x7f800000u);
-        const float power = __uint_as_float((unsigned)(bits > 0x400000 ? bits : 0x400000));
-        return fmaf(power, 0.0f, power);
-    }
-    template <bool> static constexpr int unit() {
-        return 0;
-    }
-    template <bool BF16> IND_INLINE unsigned times(int, int) const {
-        return ind_constant2<BF16>(1, BF16 ? 126 : 14);
-    }
-};
-//@ PACKED_NVFP4
-// The low byte as e4m3.
-static IND_INLINE float ind_e4m3_to_f32(unsigned x) {
-#if !defined(IND_EMULATION) && __CUDA_ARCH__ >= 890
-    unsigned r;
-    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(r) : "h"((unsigned short)x));
-    return ind_f16_to_f32((unsigned short)r);
-#else
-    return ind_f8e4m3fn_to_f32((unsigned char)x);
-#endif
-}
-// e2m1 times a scale of e4m3 has 6 bits.
-struct ind_packed_nvfp4 : ind_packed_e2m1 {
-    static constexpr int GROUP = 32;
-    static constexpr bool SCALED = true;
-    typedef ind_vec<unsigned, 4> side;
-    side with;
-    unsigned shift;
-    static IND_INLINE side load(const unsigned char *scales, const unsigned char *, int step) {
-        return ind_load<4>(reinterpret_cast<const unsigned *>(scales) + step * 4);
-    }
-    template <int A> IND_INLINE void read(const unsigned char *, const side &x, int t) {
-        with = x;
-        shift = t / 2 * 8;
-    }
-    template <bool BF16> static constexpr int unit() {
-        return BF16 ? -10 : -8;
-    }
-    // The scale of the lane's 8 elements, times 2^116 or 2^6.
-    template <bool BF16> IND_INLINE unsigned times(int j, int) const {
-        const float scale = ind_e4m3_to_f32(with.at[j / 4] >> j / 2 % 2 * 16 >> shift) * (BF16 ? 8.307674973655724e+34f : 64.0f);
-        return BF16 ? __byte_perm(__float_as_uint(scale), 0, 0x3232) : ind_f32_to_f16(scale) * 0x10001u;
     }
 };

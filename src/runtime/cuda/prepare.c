@@ -14,9 +14,7 @@ static ind_status rt__cuda_prepare_step(ind_module *m, uint32_t i, ind__kernel_e
         }
         status = rt__cuda_prepare_variant(m, v, x);
         if (!status) status = rt__cuda_take_function(m, x, x, entry[of[j]]->function);
-        if (status || x->items_slot == IND__RT_NONE) continue;
-        v->of.row.stage.resident = x->resident;
-        v->grid[0] = ind__staged_grid(v);
+        if (!status && ind__cluster_of(v) > 1) rt__set_resident_grid(v, x->resident);
     }
     return status;
 }

@@ -46,8 +46,18 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
     return IND_OK;
 }
 
-static bool rt__has_persistent_clusters(const ind__variant *v) {
+/* Clusters that loop over rows. */
+static bool rt__has_row_clusters(const ind__variant *v) {
     return ind__row_of(v)->stage.persistent && ind__row_of(v)->cluster > 1;
+}
+
+/* Sets the grid of clusters that loop over rows or tiles to at most the clusters that the device runs at once. */
+static void rt__set_resident_grid(ind__variant *v, int resident) {
+    ind_context *c = v->grid[0].context;
+    if (ind__tile_of(v)->pair_m) v->grid[0] = ind_expr_min(v->grid[0], ind_int(c, resident * ind__cluster_of(v)));
+    if (!rt__has_row_clusters(v)) return;
+    v->of.row.stage.resident = resident;
+    v->grid[0] = ind__staged_grid(v);
 }
 
 /* Counts the clusters of the variant that the device can run at once. */
@@ -74,8 +84,8 @@ static ind_status rt__cuda_cluster_does_not_fit(ind_module *m, const ind__varian
                      v->source.entry, ind__cluster_of(v));
 }
 
-/* Sets the number of clusters of a persistent grid to the number that the device can run at once. Any further cluster
-   would start only after others have finished all their rows. */
+/* Finds the number of clusters that the device can run at once. Of a persistent grid, any further cluster would start
+   only after others have finished all their rows or tiles. */
 static ind_status rt__cuda_set_resident(ind_module *m, rt__exec_variant *x, void *function) {
     ind_status status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &x->resident);
     return !status && x->resident < 1 ? rt__cuda_cluster_does_not_fit(m, x->plan) : status;
@@ -102,8 +112,7 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
         status = rt__exec_slot(x, ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1), &out->grid_slot[d]);
     if (!status && ind__ok(ind__row_of(v)->fitted))
         status = rt__exec_slot(x, ind__row_of(v)->fitted, &out->fitted_slot);
-    if (!status && rt__has_persistent_clusters(v))
-        status = rt__exec_slot(x, ind__row_of(v)->stage.items, &out->items_slot);
+    if (!status && rt__has_row_clusters(v)) status = rt__exec_slot(x, ind__row_of(v)->stage.items, &out->items_slot);
     if (!status)
         status = rt__exec_slot(x, ind__ok(v->memory.shared) ? v->memory.shared : ind_int(c, 0), &out->shared_slot);
     if (!status) out->most_shared = rt__most_shared(v);

@@ -23,10 +23,10 @@ enum { MM_MEASURED = 8 }; /* choices that tuning measures */
 _Static_assert(MM_MEASURED + 2 + MM_NUM_PAIRS <= IND__MAX_TUNED,
                "cg__mm_others lists more choices than there is space for");
 
-/* The cheapest choices: distinct, in the order of their costs. */
+/* The cheapest choices, at most `most`: distinct, in the order of their costs. */
 typedef struct cg__mm_choices {
-    cg__mm_choice item[MM_MEASURED + 1];
-    int num;
+    cg__mm_choice *item; /* the caller's */
+    int most, num;
 } cg__mm_choices;
 
 static bool cg__mm_same_values(const ind__tile_choice *a, const ind__tile_choice *b) {
@@ -58,7 +58,7 @@ static void cg__mm_try_config(const cg__mm_template *x, const cg__mm_problem *p,
     const cg__mm_choice choice = cg__mm_choice_of(x, p, c, t);
     int at = 0;
     while (at < all->num && !cg__mm_same_values(&all->item[at].values, &choice.values)) at++;
-    if (at > MM_MEASURED) at = MM_MEASURED; /* replaces the most expensive one */
+    if (at == all->most) at--; /* replaces the most expensive one */
     if (at < all->num && all->item[at].cost <= choice.cost) return;
     if (at == all->num) all->num++;
     for (; at && choice.cost < all->item[at - 1].cost; at--) all->item[at] = all->item[at - 1];
@@ -96,10 +96,10 @@ static void cg__mm_try_splits(const cg__mm_template *x, const cg__mm_problem *p,
     }
 }
 
-/* Tries the configuration in each form of pairs, if a figure of the target says that they are faster. */
+/* Tries the configuration in each form of pairs, unless a figure of the target leaves them to tuning. */
 static void cg__mm_try_pairs(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *config,
                              const ind_target *t, cg__mm_choices *all) {
-    for (int i = 0; t->thresholds.product_multicast > 0 && i < MM_NUM_PAIRS; i++) {
+    for (int i = 0; t->thresholds.product_multicast >= 0 && i < MM_NUM_PAIRS; i++) {
         const cg__mm_config c = cg__mm_paired(config, i);
         if (cg__mm_fits_pairs(x, p, &c, t)) cg__mm_try_config(x, p, &c, t, all);
     }

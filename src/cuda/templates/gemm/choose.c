@@ -190,8 +190,8 @@ static void cg__mm_set_others(cg__decider *d, const cg__mm_problem *p, const cg_
 static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__variant *v) {
     const ind__tile_choice *tuned = &d->tuning.tile;
     const char *reason;
-    cg__mm_choices all;
-    cg__mm_choice choice;
+    cg__mm_choice cheapest[MM_MEASURED + 1], choice;
+    cg__mm_choices all = {.item = cheapest, .most = MM_MEASURED + 1};
     cg__mm_choose(p, v->index_bits, d->w.target, &all, &reason);
     if (!all.num)
         return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
@@ -213,12 +213,25 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     return IND_OK;
 }
 
+/* Bytes from a row of a copied operand to the next one, at the hinted sizes. */
+static int cg__mm_pitch(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+    const int other = o->k_major ? o->x : p->k;
+    ind_expr stride, rest;
+    if (!o->copy || other < 0 || !ind__affine(cg__index_of(w, o->load), w->plan->domain.var[other], &stride, &rest))
+        return 0;
+    const int64_t pitch = ind_hint(stride) * ind_dtype_bytes(o->memory);
+    return pitch > 0 && pitch <= INT32_MAX ? (int)pitch : 0;
+}
+
 /* Decides how operands of tensor cores are loaded. */
 static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
     cg__mm_operand *const o[3] = {&p->a, &p->b, &p->b2};
     const int num = 1 + cg__mm_products(p);
     if (!p->tensor_bytes) return;
-    for (int i = 0; i < num; i++) o[i]->copy = cg__mm_can_copy(d, p, o[i]);
+    for (int i = 0; i < num; i++) {
+        o[i]->copy = cg__mm_can_copy(d, p, o[i]);
+        o[i]->pitch = cg__mm_pitch(&d->w, p, o[i]);
+    }
     for (int i = 0; i < num; i++) o[i]->misaligned = cg__mm_is_misaligned(d, p, o[i]);
     cg__mm_choose_same_loads(d, p);
     p->b.reads_misaligned = cg__mm_reads_misaligned(d, p);

@@ -10,31 +10,31 @@
 enum { MM_PACKED_I8 = IND__NUM_QUANTISED, MM_PACKED_F8E4M3FN, MM_PACKED_F8E5M2, MM_NUM_PACKED };
 
 /* The type of a format in the prelude, the function that declares it, the elements of a step, registers of a thread for
-   up to 8 rows, and whether elements have a lowest value (OFFSET or SUMS),
+   up to 8 rows, elements between rows of a (PAD), and whether elements have a lowest value (OFFSET or SUMS),
    and whether sums of 16 elements of a are stored (SUMS); see packed.cuh. Registers: NVRTC 13.0, sm_90a. */
 static const struct {
     const char *type;
-    int function, step, registers;
+    int function, step, registers, pad;
     bool lowest, sums;
 } cg__packed_formats[MM_NUM_PACKED] = {
-    [IND__QUANTISED_Q8_0] = {"ind_packed_q8_0", IND__CG_PACKED_Q8_0, 256, 72, false, false},
-    [IND__QUANTISED_Q4_0] = {"ind_packed_q4<false, false>", IND__CG_PACKED_Q4, 256, 72, false, false},
-    [IND__QUANTISED_Q4_1] = {"ind_packed_q4<true, false>", IND__CG_PACKED_Q4, 256, 72, true, false},
-    [IND__QUANTISED_Q5_0] = {"ind_packed_q4<false, true>", IND__CG_PACKED_Q4, 256, 72, false, false},
-    [IND__QUANTISED_Q5_1] = {"ind_packed_q4<true, true>", IND__CG_PACKED_Q4, 256, 72, true, false},
-    [IND__QUANTISED_Q2_K] = {"ind_packed_q2_k", IND__CG_PACKED_Q2_K, 512, 80, true, true},
-    [IND__QUANTISED_Q3_K] = {"ind_packed_q3_k", IND__CG_PACKED_Q3_K, 256, 72, false, false},
-    [IND__QUANTISED_Q4_K] = {"ind_packed_q45_k<false>", IND__CG_PACKED_Q45_K, 256, 72, true, true},
-    [IND__QUANTISED_Q5_K] = {"ind_packed_q45_k<true>", IND__CG_PACKED_Q45_K, 256, 72, true, true},
-    [IND__QUANTISED_Q6_K] = {"ind_packed_q6_k", IND__CG_PACKED_Q6_K, 256, 80, false, false},
-    [IND__QUANTISED_IQ4_NL] = {"ind_packed_iq4_nl", IND__CG_PACKED_IQ4, 256, 72, false, false},
-    [IND__QUANTISED_IQ4_XS] = {"ind_packed_iq4_xs", IND__CG_PACKED_IQ4, 256, 72, false, false},
-    [IND__QUANTISED_INT4] = {"ind_packed_int4", IND__CG_PACKED_INT4, 256, 72, false, false},
-    [IND__QUANTISED_MXFP4] = {"ind_packed_mxfp4", IND__CG_PACKED_E2M1, 256, 80, false, false},
-    [IND__QUANTISED_NVFP4] = {"ind_packed_nvfp4", IND__CG_PACKED_NVFP4, 256, 96, false, false},
-    [MM_PACKED_I8] = {"ind_packed_i8", IND__CG_PACKED_I8, 256, 72, false, false},
-    [MM_PACKED_F8E4M3FN] = {"ind_packed_f8<false", IND__CG_PACKED_F8, 256, 80, false, false},
-    [MM_PACKED_F8E5M2] = {"ind_packed_f8<true", IND__CG_PACKED_F8, 256, 80, false, false},
+    [IND__QUANTISED_Q8_0] = {"ind_packed_q8_0", IND__CG_PACKED_Q8_0, 256, 72, 16, false, false},
+    [IND__QUANTISED_Q4_0] = {"ind_packed_q4<false, false>", IND__CG_PACKED_Q4, 256, 72, 16, false, false},
+    [IND__QUANTISED_Q4_1] = {"ind_packed_q4<true, false>", IND__CG_PACKED_Q4, 256, 72, 16, true, false},
+    [IND__QUANTISED_Q5_0] = {"ind_packed_q4<false, true>", IND__CG_PACKED_Q4, 256, 72, 16, false, false},
+    [IND__QUANTISED_Q5_1] = {"ind_packed_q4<true, true>", IND__CG_PACKED_Q4, 256, 72, 16, true, false},
+    [IND__QUANTISED_Q2_K] = {"ind_packed_q2_k", IND__CG_PACKED_Q2_K, 512, 80, 8, true, true},
+    [IND__QUANTISED_Q3_K] = {"ind_packed_q3_k", IND__CG_PACKED_Q3_K, 256, 72, 8, false, false},
+    [IND__QUANTISED_Q4_K] = {"ind_packed_q45_k<false>", IND__CG_PACKED_Q45_K, 256, 72, 16, true, true},
+    [IND__QUANTISED_Q5_K] = {"ind_packed_q45_k<true>", IND__CG_PACKED_Q45_K, 256, 72, 16, true, true},
+    [IND__QUANTISED_Q6_K] = {"ind_packed_q6_k", IND__CG_PACKED_Q6_K, 256, 80, 16, false, false},
+    [IND__QUANTISED_IQ4_NL] = {"ind_packed_iq4_nl", IND__CG_PACKED_IQ4, 256, 72, 16, false, false},
+    [IND__QUANTISED_IQ4_XS] = {"ind_packed_iq4_xs", IND__CG_PACKED_IQ4, 256, 72, 16, false, false},
+    [IND__QUANTISED_INT4] = {"ind_packed_int4", IND__CG_PACKED_INT4, 256, 72, 32, false, false},
+    [IND__QUANTISED_MXFP4] = {"ind_packed_mxfp4", IND__CG_PACKED_E2M1, 256, 80, 32, false, false},
+    [IND__QUANTISED_NVFP4] = {"ind_packed_nvfp4", IND__CG_PACKED_NVFP4, 256, 96, 32, false, false},
+    [MM_PACKED_I8] = {"ind_packed_i8", IND__CG_PACKED_I8, 256, 72, 32, false, false},
+    [MM_PACKED_F8E4M3FN] = {"ind_packed_f8<false", IND__CG_PACKED_F8, 256, 80, 32, false, false},
+    [MM_PACKED_F8E5M2] = {"ind_packed_f8<true", IND__CG_PACKED_F8, 256, 80, 32, false, false},
 };
 
 /* Elements of k in a step. */
@@ -56,7 +56,8 @@ static int cg__mm_packed_alignment(int x) {
 static int cg__mm_packed_slot(const cg__mm_packed *b) {
     const int bytes = cg__mm_packed_step_bytes(b), of_step = cg__mm_packed_alignment(bytes);
     const int alignment = of_step < b->alignment ? of_step : b->alignment;
-    return ((bytes + 31 - alignment) / 16 | 1) * 16;
+    const int slot = b->elements == 1 ? 32 : 16, chunks = (bytes + 31 - alignment) / 16;
+    return ((chunks * 16 + slot - 1) / slot | 1) * slot;
 }
 
 /* The LOAD whose value i is, converted or not; 0: it is none, or under a mask. */
@@ -290,7 +291,8 @@ static int64_t cg__mm_packed_ring(const cg__mm_problem *p, int warps, int stages
 
 /* Bytes of a row of a in shared memory, of so many elements of k, and of its sums. */
 static int64_t cg__mm_packed_row_bytes(const cg__mm_packed *b, int64_t depth) {
-    return 2 * (depth + 16) + (cg__packed_formats[b->format].sums ? 3 * 2 * (depth / 16 + 16) : 0);
+    return 2 * (depth + cg__packed_formats[b->format].pad) +
+           (cg__packed_formats[b->format].sums ? 3 * 2 * (depth / 16 + 16) : 0);
 }
 
 /* Elements of k of which a is in shared memory: all, or as many steps of all warps as fit. */
@@ -327,7 +329,8 @@ static int cg__mm_packed_most_rows(const cg__mm_packed *b) {
 
 /* Registers of a thread. With cp.async: NVRTC 13.0, sm_80, sm_86, sm_89. */
 static int cg__mm_packed_registers(const cg__mm_packed *b, int rows) {
-    const int few = cg__packed_formats[b->format].registers + (b->mapped ? 0 : 16);
+    const int more = !b->mapped ? 16 : cg__mm_packed_has_many(b) ? 8 : 0;
+    const int few = cg__packed_formats[b->format].registers + more;
     const int registers = rows > 32 ? 255 : rows > 16 ? 168 : rows > 8 ? 128 : few;
     if (b->mapped || !b->zero || !cg__mm_packed_has_many(b)) return registers;
     return rows > 16 ? 255 : 168;
@@ -407,7 +410,8 @@ static void cg__mm_write_beside(ind__writer *w, const cg__mm_problem *p) {
     if (!p->packed->scale) return;
     cg__mm_set_plain_names(w);
     ind__textf(&w->code,
-               "product.beside(size_n, [&](int i%d, const unsigned char *&scales, const unsigned char *&zeros) {\n",
+               "product.beside((int)steps, (int)size_n, [&](int i%d, const unsigned char *&scales, const unsigned char "
+               "*&zeros) {\n",
                p->n);
     w->code.indent++;
     w->scope++;
@@ -420,21 +424,65 @@ static void cg__mm_write_beside(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "});\n");
 }
 
-/* The rows of a, from `begin` on, for as many elements of k as are in shared memory. */
-static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, int64_t depth) {
-    const ind__tile_plan *t = &w->variant->of.tile;
-    cg__mm_set_plain_names(w);
-    ind__textf(&w->code, "#pragma unroll 4\n");
-    cg__begin(w, "for (int at = threadIdx.x; at < %lld; at += %d)", (long long)(t->m * depth / 8), w->variant->threads);
-    ind__textf(&w->code, "const int x = at / %lld, col = at %% %lld * 8, r0 = begin * %d + col;\n",
-               (long long)(depth / 8), (long long)(depth / 8), cg__mm_packed_step(p->packed));
+/* True if a is a LOAD of whole vectors, which shared memory has as they are. */
+static bool cg__mm_is_plain_vector(const ind__writer *w, const cg__mm_problem *p) {
+    return !p->a.computed && p->a.k_major && cg__mm_in_vectors(w, p, &p->a, p->a.load) &&
+           cg__memory_dtype(w, p->a.load) == p->a.memory;
+}
+
+/* Chunks of 8 elements of a that a thread loads before it stores the first: at most 16, as many as its registers hold
+   beside 48 for other values. Iterations have equal numbers of them. */
+static int cg__mm_packed_flight(ind__writer *w, const cg__mm_problem *p, int64_t chunks) {
+    const int64_t each = (chunks + w->variant->threads - 1) / w->variant->threads;
+    const int registers = cg__mm_row_vector_bytes(w, p) / 4,
+              left = cg__mm_packed_registers(p->packed, w->variant->of.tile.m) - 48;
+    const int most = registers ? left / registers : 4;
+    const int64_t fits = most < 1 ? 1 : most < 16 ? most : 16, iterations = (each + fits - 1) / fits;
+    return (int)((each + iterations - 1) / iterations);
+}
+
+/* A loop over the chunks of an iteration; open afterwards. Chunk `at` is elements r0 to r0 + 7 of row x. Chunks after
+   the last one have no row. */
+static void cg__mm_begin_packed_chunk(ind__writer *w, const cg__mm_problem *p, int64_t depth, int flight) {
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", flight);
+    ind__textf(&w->code,
+               "const int at = first + u * %d + (int)threadIdx.x, x = at / %lld, col = at %% %lld * 8, r0 = begin * %d "
+               "+ col;\n",
+               w->variant->threads, (long long)(depth / 8), (long long)(depth / 8), cg__mm_packed_step(p->packed));
     if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
-    ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
-    cg__begin(w, "if (first_m + x < size_m && r0 < size_k)");
-    cg__mm_write_row_chunk(w, p);
+}
+
+/* The rows of a, from `begin` on, for as many elements of k as are in shared memory. After the first loads, the copy of
+   another step of weights starts: copies of more weights before them would delay them. */
+static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, int64_t depth, const char *from) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const int64_t chunks = t->m * depth / 8, stride = depth + cg__packed_formats[p->packed->format].pad;
+    const int flight = cg__mm_packed_flight(w, p, chunks);
+    const bool plain = cg__mm_is_plain_vector(w, p);
+    cg__mm_set_plain_names(w);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (int first = 0; first < %lld; first += %d)", (long long)chunks, flight * w->variant->threads);
+    if (cg__mm_declare_row_vectors(w, p, flight)) {
+        cg__mm_begin_packed_chunk(w, p, depth, flight);
+        cg__begin(w, "if (first_m + x < size_m && r0 < size_k)");
+        cg__mm_load_row_vectors(w, p);
+        cg__end(w);
+        cg__end(w);
+    }
+    ind__textf(&w->code, "if (begin == 0 && first == 0) product.start_last(%s, (int)steps);\n", from);
+    cg__mm_begin_packed_chunk(w, p, depth, flight);
+    if (plain) {
+        ind__textf(&w->code, "const ind_vec<unsigned short, 8> &made = x%u[u];\n", p->a.load);
+    } else {
+        ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
+        cg__begin(w, "if (first_m + x < size_m && r0 < size_k)");
+        cg__mm_write_chunk_elements(w, p, "[u]");
+        cg__end(w);
+    }
+    ind__textf(&w->code, "if (at < %lld) ind_store(row_a + x * %lld + col, ind_packed_order<%s>(made));\n",
+               (long long)chunks, (long long)stride, cg__mm_packed_type(w, p->packed));
     cg__end(w);
-    ind__textf(&w->code, "ind_store(row_a + x * %lld + col, ind_packed_order<%s>(made));\n", (long long)(depth + 16),
-               cg__mm_packed_type(w, p->packed));
     cg__end(w);
 }
 
@@ -504,11 +552,12 @@ static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (int begin = 0; begin < steps; begin += %lld)", (long long)(depth / step));
     ind__textf(&w->code, "if (begin) __syncthreads();\n");
-    cg__mm_write_packed_rows(w, p, depth);
+    cg__mm_write_packed_rows(w, p, depth, from);
     ind__textf(&w->code, "__syncthreads();\n");
     ind__textf(&w->code, "const int end = begin + %lld < steps ? begin + %lld : (int)steps;\n",
                (long long)(depth / step), (long long)(depth / step));
-    ind__textf(&w->code, "product.run(%s, begin, end, (int)steps, row_a, %lld);\n", from, (long long)(depth + 16));
+    ind__textf(&w->code, "product.run(%s, begin, end, (int)steps, row_a, %lld);\n", from,
+               (long long)(depth + cg__packed_formats[p->packed->format].pad));
     cg__end(w);
     cg__mm_write_packed_sums(w, p);
     cg__use(w, p->packed->mapped ? IND__CG_PACKED_MAPS : IND__CG_PACKED_COPIES);

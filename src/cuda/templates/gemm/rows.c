@@ -67,26 +67,65 @@ static void cg__mm_forget_memory(ind__writer *w) {
 
 /* ---- a, to shared memory ---- */
 
-/* The 8 elements of a row of a from k on, into `made`. */
-static void cg__mm_write_row_chunk(ind__writer *w, const cg__mm_problem *p) {
-    const cg__mm_operand *o = &p->a;
-    cg__mm_need_operand(w, o);
-    cg__emit(w, ~(1u << p->k), IND__CG_ALL_STAGES);
+/* True for a LOAD of a row of a that a vector of 8 elements has. */
+static bool cg__mm_in_row_vectors(const ind__writer *w, const cg__mm_problem *p, uint32_t i) {
+    return w->needed[i] && p->a.k_major && cg__mm_in_vectors(w, p, &p->a, i);
+}
+
+/* Bytes of the vectors of 8 elements of a row of a. */
+static int cg__mm_row_vector_bytes(ind__writer *w, const cg__mm_problem *p) {
+    int bytes = 0;
+    cg__mm_need_operand(w, &p->a);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_row_vectors(w, p, i)) bytes += 8 * (int)ind_dtype_bytes(cg__memory_dtype(w, i));
+    return bytes;
+}
+
+/* Declares `flight` vectors of each LOAD; false: there are none. */
+static bool cg__mm_declare_row_vectors(ind__writer *w, const cg__mm_problem *p, int flight) {
+    bool any = false;
+    cg__mm_need_operand(w, &p->a);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->needed[i] || !o->k_major || !cg__mm_in_vectors(w, p, o, i)) continue;
-        ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(&%s);\n", cg__types[cg__memory_dtype(w, i)].memory,
-                   i, cg__element(w, i));
-        w->memory[i] = cg__string(w, "x%u.at[j]", i);
+        if (!cg__mm_in_row_vectors(w, p, i)) continue;
+        ind__textf(&w->code, "ind_vec<%s, 8> x%u[%d] = {};\n", cg__types[cg__memory_dtype(w, i)].memory, i, flight);
+        any = true;
     }
+    return any;
+}
+
+/* Loads vector u of each, from k = r0 on. */
+static void cg__mm_load_row_vectors(ind__writer *w, const cg__mm_problem *p) {
+    cg__mm_need_operand(w, &p->a);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_row_vectors(w, p, i)) ind__textf(&w->code, "x%u[u] = ind_load<8>(&%s);\n", i, cg__element(w, i));
+}
+
+/* The 8 elements of a row of a from k = r0 on, into `made`. The vector of LOAD 7 is x7 and `which`. */
+static void cg__mm_write_chunk_elements(ind__writer *w, const cg__mm_problem *p, const char *which) {
+    cg__mm_need_operand(w, &p->a);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_row_vectors(w, p, i)) w->memory[i] = cg__string(w, "x%u%s.at[j]", i, which);
+    cg__emit(w, ~(1u << p->k), IND__CG_ALL_STAGES);
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     cg__mm_set_text(w, p->k, "(r0 + j)");
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     ind__textf(&w->code, "made.at[j] = ");
-    cg__mm_write_rounded(w, o, false);
+    cg__mm_write_rounded(w, &p->a, false);
     ind__textf(&w->code, ";\n");
     cg__end(w);
     cg__mm_forget_memory(w);
+}
+
+/* The same for a single chunk: loads its vectors. */
+static void cg__mm_write_row_chunk(ind__writer *w, const cg__mm_problem *p) {
+    cg__mm_need_operand(w, &p->a);
+    cg__emit(w, ~(1u << p->k), IND__CG_ALL_STAGES);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_row_vectors(w, p, i))
+            ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(&%s);\n",
+                       cg__types[cg__memory_dtype(w, i)].memory, i, cg__element(w, i));
+    cg__mm_write_chunk_elements(w, p, "");
 }
 
 static void cg__mm_write_row_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {

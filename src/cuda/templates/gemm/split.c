@@ -17,10 +17,10 @@ static int cg__mm_cluster(const cg__mm_config *c) {
     return c->cluster > 1 ? c->cluster : 1;
 }
 
-/* SMs that clusters of so many blocks fill. A cluster lies in a GPC. These have 16 or 18 SMs (H100, H200), so that
+/* SMs that clusters of so many blocks fill. A cluster lies in a GPC. These have up to 18 SMs (H100, H200), so that
    clusters of 4 and 8 leave some of them idle. */
 static int cg__mm_cluster_sms(int cluster, const ind_target *t) {
-    const int sms = cluster > 2 && t->num_sms >= 16 ? t->num_sms / 16 * 16 : t->num_sms;
+    const int sms = cluster > 2 ? t->num_sms * t->thresholds.cluster_sms_percent / 100 : t->num_sms;
     return sms / cluster * cluster;
 }
 

@@ -149,6 +149,22 @@ static int cg__mm_occupancy(const cg__mm_template *x, const cg__mm_problem *p, c
     return n < 1 ? 1 : n > 16 ? 16 : (int)n;
 }
 
+/* Reads of the L2 for an element of a tile, 1 if rows of 128 bytes are whole lines. Rows that are no multiple of 128
+   bytes apart are parts of two lines. */
+static double cg__mm_line_share(const cg__mm_operand *o, const ind_thresholds *t) {
+    const int more = o->pitch % 128 == 0 ? 0 : o->pitch % 32 == 0 ? t->product_lines : t->product_sectors;
+    return 1 + more / 100.0;
+}
+
+/* Elements per element of depth in whose time a block gets its tiles: it reads from the L2 what no other block
+   multicasts to it, and receives all. */
+static double cg__mm_fetched(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
+    const double a = cg__mm_line_share(&p->a, t) * c->tile_m, b = cg__mm_line_share(&p->b, t) * c->tile_n;
+    if (!c->pair_m) return a + b;
+    const double read = a / c->pair_n + b / c->pair_m, received = (a + b) * t->product_received / 100.0;
+    return read > received ? read : received;
+}
+
 /* Cycles per element of depth, of the busiest unit: multipliers; L2, which loads TM + TN elements; shared memory, which
    writes what was loaded and is read by warps. */
 static double cg__mm_depth_cost(const cg__mm_template *x, const cg__mm_config *c, const cg__mm_problem *p,
@@ -156,7 +172,7 @@ static double cg__mm_depth_cost(const cg__mm_template *x, const cg__mm_config *c
     const cg__mm_work work = x->work(c, p, t);
     const double edge = (double)c->tile_m + c->tile_n;
     const double multiply = (double)c->tile_m * c->tile_n / work.rate;
-    const double fetch = edge * work.bytes / t->product_l2_rate;
+    const double fetch = cg__mm_fetched(c, p, t) * work.bytes / t->product_l2_rate;
     const double feed = (work.rows + edge) * work.bytes / t->product_shared_rate;
     const double slowest = multiply > fetch ? multiply : fetch;
     return (slowest > feed ? slowest : feed) / (t->product_busy / 100.0);
@@ -171,13 +187,6 @@ static double cg__mm_hinted_rows(const cg__mm_problem *p) {
 /* Tiles along a dimension in clusters of so many: with those outside the product. */
 static int64_t cg__mm_whole(int64_t tiles, int cluster) {
     return cluster > 1 ? (tiles + cluster - 1) / cluster * cluster : tiles;
-}
-
-/* The share of the elements of a step that a block does not read from the L2: another one multicasts them to it. */
-static double cg__mm_multicast_share(const cg__mm_config *c) {
-    const double a = c->pair_n > 1 ? c->tile_m * (1 - 1.0 / c->pair_n) : 0;
-    const double b = c->pair_m > 1 ? c->tile_n * (1 - 1.0 / c->pair_m) : 0;
-    return (a + b) / (c->tile_m + c->tile_n);
 }
 
 /* Tiles at the hinted sizes, with those outside the product that fill clusters. */
@@ -222,12 +231,12 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double per_sm = cg__mm_blocks_per_sm(p, c, target), steps = cg__mm_hinted_steps(p, c);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
-    const double saved = cg__mm_multicast_share(c) * t->product_multicast / 100.0;
-    double step = cg__mm_depth_cost(x, c, p, t) * (1 - saved) * c->tile_k + cg__mm_scale_cost(p, c, t) +
+    const double waits = c->pair_m ? t->product_multicast / 100.0 : 0;
+    double step = cg__mm_depth_cost(x, c, p, t) * (1 + waits) * c->tile_k + cg__mm_scale_cost(p, c, t) +
                   cg__mm_loads_cost(p, c, t);
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
-           (t->product_start + latency) * ceil(per_sm / fit);
+           (t->product_start + latency) * ceil(per_sm / fit) + (c->pair_m ? t->product_pairs : 0);
 }
 
 /* Bytes per cycle and SM of global memory, if all SMs read. */
@@ -271,11 +280,14 @@ static double cg__mm_start_cost(const cg__mm_problem *p, const ind_thresholds *t
     return t->product_start + (1 + p->a.statistics) * t->product_latency;
 }
 
-/* Cycles in which blocks normalise their rows of a, a step at a time. */
-static double cg__mm_normalise_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
-                                    const ind_target *target) {
+/* Cycles in which blocks normalise their rows of a, or realign tiles, a step at a time. */
+static double cg__mm_making_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                 const ind_target *target) {
     const double waves = ceil(cg__mm_blocks_per_sm(p, c, target) / cg__mm_occupancy(x, p, c, target));
-    return p->a.statistics ? waves * cg__mm_hinted_steps(p, c) * target->thresholds.computed_step : 0;
+    const bool realigns = p->tensor_bytes == 2 && (p->a.misaligned || p->b.misaligned);
+    return waves * cg__mm_hinted_steps(p, c) *
+           ((p->a.statistics ? target->thresholds.computed_step : 0) +
+            (realigns ? target->thresholds.realigned_step : 0));
 }
 
 /* Estimated cycles: the larger of cg__mm_tile_cost and cg__mm_read_cost, plus the exchange of sums. Of configurations
@@ -285,7 +297,7 @@ static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, con
     const double floor = cg__mm_read_cost(x, p, c, target);
     const double cost = cg__mm_tile_cost(x, p, c, target) + cg__mm_unpack_cost(p, c, target);
     return (cost > floor ? cost : floor + cost / 64) + cg__mm_split_cost(p, c, target) +
-           cg__mm_normalise_cost(x, p, c, target);
+           cg__mm_making_cost(x, p, c, target);
 }
 
 /* True if the strategy is of products of few rows, which may have a guard. */
