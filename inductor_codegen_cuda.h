@@ -1162,7 +1162,7 @@ static const char *const cg__prelude_ROW_BYTES[] = {
 };
 static const char *const cg__prelude_CP_ASYNC[] = {
     "#ifndef IND_EMULATION\n",
-    "// Asynchronous copy of `bytes` (0 to 16) into 16 bytes of shared memory. The rest is set to zero.\n",
+    "// Asynchronous copy of 16 bytes to shared memory, or with `bytes` = 0 of none: they are set to zero.\n",
     "static IND_INLINE void ind_cp_async16(void *smem, const void *global, int bytes) {\n",
     "    asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\"\n",
     "                 :: \"r\"((unsigned)__cvta_generic_to_shared(smem)), \"l\"(global), \"r\"(bytes)\n",
@@ -1175,6 +1175,56 @@ static const char *const cg__prelude_CP_ASYNC[] = {
     "    asm volatile(\"cp.async.wait_group %0;\" :: \"n\"(N) : \"memory\");\n",
     "}\n",
     "#endif\n",
+    NULL,
+};
+static const char *const cg__prelude_CP_ASYNC_PART[] = {
+    "#ifndef IND_EMULATION\n",
+    "// Asynchronous copy of `bytes` (0 to 16) into 16 bytes of shared memory. The rest is set to zero. All 16 bytes at `global`\n",
+    "// must exist unless `bytes` is 0: the hardware reads `bytes` of them, but compute-sanitizer checks 16.\n",
+    "static IND_INLINE void ind_cp_async16_partial(void *smem, const void *global, int bytes) {\n",
+    "    ind_cp_async16(smem, global, bytes);\n",
+    "}\n",
+    "#endif\n",
+    "// Copies `bytes` (1 to N - 1) into N (8 or 16) bytes of shared memory by loads. The rest is set to zero. Both addresses\n",
+    "// are multiples of N, `bytes` is a multiple of UNIT.\n",
+    "template <int N, int UNIT> static IND_INLINE void ind_copy_part(void *smem, const void *global, int bytes) {\n",
+    "    const char *const from = (const char *)global;\n",
+    "    char *const to = (char *)smem;\n",
+    "    unsigned long long eight = 0;\n",
+    "    unsigned four = 0;\n",
+    "    unsigned short two = 0;\n",
+    "    char one = 0;\n",
+    "    if (N > 8 && bytes & 8) eight = *(const unsigned long long *)from;\n",
+    "    if (UNIT < 8 && bytes & 4) four = *(const unsigned *)(from + (bytes & 8));\n",
+    "    if (UNIT < 4 && bytes & 2) two = *(const unsigned short *)(from + (bytes & 12));\n",
+    "    if (UNIT < 2 && bytes & 1) one = from[bytes & 14];\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < N; i += 8) *(unsigned long long *)(to + i) = i ? 0 : eight;\n",
+    "    if (UNIT < 8 && bytes & 4) *(unsigned *)(to + (bytes & 8)) = four;\n",
+    "    if (UNIT < 4 && bytes & 2) *(unsigned short *)(to + (bytes & 12)) = two;\n",
+    "    if (UNIT < 2 && bytes & 1) to[bytes & 14] = one;\n",
+    "}\n",
+    "// Copies `bytes` of a chunk that may reach past `end`, the end of the tensor. Then it is copied by loads. The barrier after\n",
+    "// the wait for asynchronous copies makes their stores visible, too.\n",
+    "template <typename T> static IND_INLINE void ind_cp_async16_before(void *smem, const T *global, int bytes, const T *end) {\n",
+    "    if (bytes == 0 || (const char *)end - (const char *)global >= 16)\n",
+    "        ind_cp_async16_partial(smem, global, bytes);\n",
+    "    else\n",
+    "        ind_copy_part<16, sizeof(T)>(smem, global, bytes);\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_HIDDEN[] = {
+    "// Hides where x comes from: in code that rarely runs, so that the compiler keeps no registers for it in the loop around it.\n",
+    "template <typename T> static IND_INLINE T ind_hidden(T x) {\n",
+    "#ifndef IND_EMULATION\n",
+    "    if constexpr (sizeof(T) == 4)\n",
+    "        asm volatile(\"\" : \"+r\"(x));\n",
+    "    else\n",
+    "        asm volatile(\"\" : \"+l\"(x));\n",
+    "#endif\n",
+    "    return x;\n",
+    "}\n",
     NULL,
 };
 static const char *const cg__prelude_CP_ASYNC_BY[] = {
@@ -2199,10 +2249,10 @@ static const char *const cg__prelude_TILE_COPY[] = {
     "}\n",
     "// Starts the copy of a tile. A thread copies one chunk of every THREADS / (COLS / 8)-th row, from from[at[0]],\n",
     "// from[at[1]], ... It copies `bytes` of each chunk and sets the rest to zero. Rows from num_rows on, and rows whose bit in\n",
-    "// `in` is 0, are set to zero.\n",
-    "template <int ROWS, int COLS, int THREADS, bool ACROSS = false, typename T, typename Index, int N>\n",
+    "// `in` is 0, are set to zero. CUT: `bytes` may be any, and `end` is the end of the tensor.\n",
+    "template <int ROWS, int COLS, int THREADS, bool ACROSS = false, bool CUT = false, typename T, typename Index, int N>\n",
     "static IND_INLINE void ind_tile_copy(unsigned short *tile, const T *from, const Index (&at)[N],\n",
-    "                                                     long long num_rows, int bytes, unsigned in) {\n",
+    "                                                     long long num_rows, int bytes, unsigned in, const T *end = nullptr) {\n",
     "    constexpr int APART = THREADS / (COLS / 8), W = COLS > 64 ? 64 : COLS;\n",
     "    const int first = threadIdx.x / (COLS / 8), chunk = threadIdx.x % (COLS / 8);\n",
     "    _Pragma(\"unroll\")\n",
@@ -2212,7 +2262,10 @@ static const char *const cg__prelude_TILE_COPY[] = {
     "                                         : ind_tile_at<ROWS, COLS, ACROSS>(row, chunk);\n",
     "        if (ROWS * COLS / 8 % THREADS == 0 || row < ROWS) {\n",
     "            const bool inside = (num_rows >= ROWS || row < num_rows) && (in >> i & 1);\n",
-    "            ind_cp_async16(tile + place, from + at[i], inside ? bytes : 0);\n",
+    "            if constexpr (CUT)\n",
+    "                ind_cp_async16_before(tile + place, from + at[i], inside ? bytes : 0, end);\n",
+    "            else\n",
+    "                ind_cp_async16(tile + place, from + at[i], inside ? bytes : 0);\n",
     "        }\n",
     "    }\n",
     "}\n",
@@ -2227,18 +2280,39 @@ static const char *const cg__prelude_CHUNK_COPY[] = {
     "}\n",
     "#else\n",
     "static IND_INLINE void ind_cp_async8(void *smem, const void *global, int bytes) {\n",
-    "    for (int i = 0; i < 8; i++) ((char *)smem)[i] = i < bytes ? ((const char *)global)[i] : 0;\n",
+    "    for (int i = 0; i < 8; i++) { // as the device, reads all bytes\n",
+    "        const char byte = ((const volatile char *)global)[i];\n",
+    "        ((char *)smem)[i] = i < bytes ? byte : 0;\n",
+    "    }\n",
     "}\n",
     "#endif\n",
-    "// Starts the copy of 8 adjacent elements, or of the `left` elements before the edge; the rest is set to zero.\n",
-    "template <typename T> static IND_INLINE void ind_chunk_copy(T *to, const T *from, long long left) {\n",
-    "    const int bytes = (left < 8 ? (int)left : 8) * (int)sizeof(T);\n",
+    "// Starts the copy of 8 adjacent elements.\n",
+    "template <typename T> static IND_INLINE void ind_chunk_copy(T *to, const T *from) {\n",
     "    if (sizeof(T) == 1) {\n",
-    "        ind_cp_async8(to, from, bytes);\n",
+    "        ind_cp_async8(to, from, 8);\n",
     "    } else {\n",
     "        _Pragma(\"unroll\")\n",
-    "        for (int c = 0; c < (int)sizeof(T) * 8; c += 16)\n",
-    "            ind_cp_async16((char *)to + c, (const char *)from + c, bytes <= c ? 0 : bytes - c < 16 ? bytes - c : 16);\n",
+    "        for (int c = 0; c < (int)sizeof(T) * 8; c += 16) ind_cp_async16((char *)to + c, (const char *)from + c, 16);\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_CHUNK_COPY_PART[] = {
+    "// The same for the `left` elements before the edge, at least one; the rest is set to zero. `end`: of the tensor.\n",
+    "template <typename T> static IND_INLINE void ind_chunk_copy_part(T *to, const T *from, long long left, const T *end) {\n",
+    "    const int bytes = (left < 8 ? (int)left : 8) * (int)sizeof(T);\n",
+    "    if (sizeof(T) == 1) {\n",
+    "        if (end - from >= 8)\n",
+    "            ind_cp_async8(to, from, bytes);\n",
+    "        else\n",
+    "            ind_copy_part<8, 1>(to, from, bytes);\n",
+    "        return;\n",
+    "    }\n",
+    "    constexpr int N = 16 / (int)sizeof(T);\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < 8; i += N) {\n",
+    "        const int from_i = bytes - i * (int)sizeof(T);\n",
+    "        ind_cp_async16_before(to + i, from + i, from_i < 0 ? 0 : from_i < 16 ? from_i : 16, end);\n",
     "    }\n",
     "}\n",
     NULL,
@@ -3243,73 +3317,6 @@ static const char *const cg__prelude_PACKED[] = {
     "};\n",
     NULL,
 };
-static const char *const cg__prelude_PACKED_MAPS[] = {
-    "// Bulk copies of 16 rows by a tensor map of 16-bit words. One lane starts them, mbarriers count their bytes.\n",
-    "struct ind_packed_maps {\n",
-    "    static constexpr int ROW = 16;\n",
-    "    unsigned long long *full;\n",
-    "    int first_n;\n",
-    "    template <int STAGES> IND_INLINE void start(const ind_tensor_map &map, unsigned char *barriers, int first, int) {\n",
-    "        full = reinterpret_cast<unsigned long long *>(barriers) + threadIdx.x / 32 * STAGES;\n",
-    "        first_n = first;\n",
-    "        if ((threadIdx.x & 31) == 0) {\n",
-    "            ind_map_prefetch(map);\n",
-    "            for (int i = 0; i < STAGES; i++) ind_barrier_init(full + i, 1);\n",
-    "            ind_barrier_publish();\n",
-    "        }\n",
-    "        __syncwarp();\n",
-    "    }\n",
-    "    template <typename S> IND_INLINE void copy(const ind_tensor_map &map, unsigned char *to, int stage, int step, bool exists) {\n",
-    "        if (!exists || (threadIdx.x & 31)) return;\n",
-    "        ind_barrier_expect(full + stage, S::STAGE);\n",
-    "        ind_bulk_copy<2>(to, map, full + stage, (step * S::BYTES & -16) / 2, first_n);\n",
-    "    }\n",
-    "    template <int STAGES> IND_INLINE void wait(int stage, int phase) {\n",
-    "        ind_barrier_wait(full + stage, phase);\n",
-    "    }\n",
-    "    template <typename S> IND_INLINE int before(int, int step) const {\n",
-    "        return S::ALIGNMENT == 16 ? 0 : (step * S::BYTES) & 15;\n",
-    "    }\n",
-    "};\n",
-    NULL,
-};
-static const char *const cg__prelude_PACKED_COPIES[] = {
-    "// cp.async of 16 bytes, of rows of LENGTH bytes. Four lanes copy rows lane / 4 and lane / 4 + 8, which they also multiply.\n",
-    "// Bytes from the end of a row on are 0. Rows from size_n on are copies of the last row, whose sums nothing reads.\n",
-    "template <int ALIGNMENT, int LENGTH> struct ind_packed_copies {\n",
-    "    static constexpr int ROW = ALIGNMENT;\n",
-    "    const unsigned char *row; // address of the lane's first row, rounded down to 16 bytes\n",
-    "    int apart, offset[2];     // bytes from `row` to the rounded address of its second row; bytes that rounding removed\n",
-    "    template <int STAGES, typename At> IND_INLINE void start(const At &at, unsigned char *, int first, int size_n) {\n",
-    "        const int n = first + (threadIdx.x & 31) / 4;\n",
-    "        const unsigned char *const r0 = at(n < size_n ? n : size_n - 1), *const r1 = at(n + 8 < size_n ? n + 8 : size_n - 1);\n",
-    "        offset[0] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r0) & 15);\n",
-    "        offset[1] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r1) & 15);\n",
-    "        row = r0 - offset[0];\n",
-    "        apart = (int)(r1 - offset[1] - row);\n",
-    "    }\n",
-    "    template <typename S, typename At> IND_INLINE void copy(const At &, unsigned char *to, int, int step, bool exists) {\n",
-    "        constexpr bool WHOLE = S::ALIGNMENT == 16 && LENGTH % S::BYTES == 0;\n",
-    "        const int lane = threadIdx.x & 31;\n",
-    "        _Pragma(\"unroll\")\n",
-    "        for (int i = 0; i < (S::CHUNKS + 3) / 4 * 2 && exists; i++) {\n",
-    "            const int r = i % 2, chunk = i / 2 * 4 + lane % 4, from = ((offset[r] + step * S::BYTES) & -16) + chunk * 16;\n",
-    "            const int left = WHOLE ? 16 : offset[r] + LENGTH - from;\n",
-    "            if (i / 2 * 4 + 4 <= S::CHUNKS || chunk < S::CHUNKS)\n",
-    "                ind_cp_async16(to + (r * 8 + lane / 4) * S::SLOT + chunk * 16, row + r * apart + from, left < 0 ? 0 : left < 16 ? left : 16);\n",
-    "        }\n",
-    "        ind_cp_async_commit();\n",
-    "    }\n",
-    "    template <int STAGES> IND_INLINE void wait(int, int) {\n",
-    "        ind_cp_async_wait<STAGES - 1>();\n",
-    "        __syncwarp();\n",
-    "    }\n",
-    "    template <typename S> IND_INLINE int before(int r, int step) const {\n",
-    "        return S::ALIGNMENT == 16 ? 0 : (offset[r] + step * S::BYTES) & 15;\n",
-    "    }\n",
-    "};\n",
-    NULL,
-};
 static const char *const cg__prelude_PACKED_I8[] = {
     "// Bytes in two's complement.\n",
     "struct ind_packed_i8 : ind_packed_plain<ind_packed_i8> {\n",
@@ -3647,6 +3654,110 @@ static const char *const cg__prelude_PACKED_IQ4[] = {
     "    }\n",
     "    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {\n",
     "        ind_iq4_pairs(ind_word<4>(block + 8 + j / 2 * 16 + 4 * t), j % 2, p0, p1);\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ================================================================================ src/cuda/prelude/packed_rings.cuh */
+// Copies of packed weights to the rings of warps in shared memory: by tensor maps, or by cp.async.
+/* clang-format off */
+static const char *const cg__prelude_PACKED_MAPS[] = {
+    "// Bulk copies of 16 rows by a tensor map of 16-bit words. One lane starts them, mbarriers count their bytes.\n",
+    "struct ind_packed_maps {\n",
+    "    static constexpr int ROW = 16;\n",
+    "    unsigned long long *full;\n",
+    "    int first_n;\n",
+    "    template <int STAGES> IND_INLINE void start(const ind_tensor_map &map, unsigned char *barriers, int first, int) {\n",
+    "        full = reinterpret_cast<unsigned long long *>(barriers) + threadIdx.x / 32 * STAGES;\n",
+    "        first_n = first;\n",
+    "        if ((threadIdx.x & 31) == 0) {\n",
+    "            ind_map_prefetch(map);\n",
+    "            for (int i = 0; i < STAGES; i++) ind_barrier_init(full + i, 1);\n",
+    "            ind_barrier_publish();\n",
+    "        }\n",
+    "        __syncwarp();\n",
+    "    }\n",
+    "    template <typename S> IND_INLINE void copy(const ind_tensor_map &map, unsigned char *to, int stage, int step, bool exists) {\n",
+    "        if (!exists || (threadIdx.x & 31)) return;\n",
+    "        ind_barrier_expect(full + stage, S::STAGE);\n",
+    "        ind_bulk_copy<2>(to, map, full + stage, (step * S::BYTES & -16) / 2, first_n);\n",
+    "    }\n",
+    "    template <int STAGES> IND_INLINE void wait(int stage, int phase) {\n",
+    "        ind_barrier_wait(full + stage, phase);\n",
+    "    }\n",
+    "    template <typename S> IND_INLINE int before(int, int step) const {\n",
+    "        return S::ALIGNMENT == 16 ? 0 : (step * S::BYTES) & 15;\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED_COPIES[] = {
+    "// cp.async of 16 bytes, of rows of LENGTH bytes. Four lanes copy rows lane / 4 and lane / 4 + 8, which they also multiply.\n",
+    "// Bytes from the end of a row on are 0. Rows from size_n on are copies of the last row, whose sums nothing reads.\n",
+    "template <int ALIGNMENT, int LENGTH> struct ind_packed_copies {\n",
+    "    static constexpr int ROW = ALIGNMENT;\n",
+    "    static constexpr bool PARTIAL = ROW < 16 || LENGTH % 16;\n",
+    "    static constexpr int UNIT = (ROW | LENGTH | 8) & -(ROW | LENGTH | 8); // divides the bytes of partial chunks\n",
+    "    const unsigned char *row; // address of the lane's first row, rounded down to 16 bytes\n",
+    "    int apart, offset[2];     // bytes from `row` to the rounded address of its second row; bytes that rounding removed\n",
+    "    bool cut;                 // the last chunk of one of its rows may reach past the end of the tensor\n",
+    "    template <int STAGES, typename At> IND_INLINE void start(const At &at, unsigned char *, int first, int size_n) {\n",
+    "        const int n = first + (threadIdx.x & 31) / 4;\n",
+    "        const unsigned char *const r0 = at(n < size_n ? n : size_n - 1), *const r1 = at(n + 8 < size_n ? n + 8 : size_n - 1);\n",
+    "        offset[0] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r0) & 15);\n",
+    "        offset[1] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r1) & 15);\n",
+    "        row = r0 - offset[0];\n",
+    "        apart = (int)(r1 - offset[1] - row);\n",
+    "        const unsigned char *const last = at(size_n - 1);\n",
+    "        cut = PARTIAL && (last - r0 < 16 || last - r1 < 16);\n",
+    "    }\n",
+    "    // The chunk of iteration i and the bytes of it that are before the end of its row.\n",
+    "    template <typename S> IND_INLINE int left(int r, int chunk, int step, int &from) const {\n",
+    "        from = (((r ? offset[1] : offset[0]) + step * S::BYTES) & -16) + chunk * 16;\n",
+    "        const int bytes = (r ? offset[1] : offset[0]) + LENGTH - from;\n",
+    "        return bytes < 0 ? 0 : bytes < 16 ? bytes : 16;\n",
+    "    }\n",
+    "    // All chunks of a step, those that the end of a row cuts by loads.\n",
+    "    template <typename S> IND_INLINE void copy_end(unsigned char *to, int step) {\n",
+    "        const int lane = threadIdx.x & 31;\n",
+    "        _Pragma(\"unroll 1\")\n",
+    "        for (int i = 0; i < (S::CHUNKS + 3) / 4 * 2; i++) {\n",
+    "            const int r = i % 2, chunk = i / 2 * 4 + lane % 4;\n",
+    "            if (chunk >= S::CHUNKS) continue;\n",
+    "            int from;\n",
+    "            const int bytes = left<S>(r, chunk, step, from);\n",
+    "            unsigned char *const slot = to + (r * 8 + lane / 4) * S::SLOT + chunk * 16;\n",
+    "            if (bytes % 16)\n",
+    "                ind_copy_part<16, UNIT>(slot, row + r * apart + from, bytes);\n",
+    "            else\n",
+    "                ind_cp_async16(slot, row + r * apart + from, bytes);\n",
+    "        }\n",
+    "    }\n",
+    "    template <typename S, typename At> IND_INLINE void copy(const At &, unsigned char *to, int, int step, bool exists) {\n",
+    "        constexpr bool WHOLE = S::ALIGNMENT == 16 && LENGTH % S::BYTES == 0;\n",
+    "        const int lane = threadIdx.x & 31;\n",
+    "        if (PARTIAL && cut && exists && step * S::BYTES + S::CHUNKS * 16 > LENGTH) {\n",
+    "            copy_end<S>(to, step);\n",
+    "            exists = false;\n",
+    "        }\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < (S::CHUNKS + 3) / 4 * 2 && exists; i++) {\n",
+    "            const int r = i % 2, chunk = i / 2 * 4 + lane % 4;\n",
+    "            int from;\n",
+    "            const int bytes = left<S>(r, chunk, step, from);\n",
+    "            if (i / 2 * 4 + 4 <= S::CHUNKS || chunk < S::CHUNKS)\n",
+    "                ind_cp_async16_partial(to + (r * 8 + lane / 4) * S::SLOT + chunk * 16, row + r * apart + from, WHOLE ? 16 : bytes);\n",
+    "        }\n",
+    "        ind_cp_async_commit();\n",
+    "    }\n",
+    "    template <int STAGES> IND_INLINE void wait(int, int) {\n",
+    "        ind_cp_async_wait<STAGES - 1>();\n",
+    "        __syncwarp();\n",
+    "    }\n",
+    "    template <typename S> IND_INLINE int before(int r, int step) const {\n",
+    "        return S::ALIGNMENT == 16 ? 0 : (offset[r] + step * S::BYTES) & 15;\n",
     "    }\n",
     "};\n",
     NULL,
@@ -4226,6 +4337,8 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(SPLIT_WORDS, IND__CG_NEEDS(IND__CG_TURN))                                                        \
     X(CLUSTER, 0)                                                                                      \
     X(CP_ASYNC, 0)                                                                                     \
+    X(CP_ASYNC_PART, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                  \
+    X(HIDDEN, 0)                                                                                       \
     X(CP_ASYNC_BY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                    \
     X(BF16_AT, IND__CG_NEEDS(IND__CG_VEC))                                                             \
     X(OPAQUE, IND__CG_NEEDS(IND__CG_VEC))                                                                \
@@ -4240,6 +4353,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(HALF_TILE, 0)                                                                                    \
     X(TILE_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC, IND__CG_HALF_TILE))                                   \
     X(CHUNK_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                     \
+    X(CHUNK_COPY_PART, IND__CG_NEEDS(IND__CG_CHUNK_COPY, IND__CG_CP_ASYNC_PART))                       \
     X(FIND_GROUP, 0)                                                                                   \
     X(MMA_TILE, IND__CG_NEEDS(IND__CG_HALF_TILE, IND__CG_LDMATRIX))                                    \
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
@@ -4259,7 +4373,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(PACKED, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_BF16, IND__CG_MMA_F16, IND__CG_MMA_BF16))  \
     X(PACKED_MAPS, IND__CG_NEEDS(IND__CG_PACKED, IND__CG_BULK_COPY))                                     \
-    X(PACKED_COPIES, IND__CG_NEEDS(IND__CG_PACKED, IND__CG_CP_ASYNC))                                    \
+    X(PACKED_COPIES, IND__CG_NEEDS(IND__CG_PACKED, IND__CG_CP_ASYNC_PART))                               \
     X(PACKED_I8, 0)                                                                                    \
     X(PACKED_F8, IND__CG_NEEDS(IND__CG_F8E4M3FN))                                                      \
     X(PACKED_Q8_0, 0)                                                                                  \
@@ -12277,6 +12391,19 @@ static bool cg__mm_is_whole(const ind__variant *v, const cg__mm_problem *p, cons
     return !cg__mm_starts_anywhere(p, o) && ind_known_multiple(size, cg__mm_tile_rows(v, o, name));
 }
 
+/* Can the end of the operand's rows cut the chunk of n elements that begins at a multiple of n? */
+static bool cg__mm_cuts(const ind__variant *v, const cg__mm_problem *p, const cg__mm_operand *o, int n) {
+    const ind_expr along = cg__mm_along_size(p, o);
+    return !ind_known_multiple(along, n) && !cg__promised(v->guard, along, n, 0);
+}
+
+/* Returns the end of the buffer that a LOAD reads. */
+static const char *cg__mm_buffer_end(ind__writer *w, uint32_t load) {
+    const uint32_t source = cg__inst(w, load)->source;
+    return cg__string(w, "%s + %s", cg__buffer(w, source),
+                      cg__expr_string(w, ind__buffer_numel(&w->schedule->program->buffer[source])));
+}
+
 /* By how much the operand's elements move when k grows by 1, if that is the same everywhere. */
 static bool cg__mm_step_of(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, ind_expr *stride) {
     ind_expr rest;
@@ -12345,8 +12472,14 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     const char *from = cg__string(w, "%s + %s", cg__buffer(w, cg__inst(w, o->load)->source), cg__expr_string(w, step));
     const int size = cg__mm_chunk(p), units = cg__mm_units(p, cols);
     const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * %d", cols / size, size);
+    const bool cut = cg__mm_cuts(v, p, o, size), across = cg__mm_is_across(p, o);
+    const char *end = cut ? cg__string(w, ", %s", cg__mm_buffer_end(w, o->load)) : "";
     ind__textf(&w->code, "ind_tile_copy<%d, %d, %d%s>(tile_%c + stage * %d,\n", rows, units, v->threads,
-               cg__mm_is_across(p, o) ? ", true" : "", name, cg__mm_units(p, cg__mm_stage_elements(v, name)));
+               cut      ? cg__string(w, ", %s, true", across ? "true" : "false")
+               : across ? ", true"
+                        : "",
+               name, cg__mm_units(p, cg__mm_stage_elements(v, name)));
+    if (cut) cg__use(w, IND__CG_CP_ASYNC_PART);
     if (o->k_major) {
         ind__textf(&w->code, "    %s + %s, at_%c, %d, ", from, chunk, name, rows);
         if (whole)
@@ -12354,10 +12487,10 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
         else
             ind__textf(&w->code, "ind_chunk_bytes<%d>(size_k - first_k - %s), ", size, chunk);
         bool all = cg__mm_is_whole(v, p, o, name);
-        ind__textf(&w->code, all ? "~0u);\n" : "in_%c);\n", name);
+        ind__textf(&w->code, "%s%s);\n", all ? "~0u" : cg__string(w, "in_%c", name), end);
     } else {
         ind__textf(&w->code, "    %s, at_%c, %s, ", from, name, whole ? cg__string(w, "%d", rows) : "size_k - first_k");
-        ind__textf(&w->code, "ind_chunk_bytes<%d>(size_%c - first_%c - %s), ~0u);\n", size, x, x, chunk);
+        ind__textf(&w->code, "ind_chunk_bytes<%d>(size_%c - first_%c - %s), ~0u%s);\n", size, x, x, chunk, end);
     }
 }
 
@@ -12677,8 +12810,9 @@ static void cg__mm_write_step_scales(ind__writer *w, const cg__mm_problem *p, in
    A row of a tile starts at any element of a 16-byte aligned buffer. It is copied in the background from the last
    multiple of 8 elements at or before its start: one chunk of 16 bytes more than the tile has in a row, into stages in
    shared memory. When its step comes, the block writes the tile from them: 8 elements at a time, combined from two
-   chunks by shifts. No byte before the aligned start of a row, or after its end, is read. In device code raw_b are the
-   stages, at_b and end_b the offset of a thread's chunks and the elements from there to the end of the row. */
+   chunks by shifts. No byte before the aligned start of a row is read; the copy of a row's last chunk sets the elements
+   after its end to zero, and is made by loads where the tensor ends in it. In device code raw_b are the stages, at_b
+   and end_b the offset of a thread's chunks and the elements from there to the end of the row. */
 
 /* Chunks of a row of a tile, as copied. */
 static int cg__mm_raw_chunks(const ind__variant *v, const cg__mm_operand *o, char name) {
@@ -12702,9 +12836,12 @@ static const char *cg__mm_row_start(ind__writer *w, const cg__mm_problem *p, con
 }
 
 /* A loop over the `chunks` chunks of each of a tile's rows that fall to this thread: row, chunk. */
-static void cg__mm_begin_row_chunks(ind__writer *w, int rows, int chunks) {
+static void cg__mm_begin_row_chunks(ind__writer *w, int rows, int chunks, bool unroll) {
     const int threads = w->variant->threads, total = rows * chunks;
-    cg__unroll(w);
+    if (unroll)
+        cg__unroll(w);
+    else
+        ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (int i = 0; i < %d; i++)", (total + threads - 1) / threads);
     ind__textf(&w->code, "const int at = i * %d + (int)threadIdx.x, row = at / %d, chunk = at %% %d;\n", threads,
                chunks, chunks);
@@ -12722,6 +12859,15 @@ static void cg__mm_write_shift(ind__writer *w, const cg__mm_problem *p, const cg
     ind__textf(&w->code, "const int shift_%c = (int)((%s) & 7);\n", name, cg__mm_row_start(w, p, o, x, row));
 }
 
+/* Declares for a row of the tile: does it exist, and the index of its first element in the first step. */
+static void cg__mm_write_row_place(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const char x = name == 'a' ? 'm' : 'n', *type = cg__int(w);
+    ind__textf(&w->code, "const bool exists = first_%c + %s < size_%c;\n", x, o->k_major ? "row" : "0", x);
+    ind__textf(&w->code, "const %s x = %s;\n", type,
+               o->k_major ? cg__string(w, "exists ? first_%c + row : first_%c", x, x) : cg__string(w, "first_%c", x));
+    ind__textf(&w->code, "const %s from = %s;\n", type, cg__mm_row_start(w, p, o, "x", "row"));
+}
+
 /* Writes raw_b, at_b and end_b. *offset: of raw_b in shared memory, bytes. */
 static void cg__mm_write_raw_rows(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
                                   int *offset) {
@@ -12734,11 +12880,8 @@ static void cg__mm_write_raw_rows(ind__writer *w, const cg__mm_problem *p, const
                *offset);
     *offset += v->of.tile.stages * cg__mm_raw_elements(v, o, name) * 2;
     ind__textf(&w->code, "%s at_%c[%d], end_%c[%d];\n", type, name, num, name, num);
-    cg__mm_begin_row_chunks(w, rows, chunks);
-    ind__textf(&w->code, "const bool exists = first_%c + %s < size_%c;\n", x, o->k_major ? "row" : "0", x);
-    ind__textf(&w->code, "const %s x = %s;\n", type,
-               o->k_major ? cg__string(w, "exists ? first_%c + row : first_%c", x, x) : cg__string(w, "first_%c", x));
-    ind__textf(&w->code, "const %s from = %s;\n", type, cg__mm_row_start(w, p, o, "x", "row"));
+    cg__mm_begin_row_chunks(w, rows, chunks, true);
+    cg__mm_write_row_place(w, p, o, name);
     ind__textf(&w->code, "at_%c[i] = (from & ~7) + chunk * 8;\n", name);
     ind__textf(&w->code, "end_%c[i] = exists ? %s + (from & 7) - chunk * 8 : 0;\n", name,
                o->k_major ? "size_k" : cg__string(w, "size_%c - first_%c", x, x));
@@ -12747,19 +12890,63 @@ static void cg__mm_write_raw_rows(ind__writer *w, const cg__mm_problem *p, const
         cg__mm_write_shift(w, p, o, name, cg__string(w, "((int)threadIdx.x / %d)", chunks - 1));
 }
 
-/* Starts a copy of `bytes` of each chunk of a step. */
-static void cg__mm_write_chunk_copies(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
-                                      const char *bytes) {
-    const ind__variant *v = w->variant;
+/* Returns the part of the offset of a chunk that depends on the step. */
+static const char *cg__mm_step_offset(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
     ind_expr stride;
     (void)cg__mm_step_of(w, p, o, &stride);
     cg__mm_set_text(w, p->k, "first_k");
     const char *step = cg__expr_string(w, ind_expr_mul(stride, w->plan->domain.var[p->k]));
-    cg__mm_begin_row_chunks(w, cg__mm_tile_rows(v, o, name), cg__mm_raw_chunks(v, o, name));
-    ind__textf(&w->code, "ind_cp_async16(raw_%c + stage * %d + at * 8, %s + at_%c[i] + %s, %s);\n", name,
-               cg__mm_raw_elements(v, o, name), cg__buffer(w, cg__inst(w, o->load)->source), name, step, bytes);
-    cg__end(w);
     cg__mm_set_plain_names(w);
+    return step;
+}
+
+/* Copies all of each chunk of a step, or the elements before the end of its row. */
+static void cg__mm_write_chunk_copies(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                                      bool whole) {
+    const ind__variant *v = w->variant;
+    const char *bytes = o->k_major ? cg__string(w, "ind_row_bytes(end_%c[i] - first_k)", name)
+                                   : cg__string(w, "row < size_k - first_k ? ind_row_bytes(end_%c[i]) : 0", name);
+    cg__mm_begin_row_chunks(w, cg__mm_tile_rows(v, o, name), cg__mm_raw_chunks(v, o, name), true);
+    ind__textf(&w->code, "ind_cp_async16%s(raw_%c + stage * %d + at * 8, %s + at_%c[i] + %s, %s);\n",
+               whole ? "" : "_partial", name, cg__mm_raw_elements(v, o, name),
+               cg__buffer(w, cg__inst(w, o->load)->source), name, cg__mm_step_offset(w, p, o), whole ? "16" : bytes);
+    cg__end(w);
+}
+
+/* The same in a step in which the tensor may end. The loop is not unrolled, and computes the places of chunks again
+   from a hidden step: otherwise the compiler has no registers for the addresses of chunks in the loop over steps. */
+static void cg__mm_write_last_copies(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const char *left = o->k_major ? "size_k - first_k" : name == 'a' ? "size_m - first_m" : "size_n - first_n";
+    cg__mm_write_first_k(w, "ind_hidden(step)");
+    cg__mm_begin_row_chunks(w, cg__mm_tile_rows(v, o, name), cg__mm_raw_chunks(v, o, name), false);
+    cg__mm_write_row_place(w, p, o, name);
+    ind__textf(&w->code, "const int bytes = exists%s ? ind_row_bytes(%s + (from & 7) - chunk * 8) : 0;\n",
+               o->k_major ? "" : " && row < size_k - first_k", left);
+    ind__textf(&w->code,
+               "ind_cp_async16_before(raw_%c + stage * %d + at * 8, %s + (from & ~7) + chunk * 8 + %s, bytes,\n"
+               "    %s);\n",
+               name, cg__mm_raw_elements(v, o, name), cg__buffer(w, cg__inst(w, o->load)->source),
+               cg__mm_step_offset(w, p, o), cg__mm_buffer_end(w, o->load));
+    cg__end(w);
+    cg__use(w, IND__CG_HIDDEN);
+}
+
+/* Does the operand advance along v? */
+static bool cg__mm_advances(ind__writer *w, const cg__mm_operand *o, int v) {
+    ind_expr stride, rest;
+    return v >= 0 && ind__affine(cg__index_of(w, o->load), w->plan->domain.var[v], &stride, &rest) &&
+           ind_known_le(ind_int(w->context, 1), stride);
+}
+
+/* Returns the condition that the tensor does not end in a chunk of a step. The last element of a row that it ends in is
+   among its last 8. Each row, or step of k, that follows has at least one element more. */
+static const char *cg__mm_ends_later(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const char x = name == 'a' ? 'm' : 'n';
+    const char *k = cg__string(w, "first_k + %d <= size_k", w->variant->of.tile.k + 8);
+    const char *rows = cg__string(w, "first_%c + %d <= size_%c", x, cg__mm_edge(w->variant, name) + 8, x);
+    if (!cg__mm_advances(w, o, o->k_major ? o->x : p->k)) return o->k_major ? k : rows;
+    return cg__string(w, "%s || %s", k, rows);
 }
 
 /* The copies of a step. If all rows exist and their last chunks are inside them, all chunks are copied whole. */
@@ -12769,22 +12956,27 @@ static void cg__mm_write_row_copies(ind__writer *w, const cg__mm_problem *p, con
     const int k = v->of.tile.k, edge = cg__mm_edge(v, name);
     cg__begin(w, "if (first_k + %d <= size_k && first_%c + %d <= size_%c)", o->k_major ? k + 8 : k, x,
               o->k_major ? edge : edge + 8, x);
-    cg__mm_write_chunk_copies(w, p, o, name, "16");
+    cg__mm_write_chunk_copies(w, p, o, name, true);
     cg__end(w);
-    cg__begin(w, "else");
-    cg__mm_write_chunk_copies(w, p, o, name,
-                              o->k_major
-                                  ? cg__string(w, "ind_row_bytes(end_%c[i] - first_k)", name)
-                                  : cg__string(w, "row < size_k - first_k ? ind_row_bytes(end_%c[i]) : 0", name));
+    const ind__buffer *b = &w->schedule->program->buffer[cg__inst(w, o->load)->source];
+    const bool cuts = !ind_known_multiple(ind__buffer_numel(b), 8);
+    cg__begin(w, "%s", cuts ? cg__string(w, "else if (%s)", cg__mm_ends_later(w, p, o, name)) : "else");
+    cg__mm_write_chunk_copies(w, p, o, name, false);
     cg__end(w);
+    if (cuts) {
+        cg__begin(w, "else");
+        cg__mm_write_last_copies(w, p, o, name);
+        cg__end(w);
+    }
     cg__use(w, IND__CG_ROW_BYTES);
+    cg__use(w, IND__CG_CP_ASYNC_PART);
 }
 
 /* The operand's tile, from what has arrived. */
 static void cg__mm_write_realigned(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     const int rows = cg__mm_tile_rows(v, o, name), cols = cg__mm_tile_cols(v, o, name);
-    cg__mm_begin_row_chunks(w, rows, cols / 8);
+    cg__mm_begin_row_chunks(w, rows, cols / 8, true);
     if (!cg__mm_has_one_shift(v, o, name)) cg__mm_write_shift(w, p, o, name, "row");
     ind__textf(&w->code,
                "ind_store(tile_%c + ind_tile_at<%d, %d>(row, chunk),\n"
@@ -12838,17 +13030,20 @@ static void cg__mm_write_raw(ind__writer *w, const cg__mm_problem *p, const cg__
     const ind__variant *v = w->variant;
     char x = name == 'a' ? 'm' : 'n';
     int elements = cg__mm_edge(v, name) * v->of.tile.k;
+    const bool cut = cg__mm_cuts(v, p, o, 8);
     if (!o->staged_bytes) return;
     cg__mm_begin_chunks(w, p, o, name);
     cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
     for (uint32_t i = 1; i <= o->value; i++) {
         if (!cg__mm_is_resident(w, p, o, i, MM_STAGED)) continue;
-        ind__textf(&w->code, "ind_chunk_copy(raw_%c%u + stage * %d + at * 8, &%s, %s);\n", name, i, elements,
-                   cg__element(w, i), cg__mm_left(o, name));
+        ind__textf(&w->code, "ind_chunk_copy%s(raw_%c%u + stage * %d + at * 8, &%s", cut ? "_part" : "", name, i,
+                   elements, cg__element(w, i));
+        if (cut) ind__textf(&w->code, ", %s, %s", cg__mm_left(o, name), cg__mm_buffer_end(w, i));
+        ind__textf(&w->code, ");\n");
     }
     cg__end(w);
     cg__end(w);
-    cg__use(w, IND__CG_CHUNK_COPY);
+    cg__use(w, cut ? IND__CG_CHUNK_COPY_PART : IND__CG_CHUNK_COPY);
 }
 
 /* The values of one chunk, into `made`. */

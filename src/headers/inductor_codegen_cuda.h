@@ -130,6 +130,7 @@ extern "C" {
 //@ cg__prelude = cuda/prelude/combine.cuh
 //@ cg__prelude = cuda/prelude/matrix.cuh
 //@ cg__prelude = cuda/prelude/packed.cuh
+//@ cg__prelude = cuda/prelude/packed_rings.cuh
 //@ cg__prelude = cuda/prelude/packed_beside.cuh
 //@ cg__prelude = cuda/prelude/scan.cuh
 //@ cg__prelude = cuda/prelude/sort.cuh

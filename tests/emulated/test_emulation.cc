@@ -815,6 +815,7 @@ void test_divergence() {
     expect_failure("unsigned r[4]; ind_ldmatrix_x4(r, o);", "not in shared memory");
     expect_failure("unsigned r[4]; ind_ldmatrix_x4(r, &s[1]);", "multiple of 16");
     expect_failure("ind_cp_async16(o, s, 16);", "not in shared memory");
+    expect_failure("ind_cp_async16(s, o, 8);", "neither 0 nor 16");
     expect_failure("float c[4]; unsigned a[4] = {}, b[2] = {}; ind_mma_f16(c, a, b);", "some lanes do not exist", 48);
     expect_failure("struct { float at[4]; } v = {}; ind_add_f32((float *)(o + 2), v);", "red.add: the address");
     expect_failure("struct { float at[8]; } v = {}; ind_add_f32((float *)(o + 1), v);", "red.add: the address");
@@ -1320,6 +1321,7 @@ void test_sanitizer() {
     expect_report("float local[4]; float *p = local; asm(\"\" : \"+r\"(p)); p[4 + threadIdx.x % 2] = 1; s[0] = p[n];",
                   "stack-buffer-overflow");
     expect_report("ind_cp_async16(s, (char *)o + 400, 16);", "heap-buffer-overflow");
+    expect_report("ind_cp_async16_partial(s, (char *)o + 400, 2);", "heap-buffer-overflow");
 }
 
 /* ---- >>trace ----------------------------------------------------------------------------------------------------- */

@@ -35,7 +35,7 @@ TERMS = {
     "combined load": r"\bind_load_across<N>\(",  # misaligned: from two aligned vectors
     "combined store": r"\bind_store_across\(",
     "misalignment": r"\bind_misalignment<N>\(",  # computed from a pointer, at run time
-    "asynchronous copy": r"\bind_cp_async16(?:_by)?\(",
+    "asynchronous copy": r"\bind_cp_async16(?:_by|_partial|_before)?\(",
     "evict_last": r"\bind_evict_last(?:_policy)?\(",
     "shuffle": r"\bind_combine_lanes<N>\(",  # states of N lanes are combined
     "combine in shared memory": r"\bind_combine_shared<N, \d+>\(",

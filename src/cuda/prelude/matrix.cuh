@@ -137,10 +137,10 @@ template <int N> static IND_INLINE int ind_chunk_bytes(long long left) {
 }
 // Starts the copy of a tile. A thread copies one chunk of every THREADS / (COLS / 8)-th row, from from[at[0]],
 // from[at[1]], ... It copies `bytes` of each chunk and sets the rest to zero. Rows from num_rows on, and rows whose bit in
-// `in` is 0, are set to zero.
-template <int ROWS, int COLS, int THREADS, bool ACROSS = false, typename T, typename Index, int N>
+// `in` is 0, are set to zero. CUT: `bytes` may be any, and `end` is the end of the tensor.
+template <int ROWS, int COLS, int THREADS, bool ACROSS = false, bool CUT = false, typename T, typename Index, int N>
 static IND_INLINE void ind_tile_copy(unsigned short *tile, const T *from, const Index (&at)[N],
-                                                     long long num_rows, int bytes, unsigned in) {
+                                                     long long num_rows, int bytes, unsigned in, const T *end = nullptr) {
     constexpr int APART = THREADS / (COLS / 8), W = COLS > 64 ? 64 : COLS;
     const int first = threadIdx.x / (COLS / 8), chunk = threadIdx.x % (COLS / 8);
     _Pragma("unroll")
@@ -150,7 +150,10 @@ static IND_INLINE void ind_tile_copy(unsigned short *tile, const T *from, const 
                                          : ind_tile_at<ROWS, COLS, ACROSS>(row, chunk);
         if (ROWS * COLS / 8 % THREADS == 0 || row < ROWS) {
             const bool inside = (num_rows >= ROWS || row < num_rows) && (in >> i & 1);
-            ind_cp_async16(tile + place, from + at[i], inside ? bytes : 0);
+            if constexpr (CUT)
+                ind_cp_async16_before(tile + place, from + at[i], inside ? bytes : 0, end);
+            else
+                ind_cp_async16(tile + place, from + at[i], inside ? bytes : 0);
         }
     }
 }
@@ -163,18 +166,37 @@ static IND_INLINE void ind_cp_async8(void *smem, const void *global, int bytes) 
 }
 #else
 static IND_INLINE void ind_cp_async8(void *smem, const void *global, int bytes) {
-    for (int i = 0; i < 8; i++) ((char *)smem)[i] = i < bytes ? ((const char *)global)[i] : 0;
+    for (int i = 0; i < 8; i++) { // as the device, reads all bytes
+        const char byte = ((const volatile char *)global)[i];
+        ((char *)smem)[i] = i < bytes ? byte : 0;
+    }
 }
 #endif
-// Starts the copy of 8 adjacent elements, or of the `left` elements before the edge; the rest is set to zero.
-template <typename T> static IND_INLINE void ind_chunk_copy(T *to, const T *from, long long left) {
-    const int bytes = (left < 8 ? (int)left : 8) * (int)sizeof(T);
+// Starts the copy of 8 adjacent elements.
+template <typename T> static IND_INLINE void ind_chunk_copy(T *to, const T *from) {
     if (sizeof(T) == 1) {
-        ind_cp_async8(to, from, bytes);
+        ind_cp_async8(to, from, 8);
     } else {
         _Pragma("unroll")
-        for (int c = 0; c < (int)sizeof(T) * 8; c += 16)
-            ind_cp_async16((char *)to + c, (const char *)from + c, bytes <= c ? 0 : bytes - c < 16 ? bytes - c : 16);
+        for (int c = 0; c < (int)sizeof(T) * 8; c += 16) ind_cp_async16((char *)to + c, (const char *)from + c, 16);
+    }
+}
+//@ CHUNK_COPY_PART
+// The same for the `left` elements before the edge, at least one; the rest is set to zero. `end`: of the tensor.
+template <typename T> static IND_INLINE void ind_chunk_copy_part(T *to, const T *from, long long left, const T *end) {
+    const int bytes = (left < 8 ? (int)left : 8) * (int)sizeof(T);
+    if (sizeof(T) == 1) {
+        if (end - from >= 8)
+            ind_cp_async8(to, from, bytes);
+        else
+            ind_copy_part<8, 1>(to, from, bytes);
+        return;
+    }
+    constexpr int N = 16 / (int)sizeof(T);
+    _Pragma("unroll")
+    for (int i = 0; i < 8; i += N) {
+        const int from_i = bytes - i * (int)sizeof(T);
+        ind_cp_async16_before(to + i, from + i, from_i < 0 ? 0 : from_i < 16 ? from_i : 16, end);
     }
 }
 //@ FIND_GROUP

@@ -156,7 +156,7 @@ template <typename I> static IND_INLINE int ind_row_bytes(I left) {
 }
 //@ CP_ASYNC
 #ifndef IND_EMULATION
-// Asynchronous copy of `bytes` (0 to 16) into 16 bytes of shared memory. The rest is set to zero.
+// Asynchronous copy of 16 bytes to shared memory, or with `bytes` = 0 of none: they are set to zero.
 static IND_INLINE void ind_cp_async16(void *smem, const void *global, int bytes) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                  :: "r"((unsigned)__cvta_generic_to_shared(smem)), "l"(global), "r"(bytes)
@@ -169,6 +169,52 @@ template <int N> static IND_INLINE void ind_cp_async_wait(void) {
     asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
 }
 #endif
+//@ CP_ASYNC_PART
+#ifndef IND_EMULATION
+// Asynchronous copy of `bytes` (0 to 16) into 16 bytes of shared memory. The rest is set to zero. All 16 bytes at `global`
+// must exist unless `bytes` is 0: the hardware reads `bytes` of them, but compute-sanitizer checks 16.
+static IND_INLINE void ind_cp_async16_partial(void *smem, const void *global, int bytes) {
+    ind_cp_async16(smem, global, bytes);
+}
+#endif
+// Copies `bytes` (1 to N - 1) into N (8 or 16) bytes of shared memory by loads. The rest is set to zero. Both addresses
+// are multiples of N, `bytes` is a multiple of UNIT.
+template <int N, int UNIT> static IND_INLINE void ind_copy_part(void *smem, const void *global, int bytes) {
+    const char *const from = (const char *)global;
+    char *const to = (char *)smem;
+    unsigned long long eight = 0;
+    unsigned four = 0;
+    unsigned short two = 0;
+    char one = 0;
+    if (N > 8 && bytes & 8) eight = *(const unsigned long long *)from;
+    if (UNIT < 8 && bytes & 4) four = *(const unsigned *)(from + (bytes & 8));
+    if (UNIT < 4 && bytes & 2) two = *(const unsigned short *)(from + (bytes & 12));
+    if (UNIT < 2 && bytes & 1) one = from[bytes & 14];
+    _Pragma("unroll")
+    for (int i = 0; i < N; i += 8) *(unsigned long long *)(to + i) = i ? 0 : eight;
+    if (UNIT < 8 && bytes & 4) *(unsigned *)(to + (bytes & 8)) = four;
+    if (UNIT < 4 && bytes & 2) *(unsigned short *)(to + (bytes & 12)) = two;
+    if (UNIT < 2 && bytes & 1) to[bytes & 14] = one;
+}
+// Copies `bytes` of a chunk that may reach past `end`, the end of the tensor. Then it is copied by loads. The barrier after
+// the wait for asynchronous copies makes their stores visible, too.
+template <typename T> static IND_INLINE void ind_cp_async16_before(void *smem, const T *global, int bytes, const T *end) {
+    if (bytes == 0 || (const char *)end - (const char *)global >= 16)
+        ind_cp_async16_partial(smem, global, bytes);
+    else
+        ind_copy_part<16, sizeof(T)>(smem, global, bytes);
+}
+//@ HIDDEN
+// Hides where x comes from: in code that rarely runs, so that the compiler keeps no registers for it in the loop around it.
+template <typename T> static IND_INLINE T ind_hidden(T x) {
+#ifndef IND_EMULATION
+    if constexpr (sizeof(T) == 4)
+        asm volatile("" : "+r"(x));
+    else
+        asm volatile("" : "+l"(x));
+#endif
+    return x;
+}
 //@ CP_ASYNC_BY
 #ifdef IND_EMULATION
 static IND_INLINE char *ind_lane_address(uint4 *p) { return reinterpret_cast<char *>(p); }

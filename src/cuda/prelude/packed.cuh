@@ -378,69 +378,6 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
         __syncthreads();
     }
 };
-//@ PACKED_MAPS
-// Bulk copies of 16 rows by a tensor map of 16-bit words. One lane starts them, mbarriers count their bytes.
-struct ind_packed_maps {
-    static constexpr int ROW = 16;
-    unsigned long long *full;
-    int first_n;
-    template <int STAGES> IND_INLINE void start(const ind_tensor_map &map, unsigned char *barriers, int first, int) {
-        full = reinterpret_cast<unsigned long long *>(barriers) + threadIdx.x / 32 * STAGES;
-        first_n = first;
-        if ((threadIdx.x & 31) == 0) {
-            ind_map_prefetch(map);
-            for (int i = 0; i < STAGES; i++) ind_barrier_init(full + i, 1);
-            ind_barrier_publish();
-        }
-        __syncwarp();
-    }
-    template <typename S> IND_INLINE void copy(const ind_tensor_map &map, unsigned char *to, int stage, int step, bool exists) {
-        if (!exists || (threadIdx.x & 31)) return;
-        ind_barrier_expect(full + stage, S::STAGE);
-        ind_bulk_copy<2>(to, map, full + stage, (step * S::BYTES & -16) / 2, first_n);
-    }
-    template <int STAGES> IND_INLINE void wait(int stage, int phase) {
-        ind_barrier_wait(full + stage, phase);
-    }
-    template <typename S> IND_INLINE int before(int, int step) const {
-        return S::ALIGNMENT == 16 ? 0 : (step * S::BYTES) & 15;
-    }
-};
-//@ PACKED_COPIES
-// cp.async of 16 bytes, of rows of LENGTH bytes. Four lanes copy rows lane / 4 and lane / 4 + 8, which they also multiply.
-// Bytes from the end of a row on are 0. Rows from size_n on are copies of the last row, whose sums nothing reads.
-template <int ALIGNMENT, int LENGTH> struct ind_packed_copies {
-    static constexpr int ROW = ALIGNMENT;
-    const unsigned char *row; // address of the lane's first row, rounded down to 16 bytes
-    int apart, offset[2];     // bytes from `row` to the rounded address of its second row; bytes that rounding removed
-    template <int STAGES, typename At> IND_INLINE void start(const At &at, unsigned char *, int first, int size_n) {
-        const int n = first + (threadIdx.x & 31) / 4;
-        const unsigned char *const r0 = at(n < size_n ? n : size_n - 1), *const r1 = at(n + 8 < size_n ? n + 8 : size_n - 1);
-        offset[0] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r0) & 15);
-        offset[1] = ROW == 16 ? 0 : (int)(reinterpret_cast<unsigned long long>(r1) & 15);
-        row = r0 - offset[0];
-        apart = (int)(r1 - offset[1] - row);
-    }
-    template <typename S, typename At> IND_INLINE void copy(const At &, unsigned char *to, int, int step, bool exists) {
-        constexpr bool WHOLE = S::ALIGNMENT == 16 && LENGTH % S::BYTES == 0;
-        const int lane = threadIdx.x & 31;
-        _Pragma("unroll")
-        for (int i = 0; i < (S::CHUNKS + 3) / 4 * 2 && exists; i++) {
-            const int r = i % 2, chunk = i / 2 * 4 + lane % 4, from = ((offset[r] + step * S::BYTES) & -16) + chunk * 16;
-            const int left = WHOLE ? 16 : offset[r] + LENGTH - from;
-            if (i / 2 * 4 + 4 <= S::CHUNKS || chunk < S::CHUNKS)
-                ind_cp_async16(to + (r * 8 + lane / 4) * S::SLOT + chunk * 16, row + r * apart + from, left < 0 ? 0 : left < 16 ? left : 16);
-        }
-        ind_cp_async_commit();
-    }
-    template <int STAGES> IND_INLINE void wait(int, int) {
-        ind_cp_async_wait<STAGES - 1>();
-        __syncwarp();
-    }
-    template <typename S> IND_INLINE int before(int r, int step) const {
-        return S::ALIGNMENT == 16 ? 0 : (offset[r] + step * S::BYTES) & 15;
-    }
-};
 //@ PACKED_I8
 // Bytes in two's complement.
 struct ind_packed_i8 : ind_packed_plain<ind_packed_i8> {

@@ -66,6 +66,8 @@
     X(SPLIT_WORDS, IND__CG_NEEDS(IND__CG_TURN))                                                        \
     X(CLUSTER, 0)                                                                                      \
     X(CP_ASYNC, 0)                                                                                     \
+    X(CP_ASYNC_PART, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                  \
+    X(HIDDEN, 0)                                                                                       \
     X(CP_ASYNC_BY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                    \
     X(BF16_AT, IND__CG_NEEDS(IND__CG_VEC))                                                             \
     X(OPAQUE, IND__CG_NEEDS(IND__CG_VEC))                                                                \
@@ -80,6 +82,7 @@
     X(HALF_TILE, 0)                                                                                    \
     X(TILE_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC, IND__CG_HALF_TILE))                                   \
     X(CHUNK_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                     \
+    X(CHUNK_COPY_PART, IND__CG_NEEDS(IND__CG_CHUNK_COPY, IND__CG_CP_ASYNC_PART))                       \
     X(FIND_GROUP, 0)                                                                                   \
     X(MMA_TILE, IND__CG_NEEDS(IND__CG_HALF_TILE, IND__CG_LDMATRIX))                                    \
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
@@ -99,7 +102,7 @@
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(PACKED, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_BF16, IND__CG_MMA_F16, IND__CG_MMA_BF16))  \
     X(PACKED_MAPS, IND__CG_NEEDS(IND__CG_PACKED, IND__CG_BULK_COPY))                                     \
-    X(PACKED_COPIES, IND__CG_NEEDS(IND__CG_PACKED, IND__CG_CP_ASYNC))                                    \
+    X(PACKED_COPIES, IND__CG_NEEDS(IND__CG_PACKED, IND__CG_CP_ASYNC_PART))                               \
     X(PACKED_I8, 0)                                                                                    \
     X(PACKED_F8, IND__CG_NEEDS(IND__CG_F8E4M3FN))                                                      \
     X(PACKED_Q8_0, 0)                                                                                  \

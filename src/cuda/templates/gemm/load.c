@@ -83,6 +83,19 @@ static bool cg__mm_is_whole(const ind__variant *v, const cg__mm_problem *p, cons
     return !cg__mm_starts_anywhere(p, o) && ind_known_multiple(size, cg__mm_tile_rows(v, o, name));
 }
 
+/* Can the end of the operand's rows cut the chunk of n elements that begins at a multiple of n? */
+static bool cg__mm_cuts(const ind__variant *v, const cg__mm_problem *p, const cg__mm_operand *o, int n) {
+    const ind_expr along = cg__mm_along_size(p, o);
+    return !ind_known_multiple(along, n) && !cg__promised(v->guard, along, n, 0);
+}
+
+/* Returns the end of the buffer that a LOAD reads. */
+static const char *cg__mm_buffer_end(ind__writer *w, uint32_t load) {
+    const uint32_t source = cg__inst(w, load)->source;
+    return cg__string(w, "%s + %s", cg__buffer(w, source),
+                      cg__expr_string(w, ind__buffer_numel(&w->schedule->program->buffer[source])));
+}
+
 /* By how much the operand's elements move when k grows by 1, if that is the same everywhere. */
 static bool cg__mm_step_of(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, ind_expr *stride) {
     ind_expr rest;
@@ -151,8 +164,14 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     const char *from = cg__string(w, "%s + %s", cg__buffer(w, cg__inst(w, o->load)->source), cg__expr_string(w, step));
     const int size = cg__mm_chunk(p), units = cg__mm_units(p, cols);
     const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * %d", cols / size, size);
+    const bool cut = cg__mm_cuts(v, p, o, size), across = cg__mm_is_across(p, o);
+    const char *end = cut ? cg__string(w, ", %s", cg__mm_buffer_end(w, o->load)) : "";
     ind__textf(&w->code, "ind_tile_copy<%d, %d, %d%s>(tile_%c + stage * %d,\n", rows, units, v->threads,
-               cg__mm_is_across(p, o) ? ", true" : "", name, cg__mm_units(p, cg__mm_stage_elements(v, name)));
+               cut      ? cg__string(w, ", %s, true", across ? "true" : "false")
+               : across ? ", true"
+                        : "",
+               name, cg__mm_units(p, cg__mm_stage_elements(v, name)));
+    if (cut) cg__use(w, IND__CG_CP_ASYNC_PART);
     if (o->k_major) {
         ind__textf(&w->code, "    %s + %s, at_%c, %d, ", from, chunk, name, rows);
         if (whole)
@@ -160,10 +179,10 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
         else
             ind__textf(&w->code, "ind_chunk_bytes<%d>(size_k - first_k - %s), ", size, chunk);
         bool all = cg__mm_is_whole(v, p, o, name);
-        ind__textf(&w->code, all ? "~0u);\n" : "in_%c);\n", name);
+        ind__textf(&w->code, "%s%s);\n", all ? "~0u" : cg__string(w, "in_%c", name), end);
     } else {
         ind__textf(&w->code, "    %s, at_%c, %s, ", from, name, whole ? cg__string(w, "%d", rows) : "size_k - first_k");
-        ind__textf(&w->code, "ind_chunk_bytes<%d>(size_%c - first_%c - %s), ~0u);\n", size, x, x, chunk);
+        ind__textf(&w->code, "ind_chunk_bytes<%d>(size_%c - first_%c - %s), ~0u%s);\n", size, x, x, chunk, end);
     }
 }
 

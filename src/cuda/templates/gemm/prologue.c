@@ -40,17 +40,20 @@ static void cg__mm_write_raw(ind__writer *w, const cg__mm_problem *p, const cg__
     const ind__variant *v = w->variant;
     char x = name == 'a' ? 'm' : 'n';
     int elements = cg__mm_edge(v, name) * v->of.tile.k;
+    const bool cut = cg__mm_cuts(v, p, o, 8);
     if (!o->staged_bytes) return;
     cg__mm_begin_chunks(w, p, o, name);
     cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
     for (uint32_t i = 1; i <= o->value; i++) {
         if (!cg__mm_is_resident(w, p, o, i, MM_STAGED)) continue;
-        ind__textf(&w->code, "ind_chunk_copy(raw_%c%u + stage * %d + at * 8, &%s, %s);\n", name, i, elements,
-                   cg__element(w, i), cg__mm_left(o, name));
+        ind__textf(&w->code, "ind_chunk_copy%s(raw_%c%u + stage * %d + at * 8, &%s", cut ? "_part" : "", name, i,
+                   elements, cg__element(w, i));
+        if (cut) ind__textf(&w->code, ", %s, %s", cg__mm_left(o, name), cg__mm_buffer_end(w, i));
+        ind__textf(&w->code, ");\n");
     }
     cg__end(w);
     cg__end(w);
-    cg__use(w, IND__CG_CHUNK_COPY);
+    cg__use(w, cut ? IND__CG_CHUNK_COPY_PART : IND__CG_CHUNK_COPY);
 }
 
 /* The values of one chunk, into `made`. */
