@@ -1,11 +1,11 @@
 /* cubins: compiles every kernel of every graph with NVRTC, for one architecture; needs no GPU.
  *
- *     cubins FILE ARCH [FOLDER [tf32 | tcgen05 | product_multicast=PERCENT]]
+ *     cubins FILE ARCH [FOLDER [tf32 | tcgen05 | product_l2_rate=BYTES]]
  *
  * FILE holds graphs in the text form, separated by lines of ---. Prints for each graph `graph NAME`, then for each
  * kernel a line of its name, registers, and bytes of local memory per thread. With FOLDER the cubins are written there,
  * numbered; with tf32 products of f32 may round their operands, with tcgen05 products may use tcgen05.mma;
- * product_multicast is a figure of the target. */
+ * product_l2_rate is a figure of the target. */
 #include "inductor.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ static int one(const char *text, const char *arch, const char *folder, const cha
     if (ind_context_create(NULL, &ctx)) return 1;
     ind_graph *g = ind_graph_parse(ctx, text, NULL);
     int failed = !g || ind_target_named(ctx, arch, &desc.target);
-    (void)sscanf(flag, "product_multicast=%d", &desc.target.thresholds.product_multicast);
+    (void)sscanf(flag, "product_l2_rate=%d", &desc.target.thresholds.product_l2_rate);
     if (!failed) failed = ind_compile(g, &desc, &m);
     if (failed) fprintf(stderr, "%s\n", ind_error(ctx));
     const char *name = strstr(text, "graph ");
@@ -67,7 +67,7 @@ int main(int argc, char **argv) {
     char *all = argc >= 3 ? read_all(argv[1]) : NULL;
     int failed = 0, number = 0;
     if (!all)
-        return fputs("usage: cubins FILE ARCH [FOLDER [tf32 | tcgen05 | product_multicast=PERCENT]]\n", stderr), 2;
+        return fputs("usage: cubins FILE ARCH [FOLDER [tf32 | tcgen05 | product_l2_rate=BYTES]]\n", stderr), 2;
     for (char *text = all, *next; text && !failed; text = next) {
         next = strstr(text, "---\n");
         if (next) {

@@ -345,7 +345,7 @@ MULTICAST = [
 
 
 def test_multicast(pool, tmp_path):
-    check(MULTICAST, "sm_90a", tmp_path, flags=["product_multicast=15"])
+    check(MULTICAST, "sm_90a", tmp_path, flags=["product_l2_rate=30"])
 
 
 # Tiles of every size, both layouts of the operands, the epilogues of one and of two products, 8-bit floats.
