@@ -98,6 +98,17 @@ LINES = {
 }
 
 
+def test_rows_that_take_a_copy_to_be_whole_lines(tmp_path):
+    """An input whose rows are no multiple of 32 bytes apart is copied if many columns read it again."""
+    for k, n, expected in ((5656, 13344, 1), (5648, 13344, 0), (5656, 1032, 0)):
+        path = written(tmp_path, f"input a : bf16[736, {k}]; const w : bf16[{n}, {k}]", "y = linear(a, w)")
+        (text,), missed = pads(path, *ARCH)
+        assert not missed and f"rows of {'a and w' if expected else 'w'} are padded to a multiple of 64 elements: saves " in text
+        assert kernels(path)[0].count("constant_pad_nd") == expected
+    path = written(tmp_path, "input a : bf16[736, 5656]; input b : bf16[736, 5656]; const w : bf16[1032, 5656]", "c = add(a, b); y = linear(c, w)")
+    assert kernels(path)[0] == ["add_constant_pad_nd", "linear"]  # the op that computes the operand stores padded rows
+
+
 @pytest.mark.parametrize("name", LINES, ids=lambda name: name.replace(" ", "_"))
 def test_rows_of_whole_lines(name, tmp_path):
     sources, lines, padded = LINES[name]

@@ -137,8 +137,9 @@ template <int N> static IND_INLINE int ind_chunk_bytes(long long left) {
 }
 // Starts the copy of a tile. A thread copies one chunk of every THREADS / (COLS / 8)-th row, from from[at[0]],
 // from[at[1]], ... It copies `bytes` of each chunk and sets the rest to zero. Rows from num_rows on, and rows whose bit in
-// `in` is 0, are set to zero. CUT: `bytes` may be any, and `end` is the end of the tensor.
-template <int ROWS, int COLS, int THREADS, bool ACROSS = false, bool CUT = false, typename T, typename Index, int N>
+// `in` is 0, are set to zero. CUT 1: `bytes` may be any; 2: `end` is the end of the tensor, before which all
+// 16 bytes of a chunk need not exist.
+template <int ROWS, int COLS, int THREADS, bool ACROSS = false, int CUT = 0, typename T, typename Index, int N>
 static IND_INLINE void ind_tile_copy(unsigned short *tile, const T *from, const Index (&at)[N],
                                                      long long num_rows, int bytes, unsigned in, const T *end = nullptr) {
     constexpr int APART = THREADS / (COLS / 8), W = COLS > 64 ? 64 : COLS;
@@ -150,8 +151,10 @@ static IND_INLINE void ind_tile_copy(unsigned short *tile, const T *from, const 
                                          : ind_tile_at<ROWS, COLS, ACROSS>(row, chunk);
         if (ROWS * COLS / 8 % THREADS == 0 || row < ROWS) {
             const bool inside = (num_rows >= ROWS || row < num_rows) && (in >> i & 1);
-            if constexpr (CUT)
+            if constexpr (CUT == 2)
                 ind_cp_async16_before(tile + place, from + at[i], inside ? bytes : 0, end);
+            else if constexpr (CUT == 1)
+                ind_cp_async16_partial(tile + place, from + at[i], inside ? bytes : 0);
             else
                 ind_cp_async16(tile + place, from + at[i], inside ? bytes : 0);
         }

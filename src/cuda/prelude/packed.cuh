@@ -208,24 +208,27 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
     typename F::side ahead[2];
     float acc[TILES][4];
     int first_n, step; // step / WARPS_K: of the warp's steps
-    // Starts the copies of the first steps. `from`: the tensor map, or a function that returns the address of one of
-    // `size_n` rows of weights. `memory`: the rings of all warps, then mbarriers.
-    template <typename From>
+    // Starts the copies of steps FIRST to LAST - 1 of the warp, up to STAGES. `from`: the tensor map, or a function that
+    // returns the address of a row of weights. Copies that start before the loads of a delay these.
+    template <int FIRST, int LAST, typename From> IND_INLINE void copy_ahead(const From &from, int steps) {
+        _Pragma("unroll")
+        for (int i = FIRST; i < LAST; i++) {
+            const int at = step + i * WARPS_K;
+            fill.template copy<slots>(from, ring + i * STAGE, i, at, at < steps);
+        }
+    }
+    // Starts the copies of the first EARLY steps. There are `size_n` rows of weights. `memory`: the rings of all warps, then
+    // mbarriers.
+    template <int EARLY, typename From>
     IND_INLINE void start(const From &from, unsigned char *memory, int first, int steps, int size_n) {
         const int warp = threadIdx.x / 32;
         ring = memory + warp * (STAGES * STAGE);
         first_n = first + warp / WARPS_K * 16;
         step = warp % WARPS_K;
         fill.template start<STAGES>(from, memory + WARPS_N * WARPS_K * STAGES * STAGE, first_n, size_n);
-        _Pragma("unroll")
-        for (int i = 0; i < STAGES - 1; i++) fill.template copy<slots>(from, ring + i * STAGE, i, step + i * WARPS_K, step + i * WARPS_K < steps);
+        copy_ahead<0, EARLY>(from, steps);
         _Pragma("unroll")
         for (int i = 0; i < TILES * 4; i++) acc[i / 4][i % 4] = 0.0f;
-    }
-    // Starts the copy of the last of the first STAGES steps. The loads of a, which all warps wait for, come before it.
-    template <typename From> IND_INLINE void start_last(const From &from, int steps) {
-        const int at = step + (STAGES - 1) * WARPS_K;
-        fill.template copy<slots>(from, ring + (STAGES - 1) * STAGE, STAGES - 1, at, at < steps);
     }
     // The rows of scales and zero points, for formats that have them in tensors of their own. Loads those of the first step.
     template <typename At> IND_INLINE void beside(int steps, int size_n, const At &at) {

@@ -6,10 +6,12 @@
    its result and its epilogue as before, and nothing reads the padding. A copy of constants is prepared.
 
    Rows of 128 bytes of a tile are whole lines of the L2 if the operand's rows are a multiple of 128 bytes apart, else
-   parts of two. Prepared constants are padded to that; a run of a product of many rows then takes less time. */
+   parts of two. Prepared constants are padded to that, and other operands whose rows are no multiple of 32 bytes apart
+   if copying them takes less time than it saves. */
 
 #define GRAPH__PADDED_TO   8   /* elements of 2 bytes in a copy of 16 bytes */
 #define GRAPH__LINE        64  /* elements of 2 bytes in a line of 128 bytes */
+#define GRAPH__SECTOR      16  /* elements in a part of a line of 32 bytes */
 #define GRAPH__LINE_ROWS   512 /* rows of fewer elements are padded to copies of 16 bytes only */
 #define GRAPH__MAX_VIEWS   16  /* views over a tensor that are looked through */
 #define GRAPH__FEW_ROWS    64  /* products of so few rows or columns read the other operand once */
@@ -18,9 +20,9 @@
    16-byte copy (bf16, 4097 x 4095 x 4103, H100: 3,788 us for 1.09e9 elements, about 200 us if copied; 4,270 bytes per
    ns). Tiles of misaligned rows are realigned in shared memory in less: by instruction counts 1.0, not timed. */
 #define GRAPH__LOADED_BYTES 14.0
-/* The same for an element of a row that is parts of two lines (4016 x 1032 x 6152, H100: 4.7 cycles per row of 128
-   bytes and multiprocessor, 2.1 if it is a line). */
-#define GRAPH__SPLIT_BYTES 0.75
+/* The same for an element of a row that is parts of two lines (with prepared constants, H100: 0.16 for 4016 x 1032 x
+   6152, 0.27 for 736 x 13344 x 5656, 0.5 for 776 x 11096 x 728). */
+#define GRAPH__SPLIT_BYTES 0.2
 
 typedef struct graph__padded_operand {
     uint32_t tensor, index; /* its number among the operands of the node */
@@ -122,22 +124,6 @@ static bool graph__is_unaligned(const ind_graph *g, graph__padded_operand *o, co
     return true;
 }
 
-/* True if the operand is a constant, perhaps seen through views, whose rows are no whole lines. Sets the dimension of
-   its rows. */
-static bool graph__splits_lines(const graph__pad_search *s, graph__padded_operand *o) {
-    const ind__tensor_info *t = &s->g->tensor[o->tensor];
-    ind_expr stride[IND_MAX_RANK], offset;
-    uint32_t root = o->tensor;
-    if (!s->uses.constant[root] || !s->options->prepared || t->rank != 2) return false;
-    while (ind__views[graph__producer_of(s->g, root)->op].stride) root = graph__producer_of(s->g, root)->operand[0];
-    if (graph__producer_of(s->g, root)->num_operands || !graph__find_strides(s->g, o->tensor, stride, &offset))
-        return false;
-    o->along = ind__is_int(stride[1], 1) ? 1 : 0;
-    o->copied = true;
-    return ind__is_int(stride[o->along], 1) && ind_hint(t->size[o->along]) >= GRAPH__LINE_ROWS &&
-           !ind_known_multiple(stride[1 - o->along], GRAPH__LINE);
-}
-
 /* ---- when it pays */
 
 static double graph__hinted_elements(const ind__tensor_info *t, int first, int end) {
@@ -162,6 +148,32 @@ static double graph__loading_bytes(const graph__padded_operand *o, double multip
     return multiplications / other * ceil(other / GRAPH__LOADED_TILE) * bytes;
 }
 
+/* True if the rows of an operand of a product y, which 16-byte copies reach, are padded to whole lines. `other`: the
+   size of y along which it is loaded again. Sets the dimension of its rows. Constants may be seen through views: a
+   computed one has a kernel of its own. */
+static bool graph__splits_lines(const graph__pad_search *s, graph__padded_operand *o, const ind__tensor_info *y,
+                                double other) {
+    const ind__tensor_info *t = &s->g->tensor[o->tensor];
+    const bool constant = s->uses.constant[o->tensor] && s->options->prepared;
+    ind_expr stride[IND_MAX_RANK], offset;
+    uint32_t root = o->tensor;
+    if (t->rank != 2 || (s->uses.constant[o->tensor] && !constant) || graph__has_data_sizes(s->g, t)) return false;
+    while (ind__views[graph__producer_of(s->g, root)->op].stride) root = graph__producer_of(s->g, root)->operand[0];
+    if ((constant && graph__producer_of(s->g, root)->num_operands) ||
+        !graph__find_strides(s->g, o->tensor, stride, &offset))
+        return false;
+    o->along = ind__is_int(stride[1], 1) ? 1 : 0;
+    o->copied = true;
+    const double length = (double)ind_hint(t->size[o->along]), rows = graph__hinted_elements(y, 0, y->rank) / other;
+    if (!ind__is_int(stride[o->along], 1) || length < GRAPH__LINE_ROWS ||
+        ind_known_multiple(stride[1 - o->along], constant ? GRAPH__LINE : GRAPH__SECTOR))
+        return false;
+    if (constant) return true;
+    const double elements = graph__hinted_elements(t, 0, t->rank);
+    return rows > GRAPH__FEW_ROWS && other > GRAPH__FEW_ROWS &&
+           graph__loading_bytes(o, elements * other, other) > graph__padding_bytes(s, o->tensor);
+}
+
 /* Sets saved and cost, and the refusal if it costs more. a: the number of the first matrix among the operands. */
 static void graph__weigh_padding(const graph__pad_search *s, graph__padded_product *p, uint32_t a) {
     const ind__node *n = &s->g->node[p->node];
@@ -183,7 +195,7 @@ static void graph__weigh_padding(const graph__pad_search *s, graph__padded_produ
     if (s->forced || p->refusal) return;
     if ((p->cost > 0 || p->operand[0].copied) && (rows <= GRAPH__FEW_ROWS || columns <= GRAPH__FEW_ROWS))
         p->refusal = "few rows read the other operand once";
-    else if (p->saved <= p->cost + s->options->launch_bytes)
+    else if ((p->cost > 0 || !p->operand[0].copied) && p->saved <= p->cost + s->options->launch_bytes)
         p->refusal = "the product is small";
 }
 
@@ -199,6 +211,7 @@ static bool graph__matrices_of(const ind__node *n, uint32_t *a, uint32_t *b) {
 static bool graph__read_padded(const graph__pad_search *s, uint32_t node, graph__padded_product *p) {
     const ind_graph *g = s->g;
     const ind__node *n = &g->node[node];
+    const ind__tensor_info *y = &g->tensor[n->result];
     uint32_t at[2];
     *p = (graph__padded_product){.node = node};
     if (s->uses.constant[n->result] || !graph__matrices_of(n, &at[0], &at[1])) return false;
@@ -207,7 +220,8 @@ static bool graph__read_padded(const graph__pad_search *s, uint32_t node, graph_
         const ind__tensor_info *t = &g->tensor[n->operand[at[k]]];
         if (t->rank < 2 || (t->dtype != IND_F16 && t->dtype != IND_BF16)) return false;
         *o = (graph__padded_operand){.tensor = n->operand[at[k]], .index = at[k]};
-        p->num += graph__is_unaligned(g, o, &p->refusal) || (!p->refusal && graph__splits_lines(s, o));
+        p->num += graph__is_unaligned(g, o, &p->refusal) ||
+                  (!p->refusal && graph__splits_lines(s, o, y, (double)ind_hint(y->size[y->rank - 1 - k])));
     }
     if (p->num) graph__weigh_padding(s, p, at[0]);
     return p->num != 0;

@@ -89,6 +89,12 @@ static bool cg__mm_cuts(const ind__variant *v, const cg__mm_problem *p, const cg
     return !ind_known_multiple(along, n) && !cg__promised(v->guard, along, n, 0);
 }
 
+/* Can the buffer that a LOAD reads end in such a chunk? */
+static bool cg__mm_buffer_cuts(const ind__writer *w, uint32_t load, int n) {
+    const ind__buffer *b = &w->schedule->program->buffer[cg__inst(w, load)->source];
+    return !ind_known_multiple(ind__buffer_numel(b), n);
+}
+
 /* Returns the end of the buffer that a LOAD reads. */
 static const char *cg__mm_buffer_end(ind__writer *w, uint32_t load) {
     const uint32_t source = cg__inst(w, load)->source;
@@ -164,10 +170,11 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     const char *from = cg__string(w, "%s + %s", cg__buffer(w, cg__inst(w, o->load)->source), cg__expr_string(w, step));
     const int size = cg__mm_chunk(p), units = cg__mm_units(p, cols);
     const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * %d", cols / size, size);
-    const bool cut = cg__mm_cuts(v, p, o, size), across = cg__mm_is_across(p, o);
-    const char *end = cut ? cg__string(w, ", %s", cg__mm_buffer_end(w, o->load)) : "";
+    const bool across = cg__mm_is_across(p, o);
+    const int cut = !cg__mm_cuts(v, p, o, size) ? 0 : cg__mm_buffer_cuts(w, o->load, size) ? 2 : 1;
+    const char *end = cut == 2 ? cg__string(w, ", %s", cg__mm_buffer_end(w, o->load)) : "";
     ind__textf(&w->code, "ind_tile_copy<%d, %d, %d%s>(tile_%c + stage * %d,\n", rows, units, v->threads,
-               cut      ? cg__string(w, ", %s, true", across ? "true" : "false")
+               cut      ? cg__string(w, ", %s, %d", across ? "true" : "false", cut)
                : across ? ", true"
                         : "",
                name, cg__mm_units(p, cg__mm_stage_elements(v, name)));

@@ -151,8 +151,7 @@ static void cg__mm_write_row_copies(ind__writer *w, const cg__mm_problem *p, con
               o->k_major ? edge : edge + 8, x);
     cg__mm_write_chunk_copies(w, p, o, name, true);
     cg__end(w);
-    const ind__buffer *b = &w->schedule->program->buffer[cg__inst(w, o->load)->source];
-    const bool cuts = !ind_known_multiple(ind__buffer_numel(b), 8);
+    const bool cuts = cg__mm_buffer_cuts(w, o->load, 8);
     cg__begin(w, "%s", cuts ? cg__string(w, "else if (%s)", cg__mm_ends_later(w, p, o, name)) : "else");
     cg__mm_write_chunk_copies(w, p, o, name, false);
     cg__end(w);
