@@ -70,7 +70,7 @@ SIZE = "size M in [0, 4096] hint 40; "
 TENSOR = [
     ("matmul, bulk-copied wgmma tiles", 8, 40, 72, 2056, "linear"),
     ("matmul, bulk-copied wgmma tiles", 8, 40, 72, 2056, "matmul"),
-    ("matmul, bulk-copied wgmma tiles", 24, 200, 72, 2056, "linear"),
+    ("matmul, bulk-copied wgmma tiles", 8, 200, 72, 4104, "linear"),
     ("matmul, mma.sync tiles", 16, 40, 71, 2051, "linear"),
     ("matmul, mma.sync tiles", 16, 40, 71, 2051, "matmul"),
     ("matmul, mma.sync tiles", 24, 40, 72, 2056, "linear"),
@@ -86,7 +86,7 @@ def test_tensor_cores(libraries, strategy, sms, m, n, k, op):
     check(libraries(sms), text.replace("hint 40", f"hint {m}"), strategy, [m, 3, 150, 0, 700], shapes, want, out="bf16")
 
 
-@pytest.mark.parametrize("sms, m, n, k, box, op", [(8, 12, 1032, 2056, 16, "linear"), (8, 5, 1032, 2056, 8, "matmul"), (132, 12, 2056, 4104, 16, "linear")])
+@pytest.mark.parametrize("sms, m, n, k, box, op", [(8, 12, 1032, 4160, 16, "linear"), (8, 5, 1088, 4160, 8, "matmul"), (132, 12, 4104, 4160, 16, "linear")])
 def test_few_rows_in_boxes(libraries, sms, m, n, k, box, op):
     """Boxes with as many rows as the hint: launches copy several of them, the last one with rows that do not exist."""
     text = f"{SIZE}input x : bf16[M, {k}]; input w : bf16[{f'{n}, {k}' if op == 'linear' else f'{k}, {n}'}]; y = {op}(x, w); output y"
@@ -111,13 +111,13 @@ def cluster_of(plan, strategy):
 
 BULK, WGMMA, MMA, FMA = "matmul, bulk-copied wgmma tiles", "matmul, wgmma tiles", "matmul, mma.sync tiles", "matmul, FMA tiles"
 CLUSTERS = [  # multiprocessors, rows, columns, depth; clusters of so many blocks; several per tile, which exchange through memory
-    (BULK, 16, 40, 264, 2056, "linear", 2, False),
-    (BULK, 32, 40, 264, 2056, "linear", 4, False),
-    (BULK, 64, 40, 264, 2056, "linear", 8, False),
-    (BULK, 16, 40, 72, 4104, "matmul", 2, True),
-    (BULK, 32, 40, 72, 4104, "linear", 2, True),
+    (BULK, 16, 40, 264, 2112, "linear", 2, False),
+    (BULK, 32, 64, 264, 2056, "linear", 4, False),
+    (BULK, 64, 64, 264, 4160, "linear", 8, False),
+    (BULK, 16, 100, 72, 4104, "matmul", 2, True),
+    (BULK, 16, 40, 72, 4160, "linear", 2, True),
     (MMA, 32, 100, 71, 2051, "matmul", 4, False),
-    (MMA, 64, 100, 136, 2051, "linear", 2, False),
+    (MMA, 24, 200, 136, 2051, "matmul", 2, False),
 ]
 
 
@@ -136,12 +136,12 @@ def test_clusters(libraries, strategy, sms, m, n, k, op, cluster, memory):
 
 def test_cluster_of_few_rows(libraries):
     """The sums of 20 rows take shared memory of 32."""
-    text = "input x : bf16[20, 2056]; input w : bf16[264, 2056]; y = linear(x, w); output y"
-    library = libraries(32, 8)
+    text = "input x : bf16[20, 2112]; input w : bf16[1032, 2112]; y = linear(x, w); output y"
+    library = libraries(16, 8)
     module = library.compile(graph(text), "split")
-    assert cluster_of(plan_of(library, module), BULK) == (4, False)
+    assert cluster_of(plan_of(library, module), BULK) == (2, False)
     library.c.ind_module_destroy(module)
-    check(library, text, BULK, [20], {"x": lambda m: (m, 2056), "w": lambda m: (264, 2056)}, lambda x, w: x @ w.T, out="bf16")
+    check(library, text, BULK, [20], {"x": lambda m: (m, 2112), "w": lambda m: (1032, 2112)}, lambda x, w: x @ w.T, out="bf16")
 
 
 @pytest.mark.parametrize("dtype, sms, n, k, cluster, memory", [("f64", 16, 37, 1030, 2, True), ("i64", 24, 37, 1030, 2, True)])
@@ -154,7 +154,7 @@ def test_fma_clusters(libraries, dtype, sms, n, k, cluster, memory):
     check(library, text, FMA, [40, 1, 0, 700], {"x": lambda m: (m, k), "w": lambda m: (k, n)}, lambda x, w: x @ w, dtype, dtype)
 
 
-@pytest.mark.parametrize("sms, m, n, k, cluster, memory", [(32, 100, 136, 2056, 4, False), (16, 40, 72, 4104, 2, True), (64, 100, 136, 2056, 8, False)])
+@pytest.mark.parametrize("sms, m, n, k, cluster, memory", [(32, 100, 136, 2056, 4, False), (16, 40, 72, 4160, 2, True), (64, 100, 136, 4160, 8, False)])
 def test_wgmma_clusters(device, monkeypatch, old_driver, sms, m, n, k, cluster, memory):
     """Without tensor maps."""
     set_up(device, monkeypatch, SMS=sms, CLUSTERS=8)
@@ -182,9 +182,9 @@ def test_batched_clusters(libraries):
 @pytest.mark.parametrize("sms, cluster", [(32, 4), (64, 8)])
 def test_cluster_epilogue(libraries, sms, cluster, sum, out):
     """Each block computes the epilogue of its slice: with a residual, in pairs of sums and in strips of sums."""
-    text = (f"{SIZE}input x : bf16[3, M, 2056]; input w : bf16[3, 2056, 72]; input r : bf16[3, M, 72]; q = matmul(x, w); s = cast(q, dtype=f32); "
+    text = (f"{SIZE}input x : bf16[2, M, 2048]; input w : bf16[2, 2048, 136]; input r : bf16[2, M, 136]; q = matmul(x, w); s = cast(q, dtype=f32); "
             f"f = cast(r, dtype=f32); {sum}; output y")
-    shapes = {"x": lambda m: (3, m, 2056), "w": lambda m: (3, 2056, 72), "r": lambda m: (3, m, 72)}
+    shapes = {"x": lambda m: (2, m, 2048), "w": lambda m: (2, 2048, 136), "r": lambda m: (2, m, 136)}
     library, strategy = libraries(sms, 8), "matmul, bulk-copied wgmma tiles"
     module = library.compile(graph(text), "split")
     assert cluster_of(plan_of(library, module), strategy)[0] == cluster
@@ -192,15 +192,15 @@ def test_cluster_epilogue(libraries, sms, cluster, sum, out):
     check(library, text, strategy, [40, 9, 200], shapes, lambda x, w, r: x @ w + r, out=out, most=1)
 
 
-@pytest.mark.parametrize("n, k", [(72, 4104), (264, 2056)], ids=["memory", "cluster"])
-def test_cluster_order(device, monkeypatch, n, k):
+@pytest.mark.parametrize("sms, n, k", [(16, 72, 4160), (32, 264, 4160)], ids=["memory", "cluster"])
+def test_cluster_order(device, monkeypatch, sms, n, k):
     """Sums that are not exact have the same bits in any order of blocks, and are close to those in float64."""
     text = f"{SIZE}input x : bf16[M, {k}]; input w : bf16[{n}, {k}]; p = linear(x, w); y = cast(p, dtype=f32); output y"
     random = np.random.default_rng(1)
     x, w = (to_bf16(random.standard_normal(shape).astype(np.float32)) for shape in ((40, k), (n, k)))
     found = []
     for order in ("forward", "reverse", "random"):
-        library = emulated(device, monkeypatch, SMS=32, CLUSTERS=8, ORDER=order)
+        library = emulated(device, monkeypatch, SMS=sms, CLUSTERS=8, ORDER=order)
         module = library.compile(graph(text), "split")
         cluster_of(plan_of(library, module), "matmul, bulk-copied wgmma tiles")
         arrays = {"x": x, "w": w, "y": np.empty((40, n), np.float32)}
@@ -215,12 +215,12 @@ def test_cluster_order(device, monkeypatch, n, k):
 
 def test_cluster_that_does_not_fit(libraries):
     """A device with clusters that has no capacity for this one: the fallback exchanges sums through memory."""
-    text = f"{SIZE}input x : bf16[M, 2056]; input w : bf16[264, 2056]; y = linear(x, w); output y"
+    text = f"{SIZE}input x : bf16[M, 2112]; input w : bf16[264, 2112]; y = linear(x, w); output y"
     library, strategy = libraries(16, 0), "matmul, bulk-copied wgmma tiles"
     module = library.compile(graph(text), "split")
     assert "replaces a variant with clusters of 2" in plan_of(library, module)
     library.c.ind_module_destroy(module)
-    shapes = {"x": lambda m: (m, 2056), "w": lambda m: (264, 2056)}
+    shapes = {"x": lambda m: (m, 2112), "w": lambda m: (264, 2112)}
     check(library, text, strategy, [40, 3, 300], shapes, lambda x, w: x @ w.T, out="bf16")
 
 
