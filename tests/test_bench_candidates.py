@@ -66,7 +66,7 @@ def test_the_first_one_is_the_first_choice(bench, tmp_path, group, arch, multica
 
 def test_figures_change_the_estimates(bench):
     """Twice the clock: half the time, of a product that the memory does not limit. Multicast that costs much is not chosen."""
-    case = bench.cases.Case("large", 8192, 8192, 8200, "nk")
+    case = bench.cases.Case("large", 8192, 1032, 8200, "nk")
     figures = ({"product_multicast": 50}, {"product_multicast": 50, "product_clock": 350}, {"product_multicast": 1})
     first, fast, multicast = (listed(bench, case, H100, f)[0] for f in figures)
     assert abs(fast["cost_ns"] / first["cost_ns"] - 0.5) < 1e-3
@@ -176,7 +176,7 @@ def test_tables(bench):
 
 def test_prediction_of_the_library_at_hand(bench):
     """Without changes it is that of the file. A figure changes the choice; a choice that the file lacks is named."""
-    case = bench.cases.Case("large", 8192, 8192, 8200, "nk")
+    case = bench.cases.Case("large", 8192, 1032, 8200, "nk")
     r = case_record(bench, case, [100.0, 90.0, 80.0])
     pairs = [c["pair"] for c in r["candidates"]]
     assert bench.fit.predict([r]) == [r] and bench.fit.regret(r) == 1.25 and [0, 0] not in pairs[:2]

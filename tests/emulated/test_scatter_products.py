@@ -249,10 +249,10 @@ def experts(text, dtype, e, k, f, hint):
 
 @pytest.mark.parametrize("order", ["forward", "random"])
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("cc, dtype, hint, strategy", [("9.0", "bf16", 2048, WGMMA), ("9.0", "bf16", 16, MMA), ("8.0", "f16", 64, MMA), ("9.0", "f32", 64, FMA)])
+@pytest.mark.parametrize("cc, dtype, hint, strategy", [("9.0", "bf16", 4096, WGMMA), ("9.0", "bf16", 16, MMA), ("8.0", "f16", 64, MMA), ("9.0", "f32", 64, FMA)])
 def test_mixtures_of_experts(on, order, form, cc, dtype, hint, strategy):  # noqa: F811
     """Two experts per token: gate and up are one kernel, the last product stores or adds weighted rows, one kernel finishes the result."""
-    e, k, f = 6, 64, 96
+    e, k, f = (6, 128, 192) if strategy == WGMMA else (6, 64, 96)
     library = on(SMS=3, CC=cc, ORDER=order)
     module = library.compile(experts(FORMS[form], dtype, e, k, f, hint), "experts")
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()

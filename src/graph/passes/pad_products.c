@@ -149,8 +149,8 @@ static double graph__loading_bytes(const graph__padded_operand *o, double multip
 }
 
 /* True if the rows of an operand of a product y, which 16-byte copies reach, are padded to whole lines. `other`: the
-   size of y along which it is loaded again. Sets the dimension of its rows. Constants may be seen through views: a
-   computed one has a kernel of its own. */
+   size of y along which it is loaded again. Sets the dimension of its rows. Constants that an op computes are not
+   padded: the product may compute them as it loads them. */
 static bool graph__splits_lines(const graph__pad_search *s, graph__padded_operand *o, const ind__tensor_info *y,
                                 double other) {
     const ind__tensor_info *t = &s->g->tensor[o->tensor];
