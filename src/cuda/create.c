@@ -74,6 +74,7 @@ static int cg__tuned_assume(const ind__variant *first, const ind__tuning *t) {
 /* Products with other numbers of blocks per tile may have one source: an argument says how many. */
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
     const ind__variant *first = &p->kernel[kernel].variant[variant];
+    const uint32_t refusals = ind__refusals(p->context);
     int used;
     p->tuning = tuning, p->from = first->range.from, p->to = first->range.to;
     ind_status status =
@@ -82,7 +83,7 @@ ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tunin
     const bool same = !status && !out->tuned.tile.m && ind__same_source(first, out);
     if (!status && first->assume & IND__WITH_NEXT) cg__guard_with_next(&p->kernel[kernel], out);
     if (!status && (!cg__same_conditions(first, out) || same)) *out = *first;
-    return status;
+    return status ? status : ind__refused_since(p->context, refusals);
 }
 
 void ind__plan_free(ind_plan *p) {

@@ -1913,6 +1913,7 @@ static const struct {
     FUSION(disable_scatter_epilogues, 'b', "1"),
     FUSION(narrow_sums, 'i', "1|2|3"),
     FUSION(l2_bytes, 'l', "1|1099511627776"),
+    FUSION(reread_percent, 'i', "1|100|1000"),
     FUSION(product_tile, 'i', "1|1000"),
     FUSION(whole_rows, 'i', "1|64"),
     FUSION(packed_rows, 'i', "1|1000"),

@@ -84,6 +84,15 @@ static const product products[] = {
      IND_BF16,
      1,
      1},
+    {"graph wide {\n  size M in [1, 4096] hint 4096\n  input a : bf16[M, 128]\n  input b : bf16[520, 128]\n"
+     "  y = linear(a, b)\n  output y\n}\n",
+     520,
+     128,
+     {40, 33},
+     IND_BF16,
+     IND_BF16,
+     1,
+     1},
     {"graph pair {\n  size M in [1, 4096] hint 40\n  input a : bf16[M, 520]\n  input b : bf16[72, 520]\n"
      "  input c : bf16[72, 520]\n  p = linear(a, b)\n  q = linear(a, c)\n  y = add(p, q)\n  output y\n}\n",
      72,

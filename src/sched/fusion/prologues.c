@@ -130,7 +130,8 @@ static double sched__element_ops(const ind_fusion_policy *p, const ind_body *bod
 /* Cost in bytes of reading `bytes` of a buffer `times` times: the first read is from memory, the others from the L2 if
    it fits. */
 static double sched__reread(const sched__fuser *f, double bytes, double times) {
-    return bytes * (1 + (times - 1) * (bytes <= (double)f->policy.l2_bytes ? 0.5 : 1));
+    const double again = bytes <= (double)f->policy.l2_bytes ? f->policy.reread_percent / 100.0 : 1;
+    return bytes * (1 + (times - 1) * again);
 }
 
 enum { SCHED__QUANTISED_TILES = 4 }; /* 128 rows of the usual product_tile */

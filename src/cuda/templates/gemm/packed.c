@@ -325,17 +325,21 @@ static bool cg__mm_packed_has_many(const cg__mm_packed *b) {
     return b->format == IND__QUANTISED_INT4 && cg__mm_packed_step(b) / b->group >= 8;
 }
 
-/* The most rows of a tile: more would spill. */
+/* The most rows of a tile: more would spill. With cp.async, also those of blocks of 32 elements: their rows are less
+   aligned. */
 static int cg__mm_packed_most_rows(const cg__mm_packed *b) {
-    const bool spills = cg__mm_packed_has_many(b) || b->format == IND__QUANTISED_MXFP4;
-    return cg__packed_formats[b->format].lowest || (spills && !b->mapped) ? 32 : 64;
+    const bool lowest = cg__packed_formats[b->format].lowest, small = b->elements == 32;
+    const bool spills =
+        cg__mm_packed_has_many(b) || b->format == IND__QUANTISED_MXFP4 || b->format == IND__QUANTISED_IQ4_XS || small;
+    if (b->mapped) return lowest ? 32 : 64;
+    return lowest && small ? 16 : lowest || spills ? 32 : 64;
 }
 
 /* Registers of a thread. With cp.async: NVRTC 13.0, sm_80, sm_86, sm_89. */
 static int cg__mm_packed_registers(const cg__mm_packed *b, int rows) {
     const int more = !b->mapped ? 16 : cg__mm_packed_has_many(b) ? 8 : 0;
     const int few = cg__packed_formats[b->format].registers + more;
-    const int registers = rows > 32 ? 255 : rows > 16 ? 168 : rows > 8 ? 128 : few;
+    const int registers = rows > 32 ? 255 : rows > 16 ? 168 : rows > 8 ? (b->mapped ? 128 : 168) : few;
     if (b->mapped || !b->zero || !cg__mm_packed_has_many(b)) return registers;
     return rows > 16 ? 255 : 168;
 }
