@@ -16035,7 +16035,8 @@ static int cg__mm_packed_most_rows(const cg__mm_packed *b) {
 static int cg__mm_packed_registers(const cg__mm_packed *b, int rows) {
     const int more = !b->mapped ? 16 : cg__mm_packed_has_many(b) ? 8 : 0;
     const int few = cg__packed_formats[b->format].registers + more;
-    const int registers = rows > 32 ? 255 : rows > 16 ? 168 : rows > 8 ? (b->mapped ? 128 : 168) : few;
+    const int sixteen = !b->mapped ? 168 : cg__packed_formats[b->format].lowest ? 136 : 128;
+    const int registers = rows > 32 ? 255 : rows > 16 ? 168 : rows > 8 ? sixteen : few;
     if (b->mapped || !b->zero || !cg__mm_packed_has_many(b)) return registers;
     return rows > 16 ? 255 : 168;
 }

@@ -200,12 +200,12 @@ def test_blocks_share_tiles(on, strategy, sms, m, op):
 def test_few_rows_in_boxes(on):
     """Boxes have as many rows as the hint; a launch with more rows copies several of them."""
     library = on(SMS=8)
-    text = "input x : A[M, 2064]; input w : B[1032, 2064]; v = transpose(w, 0, 1); y = int_mm(x, v); output y"
+    text = "input x : A[M, 8320]; input w : B[1032, 8320]; v = transpose(w, 0, 1); y = int_mm(x, v); output y"
     module = compiled(library, graph(text, "i8", "i8", (5, 1, 1)), TMA)
     assert "box [128, 8] swizzle 128, tensor map of w" in plan_of(library, module)
     for rows in (5, 17):
-        arrays, x, w = operands("both_along_k", "i8", "i8", rows, 1032, 2064, 127)
-        assert (run(library, module, arrays, "i32", rows, 1032, 2064) == x @ w).all(), rows
+        arrays, x, w = operands("both_along_k", "i8", "i8", rows, 1032, 8320, 127)
+        assert (run(library, module, arrays, "i32", rows, 1032, 8320) == x @ w).all(), rows
     library.c.ind_module_destroy(module)
 
 

@@ -125,7 +125,7 @@ def test_mma(libraries, layout, hints, k, sms):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("hints", [(300, 264, 136), (40, 72, 2056), (8192, 8192, 4096), (128, 1024, 4096)])
+@pytest.mark.parametrize("hints", [(300, 256, 192), (40, 72, 2056), (8192, 8192, 4096), (128, 1024, 4096)])
 def test_without_maps(device, monkeypatch, tmp_path, layout, hints):
     """A driver that encodes no tensor maps: wgmma tiles by 16-byte copies."""
     set_up(device, monkeypatch, SMS=8)

@@ -902,7 +902,7 @@ SIZES = {"products_of_tensor_memory": ["M=1300"], "products_misaligned": ["M=33"
          "rows_added": ["B=333", "C=24"], "rows_listed": ["B=333", "M=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],
          "odd_looped": ["B=5", "S=33001"], "products_large": ["M=300"], "gather_many": ["B=333"], "scans_short": ["B=61"], "scans_walked": ["B=37", "C=1300"],
          "tiles_odd": ["B=301"], "runs": ["B=333"], "rows_of_few_elements": ["B=61"], "rows_of_any_warps": ["B=110"]}
-FLAGS = {"products_multicast": ["--figure", "product_l2_rate=30"], "products_tf32": ["--allow-tf32"], "products_tf32_boxes": ["--allow-tf32"], "products_of_tensor_memory": ["--tcgen05"]}
+FLAGS = {"products_multicast": ["--figure", "product_l2_rate=30", "--figure", "product_received=30"], "products_tf32": ["--allow-tf32"], "products_tf32_boxes": ["--allow-tf32"], "products_of_tensor_memory": ["--tcgen05"]}
 # Programs whose graphs have functions of the user or the flag `deterministic`: warp, block, column; sorted and looked at.
 PROGRAMS = {"test_scans": ["recur", "recur_exclusive_block", "recur_column", "sum_starts", "sum_reverse", "product_block"], "test_ordered": ["bits"],
             "test_data_sizes": ["bits"], "test_splits": ["bits"]}

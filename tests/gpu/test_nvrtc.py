@@ -229,7 +229,8 @@ def test_packed_weights_without_maps(arch, tmp_path):
              f"  const q : u8[4096, {bytes}]\n{f'  const s : {scale}{chr(10)}' if scale else ''}{'  const z : u8[4096, 128]' + chr(10) if 'zero' in form else ''}"
              f"  w = dequantise(q, {form}, dtype={'f16' if i == 1 else 'bf16'})\n  y = linear(x, w)\n  output y\n}}\n" for i, (bytes, scale, form) in enumerate(WITHOUT_MAPS[arch])]
     check(texts, arch, tmp_path)
-    assert len(list((tmp_path / "cubins").rglob("*.cubin"))) >= 5 * len(texts)
+    # Tiles of q4_1 have at most 16 rows: one variant less.
+    assert len(list((tmp_path / "cubins").rglob("*.cubin"))) >= 5 * len(texts) - sum('"q4_1"' in t for t in texts)
 
 
 # Tiles of every width, with one set of sums and with two; operands that are copied element by element.
