@@ -16024,11 +16024,11 @@ static bool cg__mm_packed_has_many(const cg__mm_packed *b) {
 /* The most rows of a tile: more would spill. With cp.async, also those of blocks of 32 elements: their rows are less
    aligned. */
 static int cg__mm_packed_most_rows(const cg__mm_packed *b) {
-    const bool lowest = cg__packed_formats[b->format].lowest, small = b->elements == 32;
+    const bool lowest = cg__packed_formats[b->format].lowest, of_32 = b->elements == 32;
     const bool spills =
-        cg__mm_packed_has_many(b) || b->format == IND__QUANTISED_MXFP4 || b->format == IND__QUANTISED_IQ4_XS || small;
+        cg__mm_packed_has_many(b) || b->format == IND__QUANTISED_MXFP4 || b->format == IND__QUANTISED_IQ4_XS || of_32;
     if (b->mapped) return lowest ? 32 : 64;
-    return lowest && small ? 16 : lowest || spills ? 32 : 64;
+    return lowest && of_32 ? 16 : lowest || spills ? 32 : 64;
 }
 
 /* Registers of a thread. With cp.async: NVRTC 13.0, sm_80, sm_86, sm_89. */
