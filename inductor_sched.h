@@ -182,7 +182,7 @@ typedef struct ind_kernel {
     X(int64_t, l2_bytes, 32 << 20, L2, "data read again costs reread_percent if it fits here",                         \
       "L2 of 50 MiB, less other data in flight")                                                                       \
     X(int, reread_percent, 50, BANDWIDTH, "percent of a read of memory that the same data costs if read from the L2",  \
-      "H200, estimated; 8 layers of an 8B Llama, decode, H100: 1.02 of the time if it were 50 there")                  \
+      "H200, estimated; the rate of the L2 is taken to be equal on all devices, not measured")                         \
     X(int, product_tile, 32, NONE,                                                                                     \
       "rows and columns of a matmul tile: a prologue is computed once per tile of the other dimension",                \
       "prologues pay for problems too small for larger tiles")                                                         \

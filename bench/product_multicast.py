@@ -52,7 +52,7 @@ def measure(case, modules):
 def table(cases):
     """A row for each case. Returns true if a result is wrong."""
     forms, failed = Forms(), False
-    print(f"{forms.compilers['plain'].device()}; torch {torch.__version__}; microseconds, and in brackets relative to ours without multicast")
+    print(f"{forms.compilers['plain'].device()}; torch {torch.__version__}; microseconds, and in brackets relative to the configuration that the cost model chooses")
     print(product_results.multicast_head(FORMS))
     for case in cases:
         modules = forms.compile(case.text)

@@ -96,7 +96,7 @@ def multicast_head(forms):
 
 
 def multicast_row(key, us, forms):
-    """Microseconds of ours without multicast, of each form of clusters, and of the library; the ratios to the first."""
+    """Microseconds of the chosen configuration, of each form of clusters, and of the library; the ratios to the first."""
     cells = [f"{us[name]:9.2f} ({us[name] / us['plain']:6.3f})" if name in us else "none" for name in (*forms, "library")]
     return f"{key:40s} {us['plain']:9.2f}" + "".join(f" {cell:>18s}" for cell in cells)
 

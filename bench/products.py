@@ -6,7 +6,7 @@
     products.py quantised             quantised weights beside a copy of their bytes and torch's kernels
     products.py rows --out FILE       the weights of an 8B Llama over the number of rows; bench/plot.py draws FILE
     products.py invariant             the cost of batch_invariant
-    products.py multicast             operands multicast to clusters of tiles, beside the same products without
+    products.py multicast             operands multicast to clusters of tiles, beside the chosen configuration
     products.py candidates --out FILE several configurations of random products, beside the library's; continues FILE
     products.py fit FILE...           how well the cost model chose, of such files; --predict: the model at hand; needs no GPU
     products.py compile               a product with an epilogue from text to loaded kernels, and NVRTC's time for each

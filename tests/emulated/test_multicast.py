@@ -205,6 +205,20 @@ def test_grouped_products_are_not_paired(libraries):
         library.compile(graph(text), "paired")
 
 
+def test_device_that_runs_few_clusters(libraries):
+    """The grid has no more clusters than the device runs at once: a further one would start when others have computed all their tiles."""
+    library = libraries((2, 2), clusters=3)
+    module = library.compile(graph("size M in [0, 100000] hint 1000; input x : bf16[M, 200]; input w : bf16[1288, 200]; y = linear(x, w); output y"), "paired")
+    tile_of(library, module, (2, 2))
+    plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+    grid = re.search(r"grid (.*) x 1 x 1, dynamic", plan[plan.index("multicast in clusters of 2 x 2") :])[1]
+    assert "12" in grid and "32" not in grid, grid  # 3 clusters of 4 blocks; the plan for 32 multiprocessors has 8
+    random = np.random.default_rng(1)
+    x, w = whole(random, (1000, 200)), whole(random, (1288, 200))
+    assert runs(library, module, {"x": x, "w": w}, numbers(x) @ numbers(w).T, {"M": 1000})
+    library.c.ind_module_destroy(module)
+
+
 def test_device_without_room(libraries):
     """A device that runs no such cluster has the variant without."""
     library = libraries((2, 1), clusters=0)

@@ -52,6 +52,22 @@ static void test_defaults(void) {
     CHECK(t.memory_bytes_per_ns == 2039 && t.thresholds.split_threads == 512, "%d", t.memory_bytes_per_ns);
 }
 
+/* The rate of memory that a driver tells selects one of the devices of an architecture. */
+static void test_rates(void) {
+    static const struct {
+        int sm, told, rate;
+    } row[] = {{90, 3352, 3350}, {90, 4916, 4800}, {90, 100, 3350}, {89, 864, 864},
+               {89, 700, 864},   {90, 0, 0},       {77, 900, 0}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        ind_target t = {.sm = row[i].sm, .num_sms = 7};
+        ind__target_rates(&t, row[i].told);
+        CHECK(t.memory_bytes_per_ns == row[i].rate && t.num_sms == 7, "%d: %d", row[i].told, t.memory_bytes_per_ns);
+    }
+    ind_target set = {.sm = 90, .memory_bytes_per_ns = 5};
+    ind__target_rates(&set, 3352);
+    CHECK(set.memory_bytes_per_ns == 5, "%d", set.memory_bytes_per_ns);
+}
+
 /* Figures that are not 0 replace those of a target. */
 static void test_figures(void) {
     ind_target t = {.sm = 80};
@@ -97,6 +113,7 @@ int main(void) {
     ind_context *c;
     test_tables();
     test_defaults();
+    test_rates();
     test_figures();
     if (ind_context_create(NULL, &c)) return 1;
     test_names(c);

@@ -18,10 +18,11 @@ static int cg__mm_cluster(const cg__mm_config *c) {
 }
 
 /* SMs that clusters of so many blocks fill. A cluster lies in a GPC. These have up to 18 SMs, not all the same number
-   (H100, H200), so that clusters of 4 and 8 leave some of them idle. A part of a GPU (MIG) has whole GPCs of 16. */
+   (H100), so that clusters of 4 and 8 leave some of them idle. A part of a GPU with few SMs is taken to have GPCs of 16
+   (not measured). */
 static int cg__mm_cluster_sms(int cluster, const ind_target *t) {
-    const int percent = t->num_sms > 64 ? t->thresholds.cluster_sms_percent : 100;
-    const int sms = cluster > 2 ? t->num_sms * percent / 100 : t->num_sms;
+    const int n = t->num_sms, few = n < 16 ? n : n / 16 * 16;
+    const int sms = cluster <= 2 ? n : n <= 64 ? few : n * t->thresholds.cluster_sms_percent / 100;
     return sms / cluster * cluster;
 }
 
