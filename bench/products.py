@@ -51,6 +51,17 @@ def sizes(text):
     return [tuple(map(int, size.split("x"))) for size in text.split(",")]
 
 
+def cases(text):
+    """The cases of "4096x4096x4096:kn:tanh,1x4096x4096:nk": m, n and k, the layout, and the form of gelu, if any."""
+    found = []
+    for case in text.split(","):
+        size, layout, *gelu = case.split(":")
+        if layout not in product_cases.LAYOUTS or any(g not in product_cases.EPILOGUES for g in gelu):
+            raise argparse.ArgumentTypeError(f"{case}: MxNxK:LAYOUT or MxNxK:LAYOUT:GELU is needed")
+        found.append(product_cases.Case("given", *map(int, size.split("x")), layout, *gelu))
+    return found
+
+
 def figure(text):
     """The name and the value of "product_start=700"."""
     name, _, value = text.partition("=")
@@ -64,7 +75,7 @@ def figure(text):
 def run_sweep(args):
     import product_timing
 
-    cases = product_cases.generate(args.groups, args.seed, args.count, args.weights)
+    cases = args.cases or product_cases.generate(args.groups, args.seed, args.count, args.weights)
     file = product_results.File(args.out)
     jobs = args.jobs or product_timing.default_jobs()
     autotuned = product_cases.compiled_too(cases, args.seed, args.compile)
@@ -158,6 +169,9 @@ def add_sweep(commands):
     )
     p.add_argument(
         "--weights", choices=("const", "input"), default="const", help="input: nothing is prepared from the weights"
+    )
+    p.add_argument(
+        "--cases", type=cases, metavar="MxNxK:LAYOUT[:GELU],..", help="these, of layout kn or nk, in place of random ones"
     )
     p.add_argument("--cublaslt", action="store_true", help="also ours with ind_compile_desc.cublaslt")
     p.set_defaults(run=run_sweep)

@@ -219,6 +219,14 @@ def matmul_gelu(m, n, k):
                     2 * (m * k + k * n + m * n), by_bytes=False)
 
 
+def batched_product(batch, m, n, k):
+    text = graph("batched_product", [f"input a : bf16[{batch}, {m}, {k}]", f"input b : bf16[{batch}, {k}, {n}]", "out = matmul(a, b)", "output out"])
+    bf16 = torch.bfloat16
+    return Workload(f"a @ b bf16 {batch} x ({m} x {n} x {k})", text, torch.matmul,
+                    lambda: {"a": randn(batch, m, k, dtype=bf16), "b": randn(batch, k, n, dtype=bf16, scale=k**-0.5)}, [],
+                    2 * batch * (m * k + k * n + m * n), by_bytes=False)
+
+
 def quantised_product(m, n, k):
     text = graph("quantised_product", [f"input a : bf16[B, {k}]", f"const b : i8[{k}, {n}]", f"const s : bf16[{n}]", "bf = cast(b, dtype=bf16)",
                                        "p = matmul(a, bf)", "out = mul(p, s)", "output out"], m)
@@ -320,7 +328,7 @@ WORKLOADS = [encoder("MiniLM", MINILM, 32, 128, attention_plain, "explicit softm
              softmax(8192, 4096), softmax(4096, 65536), add_layer_norm(16384, 4096), column_sum(16384, 4096), sum_squares(256 << 20),
              cross_entropy(8192, 128256), transpose_add(8192), embedding_norm(16384, 2048), index_add(65536, 512, 32768), cumsum(4096, 16384),
              scaled_layer_norm(16384, 4096), softmax_gradient_norm(16384, 4096), gradient_norm(64 << 20), cross_entropy(16384, 4096),
-             rotary(4, 4096, 32, 8, 128), matmul_gelu(4096, 4096, 4096), quantised_product(1, 4096, 4096)]
+             rotary(4, 4096, 32, 8, 128), matmul_gelu(4096, 4096, 4096), batched_product(384, 128, 128, 64), quantised_product(1, 4096, 4096)]
 
 SWEEP_BYTES = 256 << 20
 # Powers of two, odd numbers and primes.
