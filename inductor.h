@@ -8732,19 +8732,18 @@ static ind_value graph__lower_relu(ind_ops *o, const ind_expr *index, int rank, 
     return ind_op_maximum(o, x, graph__lower_number(o, (graph__typed_number){IND_I64, 0, 0}, l->compute));
 }
 
-/* erf: x/2 (1 + erf(x / sqrt 2)); tanh: x/2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016). */
+/* erf: x/2 (1 + erf(x / sqrt 2)) = x/2 erfc(-x / sqrt 2); tanh: x/2 (1 + tanh(u)) = x sigmoid(2 u), where u is
+   sqrt(2 / pi) (x + 0.044715 x^3) (Hendrycks and Gimpel 2016). The sums lose the digits of results for negative x. */
 static ind_value graph__lower_gelu(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const char *form = l->node->attr[0].s;
     ind_value x = graph__lower_operand(o, l, 0, index, rank), t;
     if (form && strcmp(form, "tanh") == 0) {
-        ind_value cube = ind_op_mul(o, ind_op_mul(o, x, x), x);
-        t = ind_op_add(o, x, ind_op_mul(o, graph__lower_float(o, l, 0.044715), cube));
-        t = ind_op_tanh(o, ind_op_mul(o, graph__lower_float(o, l, 0.79788456080286535588), t));
-    } else {
-        t = ind_op_erf(o, ind_op_mul(o, x, graph__lower_float(o, l, 0.70710678118654752440)));
+        t = ind_op_mul(o, graph__lower_float(o, l, 2 * 0.79788456080286535588 * 0.044715), ind_op_mul(o, x, x));
+        t = ind_op_add(o, graph__lower_float(o, l, 2 * 0.79788456080286535588), t);
+        return ind_op_mul(o, x, ind_op_sigmoid(o, ind_op_mul(o, x, t)));
     }
-    return ind_op_mul(o, ind_op_mul(o, graph__lower_float(o, l, 0.5), x),
-                      ind_op_add(o, graph__lower_float(o, l, 1), t));
+    t = ind_op_erfc(o, ind_op_mul(o, x, graph__lower_float(o, l, -0.70710678118654752440)));
+    return ind_op_mul(o, ind_op_mul(o, graph__lower_float(o, l, 0.5), x), t);
 }
 
 static ind_value graph__lower_silu(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {

@@ -207,6 +207,10 @@ extern "C" {
     X(product_pairs, 400,                                                                                              \
       "cycles in which the blocks of a cluster with multicast wait for each other to start and end",                   \
       "estimated; 20 small products, H100: 0.94 to 1.10 of the time without")                                          \
+    X(product_turn_epilogue, 150,                                                                                      \
+      "percent of the cycles of an epilogue in which four warps run it while others multiply; below 0: no tiles in "   \
+      "turn",                                                                                                          \
+      "estimated")                                                                                                     \
     X(product_received, 60, "percent of the time of a read of the L2 in which an SM receives as much by multicast",    \
       "4016 x 1032 x 6152, 3840 x 1712 x 5480, H100: 3.0 to 3.7 cycles per row of 128 bytes")                          \
     X(product_lines, 60, "percent more time of the L2 for tiles whose rows are no multiple of 128 bytes apart",        \
@@ -1366,6 +1370,33 @@ static const char *const cg__prelude_EXP_BELOW[] = {
     "// The maximum to subtract: m, or 0 if m is -inf, because -inf - -inf is NaN.\n",
     "template <typename T> static IND_INLINE T ind_exp_base(T m) {\n",
     "    return m == T(__uint_as_float(0xff800000u)) ? T(0) : m;\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_ROUGH[] = {
+    "// Functions for results that are rounded to 16 bits, by ex2.approx and rcp.approx. Results below 2^-126 are 0.\n",
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE float ind_rough_reciprocal(float x) {\n",
+    "    float y;\n",
+    "    asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));\n",
+    "    return y;\n",
+    "}\n",
+    "#else\n",
+    "static IND_INLINE float ind_rough_reciprocal(float x) { return 1.0f / x; }\n",
+    "#endif\n",
+    "// 1 / (1 + exp(-x)): the relative error is at most (4 + |x|) 2^-23.\n",
+    "static IND_INLINE float ind_rough_sigmoid(float x) { return ind_rough_reciprocal(1.0f + ind_exp2(x * -1.44269504f)); }\n",
+    "// erfc(x): exp(-x^2) times a polynomial in 1 / (1 + 0.435 |x|), fitted to the least relative error for |x| < 9.4: 4e-6, and\n",
+    "// x^2 2^-23 by the rounding of x^2.\n",
+    "static IND_INLINE float ind_rough_erfc(float x) {\n",
+    "    const float t = ind_rough_reciprocal(fmaf(0.435f, fabsf(x), 1.0f));\n",
+    "    float p = fmaf(-0.15173303f, t, 0.38379691f);\n",
+    "    p = fmaf(p, t, 0.010137119f);\n",
+    "    p = fmaf(p, t, 0.27484168f);\n",
+    "    p = fmaf(p, t, 0.23699784f);\n",
+    "    p = fmaf(p, t, 0.24595583f);\n",
+    "    const float y = p * t * ind_exp2(x * x * -1.44269504f);\n",
+    "    return x < 0.0f ? 2.0f - y : y;\n",
     "}\n",
     NULL,
 };
@@ -2865,28 +2896,37 @@ static const char *const cg__prelude_MMA_SUMS[] = {
     NULL,
 };
 static const char *const cg__prelude_STRIP_SUMS[] = {
+    "// Copies the accumulators of strip S of 8 N columns, all 16 rows of the warp. None, if there is no such strip.\n",
+    "template <int S, int N, typename T, int NI> static IND_INLINE void ind_strip_copy(T (&part)[N][4], const T (&acc)[NI][4]) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < (S < NI / N ? N * 4 : 0); i++) part[i / 4][i % 4] = acc[S * N + i / 4][i % 4];\n",
+    "}\n",
+    "// The same for a number that is known at run time: branches to the copies of that strip. A loop over all strips would copy\n",
+    "// each under a predicate.\n",
+    "template <int FIRST = 0, int N, typename T, int NI>\n",
+    "static IND_INLINE void ind_strip_part(T (&part)[N][4], const T (&acc)[NI][4], int strip) {\n",
+    "    switch (strip - FIRST) {\n",
+    "    case 0: ind_strip_copy<FIRST>(part, acc); break;\n",
+    "    case 1: ind_strip_copy<FIRST + 1>(part, acc); break;\n",
+    "    case 2: ind_strip_copy<FIRST + 2>(part, acc); break;\n",
+    "    case 3: ind_strip_copy<FIRST + 3>(part, acc); break;\n",
+    "    case 4: ind_strip_copy<FIRST + 4>(part, acc); break;\n",
+    "    case 5: ind_strip_copy<FIRST + 5>(part, acc); break;\n",
+    "    case 6: ind_strip_copy<FIRST + 6>(part, acc); break;\n",
+    "    case 7: ind_strip_copy<FIRST + 7>(part, acc); break;\n",
+    "    default: if constexpr (FIRST + 8 < NI / N) ind_strip_part<FIRST + 8>(part, acc, strip);\n",
+    "    }\n",
+    "}\n",
     "// Writes one strip of the accumulators of a wgmma tile into the warp's 8 x COLS sums: rows 8 (strip % 2) .. + 7 of the\n",
     "// warp's 16 rows, columns COLS (strip / 2) .. of the tile.\n",
     "template <int COLS, typename T, int NI> static IND_INLINE void ind_strip_sums(T *sum, const T (&acc)[NI][4], int strip) {\n",
     "    const int lane = threadIdx.x & 31;\n",
+    "    T part[COLS / 8][4];\n",
+    "    ind_strip_part(part, acc, strip / 2);\n",
     "    _Pragma(\"unroll\")\n",
-    "    for (int s = 0; s < NI * 16 / COLS; s++) {\n",
-    "        if (s != strip) continue;\n",
-    "        _Pragma(\"unroll\")\n",
-    "        for (int j = 0; j < COLS / 8; j++) {\n",
-    "            const int i = s / 2 * (COLS / 8) + j, at = s % 2 * 2;\n",
-    "            ind_store(sum + ind_sum_at<COLS>(lane >> 2, j * 8 + (lane & 3) * 2), ind_vec<T, 2>{{acc[i][at], acc[i][at + 1]}});\n",
-    "        }\n",
-    "    }\n",
-    "}\n",
-    "// Copies the accumulators of one strip of 8 N columns, all 16 rows of the warp.\n",
-    "template <int N, typename T, int NI>\n",
-    "static IND_INLINE void ind_strip_part(T (&part)[N][4], const T (&acc)[NI][4], int strip) {\n",
-    "    _Pragma(\"unroll\")\n",
-    "    for (int s = 0; s < NI / N; s++) {\n",
-    "        if (s != strip) continue;\n",
-    "        _Pragma(\"unroll\")\n",
-    "        for (int i = 0; i < N * 4; i++) part[i / 4][i % 4] = acc[s * N + i / 4][i % 4];\n",
+    "    for (int j = 0; j < COLS / 8; j++) {\n",
+    "        const ind_vec<T, 2> pair = strip % 2 ? ind_vec<T, 2>{{part[j][2], part[j][3]}} : ind_vec<T, 2>{{part[j][0], part[j][1]}};\n",
+    "        ind_store(sum + ind_sum_at<COLS>(lane >> 2, j * 8 + (lane & 3) * 2), pair);\n",
     "    }\n",
     "}\n",
     NULL,
@@ -4329,6 +4369,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(ARGMAX, 0)                                                                                       \
     X(WELFORD, 0)                                                                                      \
     X(EXP_BELOW, 0)                                                                                    \
+    X(ROUGH, IND__CG_NEEDS(IND__CG_EXP_BELOW))                                                         \
     X(RECIPROCAL_OF_SUM, 0)                                                                            \
     X(SOFTMAX, IND__CG_NEEDS(IND__CG_MAXMIN, IND__CG_EXP_BELOW))                                       \
     X(COMBINE_LANES, 0)                                                                                   \
@@ -5372,13 +5413,23 @@ static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
     return false;
 }
 
+/* The text of an op whose results are rounded to 16 bits, by instructions that are less exact than the functions of the
+   op template; NULL: it has none. The relative errors are below 2e-5, a tenth of the rounding to f16, if the result is
+   not 0. (An epilogue with gelu_tanh takes 20 instructions per result instead of 47, one with gelu 22 instead of 55.) */
+static const char *cg__rough_text(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    if (cg__is_rough_exp(w, i)) return "ind_exp2($0 * 1.44269504f)";
+    if (inst->dtype != IND_F32 || (inst->op != IND_LOOP_SIGMOID && inst->op != IND_LOOP_ERFC)) return NULL;
+    if (!cg__is_used_narrow(w, i)) return NULL;
+    return inst->op == IND_LOOP_ERFC ? "ind_rough_erfc($0)" : "ind_rough_sigmoid($0)";
+}
+
 /* Writes an op from its op template. */
 static void cg__compute(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     uint32_t typed = inst->arg[inst->op == IND_LOOP_WHERE ? 1 : 0];
     ind_dtype type = (ind_dtype)cg__inst(w, typed)->dtype;
-    const char *s =
-        cg__is_rough_exp(w, i) ? "ind_exp2($0 * 1.44269504f)" : cg__find_op_template((ind_loop_op)inst->op, type);
+    const char *rough = cg__rough_text(w, i), *s = rough ? rough : cg__find_op_template((ind_loop_op)inst->op, type);
     if (!s) {
         ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: op %s does not exist for %s", w->kernel->name,
                   ind__loop_op_name((ind_loop_op)inst->op), ind_dtype_name(type));
@@ -5405,6 +5456,7 @@ static void cg__compute(ind__writer *w, uint32_t i) {
                      {"ind_bessel_jy", IND__CG_BESSEL_JY},
                      {"ind_zeta", IND__CG_ZETA},
                      {"ind_exp2", IND__CG_EXP_BELOW},
+                     {"ind_rough_", IND__CG_ROUGH},
                      {"ind_igamma", IND__CG_IGAMMA}};
     for (size_t k = 0; k < sizeof functions / sizeof functions[0]; k++)
         if (strstr(s, functions[k].in_text) && !(k == 0 && strstr(s, "bf16"))) cg__use(w, functions[k].function);
@@ -11724,7 +11776,10 @@ typedef struct cg__mm_area {
 } cg__mm_area;
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
+static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p);
 static double cg__mm_scale_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_thresholds *t);
+static double cg__mm_turns_cost(double tiles, double multiply, double epilogue, const ind_thresholds *t);
+static bool cg__mm_config_in_turn(const cg__mm_template *x, const cg__mm_config *c);
 static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target);
 static int cg__mm_cluster_sms(int cluster, const ind_target *t);
 static int cg__mm_box_rows(const cg__mm_problem *p, int tile_m);
@@ -11897,8 +11952,10 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     double step = cg__mm_depth_cost(x, c, p, t) * (1 + waits) * c->tile_k + cg__mm_scale_cost(p, c, t) +
                   cg__mm_loads_cost(p, c, t);
     if (step * together < latency) step = latency / together;
-    return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
-           (t->product_start + latency) * ceil(per_sm / fit) + (c->pair_m ? t->product_pairs : 0);
+    const double multiply = steps * step, epilogue = (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0);
+    const double tiles = cg__mm_config_in_turn(x, c) ? cg__mm_turns_cost(per_sm, multiply, epilogue, t)
+                                                     : per_sm * (multiply + epilogue);
+    return tiles + (t->product_start + latency) * ceil(per_sm / fit) + (c->pair_m ? t->product_pairs : 0);
 }
 
 /* Bytes per cycle and SM of global memory, if all SMs read. */
@@ -13484,6 +13541,98 @@ static const cg__mm_template cg__mm_mma = {.strategy = IND_STRATEGY_MATMUL_MMA,
                                            .alignment = 16,
                                            .main_loop = cg__mm_mma_main_loop};
 
+/* ================================================================================== src/cuda/templates/gemm/turns.c */
+/* Two tiles of a block in turn: bulk-copied wgmma tiles whose two warpgroups multiply different tiles, so that one runs
+   its epilogue while the other one multiplies. */
+
+/* The copying thread fills the ring of stages tile by tile. Warpgroup 0 multiplies the first, third, .. of the block's
+   tiles, warpgroup 1 the others. Each skips the stages of the other's tiles. The mbarrier turn[g] completes when the
+   other warpgroup has issued all products of its tile. Without it the tensor cores would alternate between two tiles,
+   whose epilogues would then coincide; and a warpgroup could wait for a stage that is two phases ahead, which an
+   mbarrier cannot tell from the current phase.
+
+   A configuration has warps_n 2: warps_m warps multiply a tile, all of its rows by one warpgroup. A thread has the sums
+   of tile.m / 64 rows of fragments, as if the tile were 64 rows of tile.m / 64 times the columns. */
+
+enum { MM_TURNS = 2, MM_GROUP_ROWS = 64 /* of the wgmma of a warpgroup */ };
+
+/* Warps that multiply. */
+static int cg__mm_multiplying_warps(const ind__variant *v) {
+    return v->of.tile.warps_m * v->of.tile.warps_n;
+}
+
+static bool cg__mm_in_turn(const ind__variant *v) {
+    return v->strategy == IND_STRATEGY_MATMUL_TMA && v->of.tile.warps_n == MM_TURNS;
+}
+
+static bool cg__mm_config_in_turn(const cg__mm_template *x, const cg__mm_config *c) {
+    return x->strategy == IND_STRATEGY_MATMUL_TMA && c->warps_n == MM_TURNS;
+}
+
+/* Pieces of 64 rows of a tile that the same warps multiply. */
+static int cg__mm_row_pieces(const ind__variant *v) {
+    return cg__mm_in_turn(v) ? v->of.tile.m / MM_GROUP_ROWS : 1;
+}
+
+/* The sums of a tile leave the tensor cores once, and are of one product. All tiles have the same number of steps. */
+static bool cg__mm_allows_turns(const cg__mm_config *c, const cg__mm_problem *p) {
+    return c->warps_n < MM_TURNS || (!p->promotes && !p->dot2 && !p->group.indirect && p->tensor_bytes < 4);
+}
+
+/* Cycles of the tiles of a block: the tensor cores multiply one tile while the epilogue of the other one runs, which
+   takes four warps longer than eight. Nothing hides the last epilogue. */
+static double cg__mm_turns_cost(double tiles, double multiply, double epilogue, const ind_thresholds *t) {
+    epilogue *= t->product_turn_epilogue / 100.0;
+    const double tile = multiply > (multiply + epilogue) / 2 ? multiply : (multiply + epilogue) / 2;
+    return tiles * tile + epilogue;
+}
+
+/* ---- writing ---- */
+
+/* The first row of the warp's strip, relative to the tile. `per_piece`: strips of 64 rows. */
+static const char *cg__mm_strip_row(ind__writer *w, int per_piece) {
+    if (!cg__mm_in_turn(w->variant)) return "warp * 16";
+    if (cg__mm_row_pieces(w->variant) < 2) return "warp % 4 * 16";
+    return cg__string(w, "strip / %d * 64 + warp %% 4 * 16", per_piece);
+}
+
+/* The number of the strip in its 64 rows. */
+static const char *cg__mm_strip_in_piece(ind__writer *w, int per_piece) {
+    return cg__mm_row_pieces(w->variant) < 2 ? "strip" : cg__string(w, "strip %% %d", per_piece);
+}
+
+static void cg__mm_write_turn_barriers(ind__writer *w) {
+    if (!cg__mm_in_turn(w->variant)) return;
+    ind__textf(&w->code, "for (int i = 0; i < %d; i++) ind_barrier_init(turn + i, %d);\n", MM_TURNS,
+               w->variant->of.tile.warps_m);
+}
+
+/* The loop over the tiles of a warpgroup: "order" is the position of a tile among those of the block. */
+static void cg__mm_begin_turns(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int blocks = tile->pair_m ? tile->pair_m * tile->pair_n : 1;
+    const char *block = blocks > 1 ? cg__string(w, "blockIdx.x / %d", blocks) : "blockIdx.x";
+    const char *apart = blocks > 1 ? cg__string(w, "gridDim.x / %d", blocks) : "gridDim.x";
+    ind__textf(&w->code, "const int warpgroup = warp / %d;\nunsigned order = warpgroup;\n#pragma unroll 1\n",
+               tile->warps_m);
+    cg__begin(w, "for (unsigned tile = %s + warpgroup * (%s); tile < tiles; tile += %d * (%s), order += %d)", block,
+              apart, MM_TURNS, apart, MM_TURNS);
+    cg__mm_write_tile_of(w, p);
+    ind__textf(&w->code, "const unsigned first_stage = order * (unsigned)steps;\n");
+    ind__textf(&w->code, "int stage = first_stage %% %d, phase = first_stage / %d & 1;\n", tile->stages, tile->stages);
+}
+
+/* Before the products of a tile: the other warpgroup has issued those of its tile. */
+static void cg__mm_write_turn_wait(ind__writer *w) {
+    if (!cg__mm_in_turn(w->variant)) return;
+    ind__textf(&w->code, "ind_barrier_wait(turn + warpgroup, (order / %d + warpgroup + 1) & 1);\n", MM_TURNS);
+}
+
+static void cg__mm_write_turn_end(ind__writer *w) {
+    if (!cg__mm_in_turn(w->variant)) return;
+    ind__textf(&w->code, "if (lane == 0) ind_barrier_arrive(turn + (warpgroup ^ 1));\n");
+}
+
 /* ================================================================================== src/cuda/templates/gemm/wgmma.c */
 /* Products on tensor cores with wgmma: sm_90a. */
 
@@ -13527,11 +13676,11 @@ static bool cg__mm_has_sum_registers(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_MATMUL_TMA && !w->plan->matmul->promotes;
 }
 
-/* The n / 2 sums of a thread in PTX: operands ("%") or registers. */
-static void cg__mm_write_sum_names(ind__text *t, int n, const char *name) {
+/* n / 2 sums of a thread in PTX, from number `first` on: operands ("%") or registers. */
+static void cg__mm_write_sum_names(ind__text *t, int n, const char *name, int first) {
     for (int i = 0; i < n / 2; i += 8) {
         ind__textf(t, "             \"");
-        for (int j = i; j < i + 8 && j < n / 2; j++) ind__textf(t, "%s%d%s", name, j, j + 1 < n / 2 ? ", " : "");
+        for (int j = i; j < i + 8 && j < n / 2; j++) ind__textf(t, "%s%d%s", name, first + j, j + 1 < n / 2 ? ", " : "");
         ind__textf(t, "\"\n");
     }
 }
@@ -13547,8 +13696,8 @@ static void cg__mm_write_sum_operands(ind__text *t, const cg__mm_problem *p, int
     }
 }
 
-/* The instruction of one wgmma. */
-static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p, int n, bool registers) {
+/* The instruction of one wgmma, for 64 rows with number `piece` among those of the thread. */
+static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p, int n, bool registers, int piece) {
     const int first = registers ? 0 : n / 2; /* the operand that is a's descriptor */
     if (p->tensor_bytes == 1)
         ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %%%d, 0;\\n\"\n", first + 2);
@@ -13556,7 +13705,7 @@ static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p
         ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, 1, 0;\\n\"\n");
     ind__textf(t, "             \"wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {\"\n", n, 32 / p->tensor_bytes,
                p->sum == IND_F32 ? "f32" : "s32", cg__mm_wgmma_type(&p->a), cg__mm_wgmma_type(&p->b));
-    cg__mm_write_sum_names(t, n, registers ? "ind_acc" : "%");
+    cg__mm_write_sum_names(t, n, registers ? "ind_acc" : "%", piece * n / 2);
     ind__textf(t, "             \"}, %%%d, %%%d, p%s", first, first + 1, p->sum == IND_F32 ? ", 1, 1" : "");
     if (p->tensor_bytes == 2) ind__textf(t, ", %d, %d", !p->a.k_major, !p->b.k_major);
     ind__textf(t, ";\\n}\"\n");
@@ -13608,8 +13757,9 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
     const bool registers = cg__mm_has_sum_registers(w);
     int n = w->variant->of.tile.n;
     const char *place = "ind_wgmma_operand<%c_K_MAJOR ? T%c : TK, %c_K_MAJOR ? TK : T%c, %c_K_MAJOR>(tile_%c, %s, k)%s";
+    const int pieces = cg__mm_row_pieces(w->variant);
     ind__textf(t, "#ifndef IND_EMULATION\n");
-    if (registers) cg__mm_write_sum_registers(t, p, n);
+    if (registers) cg__mm_write_sum_registers(t, p, pieces * n);
     ind__textf(t, "// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles: "
                   "asynchronous, one warpgroup.\n");
     if (p->tensor_bytes == 1)
@@ -13626,7 +13776,7 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
                : p->tensor_bytes == 4 ? "words"
                                       : "tile");
     if (registers)
-        ind__textf(t, "ind_wgmma_sums<%s, %d> &", cg__mm_sum_type(p), n / 8);
+        ind__textf(t, "ind_wgmma_sums<%s, %d> &", cg__mm_sum_type(p), pieces * n / 8);
     else
         ind__textf(t, "%s (&c)[%d][4]", cg__mm_sum_type(p), n / 8);
     ind__textf(t, ", const unsigned short *tile_a,\n");
@@ -13635,11 +13785,17 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
     ind__textf(t, "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n_Pragma(\"unroll\")\nfor (int k = 0; k "
                   "< TK; k += 16) {\n");
     t->indent++;
-    ind__textf(t, "const unsigned long long a = ");
+    ind__textf(t, "unsigned long long a = ");
     ind__textf(t, place, 'A', 'M', 'A', 'M', 'A', 'a', "m", ";\n");
     ind__textf(t, "const unsigned long long b = ");
     ind__textf(t, place, 'B', 'N', 'B', 'N', 'B', 'b', "0", ";\n");
-    cg__mm_write_wgmma_instruction(t, p, n, registers);
+    for (int piece = 0; piece < pieces; piece++) {
+        if (piece) {
+            ind__textf(t, "a = ");
+            ind__textf(t, place, 'A', 'M', 'A', 'M', 'A', 'a', cg__string(w, "m + %d", piece * MM_GROUP_ROWS), ";\n");
+        }
+        cg__mm_write_wgmma_instruction(t, p, n, registers, piece);
+    }
     t->indent--;
     ind__textf(t, "}\nasm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n");
     t->indent--;
@@ -14190,9 +14346,9 @@ static bool cg__mm_transposes(const cg__mm_problem *p) {
     return cg__mm_is_transposed(p, &p->a) || cg__mm_is_transposed(p, &p->b);
 }
 
-/* Bytes of the mbarriers of all stages, a multiple of 16. */
+/* Bytes of the mbarriers of all stages and turns, a multiple of 16. */
 static int cg__mm_barrier_bytes(const cg__mm_problem *p, int stages) {
-    return (stages * 8 * (cg__mm_transposes(p) ? 3 : 2) + 15) / 16 * 16;
+    return (stages * 8 * (cg__mm_transposes(p) ? 3 : 2) + MM_TURNS * 8 + 15) / 16 * 16;
 }
 
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
@@ -14215,8 +14371,9 @@ static int cg__mm_strip_bytes(const cg__mm_problem *p, int tile_n, int warps, in
 }
 
 static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    const int warps = c->warps_m * c->warps_n;
     return (int64_t)c->stages * (c->tile_m + c->tile_n) * c->tile_k * p->tensor_bytes +
-           cg__mm_barrier_bytes(p, c->stages) + c->warps_m * cg__mm_strip_bytes(p, c->tile_n, c->warps_m, c->cluster) +
+           cg__mm_barrier_bytes(p, c->stages) + warps * cg__mm_strip_bytes(p, c->tile_n, warps, c->cluster) +
            cg__mm_cluster_bytes(c, p);
 }
 
@@ -14225,7 +14382,7 @@ static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p)
 /* Registers of a thread that copies, and of one that multiplies: multiples of 8. A block begins with the same number
    for all threads, at most 64 K together. A copying warp that finds groups of rows takes more. */
 static void cg__mm_write_registers(ind__writer *w, const cg__mm_problem *p, bool copies) {
-    const int warps = w->variant->of.tile.warps_m, all = 65536 / ((warps + 4) * 32) / 8 * 8;
+    const int warps = cg__mm_multiplying_warps(w->variant), all = 65536 / ((warps + 4) * 32) / 8 * 8;
     const int few = cg__mm_transposes(p) ? MM_TRANSPOSING_REGISTERS : p->group.indirect ? 32 : 24;
     if (all > 248) return;
     if (copies)
@@ -14261,13 +14418,13 @@ static void cg__mm_write_transposing(ind__writer *w, const cg__mm_problem *p) {
 
 /* The warpgroup that copies: one thread of it, whose warp finds the groups of rows with it. */
 static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
-    const ind__tile_plan *tile = &w->variant->of.tile;
-    cg__begin(w, "if (warp >= %d)", tile->warps_m);
+    const int warps = cg__mm_multiplying_warps(w->variant);
+    cg__begin(w, "if (warp >= %d)", warps);
     cg__mm_write_registers(w, p, true);
     if (p->group.indirect)
-        cg__begin(w, "if (warp == %d)", tile->warps_m);
+        cg__begin(w, "if (warp == %d)", warps);
     else
-        cg__begin(w, "if (threadIdx.x == %d)", tile->warps_m * 32);
+        cg__begin(w, "if (threadIdx.x == %d)", warps * 32);
     cg__mm_write_copies(w, p);
     cg__end(w);
     cg__mm_write_transposing(w, p);
@@ -14318,7 +14475,9 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
         cg__mm_write_promoted_steps(w, p);
         return;
     }
-    ind__textf(&w->code, "sums.clear();\nint last = 0;\n#pragma unroll 1\n");
+    ind__textf(&w->code, "sums.clear();\nint last = 0;\n");
+    cg__mm_write_turn_wait(w);
+    ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (int step = 0; step < steps; step++)");
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
     if (cg__mm_transposes(p)) ind__textf(&w->code, "ind_barrier_wait(ready + stage, phase);\n");
@@ -14328,16 +14487,18 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "last = stage;\n");
     cg__mm_write_next_stage(w);
     cg__end(w);
+    cg__mm_write_turn_end(w);
     ind__textf(&w->code, "sums.wait<0>();\n");
     cg__mm_write_release(w, "last", p->group.indirect ? "steps && " : "");
-    ind__textf(&w->code, "%s acc[%d][4];\nsums.read(acc);\n", cg__mm_sum_type(p), tile->n / 8);
+    ind__textf(&w->code, "%s acc[%d][4];\nsums.read(acc);\n", cg__mm_sum_type(p),
+               cg__mm_row_pieces(w->variant) * tile->n / 8);
 }
 
 /* A tile: the steps of k, then the epilogue, strip by strip. */
 static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int columns = cg__mm_columns(w->variant);
-    const int cols = cg__mm_strip_cols(p, tile->n, tile->warps_m, tile->cluster);
+    const int cols = cg__mm_strip_cols(p, tile->n, cg__mm_multiplying_warps(w->variant), tile->cluster);
     cg__mm_write_scales(w, p);
     const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
     cg__mm_write_strip_range(w, (store ? 1 : 2) * tile->n / cols);
@@ -14350,12 +14511,13 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     }
     ind__textf(&w->code, "#pragma unroll 1\n");
     const int strips = 2 * columns / cols, apart = 8 * (cols + 8);
-    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w), cg__mm_end_strip(w, strips));
+    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w),
+              cg__mm_end_strip(w, cg__mm_row_pieces(w->variant) * strips));
     ind__textf(&w->code, "ind_strip_sums<%d>(sum, acc, strip);\n", cols);
     if (p->dot2) ind__textf(&w->code, "ind_strip_sums<%d>(sum + %d, acc, strip + %d);\n", cols, apart, strips);
     ind__textf(&w->code, "__syncwarp();\n");
-    ind__textf(&w->code, "const %s first_m = tile_m + warp * 16 + strip %% 2 * 8, first_n = tile_n + strip / 2 * %d;\n",
-               cg__int(w), cols);
+    ind__textf(&w->code, "const %s first_m = tile_m + %s + strip %% 2 * 8, first_n = tile_n + %s / 2 * %d;\n",
+               cg__int(w), cg__mm_strip_row(w, strips), cg__mm_strip_in_piece(w, strips), cols);
     const char *second = cg__string(w, "sum + %d, row, col", apart);
     cg__mm_write_epilogue(
         w, p,
@@ -14367,27 +14529,35 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int k = cg__mm_units(p, tile->k), in_a = tile->stages * tile->m * k, in_b = tile->stages * tile->n * k;
-    const int strips = 2 * (in_a + in_b),
-              barriers = strips + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, tile->cluster);
+    const int warps = cg__mm_multiplying_warps(w->variant), strips = 2 * (in_a + in_b);
+    const int strip_bytes = cg__mm_strip_bytes(p, tile->n, warps, tile->cluster), barriers = strips + warps * strip_bytes;
     if (cg__mm_has_sum_registers(w))
-        ind__textf(&w->code, "ind_wgmma_sums<%s, %d> sums;\n", cg__mm_sum_type(p), tile->n / 8);
+        ind__textf(&w->code, "ind_wgmma_sums<%s, %d> sums;\n", cg__mm_sum_type(p),
+                   cg__mm_row_pieces(w->variant) * tile->n / 8);
     cg__mm_begin_bulk(w, p, barriers);
     if (cg__mm_transposes(p)) ind__textf(&w->code, "unsigned long long *const ready = empty + %d;\n", tile->stages);
+    if (cg__mm_in_turn(w->variant))
+        ind__textf(&w->code, "unsigned long long *const turn = empty + %d;\n", tile->stages);
     const char *ready = cg__string(w, "    ind_barrier_init(ready + i, %d);\n", MM_TRANSPOSING);
     cg__mm_begin_barriers(w, tile->warps_m * cg__mm_reading_blocks(w->variant), cg__mm_transposes(p) ? ready : "");
+    cg__mm_write_turn_barriers(w);
     cg__mm_end_barriers(w);
-    cg__mm_write_map_prefetch(w, p, tile->warps_m * 32);
+    cg__mm_write_map_prefetch(w, p, warps * 32);
     cg__mm_begin_cluster(w, p, barriers + cg__mm_barrier_bytes(p, tile->stages));
     cg__mm_write_begun(w);
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
     cg__mm_write_registers(w, p, false);
     ind__textf(&w->code, "%s *const sum = reinterpret_cast<%s *>(ind_smem + %d) + warp * %d;\n", cg__mm_sum_type(p),
-               cg__mm_sum_type(p), strips, cg__mm_strip_bytes(p, tile->n, tile->warps_m, tile->cluster) / 4);
-    ind__textf(&w->code, "const int first_row = warp / 4 * 64;\n");
+               cg__mm_sum_type(p), strips, strip_bytes / 4);
+    ind__textf(&w->code, "const int first_row = %s;\n", cg__mm_in_turn(w->variant) ? "0" : "warp / 4 * 64");
     cg__mm_wait_for_cluster(w);
-    cg__mm_write_stage(w);
-    cg__mm_begin_tiles(w, p);
+    if (cg__mm_in_turn(w->variant)) {
+        cg__mm_begin_turns(w, p);
+    } else {
+        cg__mm_write_stage(w);
+        cg__mm_begin_tiles(w, p);
+    }
     cg__mm_write_strips(w, p);
     cg__end(w);
     cg__mm_write_ended(w);
@@ -14406,7 +14576,11 @@ static const cg__mm_config cg__mm_tma_configs[] = {
     {128, 128, 64, 8, 1, 6, 240, 1, 0, 0, 0},  {128, 96, 64, 8, 1, 7, 240, 1, 0, 0, 0},
     {128, 64, 64, 8, 1, 8, 240, 1, 0, 0, 0},   {64, 256, 64, 4, 1, 5, 255, 1, 0, 0, 0},
     {64, 192, 64, 4, 1, 6, 255, 1, 0, 0, 0},   {64, 128, 64, 4, 1, 8, 255, 1, 0, 0, 0},
-    {64, 64, 64, 4, 1, 12, 255, 1, 0, 0, 0},
+    {64, 64, 64, 4, 1, 12, 255, 1, 0, 0, 0},   {128, 192, 64, 4, 2, 5, 168, 1, 0, 0, 0},
+    {128, 160, 64, 4, 2, 5, 168, 1, 0, 0, 0},  {128, 128, 64, 4, 2, 6, 168, 1, 0, 0, 0},
+    {128, 96, 64, 4, 2, 7, 168, 1, 0, 0, 0},   {128, 64, 64, 4, 2, 8, 168, 1, 0, 0, 0},
+    {64, 256, 64, 4, 2, 5, 168, 1, 0, 0, 0},   {64, 192, 64, 4, 2, 6, 168, 1, 0, 0, 0},
+    {64, 128, 64, 4, 2, 8, 168, 1, 0, 0, 0},   {64, 64, 64, 4, 2, 12, 168, 1, 0, 0, 0},
 };
 
 static const char *cg__mm_tma_match(const cg__mm_problem *p, const ind_target *t) {
@@ -14423,6 +14597,7 @@ static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
    the registers of a thread. */
 static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
+    if (!cg__mm_allows_turns(c, p)) return false;
     if (p->promotes && c->tile_n + 32 + cg__mm_scale_registers(p, c) > c->registers) return false;
     return c->tile_n / cg__mm_products(p) % (p->b.k_major ? 32 : 128 / p->tensor_bytes) == 0;
 }
@@ -14443,7 +14618,7 @@ static cg__mm_work cg__mm_tma_work(const cg__mm_config *c, const cg__mm_problem 
 }
 
 static int cg__mm_tma_threads(const cg__mm_config *c) {
-    return (c->warps_m + 4) * 32;
+    return (c->warps_m * c->warps_n + 4) * 32;
 }
 
 static const cg__mm_template cg__mm_tma = {.strategy = IND_STRATEGY_MATMUL_TMA,
@@ -16373,7 +16548,7 @@ static bool cg__mm_fits(const cg__mm_template *x, const cg__mm_problem *p, cg__m
 /* True if blocks can share tiles of the configuration, in clusters of c->cluster, to which it is fitted. */
 static bool cg__mm_fits_shared(const cg__mm_template *x, const cg__mm_problem *p, cg__mm_config *c,
                                const ind_target *t) {
-    if (x->alone || !p->max_cluster) return false;
+    if (x->alone || !p->max_cluster || cg__mm_config_in_turn(x, c)) return false;
     if (c->cluster && !(x->fit_cluster ? x->fit_cluster(c, p, t) : cg__mm_fit_cluster(c, x, p))) return false;
     return cg__mm_shared(x, p, c) + MM_EXCHANGE_SHARED <= t->shared_per_block;
 }
@@ -16973,6 +17148,7 @@ static const char *cg__mm_has_vector(int cols) {
 
 /* "fetch": loads the vectors of a strip of the LOAD into "held". */
 static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols) {
+    const int strips = cg__mm_columns(w->variant) / cols;
     ind__textf(&w->code, "ind_vec<unsigned short, 8> held[%d];\n", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const auto fetch = [&](int strip) {\n");
     w->code.indent++;
@@ -16981,8 +17157,9 @@ static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const int at = u * 32 + lane;\n");
-    ind__textf(&w->code, "const %s i%d = tile_m + warp * 16 + at / %d, i%d = tile_n + strip * %d + at %% %d * 8;\n",
-               cg__int(w), p->m, cols / 8, p->n, cols, cols / 8);
+    ind__textf(&w->code, "const %s i%d = tile_m + %s + at / %d, i%d = tile_n + %s * %d + at %% %d * 8;\n",
+               cg__int(w), p->m, cg__mm_strip_row(w, strips), cols / 8, p->n, cg__mm_strip_in_piece(w, strips), cols,
+               cols / 8);
     ind__textf(&w->code, "if (%si%d < size_m && i%d < size_n) held[u] = ind_load<8>(&%s);\n", cg__mm_has_vector(cols),
                p->m, p->n, cg__element(w, load));
     cg__end(w);
@@ -16998,7 +17175,7 @@ static void cg__mm_write_held(ind__writer *w, int cols) {
                "held[u]);\n",
                cg__mm_strip_vectors(cols), cols < 16 ? "if (lane < 16) " : "", cols / 8, cols + 8, cols / 8);
     ind__textf(&w->code, "__syncwarp();\nif (strip + 1 < %s) fetch(strip + 1);\n",
-               cg__mm_end_strip(w, cg__mm_columns(w->variant) / cols));
+               cg__mm_end_strip(w, cg__mm_row_pieces(w->variant) * cg__mm_columns(w->variant) / cols));
 }
 
 /* Two adjacent results of a row: "y". */
@@ -17102,8 +17279,10 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
     ind__textf(&w->code,
                "unsigned short *const rounded = reinterpret_cast<unsigned short *>(sum);\n#pragma unroll 1\n");
     const int strips = cg__mm_columns(w->variant) / cols;
-    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w), cg__mm_end_strip(w, strips));
-    ind__textf(&w->code, "const %s first_m = tile_m + warp * 16, first_n = tile_n + strip * %d;\n", cg__int(w), cols);
+    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w),
+              cg__mm_end_strip(w, cg__mm_row_pieces(w->variant) * strips));
+    ind__textf(&w->code, "const %s first_m = tile_m + %s, first_n = tile_n + %s * %d;\n", cg__int(w),
+               cg__mm_strip_row(w, strips), cg__mm_strip_in_piece(w, strips), cols);
     cg__mm_set_plain_names(w);
     if (cg__mm_rounded_load(w, p)) cg__mm_write_held(w, cols);
     cg__mm_need_value(w, store);

@@ -197,6 +197,8 @@ def spread(found, most):
 def same(variant, c):
     """True if the variant of a plan has the configuration: a device may replace it, as its clusters may not fit."""
     found = [variant[name] for name in ("strategy", "tile", "stages", "pairs")]
+    if c["template"] == product_results.BULK and variant["warps"] != c["warps"]:
+        return False
     return found == [product_results.PRODUCT + c["template"], c["tile"], c["stages"], c["pair"]]
 
 

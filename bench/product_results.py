@@ -8,6 +8,7 @@ import statistics
 SLOW = 1.10  # ours / library above which a case counts as lost
 WORST = 10
 PRODUCT = "matmul, "  # the strategies of products begin with it
+BULK = "bulk-copied wgmma tiles"  # whose two warpgroups may multiply two tiles in turn
 
 
 class File:
@@ -50,7 +51,8 @@ def strategy(variant):
     splits = f", {variant['splits']} splits" if variant["splits"] is not None else ""
     pairs = variant.get("pairs", [0, 0])
     clusters = f", multicast to {pairs[0]}x{pairs[1]} tiles" if pairs[0] else ""
-    return f"{name} {'x'.join(map(str, variant['tile']))}, {variant['stages']} stages{splits}{clusters}"
+    turns = ", in turn" if name == BULK and variant["warps"][1] > 1 else ""
+    return f"{name} {'x'.join(map(str, variant['tile']))}, {variant['stages']} stages{turns}{splits}{clusters}"
 
 
 def predicted(plan):

@@ -112,6 +112,10 @@
     X(product_pairs, 400,                                                                                              \
       "cycles in which the blocks of a cluster with multicast wait for each other to start and end",                   \
       "estimated; 20 small products, H100: 0.94 to 1.10 of the time without")                                          \
+    X(product_turn_epilogue, 150,                                                                                      \
+      "percent of the cycles of an epilogue in which four warps run it while others multiply; below 0: no tiles in "   \
+      "turn",                                                                                                          \
+      "estimated")                                                                                                     \
     X(product_received, 60, "percent of the time of a read of the L2 in which an SM receives as much by multicast",    \
       "4016 x 1032 x 6152, 3840 x 1712 x 5480, H100: 3.0 to 3.7 cycles per row of 128 bytes")                          \
     X(product_lines, 60, "percent more time of the L2 for tiles whose rows are no multiple of 128 bytes apart",        \

@@ -179,6 +179,7 @@ extern "C" {
 //@ cuda/templates/gemm/prologue.c
 //@ cuda/templates/gemm/statistics.c
 //@ cuda/templates/gemm/mma.c
+//@ cuda/templates/gemm/turns.c
 //@ cuda/templates/gemm/wgmma.c
 //@ cuda/templates/gemm/multicast.c
 //@ cuda/templates/gemm/bulk.c

@@ -1087,7 +1087,7 @@ IND_EMULATION_FN float tile_element(const unsigned short *tile, int row, int col
 template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR, int NI>
 IND_EMULATION_FN void ind_wgmma_tile(float (&c)[NI][4], const unsigned short *tile_a, const unsigned short *tile_b,
                                      int m, IND_EMULATION_LINE) {
-    if (m % 64 != 0 || m + 64 > TM || NI * 8 != TN || TK % 16 != 0) {
+    if (m % 64 != 0 || NI * 8 % TN != 0 || m + NI * 8 / TN * 64 > TM || TK % 16 != 0) {
         ind_emulation::rt->fault("wgmma: 64 rows and all columns of the tile are multiplied", line);
     }
     if (!ind_emulation::rt->is_shared(tile_a, TM * TK * 2) || !ind_emulation::rt->is_shared(tile_b, TN * TK * 2)) {
@@ -1098,7 +1098,7 @@ IND_EMULATION_FN void ind_wgmma_tile(float (&c)[NI][4], const unsigned short *ti
     ind_emulation::rt->wgmma_commit();
     const int lane = (int)threadIdx.x & 127, row = m + (lane >> 5) * 16 + (lane >> 2 & 7), col = (lane & 3) * 2;
     for (int i = 0; i < NI * 4; i++) {
-        const int r = row + (i >> 1 & 1) * 8, n = (i >> 2) * 8 + col + (i & 1);
+        const int r = row + i / (TN / 2) * 64 + (i >> 1 & 1) * 8, n = (i >> 2) % (TN / 8) * 8 + col + (i & 1);
         for (int k = 0; k < TK; k++) {
             const float a = A_K_MAJOR ? ind_emulation::tile_element<BF16, TM, TK>(tile_a, r, k)
                                       : ind_emulation::tile_element<BF16, TK, TM>(tile_a, k, r);
@@ -1163,7 +1163,7 @@ IND_EMULATION_FN void add_bytes(unsigned &c, const unsigned short *tile_a, const
 template <bool A_E5M2, bool B_E5M2, bool FRESH, int TM, int TN, int TK, class T, int NI>
 IND_EMULATION_FN void ind_wgmma_bytes(T (&c)[NI][4], const unsigned short *tile_a, const unsigned short *tile_b, int m,
                                       IND_EMULATION_LINE) {
-    if (m % 64 != 0 || m + 64 > TM || NI * 8 != TN || TK % 16 != 0) {
+    if (m % 64 != 0 || NI * 8 % TN != 0 || m + NI * 8 / TN * 64 > TM || TK % 16 != 0) {
         ind_emulation::rt->fault("wgmma: 64 rows and all columns of the tile are multiplied", line);
     }
     if (!ind_emulation::rt->is_shared(tile_a, TM * TK * 2) || !ind_emulation::rt->is_shared(tile_b, TN * TK * 2)) {
@@ -1174,7 +1174,7 @@ IND_EMULATION_FN void ind_wgmma_bytes(T (&c)[NI][4], const unsigned short *tile_
     ind_emulation::rt->wgmma_commit();
     const int lane = (int)threadIdx.x & 127, row = m + (lane >> 5) * 16 + (lane >> 2 & 7), col = (lane & 3) * 2;
     for (int i = 0; i < NI * 4; i++) {
-        const int r = row + (i >> 1 & 1) * 8, n = (i >> 2) * 8 + col + (i & 1);
+        const int r = row + i / (TN / 2) * 64 + (i >> 1 & 1) * 8, n = (i >> 2) % (TN / 8) * 8 + col + (i & 1);
         if (FRESH) c[i >> 2][i & 3] = 0;
         for (int k = 0; k < 2 * TK; k += 32) {
             ind_emulation::add_bytes<A_E5M2, B_E5M2, TM, TN, TK>(c[i >> 2][i & 3], tile_a, tile_b, r, n, k);
@@ -1187,7 +1187,7 @@ IND_EMULATION_FN void ind_wgmma_bytes(T (&c)[NI][4], const unsigned short *tile_
 template <int TM, int TN, int TK, class T, int NI>
 IND_EMULATION_FN void ind_wgmma_words(T (&c)[NI][4], const unsigned short *tile_a, const unsigned short *tile_b, int m,
                                       IND_EMULATION_LINE) {
-    if (m % 64 != 0 || m + 64 > TM || NI * 8 != TN || TK % 16 != 0) {
+    if (m % 64 != 0 || NI * 8 % TN != 0 || m + NI * 8 / TN * 64 > TM || TK % 16 != 0) {
         ind_emulation::rt->fault("wgmma: 64 rows and all columns of the tile are multiplied", line);
     }
     if (!ind_emulation::rt->is_shared(tile_a, TM * TK * 2) || !ind_emulation::rt->is_shared(tile_b, TN * TK * 2)) {
@@ -1198,7 +1198,7 @@ IND_EMULATION_FN void ind_wgmma_words(T (&c)[NI][4], const unsigned short *tile_
     ind_emulation::rt->wgmma_commit();
     const int lane = (int)threadIdx.x & 127, row = m + (lane >> 5) * 16 + (lane >> 2 & 7), col = (lane & 3) * 2;
     for (int i = 0; i < NI * 4; i++) {
-        const int r = row + (i >> 1 & 1) * 8, n = (i >> 2) * 8 + col + (i & 1);
+        const int r = row + i / (TN / 2) * 64 + (i >> 1 & 1) * 8, n = (i >> 2) % (TN / 8) * 8 + col + (i & 1);
         for (int k = 0; k < TK / 2; k++) {
             c[i >> 2][i & 3] +=
                 ind_emulation::tile_word<TM, TK>(tile_a, r, k) * ind_emulation::tile_word<TN, TK>(tile_b, n, k);

@@ -719,28 +719,37 @@ static IND_INLINE void ind_mma_sums(T *sum, const T (&acc)[MI][NI][4], int m, in
     }
 }
 //@ STRIP_SUMS
+// Copies the accumulators of strip S of 8 N columns, all 16 rows of the warp. None, if there is no such strip.
+template <int S, int N, typename T, int NI> static IND_INLINE void ind_strip_copy(T (&part)[N][4], const T (&acc)[NI][4]) {
+    _Pragma("unroll")
+    for (int i = 0; i < (S < NI / N ? N * 4 : 0); i++) part[i / 4][i % 4] = acc[S * N + i / 4][i % 4];
+}
+// The same for a number that is known at run time: branches to the copies of that strip. A loop over all strips would copy
+// each under a predicate.
+template <int FIRST = 0, int N, typename T, int NI>
+static IND_INLINE void ind_strip_part(T (&part)[N][4], const T (&acc)[NI][4], int strip) {
+    switch (strip - FIRST) {
+    case 0: ind_strip_copy<FIRST>(part, acc); break;
+    case 1: ind_strip_copy<FIRST + 1>(part, acc); break;
+    case 2: ind_strip_copy<FIRST + 2>(part, acc); break;
+    case 3: ind_strip_copy<FIRST + 3>(part, acc); break;
+    case 4: ind_strip_copy<FIRST + 4>(part, acc); break;
+    case 5: ind_strip_copy<FIRST + 5>(part, acc); break;
+    case 6: ind_strip_copy<FIRST + 6>(part, acc); break;
+    case 7: ind_strip_copy<FIRST + 7>(part, acc); break;
+    default: if constexpr (FIRST + 8 < NI / N) ind_strip_part<FIRST + 8>(part, acc, strip);
+    }
+}
 // Writes one strip of the accumulators of a wgmma tile into the warp's 8 x COLS sums: rows 8 (strip % 2) .. + 7 of the
 // warp's 16 rows, columns COLS (strip / 2) .. of the tile.
 template <int COLS, typename T, int NI> static IND_INLINE void ind_strip_sums(T *sum, const T (&acc)[NI][4], int strip) {
     const int lane = threadIdx.x & 31;
+    T part[COLS / 8][4];
+    ind_strip_part(part, acc, strip / 2);
     _Pragma("unroll")
-    for (int s = 0; s < NI * 16 / COLS; s++) {
-        if (s != strip) continue;
-        _Pragma("unroll")
-        for (int j = 0; j < COLS / 8; j++) {
-            const int i = s / 2 * (COLS / 8) + j, at = s % 2 * 2;
-            ind_store(sum + ind_sum_at<COLS>(lane >> 2, j * 8 + (lane & 3) * 2), ind_vec<T, 2>{{acc[i][at], acc[i][at + 1]}});
-        }
-    }
-}
-// Copies the accumulators of one strip of 8 N columns, all 16 rows of the warp.
-template <int N, typename T, int NI>
-static IND_INLINE void ind_strip_part(T (&part)[N][4], const T (&acc)[NI][4], int strip) {
-    _Pragma("unroll")
-    for (int s = 0; s < NI / N; s++) {
-        if (s != strip) continue;
-        _Pragma("unroll")
-        for (int i = 0; i < N * 4; i++) part[i / 4][i % 4] = acc[s * N + i / 4][i % 4];
+    for (int j = 0; j < COLS / 8; j++) {
+        const ind_vec<T, 2> pair = strip % 2 ? ind_vec<T, 2>{{part[j][2], part[j][3]}} : ind_vec<T, 2>{{part[j][0], part[j][1]}};
+        ind_store(sum + ind_sum_at<COLS>(lane >> 2, j * 8 + (lane & 3) * 2), pair);
     }
 }
 //@ ROW_SUMS

@@ -78,7 +78,7 @@ static bool cg__mm_fits(const cg__mm_template *x, const cg__mm_problem *p, cg__m
 /* True if blocks can share tiles of the configuration, in clusters of c->cluster, to which it is fitted. */
 static bool cg__mm_fits_shared(const cg__mm_template *x, const cg__mm_problem *p, cg__mm_config *c,
                                const ind_target *t) {
-    if (x->alone || !p->max_cluster) return false;
+    if (x->alone || !p->max_cluster || cg__mm_config_in_turn(x, c)) return false;
     if (c->cluster && !(x->fit_cluster ? x->fit_cluster(c, p, t) : cg__mm_fit_cluster(c, x, p))) return false;
     return cg__mm_shared(x, p, c) + MM_EXCHANGE_SHARED <= t->shared_per_block;
 }

@@ -53,6 +53,7 @@ static const char *cg__mm_has_vector(int cols) {
 
 /* "fetch": loads the vectors of a strip of the LOAD into "held". */
 static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols) {
+    const int strips = cg__mm_columns(w->variant) / cols;
     ind__textf(&w->code, "ind_vec<unsigned short, 8> held[%d];\n", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const auto fetch = [&](int strip) {\n");
     w->code.indent++;
@@ -61,8 +62,9 @@ static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const int at = u * 32 + lane;\n");
-    ind__textf(&w->code, "const %s i%d = tile_m + warp * 16 + at / %d, i%d = tile_n + strip * %d + at %% %d * 8;\n",
-               cg__int(w), p->m, cols / 8, p->n, cols, cols / 8);
+    ind__textf(&w->code, "const %s i%d = tile_m + %s + at / %d, i%d = tile_n + %s * %d + at %% %d * 8;\n",
+               cg__int(w), p->m, cg__mm_strip_row(w, strips), cols / 8, p->n, cg__mm_strip_in_piece(w, strips), cols,
+               cols / 8);
     ind__textf(&w->code, "if (%si%d < size_m && i%d < size_n) held[u] = ind_load<8>(&%s);\n", cg__mm_has_vector(cols),
                p->m, p->n, cg__element(w, load));
     cg__end(w);
@@ -78,7 +80,7 @@ static void cg__mm_write_held(ind__writer *w, int cols) {
                "held[u]);\n",
                cg__mm_strip_vectors(cols), cols < 16 ? "if (lane < 16) " : "", cols / 8, cols + 8, cols / 8);
     ind__textf(&w->code, "__syncwarp();\nif (strip + 1 < %s) fetch(strip + 1);\n",
-               cg__mm_end_strip(w, cg__mm_columns(w->variant) / cols));
+               cg__mm_end_strip(w, cg__mm_row_pieces(w->variant) * cg__mm_columns(w->variant) / cols));
 }
 
 /* Two adjacent results of a row: "y". */
@@ -182,8 +184,10 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
     ind__textf(&w->code,
                "unsigned short *const rounded = reinterpret_cast<unsigned short *>(sum);\n#pragma unroll 1\n");
     const int strips = cg__mm_columns(w->variant) / cols;
-    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w), cg__mm_end_strip(w, strips));
-    ind__textf(&w->code, "const %s first_m = tile_m + warp * 16, first_n = tile_n + strip * %d;\n", cg__int(w), cols);
+    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w),
+              cg__mm_end_strip(w, cg__mm_row_pieces(w->variant) * strips));
+    ind__textf(&w->code, "const %s first_m = tile_m + %s, first_n = tile_n + %s * %d;\n", cg__int(w),
+               cg__mm_strip_row(w, strips), cg__mm_strip_in_piece(w, strips), cols);
     cg__mm_set_plain_names(w);
     if (cg__mm_rounded_load(w, p)) cg__mm_write_held(w, cols);
     cg__mm_need_value(w, store);

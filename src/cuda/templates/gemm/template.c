@@ -62,7 +62,10 @@ typedef struct cg__mm_area {
 } cg__mm_area;
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
+static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p);
 static double cg__mm_scale_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_thresholds *t);
+static double cg__mm_turns_cost(double tiles, double multiply, double epilogue, const ind_thresholds *t);
+static bool cg__mm_config_in_turn(const cg__mm_template *x, const cg__mm_config *c);
 static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target);
 static int cg__mm_cluster_sms(int cluster, const ind_target *t);
 static int cg__mm_box_rows(const cg__mm_problem *p, int tile_m);
@@ -235,8 +238,10 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     double step = cg__mm_depth_cost(x, c, p, t) * (1 + waits) * c->tile_k + cg__mm_scale_cost(p, c, t) +
                   cg__mm_loads_cost(p, c, t);
     if (step * together < latency) step = latency / together;
-    return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
-           (t->product_start + latency) * ceil(per_sm / fit) + (c->pair_m ? t->product_pairs : 0);
+    const double multiply = steps * step, epilogue = (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0);
+    const double tiles = cg__mm_config_in_turn(x, c) ? cg__mm_turns_cost(per_sm, multiply, epilogue, t)
+                                                     : per_sm * (multiply + epilogue);
+    return tiles + (t->product_start + latency) * ceil(per_sm / fit) + (c->pair_m ? t->product_pairs : 0);
 }
 
 /* Bytes per cycle and SM of global memory, if all SMs read. */

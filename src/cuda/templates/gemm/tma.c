@@ -25,9 +25,9 @@ static bool cg__mm_transposes(const cg__mm_problem *p) {
     return cg__mm_is_transposed(p, &p->a) || cg__mm_is_transposed(p, &p->b);
 }
 
-/* Bytes of the mbarriers of all stages, a multiple of 16. */
+/* Bytes of the mbarriers of all stages and turns, a multiple of 16. */
 static int cg__mm_barrier_bytes(const cg__mm_problem *p, int stages) {
-    return (stages * 8 * (cg__mm_transposes(p) ? 3 : 2) + 15) / 16 * 16;
+    return (stages * 8 * (cg__mm_transposes(p) ? 3 : 2) + MM_TURNS * 8 + 15) / 16 * 16;
 }
 
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
@@ -50,8 +50,9 @@ static int cg__mm_strip_bytes(const cg__mm_problem *p, int tile_n, int warps, in
 }
 
 static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    const int warps = c->warps_m * c->warps_n;
     return (int64_t)c->stages * (c->tile_m + c->tile_n) * c->tile_k * p->tensor_bytes +
-           cg__mm_barrier_bytes(p, c->stages) + c->warps_m * cg__mm_strip_bytes(p, c->tile_n, c->warps_m, c->cluster) +
+           cg__mm_barrier_bytes(p, c->stages) + warps * cg__mm_strip_bytes(p, c->tile_n, warps, c->cluster) +
            cg__mm_cluster_bytes(c, p);
 }
 
@@ -60,7 +61,7 @@ static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p)
 /* Registers of a thread that copies, and of one that multiplies: multiples of 8. A block begins with the same number
    for all threads, at most 64 K together. A copying warp that finds groups of rows takes more. */
 static void cg__mm_write_registers(ind__writer *w, const cg__mm_problem *p, bool copies) {
-    const int warps = w->variant->of.tile.warps_m, all = 65536 / ((warps + 4) * 32) / 8 * 8;
+    const int warps = cg__mm_multiplying_warps(w->variant), all = 65536 / ((warps + 4) * 32) / 8 * 8;
     const int few = cg__mm_transposes(p) ? MM_TRANSPOSING_REGISTERS : p->group.indirect ? 32 : 24;
     if (all > 248) return;
     if (copies)
@@ -96,13 +97,13 @@ static void cg__mm_write_transposing(ind__writer *w, const cg__mm_problem *p) {
 
 /* The warpgroup that copies: one thread of it, whose warp finds the groups of rows with it. */
 static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
-    const ind__tile_plan *tile = &w->variant->of.tile;
-    cg__begin(w, "if (warp >= %d)", tile->warps_m);
+    const int warps = cg__mm_multiplying_warps(w->variant);
+    cg__begin(w, "if (warp >= %d)", warps);
     cg__mm_write_registers(w, p, true);
     if (p->group.indirect)
-        cg__begin(w, "if (warp == %d)", tile->warps_m);
+        cg__begin(w, "if (warp == %d)", warps);
     else
-        cg__begin(w, "if (threadIdx.x == %d)", tile->warps_m * 32);
+        cg__begin(w, "if (threadIdx.x == %d)", warps * 32);
     cg__mm_write_copies(w, p);
     cg__end(w);
     cg__mm_write_transposing(w, p);
@@ -153,7 +154,9 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
         cg__mm_write_promoted_steps(w, p);
         return;
     }
-    ind__textf(&w->code, "sums.clear();\nint last = 0;\n#pragma unroll 1\n");
+    ind__textf(&w->code, "sums.clear();\nint last = 0;\n");
+    cg__mm_write_turn_wait(w);
+    ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (int step = 0; step < steps; step++)");
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
     if (cg__mm_transposes(p)) ind__textf(&w->code, "ind_barrier_wait(ready + stage, phase);\n");
@@ -163,16 +166,18 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "last = stage;\n");
     cg__mm_write_next_stage(w);
     cg__end(w);
+    cg__mm_write_turn_end(w);
     ind__textf(&w->code, "sums.wait<0>();\n");
     cg__mm_write_release(w, "last", p->group.indirect ? "steps && " : "");
-    ind__textf(&w->code, "%s acc[%d][4];\nsums.read(acc);\n", cg__mm_sum_type(p), tile->n / 8);
+    ind__textf(&w->code, "%s acc[%d][4];\nsums.read(acc);\n", cg__mm_sum_type(p),
+               cg__mm_row_pieces(w->variant) * tile->n / 8);
 }
 
 /* A tile: the steps of k, then the epilogue, strip by strip. */
 static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int columns = cg__mm_columns(w->variant);
-    const int cols = cg__mm_strip_cols(p, tile->n, tile->warps_m, tile->cluster);
+    const int cols = cg__mm_strip_cols(p, tile->n, cg__mm_multiplying_warps(w->variant), tile->cluster);
     cg__mm_write_scales(w, p);
     const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
     cg__mm_write_strip_range(w, (store ? 1 : 2) * tile->n / cols);
@@ -185,12 +190,13 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     }
     ind__textf(&w->code, "#pragma unroll 1\n");
     const int strips = 2 * columns / cols, apart = 8 * (cols + 8);
-    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w), cg__mm_end_strip(w, strips));
+    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w),
+              cg__mm_end_strip(w, cg__mm_row_pieces(w->variant) * strips));
     ind__textf(&w->code, "ind_strip_sums<%d>(sum, acc, strip);\n", cols);
     if (p->dot2) ind__textf(&w->code, "ind_strip_sums<%d>(sum + %d, acc, strip + %d);\n", cols, apart, strips);
     ind__textf(&w->code, "__syncwarp();\n");
-    ind__textf(&w->code, "const %s first_m = tile_m + warp * 16 + strip %% 2 * 8, first_n = tile_n + strip / 2 * %d;\n",
-               cg__int(w), cols);
+    ind__textf(&w->code, "const %s first_m = tile_m + %s + strip %% 2 * 8, first_n = tile_n + %s / 2 * %d;\n",
+               cg__int(w), cg__mm_strip_row(w, strips), cg__mm_strip_in_piece(w, strips), cols);
     const char *second = cg__string(w, "sum + %d, row, col", apart);
     cg__mm_write_epilogue(
         w, p,
@@ -202,27 +208,35 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int k = cg__mm_units(p, tile->k), in_a = tile->stages * tile->m * k, in_b = tile->stages * tile->n * k;
-    const int strips = 2 * (in_a + in_b),
-              barriers = strips + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, tile->cluster);
+    const int warps = cg__mm_multiplying_warps(w->variant), strips = 2 * (in_a + in_b);
+    const int strip_bytes = cg__mm_strip_bytes(p, tile->n, warps, tile->cluster), barriers = strips + warps * strip_bytes;
     if (cg__mm_has_sum_registers(w))
-        ind__textf(&w->code, "ind_wgmma_sums<%s, %d> sums;\n", cg__mm_sum_type(p), tile->n / 8);
+        ind__textf(&w->code, "ind_wgmma_sums<%s, %d> sums;\n", cg__mm_sum_type(p),
+                   cg__mm_row_pieces(w->variant) * tile->n / 8);
     cg__mm_begin_bulk(w, p, barriers);
     if (cg__mm_transposes(p)) ind__textf(&w->code, "unsigned long long *const ready = empty + %d;\n", tile->stages);
+    if (cg__mm_in_turn(w->variant))
+        ind__textf(&w->code, "unsigned long long *const turn = empty + %d;\n", tile->stages);
     const char *ready = cg__string(w, "    ind_barrier_init(ready + i, %d);\n", MM_TRANSPOSING);
     cg__mm_begin_barriers(w, tile->warps_m * cg__mm_reading_blocks(w->variant), cg__mm_transposes(p) ? ready : "");
+    cg__mm_write_turn_barriers(w);
     cg__mm_end_barriers(w);
-    cg__mm_write_map_prefetch(w, p, tile->warps_m * 32);
+    cg__mm_write_map_prefetch(w, p, warps * 32);
     cg__mm_begin_cluster(w, p, barriers + cg__mm_barrier_bytes(p, tile->stages));
     cg__mm_write_begun(w);
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
     cg__mm_write_registers(w, p, false);
     ind__textf(&w->code, "%s *const sum = reinterpret_cast<%s *>(ind_smem + %d) + warp * %d;\n", cg__mm_sum_type(p),
-               cg__mm_sum_type(p), strips, cg__mm_strip_bytes(p, tile->n, tile->warps_m, tile->cluster) / 4);
-    ind__textf(&w->code, "const int first_row = warp / 4 * 64;\n");
+               cg__mm_sum_type(p), strips, strip_bytes / 4);
+    ind__textf(&w->code, "const int first_row = %s;\n", cg__mm_in_turn(w->variant) ? "0" : "warp / 4 * 64");
     cg__mm_wait_for_cluster(w);
-    cg__mm_write_stage(w);
-    cg__mm_begin_tiles(w, p);
+    if (cg__mm_in_turn(w->variant)) {
+        cg__mm_begin_turns(w, p);
+    } else {
+        cg__mm_write_stage(w);
+        cg__mm_begin_tiles(w, p);
+    }
     cg__mm_write_strips(w, p);
     cg__end(w);
     cg__mm_write_ended(w);
@@ -241,7 +255,11 @@ static const cg__mm_config cg__mm_tma_configs[] = {
     {128, 128, 64, 8, 1, 6, 240, 1, 0, 0, 0},  {128, 96, 64, 8, 1, 7, 240, 1, 0, 0, 0},
     {128, 64, 64, 8, 1, 8, 240, 1, 0, 0, 0},   {64, 256, 64, 4, 1, 5, 255, 1, 0, 0, 0},
     {64, 192, 64, 4, 1, 6, 255, 1, 0, 0, 0},   {64, 128, 64, 4, 1, 8, 255, 1, 0, 0, 0},
-    {64, 64, 64, 4, 1, 12, 255, 1, 0, 0, 0},
+    {64, 64, 64, 4, 1, 12, 255, 1, 0, 0, 0},   {128, 192, 64, 4, 2, 5, 168, 1, 0, 0, 0},
+    {128, 160, 64, 4, 2, 5, 168, 1, 0, 0, 0},  {128, 128, 64, 4, 2, 6, 168, 1, 0, 0, 0},
+    {128, 96, 64, 4, 2, 7, 168, 1, 0, 0, 0},   {128, 64, 64, 4, 2, 8, 168, 1, 0, 0, 0},
+    {64, 256, 64, 4, 2, 5, 168, 1, 0, 0, 0},   {64, 192, 64, 4, 2, 6, 168, 1, 0, 0, 0},
+    {64, 128, 64, 4, 2, 8, 168, 1, 0, 0, 0},   {64, 64, 64, 4, 2, 12, 168, 1, 0, 0, 0},
 };
 
 static const char *cg__mm_tma_match(const cg__mm_problem *p, const ind_target *t) {
@@ -258,6 +276,7 @@ static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
    the registers of a thread. */
 static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
+    if (!cg__mm_allows_turns(c, p)) return false;
     if (p->promotes && c->tile_n + 32 + cg__mm_scale_registers(p, c) > c->registers) return false;
     return c->tile_n / cg__mm_products(p) % (p->b.k_major ? 32 : 128 / p->tensor_bytes) == 0;
 }
@@ -278,7 +297,7 @@ static cg__mm_work cg__mm_tma_work(const cg__mm_config *c, const cg__mm_problem 
 }
 
 static int cg__mm_tma_threads(const cg__mm_config *c) {
-    return (c->warps_m + 4) * 32;
+    return (c->warps_m * c->warps_n + 4) * 32;
 }
 
 static const cg__mm_template cg__mm_tma = {.strategy = IND_STRATEGY_MATMUL_TMA,

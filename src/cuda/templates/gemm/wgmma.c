@@ -40,11 +40,11 @@ static bool cg__mm_has_sum_registers(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_MATMUL_TMA && !w->plan->matmul->promotes;
 }
 
-/* The n / 2 sums of a thread in PTX: operands ("%") or registers. */
-static void cg__mm_write_sum_names(ind__text *t, int n, const char *name) {
+/* n / 2 sums of a thread in PTX, from number `first` on: operands ("%") or registers. */
+static void cg__mm_write_sum_names(ind__text *t, int n, const char *name, int first) {
     for (int i = 0; i < n / 2; i += 8) {
         ind__textf(t, "             \"");
-        for (int j = i; j < i + 8 && j < n / 2; j++) ind__textf(t, "%s%d%s", name, j, j + 1 < n / 2 ? ", " : "");
+        for (int j = i; j < i + 8 && j < n / 2; j++) ind__textf(t, "%s%d%s", name, first + j, j + 1 < n / 2 ? ", " : "");
         ind__textf(t, "\"\n");
     }
 }
@@ -60,8 +60,8 @@ static void cg__mm_write_sum_operands(ind__text *t, const cg__mm_problem *p, int
     }
 }
 
-/* The instruction of one wgmma. */
-static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p, int n, bool registers) {
+/* The instruction of one wgmma, for 64 rows with number `piece` among those of the thread. */
+static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p, int n, bool registers, int piece) {
     const int first = registers ? 0 : n / 2; /* the operand that is a's descriptor */
     if (p->tensor_bytes == 1)
         ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %%%d, 0;\\n\"\n", first + 2);
@@ -69,7 +69,7 @@ static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p
         ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, 1, 0;\\n\"\n");
     ind__textf(t, "             \"wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {\"\n", n, 32 / p->tensor_bytes,
                p->sum == IND_F32 ? "f32" : "s32", cg__mm_wgmma_type(&p->a), cg__mm_wgmma_type(&p->b));
-    cg__mm_write_sum_names(t, n, registers ? "ind_acc" : "%");
+    cg__mm_write_sum_names(t, n, registers ? "ind_acc" : "%", piece * n / 2);
     ind__textf(t, "             \"}, %%%d, %%%d, p%s", first, first + 1, p->sum == IND_F32 ? ", 1, 1" : "");
     if (p->tensor_bytes == 2) ind__textf(t, ", %d, %d", !p->a.k_major, !p->b.k_major);
     ind__textf(t, ";\\n}\"\n");
@@ -121,8 +121,9 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
     const bool registers = cg__mm_has_sum_registers(w);
     int n = w->variant->of.tile.n;
     const char *place = "ind_wgmma_operand<%c_K_MAJOR ? T%c : TK, %c_K_MAJOR ? TK : T%c, %c_K_MAJOR>(tile_%c, %s, k)%s";
+    const int pieces = cg__mm_row_pieces(w->variant);
     ind__textf(t, "#ifndef IND_EMULATION\n");
-    if (registers) cg__mm_write_sum_registers(t, p, n);
+    if (registers) cg__mm_write_sum_registers(t, p, pieces * n);
     ind__textf(t, "// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles: "
                   "asynchronous, one warpgroup.\n");
     if (p->tensor_bytes == 1)
@@ -139,7 +140,7 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
                : p->tensor_bytes == 4 ? "words"
                                       : "tile");
     if (registers)
-        ind__textf(t, "ind_wgmma_sums<%s, %d> &", cg__mm_sum_type(p), n / 8);
+        ind__textf(t, "ind_wgmma_sums<%s, %d> &", cg__mm_sum_type(p), pieces * n / 8);
     else
         ind__textf(t, "%s (&c)[%d][4]", cg__mm_sum_type(p), n / 8);
     ind__textf(t, ", const unsigned short *tile_a,\n");
@@ -148,11 +149,17 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
     ind__textf(t, "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n_Pragma(\"unroll\")\nfor (int k = 0; k "
                   "< TK; k += 16) {\n");
     t->indent++;
-    ind__textf(t, "const unsigned long long a = ");
+    ind__textf(t, "unsigned long long a = ");
     ind__textf(t, place, 'A', 'M', 'A', 'M', 'A', 'a', "m", ";\n");
     ind__textf(t, "const unsigned long long b = ");
     ind__textf(t, place, 'B', 'N', 'B', 'N', 'B', 'b', "0", ";\n");
-    cg__mm_write_wgmma_instruction(t, p, n, registers);
+    for (int piece = 0; piece < pieces; piece++) {
+        if (piece) {
+            ind__textf(t, "a = ");
+            ind__textf(t, place, 'A', 'M', 'A', 'M', 'A', 'a', cg__string(w, "m + %d", piece * MM_GROUP_ROWS), ";\n");
+        }
+        cg__mm_write_wgmma_instruction(t, p, n, registers, piece);
+    }
     t->indent--;
     ind__textf(t, "}\nasm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n");
     t->indent--;
