@@ -166,7 +166,9 @@ extern "C" {
       "480 timings of 16 products")                                                                                    \
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
     X(product_start, 1200, "cycles of a product's block besides its steps", "2,149 timings of 180 products, H100")     \
-    X(product_epilogue, 40, "hundredths of a cycle per sum in the epilogue", "2,149 timings of 180 products, H100")    \
+    X(product_epilogue, 25, "hundredths of a cycle per sum in the epilogue", "1,750 timings of 140 products, H100")    \
+    X(product_epilogue_call, 16, "the same for each op of the epilogue that takes many instructions, such as erfc",    \
+      "the same timings")                                                                                              \
     X(product_element, 76, "hundredths of a cycle per element that an SM loads into a tile one by one",                \
       "4097 x 4095 x 4103, bf16, H100: 3,788 us for 1.09e9 elements, about 200 us if copied")                          \
     X(product_realigned, 2, "the same for an element of a misaligned row, which is copied and shifted",                \
@@ -207,10 +209,8 @@ extern "C" {
     X(product_pairs, 400,                                                                                              \
       "cycles in which the blocks of a cluster with multicast wait for each other to start and end",                   \
       "estimated; 20 small products, H100: 0.94 to 1.10 of the time without")                                          \
-    X(product_turn_epilogue, 150,                                                                                      \
-      "percent of the cycles of an epilogue in which four warps run it while others multiply; below 0: no tiles in "   \
-      "turn",                                                                                                          \
-      "estimated")                                                                                                     \
+    X(product_turn_epilogue, 160,                                                                                      \
+      "percent of the cycles of an epilogue in which four warps run it while others multiply", "the same timings")     \
     X(product_received, 60, "percent of the time of a read of the L2 in which an SM receives as much by multicast",    \
       "4016 x 1032 x 6152, 3840 x 1712 x 5480, H100: 3.0 to 3.7 cycles per row of 128 bytes")                          \
     X(product_lines, 60, "percent more time of the L2 for tiles whose rows are no multiple of 128 bytes apart",        \
@@ -5415,7 +5415,8 @@ static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
 
 /* The text of an op whose results are rounded to 16 bits, by instructions that are less exact than the functions of the
    op template; NULL: it has none. The relative errors are below 2e-5, a tenth of the rounding to f16, if the result is
-   not 0. (An epilogue with gelu_tanh takes 20 instructions per result instead of 47, one with gelu 22 instead of 55.) */
+   not 0. (An epilogue with gelu_tanh takes 20 instructions per result instead of 47, one with gelu 22 instead of 55.)
+ */
 static const char *cg__rough_text(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     if (cg__is_rough_exp(w, i)) return "ind_exp2($0 * 1.44269504f)";
@@ -11177,6 +11178,12 @@ typedef struct cg__mm_group {
     ind_expr num;
 } cg__mm_group;
 
+typedef struct cg__mm_ending {
+    bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) .. */
+    bool loads;   /* .. and loads a tensor of the same shape */
+    int calls;    /* operations per result that take many instructions */
+} cg__mm_ending;
+
 typedef struct cg__mm_problem {
     cg__mm_operand a, b, b2; /* b2: of the second product */
     int m, n, k;             /* domain variables, -1: none */
@@ -11189,7 +11196,7 @@ typedef struct cg__mm_problem {
     bool promotes;               /* the sums of 128 products are added in f32, outside the tensor cores */
     ind__tensor_map *map[3];     /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
-    bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) */
+    cg__mm_ending epilogue;
     const cg__mm_packed *packed; /* of b */
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
@@ -11952,9 +11959,10 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     double step = cg__mm_depth_cost(x, c, p, t) * (1 + waits) * c->tile_k + cg__mm_scale_cost(p, c, t) +
                   cg__mm_loads_cost(p, c, t);
     if (step * together < latency) step = latency / together;
-    const double multiply = steps * step, epilogue = (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0);
-    const double tiles = cg__mm_config_in_turn(x, c) ? cg__mm_turns_cost(per_sm, multiply, epilogue, t)
-                                                     : per_sm * (multiply + epilogue);
+    const double each = t->product_epilogue + t->product_epilogue_call * p->epilogue.calls;
+    const double multiply = steps * step, epilogue = (double)c->tile_m * c->tile_n * each / 100;
+    const double tiles =
+        cg__mm_config_in_turn(x, c) ? cg__mm_turns_cost(per_sm, multiply, epilogue, t) : per_sm * (multiply + epilogue);
     return tiles + (t->product_start + latency) * ceil(per_sm / fit) + (c->pair_m ? t->product_pairs : 0);
 }
 
@@ -13554,7 +13562,11 @@ static const cg__mm_template cg__mm_mma = {.strategy = IND_STRATEGY_MATMUL_MMA,
    A configuration has warps_n 2: warps_m warps multiply a tile, all of its rows by one warpgroup. A thread has the sums
    of tile.m / 64 rows of fragments, as if the tile were 64 rows of tile.m / 64 times the columns. */
 
-enum { MM_TURNS = 2, MM_GROUP_ROWS = 64 /* of the wgmma of a warpgroup */ };
+enum {
+    MM_TURNS = 2,
+    MM_GROUP_ROWS = 64, /* of the wgmma of a warpgroup */
+    MM_MOST_SUMS = 160  /* of a thread, beside which it has registers for any epilogue */
+};
 
 /* Warps that multiply. */
 static int cg__mm_multiplying_warps(const ind__variant *v) {
@@ -13574,9 +13586,13 @@ static int cg__mm_row_pieces(const ind__variant *v) {
     return cg__mm_in_turn(v) ? v->of.tile.m / MM_GROUP_ROWS : 1;
 }
 
-/* The sums of a tile leave the tensor cores once, and are of one product. All tiles have the same number of steps. */
+/* The sums of a tile leave the tensor cores once, and are of one product. All tiles have the same number of steps.
+   Beside the most sums there are registers for an epilogue that loads no tensor of the shape of the results. */
 static bool cg__mm_allows_turns(const cg__mm_config *c, const cg__mm_problem *p) {
-    return c->warps_n < MM_TURNS || (!p->promotes && !p->dot2 && !p->group.indirect && p->tensor_bytes < 4);
+    const int sums = c->tile_m * c->tile_n / (32 * c->warps_m);
+    if (c->warps_n < MM_TURNS) return true;
+    if (sums > MM_MOST_SUMS && (!p->epilogue.rounded || p->epilogue.loads)) return false;
+    return !p->promotes && !p->dot2 && !p->group.indirect && p->tensor_bytes < 4;
 }
 
 /* Cycles of the tiles of a block: the tensor cores multiply one tile while the epilogue of the other one runs, which
@@ -13680,7 +13696,8 @@ static bool cg__mm_has_sum_registers(const ind__writer *w) {
 static void cg__mm_write_sum_names(ind__text *t, int n, const char *name, int first) {
     for (int i = 0; i < n / 2; i += 8) {
         ind__textf(t, "             \"");
-        for (int j = i; j < i + 8 && j < n / 2; j++) ind__textf(t, "%s%d%s", name, first + j, j + 1 < n / 2 ? ", " : "");
+        for (int j = i; j < i + 8 && j < n / 2; j++)
+            ind__textf(t, "%s%d%s", name, first + j, j + 1 < n / 2 ? ", " : "");
         ind__textf(t, "\"\n");
     }
 }
@@ -14072,7 +14089,11 @@ static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
         p->no_maps = cg__mm_find_map(&d->w, p, o[i], map);
         p->map[i] = map;
     }
-    p->rounded = !p->no_maps && cg__mm_rounded_store(&d->w, p);
+    p->epilogue.rounded = !p->no_maps && cg__mm_rounded_store(&d->w, p);
+    p->epilogue.loads = p->epilogue.rounded && cg__mm_rounded_load(&d->w, p);
+    cg__need_stores(&d->w);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++)
+        p->epilogue.calls += d->w.needed[i] && cg__expensive(cg__inst(&d->w, i));
 }
 
 /* The rows of a box of a: all rows of the tile, or so many that few rows at the hint fit in one box. Boxes of
@@ -14355,7 +14376,7 @@ static int cg__mm_barrier_bytes(const cg__mm_problem *p, int stages) {
 
 /* Strips of a warp in shared memory: one for results, or one for the sums of each product. */
 static int cg__mm_num_strips(const cg__mm_problem *p) {
-    return p->dot2 && !p->rounded ? 2 : 1;
+    return p->dot2 && !p->epilogue.rounded ? 2 : 1;
 }
 
 /* Columns of a strip: with 64, a row of 16-bit results is a whole line of 128 bytes. The slice of a block in a cluster
@@ -14530,7 +14551,8 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int k = cg__mm_units(p, tile->k), in_a = tile->stages * tile->m * k, in_b = tile->stages * tile->n * k;
     const int warps = cg__mm_multiplying_warps(w->variant), strips = 2 * (in_a + in_b);
-    const int strip_bytes = cg__mm_strip_bytes(p, tile->n, warps, tile->cluster), barriers = strips + warps * strip_bytes;
+    const int strip_bytes = cg__mm_strip_bytes(p, tile->n, warps, tile->cluster),
+              barriers = strips + warps * strip_bytes;
     if (cg__mm_has_sum_registers(w))
         ind__textf(&w->code, "ind_wgmma_sums<%s, %d> sums;\n", cg__mm_sum_type(p),
                    cg__mm_row_pieces(w->variant) * tile->n / 8);
@@ -16800,6 +16822,8 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
         cg__why(d, "not tiled by groups of rows: the rows are more than one dimension; %s", d->variant->why);
     if (d->variant->of.tile.pair_m && d->variant->why)
         cg__why(d, "%s; %s multicast to the blocks of a cluster", d->variant->why, cg__mm_multicast_text(d->variant));
+    if (cg__mm_in_turn(d->variant) && d->variant->why)
+        cg__why(d, "%s; two warpgroups multiply two tiles in turn", d->variant->why);
     if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
     if (d->assume & IND__WITH_NEXT && d->variant->why)
         cg__why(d, "this kernel and the next one, as each block reduces all rows; %s", d->variant->why);
@@ -17157,9 +17181,8 @@ static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const int at = u * 32 + lane;\n");
-    ind__textf(&w->code, "const %s i%d = tile_m + %s + at / %d, i%d = tile_n + %s * %d + at %% %d * 8;\n",
-               cg__int(w), p->m, cg__mm_strip_row(w, strips), cols / 8, p->n, cg__mm_strip_in_piece(w, strips), cols,
-               cols / 8);
+    ind__textf(&w->code, "const %s i%d = tile_m + %s + at / %d, i%d = tile_n + %s * %d + at %% %d * 8;\n", cg__int(w),
+               p->m, cg__mm_strip_row(w, strips), cols / 8, p->n, cg__mm_strip_in_piece(w, strips), cols, cols / 8);
     ind__textf(&w->code, "if (%si%d < size_m && i%d < size_n) held[u] = ind_load<8>(&%s);\n", cg__mm_has_vector(cols),
                p->m, p->n, cg__element(w, load));
     cg__end(w);
@@ -17199,15 +17222,19 @@ static void cg__mm_write_pair(ind__writer *w, const cg__mm_problem *p, uint32_t 
     cg__forget_vectors(w);
 }
 
-enum { MM_PIECE_CALLS = 8 }; /* expensive operations of a piece, per lane */
+enum { MM_PIECE_CALLS = 16 }; /* expensive operations of a piece, per lane */
 
-/* Columns of a piece of a strip: all, unless each result takes expensive operations. A lane computes the results of a
-   piece together, so that their operations overlap. The pieces of a strip share their code: NVRTC compiles gelu on 8
-   results per lane in 0.8 of its time on 32 (128 x 256 tiles, sm_90a). */
+/* Columns of a piece of a strip: all, unless each result takes expensive operations, or the sums leave too few
+   registers. A lane computes the results of a piece together, so that their operations overlap. The pieces of a strip
+   share their code: NVRTC compiles gelu on 16 results per lane in half of its time on 32. (4096 x 16384 x 256 with
+   gelu_tanh: 149, 125 and 114 us with 8, 16 and 32 results, H100.) */
 static int cg__mm_piece_cols(const ind__writer *w, int cols) {
+    const bool many = cg__mm_row_pieces(w->variant) * w->variant->of.tile.n > 2 * MM_MOST_SUMS;
+    const int most = many ? MM_PIECE_CALLS / 2 : MM_PIECE_CALLS;
     int calls = 0;
+    if (cols > 32 && many) cols = 32;
     for (uint32_t i = 1; i < w->body->num_inst; i++) calls += w->needed[i] && cg__expensive(cg__inst(w, i));
-    while (cols > 8 && cols % 16 == 0 && calls * cols / 2 > MM_PIECE_CALLS) cols /= 2;
+    while (cols > 8 && cols % 16 == 0 && calls * cols / 2 > most) cols /= 2;
     return cols;
 }
 

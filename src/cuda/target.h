@@ -71,7 +71,9 @@
       "480 timings of 16 products")                                                                                    \
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
     X(product_start, 1200, "cycles of a product's block besides its steps", "2,149 timings of 180 products, H100")     \
-    X(product_epilogue, 40, "hundredths of a cycle per sum in the epilogue", "2,149 timings of 180 products, H100")    \
+    X(product_epilogue, 25, "hundredths of a cycle per sum in the epilogue", "1,750 timings of 140 products, H100")    \
+    X(product_epilogue_call, 16, "the same for each op of the epilogue that takes many instructions, such as erfc",    \
+      "the same timings")                                                                                              \
     X(product_element, 76, "hundredths of a cycle per element that an SM loads into a tile one by one",                \
       "4097 x 4095 x 4103, bf16, H100: 3,788 us for 1.09e9 elements, about 200 us if copied")                          \
     X(product_realigned, 2, "the same for an element of a misaligned row, which is copied and shifted",                \
@@ -112,10 +114,8 @@
     X(product_pairs, 400,                                                                                              \
       "cycles in which the blocks of a cluster with multicast wait for each other to start and end",                   \
       "estimated; 20 small products, H100: 0.94 to 1.10 of the time without")                                          \
-    X(product_turn_epilogue, 150,                                                                                      \
-      "percent of the cycles of an epilogue in which four warps run it while others multiply; below 0: no tiles in "   \
-      "turn",                                                                                                          \
-      "estimated")                                                                                                     \
+    X(product_turn_epilogue, 160,                                                                                      \
+      "percent of the cycles of an epilogue in which four warps run it while others multiply", "the same timings")     \
     X(product_received, 60, "percent of the time of a read of the L2 in which an SM receives as much by multicast",    \
       "4016 x 1032 x 6152, 3840 x 1712 x 5480, H100: 3.0 to 3.7 cycles per row of 128 bytes")                          \
     X(product_lines, 60, "percent more time of the L2 for tiles whose rows are no multiple of 128 bytes apart",        \

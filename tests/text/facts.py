@@ -57,6 +57,8 @@ TERMS = {
     "scan of columns": r"\bind_scan_team<\d+, \d+>\(",  # by rows and threads of each
     "scan of threads": r"\bind_scan_threads<",
     "arrival at a block": r"\bind_barrier_arrive_at\(",  # of the cluster
+    "arrival": r"\bind_barrier_arrive\(",  # at an mbarrier of the block
+    "rough sigmoid": r"\bind_rough_sigmoid\(",
     "wgmma": r"\bind_wgmma_(?:tile|bytes)<",
     "tcgen05": r"\bind_tcgen05_tile<",
     "tensor memory read": r"\bind_tcgen05_load\(",

@@ -484,7 +484,8 @@ static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
 
 /* The text of an op whose results are rounded to 16 bits, by instructions that are less exact than the functions of the
    op template; NULL: it has none. The relative errors are below 2e-5, a tenth of the rounding to f16, if the result is
-   not 0. (An epilogue with gelu_tanh takes 20 instructions per result instead of 47, one with gelu 22 instead of 55.) */
+   not 0. (An epilogue with gelu_tanh takes 20 instructions per result instead of 47, one with gelu 22 instead of 55.)
+ */
 static const char *cg__rough_text(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     if (cg__is_rough_exp(w, i)) return "ind_exp2($0 * 1.44269504f)";

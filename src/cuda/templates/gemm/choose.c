@@ -111,6 +111,8 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
         cg__why(d, "not tiled by groups of rows: the rows are more than one dimension; %s", d->variant->why);
     if (d->variant->of.tile.pair_m && d->variant->why)
         cg__why(d, "%s; %s multicast to the blocks of a cluster", d->variant->why, cg__mm_multicast_text(d->variant));
+    if (cg__mm_in_turn(d->variant) && d->variant->why)
+        cg__why(d, "%s; two warpgroups multiply two tiles in turn", d->variant->why);
     if (p->dot2 && d->variant->why) cg__why(d, "two products with the same a; %s", d->variant->why);
     if (d->assume & IND__WITH_NEXT && d->variant->why)
         cg__why(d, "this kernel and the next one, as each block reduces all rows; %s", d->variant->why);

@@ -62,9 +62,8 @@ static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const int at = u * 32 + lane;\n");
-    ind__textf(&w->code, "const %s i%d = tile_m + %s + at / %d, i%d = tile_n + %s * %d + at %% %d * 8;\n",
-               cg__int(w), p->m, cg__mm_strip_row(w, strips), cols / 8, p->n, cg__mm_strip_in_piece(w, strips), cols,
-               cols / 8);
+    ind__textf(&w->code, "const %s i%d = tile_m + %s + at / %d, i%d = tile_n + %s * %d + at %% %d * 8;\n", cg__int(w),
+               p->m, cg__mm_strip_row(w, strips), cols / 8, p->n, cg__mm_strip_in_piece(w, strips), cols, cols / 8);
     ind__textf(&w->code, "if (%si%d < size_m && i%d < size_n) held[u] = ind_load<8>(&%s);\n", cg__mm_has_vector(cols),
                p->m, p->n, cg__element(w, load));
     cg__end(w);
@@ -104,15 +103,19 @@ static void cg__mm_write_pair(ind__writer *w, const cg__mm_problem *p, uint32_t 
     cg__forget_vectors(w);
 }
 
-enum { MM_PIECE_CALLS = 8 }; /* expensive operations of a piece, per lane */
+enum { MM_PIECE_CALLS = 16 }; /* expensive operations of a piece, per lane */
 
-/* Columns of a piece of a strip: all, unless each result takes expensive operations. A lane computes the results of a
-   piece together, so that their operations overlap. The pieces of a strip share their code: NVRTC compiles gelu on 8
-   results per lane in 0.8 of its time on 32 (128 x 256 tiles, sm_90a). */
+/* Columns of a piece of a strip: all, unless each result takes expensive operations, or the sums leave too few
+   registers. A lane computes the results of a piece together, so that their operations overlap. The pieces of a strip
+   share their code: NVRTC compiles gelu on 16 results per lane in half of its time on 32. (4096 x 16384 x 256 with
+   gelu_tanh: 149, 125 and 114 us with 8, 16 and 32 results, H100.) */
 static int cg__mm_piece_cols(const ind__writer *w, int cols) {
+    const bool many = cg__mm_row_pieces(w->variant) * w->variant->of.tile.n > 2 * MM_MOST_SUMS;
+    const int most = many ? MM_PIECE_CALLS / 2 : MM_PIECE_CALLS;
     int calls = 0;
+    if (cols > 32 && many) cols = 32;
     for (uint32_t i = 1; i < w->body->num_inst; i++) calls += w->needed[i] && cg__expensive(cg__inst(w, i));
-    while (cols > 8 && cols % 16 == 0 && calls * cols / 2 > MM_PIECE_CALLS) cols /= 2;
+    while (cols > 8 && cols % 16 == 0 && calls * cols / 2 > most) cols /= 2;
     return cols;
 }
 

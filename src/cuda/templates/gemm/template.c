@@ -238,9 +238,10 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     double step = cg__mm_depth_cost(x, c, p, t) * (1 + waits) * c->tile_k + cg__mm_scale_cost(p, c, t) +
                   cg__mm_loads_cost(p, c, t);
     if (step * together < latency) step = latency / together;
-    const double multiply = steps * step, epilogue = (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0);
-    const double tiles = cg__mm_config_in_turn(x, c) ? cg__mm_turns_cost(per_sm, multiply, epilogue, t)
-                                                     : per_sm * (multiply + epilogue);
+    const double each = t->product_epilogue + t->product_epilogue_call * p->epilogue.calls;
+    const double multiply = steps * step, epilogue = (double)c->tile_m * c->tile_n * each / 100;
+    const double tiles =
+        cg__mm_config_in_turn(x, c) ? cg__mm_turns_cost(per_sm, multiply, epilogue, t) : per_sm * (multiply + epilogue);
     return tiles + (t->product_start + latency) * ceil(per_sm / fit) + (c->pair_m ? t->product_pairs : 0);
 }
 

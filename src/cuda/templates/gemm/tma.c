@@ -34,7 +34,7 @@ static int cg__mm_barrier_bytes(const cg__mm_problem *p, int stages) {
 
 /* Strips of a warp in shared memory: one for results, or one for the sums of each product. */
 static int cg__mm_num_strips(const cg__mm_problem *p) {
-    return p->dot2 && !p->rounded ? 2 : 1;
+    return p->dot2 && !p->epilogue.rounded ? 2 : 1;
 }
 
 /* Columns of a strip: with 64, a row of 16-bit results is a whole line of 128 bytes. The slice of a block in a cluster
@@ -209,7 +209,8 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int k = cg__mm_units(p, tile->k), in_a = tile->stages * tile->m * k, in_b = tile->stages * tile->n * k;
     const int warps = cg__mm_multiplying_warps(w->variant), strips = 2 * (in_a + in_b);
-    const int strip_bytes = cg__mm_strip_bytes(p, tile->n, warps, tile->cluster), barriers = strips + warps * strip_bytes;
+    const int strip_bytes = cg__mm_strip_bytes(p, tile->n, warps, tile->cluster),
+              barriers = strips + warps * strip_bytes;
     if (cg__mm_has_sum_registers(w))
         ind__textf(&w->code, "ind_wgmma_sums<%s, %d> sums;\n", cg__mm_sum_type(p),
                    cg__mm_row_pieces(w->variant) * tile->n / 8);

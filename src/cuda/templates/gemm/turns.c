@@ -10,7 +10,11 @@
    A configuration has warps_n 2: warps_m warps multiply a tile, all of its rows by one warpgroup. A thread has the sums
    of tile.m / 64 rows of fragments, as if the tile were 64 rows of tile.m / 64 times the columns. */
 
-enum { MM_TURNS = 2, MM_GROUP_ROWS = 64 /* of the wgmma of a warpgroup */ };
+enum {
+    MM_TURNS = 2,
+    MM_GROUP_ROWS = 64, /* of the wgmma of a warpgroup */
+    MM_MOST_SUMS = 160  /* of a thread, beside which it has registers for any epilogue */
+};
 
 /* Warps that multiply. */
 static int cg__mm_multiplying_warps(const ind__variant *v) {
@@ -30,9 +34,13 @@ static int cg__mm_row_pieces(const ind__variant *v) {
     return cg__mm_in_turn(v) ? v->of.tile.m / MM_GROUP_ROWS : 1;
 }
 
-/* The sums of a tile leave the tensor cores once, and are of one product. All tiles have the same number of steps. */
+/* The sums of a tile leave the tensor cores once, and are of one product. All tiles have the same number of steps.
+   Beside the most sums there are registers for an epilogue that loads no tensor of the shape of the results. */
 static bool cg__mm_allows_turns(const cg__mm_config *c, const cg__mm_problem *p) {
-    return c->warps_n < MM_TURNS || (!p->promotes && !p->dot2 && !p->group.indirect && p->tensor_bytes < 4);
+    const int sums = c->tile_m * c->tile_n / (32 * c->warps_m);
+    if (c->warps_n < MM_TURNS) return true;
+    if (sums > MM_MOST_SUMS && (!p->epilogue.rounded || p->epilogue.loads)) return false;
+    return !p->promotes && !p->dot2 && !p->group.indirect && p->tensor_bytes < 4;
 }
 
 /* Cycles of the tiles of a block: the tensor cores multiply one tile while the epilogue of the other one runs, which

@@ -44,7 +44,8 @@ static bool cg__mm_has_sum_registers(const ind__writer *w) {
 static void cg__mm_write_sum_names(ind__text *t, int n, const char *name, int first) {
     for (int i = 0; i < n / 2; i += 8) {
         ind__textf(t, "             \"");
-        for (int j = i; j < i + 8 && j < n / 2; j++) ind__textf(t, "%s%d%s", name, first + j, j + 1 < n / 2 ? ", " : "");
+        for (int j = i; j < i + 8 && j < n / 2; j++)
+            ind__textf(t, "%s%d%s", name, first + j, j + 1 < n / 2 ? ", " : "");
         ind__textf(t, "\"\n");
     }
 }
