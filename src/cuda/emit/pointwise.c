@@ -83,11 +83,28 @@ static void cg__unroll(ind__writer *w) {
     ind__textf(&w->code, "#pragma unroll\n");
 }
 
+/* Writes the runs of bytes that the neighbours along v read, or forgets them. */
+static void cg__vector_runs(ind__writer *w, int v, bool forget) {
+    cg__run run;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (w->known[i] || w->value[i] || w->plan->resident[i] || w->plan->vector[i] > 1) continue;
+        if (!cg__find_aligned_run(w, i, v, w->variant->vector, &run)) continue;
+        if (forget)
+            w->memory[i] = NULL;
+        else
+            cg__write_run(w, i, &run);
+    }
+}
+
+/* Writes a vector of neighbours along variable v, from `base` on, a multiple of their number. */
 static void cg__emit_vector_body(ind__writer *w, int v, const char *base) {
     w->var[v] = base;
     cg__emit(w, ~(1u << v), IND__CG_ALL_STAGES);
+    cg__emit_same(w, v, w->variant->vector);
     cg__vector_loads(w, v);
+    cg__vector_runs(w, v, false);
     cg__vector_sinks(w);
+    cg__set_lane_values(w, v, w->variant->vector, false);
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < %d; j++)", w->variant->vector);
     w->var[v] = cg__string(w, "(%s + j)", base);
@@ -98,6 +115,8 @@ static void cg__emit_vector_body(ind__writer *w, int v, const char *base) {
     if (w->linear_name[v]) w->linear_name[v] = "p";
     cg__vector_stores(w);
     cg__forget_vectors(w);
+    cg__vector_runs(w, v, true);
+    cg__set_lane_values(w, v, w->variant->vector, true);
 }
 
 static void cg__need_stores(ind__writer *w) {
