@@ -7138,6 +7138,16 @@ static const char *cg__thread_position(ind__writer *w, int threads, int vector) 
     return cg__string(w, "(%s * %d + threadIdx.x) * %d", block, threads, vector);
 }
 
+/* Returns the condition that n elements from i0 on exist. With a constant extent it also says that i0 is not negative,
+   which the compiler cannot see: quotients by powers of two are then shifts (q3_k: 168 and 195 instructions per 8
+   elements). */
+static const char *cg__line_condition(ind__writer *w, const char *extent, int n) {
+    int64_t points;
+    const bool constant = !w->plan->part && !w->plan->wide && ind_expr_is_int(w->plan->domain.extent[0], &points);
+    if (constant && points >= n) return cg__string(w, "(unsigned)i0 <= %lldu", (long long)points - n);
+    return cg__string(w, "i0 + %d <= %s", n, extent);
+}
+
 /* Writes a domain of one variable: full vectors, then single elements at its end. */
 static void cg__emit_pointwise_line(ind__writer *w) {
     int n = w->variant->vector, t = w->variant->threads;
@@ -7153,7 +7163,7 @@ static void cg__emit_pointwise_line(ind__writer *w) {
     }
     bool full = !w->plan->part &&
                 ind_known_multiple(w->plan->domain.extent[0], n); /* the function of a part also serves other sizes */
-    cg__begin(w, "if (i0 + %d <= %s)", n, extent);
+    cg__begin(w, "if (%s)", cg__line_condition(w, extent, n));
     cg__emit_vector_body(w, 0, "i0");
     if (!full) {
         cg__else(w, "else");
