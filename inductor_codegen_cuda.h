@@ -1077,14 +1077,24 @@ static const char *const cg__prelude_LOAD_ONCE[] = {
     NULL,
 };
 static const char *const cg__prelude_LOAD_RUN[] = {
-    "// Loads N adjacent elements from a multiple of A of them on.\n",
+    "// Loads N adjacent bytes from a multiple of A of them on. Bytes are extracted from words of 32 bits, not from parts of 16\n",
+    "// bits, into which the compiler splits a vector of bytes (int4: 62 and 66 instructions per 8 elements).\n",
     "template <int N, int A, typename T> static IND_INLINE ind_vec<T, N> ind_load_run(const T *p) {\n",
     "    ind_vec<T, N> v;\n",
-    "    #pragma unroll\n",
-    "    for (int i = 0; i < N; i += A) {\n",
-    "        const ind_vec<T, A> part = ind_load<A>(p + i);\n",
+    "    if constexpr (A >= 4) {\n",
     "        #pragma unroll\n",
-    "        for (int k = 0; k < A; k++) v.at[i + k] = part.at[k];\n",
+    "        for (int i = 0; i < N; i += 4) {\n",
+    "            const unsigned word = *reinterpret_cast<const unsigned *>(p + i);\n",
+    "            #pragma unroll\n",
+    "            for (int k = 0; k < 4; k++) v.at[i + k] = (T)(word >> k * 8);\n",
+    "        }\n",
+    "    } else {\n",
+    "        #pragma unroll\n",
+    "        for (int i = 0; i < N; i += A) {\n",
+    "            const ind_vec<T, A> part = ind_load<A>(p + i);\n",
+    "            #pragma unroll\n",
+    "            for (int k = 0; k < A; k++) v.at[i + k] = part.at[k];\n",
+    "        }\n",
     "    }\n",
     "    return v;\n",
     "}\n",
@@ -6914,6 +6924,137 @@ static const char *cg__load_expression(ind__writer *w, uint32_t i) {
     return cg__string(w, "ind_load%s<%d>(&%s)", words ? "_words" : past ? "_past" : "", w->plan->vector[i], element);
 }
 
+/* ============================================================================================= src/cuda/emit/runs.c */
+/* Writes once what the neighbours of a vector share, and reads runs of bytes. A block of quantised weights has a scale
+   that many elements use, and a header before its bytes, which are no aligned vector. */
+
+/* Returns e at n*g + l in place of the variable, and of the linear position that ends with it; *lane is l. If n divides
+   d, (n*g + l) // d does not depend on l. Invalid if e depends on a linear position that goes on after it. */
+static ind_expr cg__in_vector(const ind__writer *w, ind_expr e, int along, int n, ind_expr *lane) {
+    e = ind__by_vectors(e, w->plan->domain.var[along], n, lane);
+    for (int d = along; ind__ok(e) && d < w->plan->domain.rank; d++) {
+        if (!ind__ok(w->linear[d]) || !ind__expr_depends(e, w->linear[d])) continue;
+        if (d > along) return (ind_expr){0};
+        e = ind__by_vectors(e, w->linear[d], n, lane);
+    }
+    return e;
+}
+
+/* True if instruction i has one value for n neighbours from a multiple of n on. `same` has this for those before it. */
+static bool cg__is_same_in_vector(const ind__writer *w, uint32_t i, int along, int n, const uint8_t *same) {
+    const ind__inst *inst = cg__inst(w, i);
+    if (!(w->plan->varies[i] >> along & 1)) return true;
+    if (inst->op == IND_LOOP_INDIRECT || inst->op == IND_LOOP_STORE) return false;
+    for (int k = 0; k < IND__MAX_ARGS; k++)
+        if (inst->arg[k] && !same[inst->arg[k]]) return false;
+    for (uint32_t k = 0; k < inst->num_index; k++) {
+        ind_expr lane, e = w->plan->domain.index[inst->index + k];
+        if (ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return false;
+        e = cg__in_vector(w, e, along, n, &lane);
+        if (!ind__ok(e) || ind__expr_depends(e, lane)) return false;
+    }
+    return true;
+}
+
+/* Writes the needed instructions that have one value for n neighbours: a scale of a block of 32 elements is read and
+   converted once. The loop variable stands for the first neighbour. */
+static void cg__emit_same(ind__writer *w, int along, int n) {
+    uint8_t *same = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
+    if (!same) {
+        cg__fail(w);
+        return;
+    }
+    memset(same, 0, w->body->num_inst);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->needed[i]) continue;
+        same[i] = cg__is_same_in_vector(w, i, along, n, same);
+        if (!same[i] || w->known[i] || w->value[i]) continue;
+        cg__instruction(w, i);
+        w->known[i] = (uint8_t)w->scope;
+    }
+}
+
+/* The value of INDEX i in terms of the variable as the number of the neighbour, if it does not depend on the vector:
+   (n*g + l) % 2 is l % 2. Else invalid without an error. */
+static ind_expr cg__lane_value(const ind__writer *w, uint32_t i, int along, int n) {
+    const ind__inst *inst = cg__inst(w, i);
+    const ind_expr none = {0}, e = cg__index_of(w, i);
+    if (inst->op != IND_LOOP_INDEX || inst->dtype == IND_BOOL || !(w->plan->varies[i] >> along & 1)) return none;
+    if (ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return none;
+    ind_expr lane, symbol[32], of_vectors = cg__in_vector(w, e, along, n, &lane);
+    const int num = ind__ok(of_vectors) ? ind__expr_symbols(of_vectors, symbol, 32) : 33;
+    if (num > 32) return none;
+    for (int s = 0; s < num; s++)
+        if (!ind_expr_same(symbol[s], lane) && !ind__expr_depends(e, symbol[s])) return none;
+    return ind__substitute(of_vectors, &lane, &w->plan->domain.var[along], 1);
+}
+
+/* Sets the texts of such values for a loop over neighbours j, or forgets them: they are constants in an unrolled
+   loop. */
+static void cg__set_lane_values(ind__writer *w, int along, int n, bool forget) {
+    const char *var = w->var[along];
+    w->var[along] = "j";
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->needed[i] || w->known[i]) continue;
+        const ind_expr value = cg__lane_value(w, i, along, n);
+        if (!ind__ok(value)) continue;
+        const char *type = cg__types[cg__inst(w, i)->dtype].value;
+        w->value[i] = forget ? NULL : cg__string(w, "(%s)(%s)", type, cg__expr_string(w, value));
+    }
+    w->var[along] = var;
+}
+
+/* What neighbours read: adjacent bytes, each of them by 1, 2 or more neighbours. */
+typedef struct cg__run {
+    int bytes, per_byte, alignment;
+} cg__run;
+
+/* The largest power of two up to `most` that divides the offset of a run, if the pointer has this alignment. */
+static int cg__run_alignment(ind_expr base, int most) {
+    int n = 1;
+    while (n < most && ind_known_multiple(base, 2 * (int64_t)n)) n *= 2;
+    return n;
+}
+
+/* Finds out if LOAD i, which is needed, reads a run of bytes for n neighbours along a variable. The alignment is that
+   of the offset. */
+static bool cg__find_run(const ind__writer *w, uint32_t i, int along, int n, cg__run *run) {
+    const ind__inst *in = cg__inst(w, i);
+    if (!w->needed[i] || in->op != IND_LOOP_LOAD || in->arg[0] || ind_dtype_bytes(cg__memory_dtype(w, i)) != 1)
+        return false;
+    ind_expr lane, e = cg__index_of(w, i);
+    if (ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return false;
+    e = cg__in_vector(w, e, along, n, &lane);
+    if (!ind__ok(e) || !ind__expr_depends(e, lane)) return false;
+    for (int each = 1; each < n; each *= 2) {
+        ind_expr base = ind_expr_sub(e, ind_expr_floordiv(lane, ind_int(w->context, each)));
+        if (!ind__ok(base) || ind__expr_depends(base, lane)) continue;
+        *run = (cg__run){n / each, each, cg__run_alignment(base, n / each)};
+        return true;
+    }
+    return false;
+}
+
+/* The same; a pointer that may be misaligned aligns to 1 byte. */
+static bool cg__find_aligned_run(const ind__writer *w, uint32_t i, int along, int n, cg__run *run) {
+    if (!cg__find_run(w, i, along, n, run)) return false;
+    if (!w->variant->guard_aligned && !cg__in_arena(w, cg__inst(w, i)->source)) run->alignment = 1;
+    return true;
+}
+
+/* The byte of a run that neighbour j reads. */
+static const char *cg__run_element(ind__writer *w, const cg__run *run) {
+    return run->per_byte > 1 ? cg__string(w, "j / %d", run->per_byte) : "j";
+}
+
+/* Writes "const ind_vec<unsigned char, 4> x12 = ind_load_run<4, 2>(&in0[..]);" for LOAD i. */
+static void cg__write_run(ind__writer *w, uint32_t i, const cg__run *run) {
+    ind__textf(&w->code, "const ind_vec<%s, %d> x%u = ind_load_run<%d, %d>(&%s);\n",
+               cg__types[cg__memory_dtype(w, i)].memory, run->bytes, i, run->bytes, run->alignment, cg__element(w, i));
+    w->memory[i] = cg__string(w, "x%u.at[%s]", i, cg__run_element(w, run));
+    cg__use(w, IND__CG_LOAD_RUN);
+}
+
 /* ======================================================================================== src/cuda/emit/pointwise.c */
 /* ---------------------------------------------------------------------------------------------- >>pointwise */
 
@@ -7000,11 +7141,28 @@ static void cg__unroll(ind__writer *w) {
     ind__textf(&w->code, "#pragma unroll\n");
 }
 
+/* Writes the runs of bytes that the neighbours along v read, or forgets them. */
+static void cg__vector_runs(ind__writer *w, int v, bool forget) {
+    cg__run run;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (w->known[i] || w->value[i] || w->plan->resident[i] || w->plan->vector[i] > 1) continue;
+        if (!cg__find_aligned_run(w, i, v, w->variant->vector, &run)) continue;
+        if (forget)
+            w->memory[i] = NULL;
+        else
+            cg__write_run(w, i, &run);
+    }
+}
+
+/* Writes a vector of neighbours along variable v, from `base` on, a multiple of their number. */
 static void cg__emit_vector_body(ind__writer *w, int v, const char *base) {
     w->var[v] = base;
     cg__emit(w, ~(1u << v), IND__CG_ALL_STAGES);
+    cg__emit_same(w, v, w->variant->vector);
     cg__vector_loads(w, v);
+    cg__vector_runs(w, v, false);
     cg__vector_sinks(w);
+    cg__set_lane_values(w, v, w->variant->vector, false);
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < %d; j++)", w->variant->vector);
     w->var[v] = cg__string(w, "(%s + j)", base);
@@ -7015,6 +7173,8 @@ static void cg__emit_vector_body(ind__writer *w, int v, const char *base) {
     if (w->linear_name[v]) w->linear_name[v] = "p";
     cg__vector_stores(w);
     cg__forget_vectors(w);
+    cg__vector_runs(w, v, true);
+    cg__set_lane_values(w, v, w->variant->vector, true);
 }
 
 static void cg__need_stores(ind__writer *w) {
@@ -7029,6 +7189,16 @@ static const char *cg__thread_position(ind__writer *w, int threads, int vector) 
     const char *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     if (vector == 1) return cg__string(w, "%s * %d + threadIdx.x", block, threads);
     return cg__string(w, "(%s * %d + threadIdx.x) * %d", block, threads, vector);
+}
+
+/* Returns the condition that n elements from i0 on exist. With a constant extent it also says that i0 is not negative,
+   which the compiler cannot see: quotients by powers of two are then shifts (q3_k: 168 and 195 instructions per 8
+   elements). */
+static const char *cg__line_condition(ind__writer *w, const char *extent, int n) {
+    int64_t points;
+    const bool constant = !w->plan->part && !w->plan->wide && ind_expr_is_int(w->plan->domain.extent[0], &points);
+    if (constant && points >= n) return cg__string(w, "(unsigned)i0 <= %lldu", (long long)points - n);
+    return cg__string(w, "i0 + %d <= %s", n, extent);
 }
 
 /* Writes a domain of one variable: full vectors, then single elements at its end. */
@@ -7046,7 +7216,7 @@ static void cg__emit_pointwise_line(ind__writer *w) {
     }
     bool full = !w->plan->part &&
                 ind_known_multiple(w->plan->domain.extent[0], n); /* the function of a part also serves other sizes */
-    cg__begin(w, "if (i0 + %d <= %s)", n, extent);
+    cg__begin(w, "if (%s)", cg__line_condition(w, extent, n));
     cg__emit_vector_body(w, 0, "i0");
     if (!full) {
         cg__else(w, "else");
@@ -11148,7 +11318,7 @@ typedef struct cg__mm_operand {
     bool computed;         /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
     int statistics;   /* computed: reductions along k, one after another, that it depends on (statistics.c) */
-    int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
+    int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__run) */
     int pitch;        /* `copy`: bytes from a row of the tile to the next one at the hinted sizes; 0: not known */
     bool wide_scale;  /* MM_SCALED neighbours along x have one scale */
     uint32_t scale;   /* the factor of MM_SCALED elements of k, by which their sums are multiplied; 0: none */
@@ -11989,11 +12159,15 @@ static double cg__mm_read_cost(const cg__mm_template *x, const cg__mm_problem *p
            replaced * t->product_latency / 3;
 }
 
-/* Cycles in which the blocks of an SM compute their tiles of packed weights, of 128 instructions per cycle; their warps
-   wait as long again. (14336 x 4096: 1 row of i8 takes 82 us, in rows.c 51, H100; 16 rows of q8_0 161 us, H200.) */
-static double cg__mm_unpack_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target) {
-    const double steps = cg__mm_blocks_per_sm(p, c, target) * cg__mm_hinted_steps(p, c);
-    return steps * c->tile_k * c->tile_n * p->packed->unpacks * 2 / 128;
+/* Cycles in which the blocks of an SM compute their tiles of packed weights, of 128 instructions per cycle: their warps
+   wait as well, 12 warps as long as they compute. (128 rows, H100: int4 4096 x 4096 in 4 warps of an SM 1.0 cycles per
+   weight, 28672 x 4096 in 16 warps 0.38, i8 0.46 and 0.36.) */
+static double cg__mm_unpack_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                 const ind_target *target) {
+    const double per_sm = cg__mm_blocks_per_sm(p, c, target), fit = cg__mm_occupancy(x, p, c, target);
+    const double warps = (per_sm < fit ? per_sm : fit) * x->threads(c) / 32.0;
+    const double elements = per_sm * cg__mm_hinted_steps(p, c) * c->tile_k * c->tile_n;
+    return elements * p->packed->unpacks * (1 + 12 / warps) / 128;
 }
 
 /* Cycles in which so many blocks of an SM normalise their rows of a, which they have whole in shared memory. */
@@ -12022,7 +12196,7 @@ static double cg__mm_making_cost(const cg__mm_template *x, const cg__mm_problem 
 static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                           const ind_target *target) {
     const double floor = cg__mm_read_cost(x, p, c, target);
-    const double cost = cg__mm_tile_cost(x, p, c, target) + cg__mm_unpack_cost(p, c, target);
+    const double cost = cg__mm_tile_cost(x, p, c, target) + cg__mm_unpack_cost(x, p, c, target);
     return (cost > floor ? cost : floor + cost / 64) + cg__mm_split_cost(p, c, target) +
            cg__mm_making_cost(x, p, c, target);
 }
@@ -12656,100 +12830,28 @@ static void cg__mm_write_units(ind__writer *w, const cg__mm_problem *p, const cg
 /* ================================================================================= src/cuda/templates/gemm/chunks.c */
 /* ---- writing: 8 neighbours of a computed operand ---- */
 
-/* Returns e at n*g + l in place of the variable; *lane is l. If n divides d, (n*g + l) // d does not depend on l. */
-static ind_expr cg__mm_in_chunk(const ind__writer *w, ind_expr e, int along, int n, ind_expr *lane) {
-    return ind__by_vectors(e, w->plan->domain.var[along], n, lane);
-}
-
-/* True if instruction i has one value for n neighbours from a multiple of n on. `same` has this for those before it. */
-static bool cg__mm_is_same_in_chunk(const ind__writer *w, uint32_t i, int along, int n, const uint8_t *same) {
-    const ind__inst *inst = cg__inst(w, i);
-    if (!(w->plan->varies[i] >> along & 1)) return true;
-    if (inst->op == IND_LOOP_INDIRECT || inst->op == IND_LOOP_STORE) return false;
-    for (int k = 0; k < IND__MAX_ARGS; k++)
-        if (inst->arg[k] && !same[inst->arg[k]]) return false;
-    for (uint32_t k = 0; k < inst->num_index; k++) {
-        ind_expr lane, e = w->plan->domain.index[inst->index + k];
-        if (ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return false;
-        e = cg__mm_in_chunk(w, e, along, n, &lane);
-        if (!ind__ok(e) || ind__expr_depends(e, lane)) return false;
-    }
-    return true;
-}
-
-/* Writes the needed instructions that have one value for 8 neighbours: a scale of a block of 32 elements is read and
-   converted once. The loop variable stands for the first neighbour. */
-static void cg__mm_emit_chunk(ind__writer *w, int along) {
-    uint8_t *same = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
-    if (!same) {
-        cg__fail(w);
-        return;
-    }
-    memset(same, 0, w->body->num_inst);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->needed[i]) continue;
-        same[i] = cg__mm_is_same_in_chunk(w, i, along, 8, same);
-        if (!same[i] || w->known[i] || w->value[i]) continue;
-        cg__instruction(w, i);
-        w->known[i] = (uint8_t)w->scope;
-    }
-}
-
-/* What 8 neighbours read: adjacent bytes, each of them by 1, 2 or 4 neighbours. */
-typedef struct cg__mm_run {
-    int bytes, per_byte, alignment;
-} cg__mm_run;
-
-/* The largest power of two up to `most` that divides the offset of a run, if the pointer has this alignment. */
-static int cg__mm_run_alignment(const ind__writer *w, uint32_t load, ind_expr base, int most) {
-    int n = 1;
-    if (!w->variant->guard_aligned && !cg__in_arena(w, cg__inst(w, load)->source)) return 1;
-    while (n < most && ind_known_multiple(base, 2 * (int64_t)n)) n *= 2;
-    return n;
-}
-
-/* Finds out if LOAD i of bytes reads a run. */
+/* Finds out if LOAD i reads a run of bytes for 8 neighbours of the operand. */
 static bool cg__mm_find_run(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i,
-                            cg__mm_run *run) {
+                            cg__run *run) {
     const int along = o->k_major ? p->k : o->x;
-    if (i > o->value || along < 0 || !cg__mm_is_early_load(w, i) || ind_dtype_bytes(cg__memory_dtype(w, i)) != 1)
-        return false;
-    if (!ind_known_multiple(cg__mm_along_size(p, o), 8)) return false;
-    ind_expr lane, e = cg__mm_in_chunk(w, cg__index_of(w, i), along, 8, &lane);
-    if (!ind__ok(e) || !ind__expr_depends(e, lane)) return false;
-    for (int n = 1; n < 8; n *= 2) {
-        ind_expr base = ind_expr_sub(e, ind_expr_floordiv(lane, ind_int(w->context, n)));
-        if (!ind__ok(base) || ind__expr_depends(base, lane)) continue;
-        *run = (cg__mm_run){8 / n, n, cg__mm_run_alignment(w, i, base, 8 / n)};
-        return true;
-    }
-    return false;
-}
-
-/* The byte of a run that neighbour j reads. */
-static const char *cg__mm_run_element(ind__writer *w, const cg__mm_run *run) {
-    return run->per_byte > 1 ? cg__string(w, "j / %d", run->per_byte) : "j";
+    if (i > o->value || along < 0 || !ind_known_multiple(cg__mm_along_size(p, o), 8)) return false;
+    return cg__find_aligned_run(w, i, along, 8, run);
 }
 
 /* Sets o->run_bits. */
 static void cg__mm_measure_runs(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o) {
-    cg__mm_run run;
+    cg__run run;
     cg__mm_need_operand(w, o);
     for (uint32_t i = 1; i <= o->value; i++)
         if (!cg__mm_is_resident(w, p, o, i, MM_STAGED | MM_VECTOR) && cg__mm_find_run(w, p, o, i, &run))
             o->run_bits += run.bytes;
 }
 
-/* Writes "const ind_vec<unsigned char, 4> x12 = ind_load_run<4, 2>(&in0[..]);" for each run of the operand. */
+/* Writes the runs of the operand. */
 static void cg__mm_write_runs(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
-    cg__mm_run run;
-    for (uint32_t i = 1; i <= o->value; i++) {
-        if (w->memory[i] || !cg__mm_find_run(w, p, o, i, &run)) continue;
-        ind__textf(&w->code, "const ind_vec<%s, %d> x%u = ind_load_run<%d, %d>(&%s);\n",
-                   cg__types[cg__memory_dtype(w, i)].memory, run.bytes, i, run.bytes, run.alignment, cg__element(w, i));
-        w->memory[i] = cg__string(w, "x%u.at[%s]", i, cg__mm_run_element(w, &run));
-        cg__use(w, IND__CG_LOAD_RUN);
-    }
+    cg__run run;
+    for (uint32_t i = 1; i <= o->value; i++)
+        if (!w->memory[i] && cg__mm_find_run(w, p, o, i, &run)) cg__write_run(w, i, &run);
 }
 
 /* ================================================================================= src/cuda/templates/gemm/scales.c */
@@ -12766,7 +12868,7 @@ static bool cg__mm_is_same_in_blocks(ind__writer *w, uint32_t value, int v, int 
         return false;
     }
     memset(same, 0, value + 1);
-    for (uint32_t i = 1; i <= value; i++) same[i] = v < 0 || cg__mm_is_same_in_chunk(w, i, v, size, same);
+    for (uint32_t i = 1; i <= value; i++) same[i] = v < 0 || cg__is_same_in_vector(w, i, v, size, same);
     return same[value];
 }
 
@@ -13131,7 +13233,7 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
     const char *base = w->var[along], *to = ind_dtype_name(o->memory);
     elements *= w->variant->of.tile.k;
     cg__mm_need_operand(w, o);
-    cg__mm_emit_chunk(w, along);
+    cg__emit_same(w, along, 8);
     for (uint32_t i = 1; i <= o->value; i++) {
         bool staged = cg__mm_is_resident(w, p, o, i, MM_STAGED);
         if (!staged && !cg__mm_is_resident(w, p, o, i, MM_VECTOR)) continue;
@@ -13142,6 +13244,7 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
         w->memory[i] = cg__string(w, "x%u.at[j]", i);
     }
     cg__mm_write_runs(w, p, o);
+    cg__set_lane_values(w, along, 8, false);
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     w->var[along] = cg__string(w, "(%s + j)", base);
@@ -13153,6 +13256,7 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
     ind__textf(&w->code, ");\n");
     cg__end(w);
     w->var[along] = base;
+    cg__set_lane_values(w, along, 8, true);
     for (uint32_t i = 1; i <= o->value; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD) w->memory[i] = NULL;
 }
@@ -15080,8 +15184,8 @@ static bool cg__mm_in_vectors(const ind__writer *w, const cg__mm_problem *p, con
 
 /* The same for a LOAD that is read in vectors or in a run of bytes. */
 static bool cg__mm_find_vector(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i,
-                               cg__mm_run *run) {
-    *run = (cg__mm_run){8, 1, 8};
+                               cg__run *run) {
+    *run = (cg__run){8, 1, 8};
     return cg__mm_in_vectors(w, p, o, i) || (o->computed && cg__mm_find_run(w, p, o, i, run));
 }
 
@@ -15209,7 +15313,7 @@ static void cg__mm_begin_strip_columns(ind__writer *w, const cg__mm_problem *p, 
 
 static void cg__mm_declare_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o,
                                    const cg__mm_strip *s) {
-    cg__mm_run run;
+    cg__run run;
     cg__mm_need_operand(w, o);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__mm_find_vector(w, p, o, i, &run))
@@ -15218,7 +15322,7 @@ static void cg__mm_declare_vectors(ind__writer *w, const cg__mm_problem *p, cons
 }
 
 static void cg__mm_load_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
-    cg__mm_run run;
+    cg__run run;
     cg__mm_need_operand(w, o);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__mm_in_vectors(w, p, o, i))
@@ -15251,12 +15355,13 @@ static void cg__mm_write_strip_products(ind__writer *w, const cg__mm_problem *p,
     const bool along_k = o->k_major;
     const int along = along_k ? p->k : p->n;
     const char *base = w->var[along], *sum = along_k ? "r" : "j";
-    cg__mm_run run;
+    cg__run run;
     cg__mm_need_operand(w, o);
-    cg__mm_emit_chunk(w, along);
+    cg__emit_same(w, along, 8);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__mm_find_vector(w, p, o, i, &run))
-            w->memory[i] = cg__string(w, "y%u[u][r].at[%s]", i, cg__mm_run_element(w, &run));
+            w->memory[i] = cg__string(w, "y%u[u][r].at[%s]", i, cg__run_element(w, &run));
+    cg__set_lane_values(w, along, 8, false);
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     w->var[along] = cg__string(w, "(%s + j)", base);
@@ -15269,6 +15374,7 @@ static void cg__mm_write_strip_products(ind__writer *w, const cg__mm_problem *p,
                first ? cg__string(w, "%d + %s", first, sum) : sum, along_k ? "[j]" : "");
     cg__end(w);
     w->var[along] = base;
+    cg__set_lane_values(w, along, 8, true);
     cg__mm_forget_memory(w);
 }
 
@@ -17518,6 +17624,19 @@ static int cg__pointwise_blocks(const ind__writer *w) {
     return words > t->few_words && words <= t->full_words ? w->target->sm_threads / v->threads : 0;
 }
 
+/* Runs of bytes are loaded in words if the pointer is aligned: the variant requires this. Vectors that start between
+   multiples of their width have no runs. */
+static void cg__align_runs(cg__decider *d) {
+    const ind__variant *v = d->variant;
+    cg__run run;
+    if (v->vector == 1 || v->misaligned || !(d->assume & IND__ASSUME_ALIGNED)) return;
+    cg__need_stores(&d->w);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        if (d->plan->vector[i] > 1 || !cg__find_run(&d->w, i, d->plan->domain.rank - 1, v->vector, &run)) continue;
+        if (run.alignment > 1 && !cg__in_arena(&d->w, cg__inst(&d->w, i)->source)) d->variant->guard_aligned = true;
+    }
+}
+
 static void cg__choose_pointwise(cg__decider *d) {
     ind__variant *v = d->variant;
     int best = cg__best_pointwise(&d->w);
@@ -17540,6 +17659,7 @@ static void cg__choose_pointwise(cg__decider *d) {
     if (d->plan->domain.rank > 0) {
         v->vector = cg__choose_vector(d, d->plan->domain.rank - 1, d->plan->domain.rank == 1);
         v->vector = cg__shift_points(d, v->vector, guard, aligned);
+        cg__align_runs(d);
     }
     v->per_thread = v->vector * (v->misaligned ? 1 : cg__pointwise_steps(&d->w));
     v->blocks_per_sm = cg__pointwise_blocks(&d->w);

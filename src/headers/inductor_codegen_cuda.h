@@ -146,6 +146,7 @@ extern "C" {
 //@ cuda/decide/launch.c
 //@ cuda/decide/misaligned.c
 //@ cuda/emit/misaligned.c
+//@ cuda/emit/runs.c
 //@ cuda/emit/pointwise.c
 //@ cuda/emit/masked_rows.c
 //@ cuda/decide/masked_rows.c

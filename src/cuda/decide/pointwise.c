@@ -187,6 +187,19 @@ static int cg__pointwise_blocks(const ind__writer *w) {
     return words > t->few_words && words <= t->full_words ? w->target->sm_threads / v->threads : 0;
 }
 
+/* Runs of bytes are loaded in words if the pointer is aligned: the variant requires this. Vectors that start between
+   multiples of their width have no runs. */
+static void cg__align_runs(cg__decider *d) {
+    const ind__variant *v = d->variant;
+    cg__run run;
+    if (v->vector == 1 || v->misaligned || !(d->assume & IND__ASSUME_ALIGNED)) return;
+    cg__need_stores(&d->w);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        if (d->plan->vector[i] > 1 || !cg__find_run(&d->w, i, d->plan->domain.rank - 1, v->vector, &run)) continue;
+        if (run.alignment > 1 && !cg__in_arena(&d->w, cg__inst(&d->w, i)->source)) d->variant->guard_aligned = true;
+    }
+}
+
 static void cg__choose_pointwise(cg__decider *d) {
     ind__variant *v = d->variant;
     int best = cg__best_pointwise(&d->w);
@@ -209,6 +222,7 @@ static void cg__choose_pointwise(cg__decider *d) {
     if (d->plan->domain.rank > 0) {
         v->vector = cg__choose_vector(d, d->plan->domain.rank - 1, d->plan->domain.rank == 1);
         v->vector = cg__shift_points(d, v->vector, guard, aligned);
+        cg__align_runs(d);
     }
     v->per_thread = v->vector * (v->misaligned ? 1 : cg__pointwise_steps(&d->w));
     v->blocks_per_sm = cg__pointwise_blocks(&d->w);

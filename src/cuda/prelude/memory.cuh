@@ -81,14 +81,24 @@ template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_once(const
     }
 }
 //@ LOAD_RUN
-// Loads N adjacent elements from a multiple of A of them on.
+// Loads N adjacent bytes from a multiple of A of them on. Bytes are extracted from words of 32 bits, not from parts of 16
+// bits, into which the compiler splits a vector of bytes (int4: 62 and 66 instructions per 8 elements).
 template <int N, int A, typename T> static IND_INLINE ind_vec<T, N> ind_load_run(const T *p) {
     ind_vec<T, N> v;
-    #pragma unroll
-    for (int i = 0; i < N; i += A) {
-        const ind_vec<T, A> part = ind_load<A>(p + i);
+    if constexpr (A >= 4) {
         #pragma unroll
-        for (int k = 0; k < A; k++) v.at[i + k] = part.at[k];
+        for (int i = 0; i < N; i += 4) {
+            const unsigned word = *reinterpret_cast<const unsigned *>(p + i);
+            #pragma unroll
+            for (int k = 0; k < 4; k++) v.at[i + k] = (T)(word >> k * 8);
+        }
+    } else {
+        #pragma unroll
+        for (int i = 0; i < N; i += A) {
+            const ind_vec<T, A> part = ind_load<A>(p + i);
+            #pragma unroll
+            for (int k = 0; k < A; k++) v.at[i + k] = part.at[k];
+        }
     }
     return v;
 }

@@ -95,7 +95,7 @@ static bool sched__has_whole_rows(sched__fuser *f, uint32_t b, const ind__access
 static void sched__scale_rows(sched__inlining *n, int64_t hint, int64_t rows) {
     const double scale = (double)rows / (double)(hint > 0 ? hint : 1);
     n->points *= scale, n->made *= scale;
-    n->inputs += n->row_inputs * (scale - 1);
+    n->loads += n->row_loads * (scale - 1);
 }
 
 /* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: a launch, and the rows written
@@ -111,9 +111,9 @@ static bool sched__normalising_is_profitable(sched__fuser *f, uint32_t a, uint32
     sched__measure_inlining(f, a, fit, left->index, &n);
     if (few) sched__scale_rows(&n, f->group[a].domain->hint, rows);
     const double sms = p->fill_blocks / 4.0;
-    const double unfused = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
+    const double unfused = n.loads + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
     const double computing = n.points * sched__row_ops(f, a) / p->ops_per_byte * sms;
-    return sched__reread(f, n.inputs, n.times) + computing <= unfused;
+    return sched__reread(f, n.loads, n.times) + computing <= unfused;
 }
 
 /* The group's variables in the product's domain; NULL: the product addresses the rows differently. */

@@ -31,7 +31,7 @@ typedef struct cg__mm_operand {
     bool computed;         /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
     int statistics;   /* computed: reductions along k, one after another, that it depends on (statistics.c) */
-    int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
+    int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__run) */
     int pitch;        /* `copy`: bytes from a row of the tile to the next one at the hinted sizes; 0: not known */
     bool wide_scale;  /* MM_SCALED neighbours along x have one scale */
     uint32_t scale;   /* the factor of MM_SCALED elements of k, by which their sums are multiplied; 0: none */

@@ -62,7 +62,7 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
     const char *base = w->var[along], *to = ind_dtype_name(o->memory);
     elements *= w->variant->of.tile.k;
     cg__mm_need_operand(w, o);
-    cg__mm_emit_chunk(w, along);
+    cg__emit_same(w, along, 8);
     for (uint32_t i = 1; i <= o->value; i++) {
         bool staged = cg__mm_is_resident(w, p, o, i, MM_STAGED);
         if (!staged && !cg__mm_is_resident(w, p, o, i, MM_VECTOR)) continue;
@@ -73,6 +73,7 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
         w->memory[i] = cg__string(w, "x%u.at[j]", i);
     }
     cg__mm_write_runs(w, p, o);
+    cg__set_lane_values(w, along, 8, false);
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     w->var[along] = cg__string(w, "(%s + j)", base);
@@ -84,6 +85,7 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
     ind__textf(&w->code, ");\n");
     cg__end(w);
     w->var[along] = base;
+    cg__set_lane_values(w, along, 8, true);
     for (uint32_t i = 1; i <= o->value; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD) w->memory[i] = NULL;
 }

@@ -44,8 +44,8 @@ static bool cg__mm_in_vectors(const ind__writer *w, const cg__mm_problem *p, con
 
 /* The same for a LOAD that is read in vectors or in a run of bytes. */
 static bool cg__mm_find_vector(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i,
-                               cg__mm_run *run) {
-    *run = (cg__mm_run){8, 1, 8};
+                               cg__run *run) {
+    *run = (cg__run){8, 1, 8};
     return cg__mm_in_vectors(w, p, o, i) || (o->computed && cg__mm_find_run(w, p, o, i, run));
 }
 
@@ -173,7 +173,7 @@ static void cg__mm_begin_strip_columns(ind__writer *w, const cg__mm_problem *p, 
 
 static void cg__mm_declare_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o,
                                    const cg__mm_strip *s) {
-    cg__mm_run run;
+    cg__run run;
     cg__mm_need_operand(w, o);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__mm_find_vector(w, p, o, i, &run))
@@ -182,7 +182,7 @@ static void cg__mm_declare_vectors(ind__writer *w, const cg__mm_problem *p, cons
 }
 
 static void cg__mm_load_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
-    cg__mm_run run;
+    cg__run run;
     cg__mm_need_operand(w, o);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__mm_in_vectors(w, p, o, i))
@@ -215,12 +215,13 @@ static void cg__mm_write_strip_products(ind__writer *w, const cg__mm_problem *p,
     const bool along_k = o->k_major;
     const int along = along_k ? p->k : p->n;
     const char *base = w->var[along], *sum = along_k ? "r" : "j";
-    cg__mm_run run;
+    cg__run run;
     cg__mm_need_operand(w, o);
-    cg__mm_emit_chunk(w, along);
+    cg__emit_same(w, along, 8);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__mm_find_vector(w, p, o, i, &run))
-            w->memory[i] = cg__string(w, "y%u[u][r].at[%s]", i, cg__mm_run_element(w, &run));
+            w->memory[i] = cg__string(w, "y%u[u][r].at[%s]", i, cg__run_element(w, &run));
+    cg__set_lane_values(w, along, 8, false);
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     w->var[along] = cg__string(w, "(%s + j)", base);
@@ -233,6 +234,7 @@ static void cg__mm_write_strip_products(ind__writer *w, const cg__mm_problem *p,
                first ? cg__string(w, "%d + %s", first, sum) : sum, along_k ? "[j]" : "");
     cg__end(w);
     w->var[along] = base;
+    cg__set_lane_values(w, along, 8, true);
     cg__mm_forget_memory(w);
 }
 

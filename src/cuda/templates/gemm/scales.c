@@ -11,7 +11,7 @@ static bool cg__mm_is_same_in_blocks(ind__writer *w, uint32_t value, int v, int 
         return false;
     }
     memset(same, 0, value + 1);
-    for (uint32_t i = 1; i <= value; i++) same[i] = v < 0 || cg__mm_is_same_in_chunk(w, i, v, size, same);
+    for (uint32_t i = 1; i <= value; i++) same[i] = v < 0 || cg__is_same_in_vector(w, i, v, size, same);
     return same[value];
 }
 
