@@ -1,11 +1,14 @@
-"""The RMS error of 16-bit products against float64 is that of one rounding of the exact result: sums are f32, however a template adds them."""
+"""The RMS error of 16-bit products against float64 is that of one rounding of the exact result: sums are f32, however a template adds them.
+The sums of f32 products are those of short chains, whose errors are less than in the order of k."""
+
+import re
 
 import numpy as np
 import pytest
 
 from emulation import emulated, to_bf16
 from test_bulk_copies import numbers, operand
-from test_normalised_rows import MMA, PACKED, ROWS, compiled, empty, graph, plan_of
+from test_normalised_rows import FMA, MMA, PACKED, ROWS, compiled, empty, graph, plan_of
 
 TMA, WGMMA = "matmul, bulk-copied wgmma tiles", "matmul, wgmma tiles"
 HOPPER, AMPERE = {"target.sm": 90, "target.specific": 1}, {"target.sm": 80}
@@ -56,5 +59,56 @@ def test_one_rounding(device, monkeypatch, case, dtype):
     want = numbers(x) @ w
     one = rms(nearest(want, dtype) - want)
     assert 0.98 * one <= rms(numbers(arrays["y"]) - want) <= 1.01 * one
+    library.c.ind_module_destroy(module)
+    library.c.ind_context_destroy(library.context)
+
+
+# m, n, k, products of a chain, and most of the RMS error relative to sums in the order of k; whether blocks share the steps of a tile
+F32 = {
+    "one_step": (40, 100, 16, 4, 0.86, False),
+    "two_steps": (40, 100, 30, 8, 0.78, False),
+    "steps": (40, 100, 80, 8, 0.62, False),
+    "wide": (200, 328, 72, 8, 0.65, False),
+    "shared_tiles": (24, 40, 1032, 8, 0.45, True),
+}
+
+
+def in_order(x, w, first, end, sums=0):
+    """Adds the products of k = first .. end - 1 in that order, each rounded to f32, as the emulation does without FMA."""
+    for k in range(first, min(end, x.shape[1])):
+        sums = sums + x[:, k, None] * w[k]
+    return sums
+
+
+def in_chains(x, w, chain, step, splits):
+    """The sum of `splits` shares of the steps, in their order. A share adds the sums of its chains in the order of k."""
+    steps, total = -(-x.shape[1] // step), np.float32(0)
+    for split in range(splits):
+        first = split * (steps // splits) + min(split, steps % splits)
+        end = first + steps // splits + (split < steps % splits)
+        share = np.float32(0)
+        for k in range(first * step, end * step, chain):
+            share = share + in_order(x, w, k, k + chain, np.zeros((x.shape[0], w.shape[1]), np.float32))
+        total = total + share
+    return total
+
+
+@pytest.mark.parametrize("case", F32)
+def test_chains_of_f32(device, monkeypatch, case):
+    m, n, k, chain, most, shared = F32[case]
+    library = emulated(device, monkeypatch, SMS=132 if shared else 8)
+    text = graph(f"input x : f32[{m}, {k}]; input w : f32[{k}, {n}]; y = matmul(x, w); output y")
+    module = compiled(library, text, {"target.sm": 80})
+    plan = plan_of(library, module)
+    assert f"    {FMA}:" in plan, plan
+    tile, splits = re.search(r"tile (\d+) x (\d+) x (\d+)", plan), re.search(r"blocks that share a tile (\d+)", plan)
+    assert int(tile[2]) <= 64 and (splits is not None) == shared, plan
+    random = np.random.default_rng(n + k)
+    x, w = random.standard_normal((m, k), np.float32), random.standard_normal((k, n), np.float32)
+    arrays = {"x": x, "w": w, "y": np.empty((m, n), np.float32)}
+    assert library.run(module, arrays, {}) == 0, library.error()
+    np.testing.assert_array_equal(arrays["y"], in_chains(x, w, chain, int(tile[3]), int(splits[1]) if splits else 1))
+    want = x.astype(np.float64) @ w
+    assert rms(arrays["y"] - want) <= most * rms(in_order(x, w, 0, k) - want)
     library.c.ind_module_destroy(module)
     library.c.ind_context_destroy(library.context)

@@ -760,24 +760,40 @@ template <int COLS> static IND_INLINE void ind_row_sums(float *sum, const float 
         ind_store(sum + ind_sum_at<COLS>(threadIdx.x & 31, j), ind_vec<float, 4>{{row[j], row[j + 1], row[j + 2], row[j + 3]}});
 }
 //@ FMA_TILE
-// acc += A * B of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of 16-byte groups that are
-// TM / RM (TN / RN) groups apart: adjacent threads read adjacent groups.
-template <int TM, int TN, int TK, typename T, int RM, int RN>
-static IND_INLINE void ind_fma_tile(T (&acc)[RM][RN], const T *tile_a, const T *tile_b) {
+// acc += the products of one element of k of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of
+// 16-byte groups that are TM / RM (TN / RN) groups apart: adjacent threads read adjacent groups.
+template <int TM, int TN, typename T, int RM, int RN>
+static IND_INLINE void ind_fma_outer(T (&acc)[RM][RN], const T *tile_a, const T *tile_b, int k) {
     constexpr int G = 16 / sizeof(T), ACROSS = TN / RN, DOWN = TM / RM;
     const int x = threadIdx.x % ACROSS * G, y = threadIdx.x / ACROSS * G;
+    ind_vec<T, G> a[RM / G], b[RN / G];
+    _Pragma("unroll")
+    for (int i = 0; i < RM / G; i++) a[i] = ind_load<G>(tile_a + k * (TM + 4) + y + i * DOWN * G);
+    _Pragma("unroll")
+    for (int j = 0; j < RN / G; j++) b[j] = ind_load<G>(tile_b + k * (TN + 4) + x + j * ACROSS * G);
+    _Pragma("unroll")
+    for (int ij = 0; ij < RM * RN; ij++) {
+        const int i = ij / RN, j = ij % RN;
+        acc[i][j] += a[i / G].at[i % G] * b[j / G].at[j % G];
+    }
+}
+// acc += A * B, in the order of k.
+template <int TM, int TN, int TK, typename T, int RM, int RN>
+static IND_INLINE void ind_fma_tile(T (&acc)[RM][RN], const T *tile_a, const T *tile_b) {
     _Pragma("unroll 4")
-    for (int k = 0; k < TK; k++) {
-        ind_vec<T, G> a[RM / G], b[RN / G];
+    for (int k = 0; k < TK; k++) ind_fma_outer<TM, TN>(acc, tile_a, tile_b, k);
+}
+// acc += A * B. Sums of CHAIN products start at 0 and are added to the accumulators. So rounding errors grow with CHAIN + k /
+// CHAIN additions, not with k.
+template <int TM, int TN, int TK, int CHAIN, typename T, int RM, int RN>
+static IND_INLINE void ind_fma_chains(T (&acc)[RM][RN], const T *tile_a, const T *tile_b) {
+    _Pragma("unroll 1")
+    for (int first = 0; first < TK; first += CHAIN) {
+        T part[RM][RN] = {};
+        _Pragma("unroll 4")
+        for (int k = 0; k < CHAIN; k++) ind_fma_outer<TM, TN>(part, tile_a, tile_b, first + k);
         _Pragma("unroll")
-        for (int i = 0; i < RM / G; i++) a[i] = ind_load<G>(tile_a + k * (TM + 4) + y + i * DOWN * G);
-        _Pragma("unroll")
-        for (int j = 0; j < RN / G; j++) b[j] = ind_load<G>(tile_b + k * (TN + 4) + x + j * ACROSS * G);
-        _Pragma("unroll")
-        for (int ij = 0; ij < RM * RN; ij++) {
-            const int i = ij / RN, j = ij % RN;
-            acc[i][j] += a[i / G].at[i % G] * b[j / G].at[j % G];
-        }
+        for (int ij = 0; ij < RM * RN; ij++) acc[ij / RN][ij % RN] += part[ij / RN][ij % RN];
     }
 }
 // Writes the thread's accumulators into the tile of sums.
