@@ -1178,7 +1178,7 @@ static const char *const cg__prelude_CP_ASYNC[] = {
     "#ifndef IND_EMULATION\n",
     "// Asynchronous copy of 16 bytes to shared memory, or with `bytes` = 0 of none: they are set to zero.\n",
     "static IND_INLINE void ind_cp_async16(void *smem, const void *global, int bytes) {\n",
-    "    asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\"\n",
+    "    asm volatile(\"cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;\"\n",
     "                 :: \"r\"((unsigned)__cvta_generic_to_shared(smem)), \"l\"(global), \"r\"(bytes)\n",
     "                 : \"memory\");\n",
     "}\n",

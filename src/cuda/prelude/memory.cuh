@@ -168,7 +168,7 @@ template <typename I> static IND_INLINE int ind_row_bytes(I left) {
 #ifndef IND_EMULATION
 // Asynchronous copy of 16 bytes to shared memory, or with `bytes` = 0 of none: they are set to zero.
 static IND_INLINE void ind_cp_async16(void *smem, const void *global, int bytes) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
                  :: "r"((unsigned)__cvta_generic_to_shared(smem)), "l"(global), "r"(bytes)
                  : "memory");
 }
