@@ -519,7 +519,7 @@ GRAPHS = {
   output p, q, y, g, d, k
 }""",
     "products_without_maps": """graph products_without_maps {
-  size M in [3, 100000] hint 512
+  size M in [3, 100000] hint 4096
   input a : bf16[2, 2, 2, 2, M, 72]
   input b : bf16[2, 2, 2, 2, 72, 136]
   p = permute(a, [0, 3, 2, 1, 4, 5])
