@@ -166,7 +166,7 @@ extern "C" {
       "480 timings of 16 products")                                                                                    \
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
     X(product_start, 1200, "cycles of a product's block besides its steps", "2,149 timings of 180 products, H100")     \
-    X(product_epilogue, 25, "hundredths of a cycle per sum in the epilogue", "1,750 timings of 140 products, H100")    \
+    X(product_epilogue, 25, "hundredths of a cycle per sum in the epilogue", "1,758 timings of 140 products, H100")    \
     X(product_epilogue_call, 16, "the same for each op of the epilogue that takes many instructions, such as erfc",    \
       "the same timings")                                                                                              \
     X(product_element, 76, "hundredths of a cycle per element that an SM loads into a tile one by one",                \
@@ -607,7 +607,7 @@ typedef struct ind__split_plan {
 typedef struct ind__tile_plan {
     int m, n, k;          /* elements */
     int products;         /* MATMUL_*: 2 if half of the n columns are of each of two products with the same a */
-    int warps_m, warps_n; /* mma.sync and wgmma: warps along m and n */
+    int warps_m, warps_n; /* warps along m and n; bulk-copied wgmma: warps of a tile, tiles multiplied in turn */
     int stages;           /* of the pipeline along k */
     double cost_ns;       /* of the configuration at the hinted sizes, as estimated when it was chosen; TRANSPOSE: 0 */
     ind_expr splits;      /* blocks that share the steps of k of a tile; invalid: none do */
@@ -1383,23 +1383,23 @@ static const char *const cg__prelude_EXP_BELOW[] = {
     "}\n",
     NULL,
 };
-static const char *const cg__prelude_ROUGH[] = {
+static const char *const cg__prelude_APPROXIMATE[] = {
     "// Functions for results that are rounded to 16 bits, by ex2.approx and rcp.approx. Results below 2^-126 are 0.\n",
     "#ifndef IND_EMULATION\n",
-    "static IND_INLINE float ind_rough_reciprocal(float x) {\n",
+    "static IND_INLINE float ind_approx_reciprocal(float x) {\n",
     "    float y;\n",
     "    asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));\n",
     "    return y;\n",
     "}\n",
     "#else\n",
-    "static IND_INLINE float ind_rough_reciprocal(float x) { return 1.0f / x; }\n",
+    "static IND_INLINE float ind_approx_reciprocal(float x) { return 1.0f / x; }\n",
     "#endif\n",
     "// 1 / (1 + exp(-x)): the relative error is at most (4 + |x|) 2^-23.\n",
-    "static IND_INLINE float ind_rough_sigmoid(float x) { return ind_rough_reciprocal(1.0f + ind_exp2(x * -1.44269504f)); }\n",
+    "static IND_INLINE float ind_approx_sigmoid(float x) { return ind_approx_reciprocal(1.0f + ind_exp2(x * -1.44269504f)); }\n",
     "// erfc(x): exp(-x^2) times a polynomial in 1 / (1 + 0.435 |x|), fitted to the least relative error for |x| < 9.4: 4e-6, and\n",
     "// x^2 2^-23 by the rounding of x^2.\n",
-    "static IND_INLINE float ind_rough_erfc(float x) {\n",
-    "    const float t = ind_rough_reciprocal(fmaf(0.435f, fabsf(x), 1.0f));\n",
+    "static IND_INLINE float ind_approx_erfc(float x) {\n",
+    "    const float t = ind_approx_reciprocal(fmaf(0.435f, fabsf(x), 1.0f));\n",
     "    float p = fmaf(-0.15173303f, t, 0.38379691f);\n",
     "    p = fmaf(p, t, 0.010137119f);\n",
     "    p = fmaf(p, t, 0.27484168f);\n",
@@ -4395,7 +4395,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(ARGMAX, 0)                                                                                       \
     X(WELFORD, 0)                                                                                      \
     X(EXP_BELOW, 0)                                                                                    \
-    X(ROUGH, IND__CG_NEEDS(IND__CG_EXP_BELOW))                                                         \
+    X(APPROXIMATE, IND__CG_NEEDS(IND__CG_EXP_BELOW))                                                   \
     X(RECIPROCAL_OF_SUM, 0)                                                                            \
     X(SOFTMAX, IND__CG_NEEDS(IND__CG_MAXMIN, IND__CG_EXP_BELOW))                                       \
     X(COMBINE_LANES, 0)                                                                                   \
@@ -5429,7 +5429,7 @@ static bool cg__is_used_narrow(ind__writer *w, uint32_t from) {
    of subnormal. expf takes twice the instructions of the rest of the kernel, which bounds rows of 16-bit elements in
    clusters: softmax of 65536 and 262144 bf16 reaches 84 and 84 % of copy bandwidth with expf, 87 and 88 without. expf
    also takes a fifth of NVRTC's time for these kernels. */
-static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
+static bool cg__is_approximate_exp(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_EXP || inst->dtype != IND_F32) return false;
     for (uint32_t r = 1; r < i; r++)
@@ -5441,14 +5441,14 @@ static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
 
 /* The text of an op whose results are rounded to 16 bits, by instructions that are less exact than the functions of the
    op template; NULL: it has none. The relative errors are below 2e-5, a tenth of the rounding to f16, if the result is
-   not 0. (An epilogue with gelu_tanh takes 20 instructions per result instead of 47, one with gelu 22 instead of 55.)
- */
-static const char *cg__rough_text(ind__writer *w, uint32_t i) {
+   not 0. (8 results of an epilogue with gelu_tanh take 94 instructions instead of 207, with gelu 168 instead of 246:
+   sm_90a.) */
+static const char *cg__approximate_text(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    if (cg__is_rough_exp(w, i)) return "ind_exp2($0 * 1.44269504f)";
+    if (cg__is_approximate_exp(w, i)) return "ind_exp2($0 * 1.44269504f)";
     if (inst->dtype != IND_F32 || (inst->op != IND_LOOP_SIGMOID && inst->op != IND_LOOP_ERFC)) return NULL;
     if (!cg__is_used_narrow(w, i)) return NULL;
-    return inst->op == IND_LOOP_ERFC ? "ind_rough_erfc($0)" : "ind_rough_sigmoid($0)";
+    return inst->op == IND_LOOP_ERFC ? "ind_approx_erfc($0)" : "ind_approx_sigmoid($0)";
 }
 
 /* Writes an op from its op template. */
@@ -5456,7 +5456,8 @@ static void cg__compute(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     uint32_t typed = inst->arg[inst->op == IND_LOOP_WHERE ? 1 : 0];
     ind_dtype type = (ind_dtype)cg__inst(w, typed)->dtype;
-    const char *rough = cg__rough_text(w, i), *s = rough ? rough : cg__find_op_template((ind_loop_op)inst->op, type);
+    const char *approximate = cg__approximate_text(w, i),
+               *s = approximate ? approximate : cg__find_op_template((ind_loop_op)inst->op, type);
     if (!s) {
         ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: op %s does not exist for %s", w->kernel->name,
                   ind__loop_op_name((ind_loop_op)inst->op), ind_dtype_name(type));
@@ -5483,7 +5484,7 @@ static void cg__compute(ind__writer *w, uint32_t i) {
                      {"ind_bessel_jy", IND__CG_BESSEL_JY},
                      {"ind_zeta", IND__CG_ZETA},
                      {"ind_exp2", IND__CG_EXP_BELOW},
-                     {"ind_rough_", IND__CG_ROUGH},
+                     {"ind_approx_", IND__CG_APPROXIMATE},
                      {"ind_igamma", IND__CG_IGAMMA}};
     for (size_t k = 0; k < sizeof functions / sizeof functions[0]; k++)
         if (strstr(s, functions[k].in_text) && !(k == 0 && strstr(s, "bf16"))) cg__use(w, functions[k].function);
@@ -11364,11 +11365,11 @@ typedef struct cg__mm_group {
     ind_expr num;
 } cg__mm_group;
 
-typedef struct cg__mm_ending {
+typedef struct cg__mm_epilogue {
     bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) .. */
     bool loads;   /* .. and loads a tensor of the same shape */
     int calls;    /* operations per result that take many instructions */
-} cg__mm_ending;
+} cg__mm_epilogue;
 
 typedef struct cg__mm_problem {
     cg__mm_operand a, b, b2; /* b2: of the second product */
@@ -11382,7 +11383,7 @@ typedef struct cg__mm_problem {
     bool promotes;               /* the sums of 128 products are added in f32, outside the tensor cores */
     ind__tensor_map *map[3];     /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
-    cg__mm_ending epilogue;
+    cg__mm_epilogue epilogue;
     const cg__mm_packed *packed; /* of b */
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
@@ -11909,9 +11910,10 @@ static void cg__mm_write_group(ind__writer *w, const cg__mm_problem *p, const ch
    with its row, and the row's place in cg__mm_templates. The epilogue and the way that a block finds its tile are
    common: epilogue.c, load.c. */
 
-/* A configuration: tile of the sums of all products, warps along m and n (FMA: the side of a thread's tile in warps_m),
-   stages of the pipeline, and registers per thread that suffice without spilling (NVRTC 13.0, sm_80, sm_90a, sm_100;
-   32-bit indices, an epilogue of three ops). */
+/* A configuration: tile of the sums of all products, warps along m and n (FMA: the side of a thread's tile in warps_m;
+   bulk-copied wgmma: warps of a tile, and tiles that are multiplied in turn), stages of the pipeline, and registers per
+   thread that suffice without spilling (NVRTC 13.0, sm_80, sm_90a, sm_100; 32-bit indices, an epilogue of three ops).
+ */
 typedef struct cg__mm_config {
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
     int splits;         /* blocks that share a tile at the hinted sizes; 1: none do */
@@ -14209,11 +14211,6 @@ static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
         p->no_maps = cg__mm_find_map(&d->w, p, o[i], map);
         p->map[i] = map;
     }
-    p->epilogue.rounded = !p->no_maps && cg__mm_rounded_store(&d->w, p);
-    p->epilogue.loads = p->epilogue.rounded && cg__mm_rounded_load(&d->w, p);
-    cg__need_stores(&d->w);
-    for (uint32_t i = 1; i < d->w.body->num_inst; i++)
-        p->epilogue.calls += d->w.needed[i] && cg__expensive(cg__inst(&d->w, i));
 }
 
 /* The rows of a box of a: all rows of the tile, or so many that few rows at the hint fit in one box. Boxes of
@@ -17100,6 +17097,15 @@ static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
         if (o[i]->computed) cg__mm_measure_runs(&d->w, p, o[i]);
 }
 
+/* Sets what the configurations and their costs read of the epilogue. Requires the vector width and the maps. */
+static void cg__mm_find_epilogue(cg__decider *d, cg__mm_problem *p) {
+    p->epilogue.rounded = !p->no_maps && cg__mm_rounded_store(&d->w, p);
+    p->epilogue.loads = p->epilogue.rounded && cg__mm_rounded_load(&d->w, p);
+    cg__need_stores(&d->w);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++)
+        p->epilogue.calls += d->w.needed[i] && cg__expensive(cg__inst(&d->w, i));
+}
+
 /* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
 static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
@@ -17115,6 +17121,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     v->vector = cg__mm_choose_vector(d, p);
     cg__mm_find_maps(d, p);
     if (d->w.failed) return ind__failed(d->w.context);
+    cg__mm_find_epilogue(d, p);
     cg__mm_find_rows(d, p);
     p->max_cluster = d->plan->part || p->dot2 ? 1 : d->w.target->max_cluster; /* a slice is of one product */
     if (d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body) ||

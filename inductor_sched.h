@@ -3191,7 +3191,7 @@ static bool sched__has_few_rows(const sched__fuser *f, const sched__domain *d, i
    written and read back, read again for every tile of the product's other dimension, and a launch. Fused: its inputs
    and operations for every tile; for 16 bits also the lost asynchronous copies, and steps that wait for their tile: the
    other blocks of an SM work at that time. (int8, fp8, q4_0 and int4 weights of 128 to 4096 rows and four sizes, H100:
-   the difference to a product of bf16 weights is 0.5 to 2 times that of the figures.) A quantised weight of a product
+   the estimated time beyond that of bf16 weights is 0.5 to 2 times the measured one.) A quantised weight of a product
    with few rows is not stored: packed weights are the faster form. Operands of 8 bits are stored: tensor cores take
    them from memory only. */
 static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit,

@@ -114,7 +114,7 @@ typedef struct ind__split_plan {
 typedef struct ind__tile_plan {
     int m, n, k;          /* elements */
     int products;         /* MATMUL_*: 2 if half of the n columns are of each of two products with the same a */
-    int warps_m, warps_n; /* mma.sync and wgmma: warps along m and n */
+    int warps_m, warps_n; /* warps along m and n; bulk-copied wgmma: warps of a tile, tiles multiplied in turn */
     int stages;           /* of the pipeline along k */
     double cost_ns;       /* of the configuration at the hinted sizes, as estimated when it was chosen; TRANSPOSE: 0 */
     ind_expr splits;      /* blocks that share the steps of k of a tile; invalid: none do */

@@ -58,7 +58,7 @@ TERMS = {
     "scan of threads": r"\bind_scan_threads<",
     "arrival at a block": r"\bind_barrier_arrive_at\(",  # of the cluster
     "arrival": r"\bind_barrier_arrive\(",  # at an mbarrier of the block
-    "rough sigmoid": r"\bind_rough_sigmoid\(",
+    "approximate sigmoid": r"\bind_approx_sigmoid\(",
     "wgmma": r"\bind_wgmma_(?:tile|bytes)<",
     "tcgen05": r"\bind_tcgen05_tile<",
     "tensor memory read": r"\bind_tcgen05_load\(",

@@ -472,7 +472,7 @@ static bool cg__is_used_narrow(ind__writer *w, uint32_t from) {
    of subnormal. expf takes twice the instructions of the rest of the kernel, which bounds rows of 16-bit elements in
    clusters: softmax of 65536 and 262144 bf16 reaches 84 and 84 % of copy bandwidth with expf, 87 and 88 without. expf
    also takes a fifth of NVRTC's time for these kernels. */
-static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
+static bool cg__is_approximate_exp(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_EXP || inst->dtype != IND_F32) return false;
     for (uint32_t r = 1; r < i; r++)
@@ -484,14 +484,14 @@ static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
 
 /* The text of an op whose results are rounded to 16 bits, by instructions that are less exact than the functions of the
    op template; NULL: it has none. The relative errors are below 2e-5, a tenth of the rounding to f16, if the result is
-   not 0. (An epilogue with gelu_tanh takes 20 instructions per result instead of 47, one with gelu 22 instead of 55.)
- */
-static const char *cg__rough_text(ind__writer *w, uint32_t i) {
+   not 0. (8 results of an epilogue with gelu_tanh take 94 instructions instead of 207, with gelu 168 instead of 246:
+   sm_90a.) */
+static const char *cg__approximate_text(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    if (cg__is_rough_exp(w, i)) return "ind_exp2($0 * 1.44269504f)";
+    if (cg__is_approximate_exp(w, i)) return "ind_exp2($0 * 1.44269504f)";
     if (inst->dtype != IND_F32 || (inst->op != IND_LOOP_SIGMOID && inst->op != IND_LOOP_ERFC)) return NULL;
     if (!cg__is_used_narrow(w, i)) return NULL;
-    return inst->op == IND_LOOP_ERFC ? "ind_rough_erfc($0)" : "ind_rough_sigmoid($0)";
+    return inst->op == IND_LOOP_ERFC ? "ind_approx_erfc($0)" : "ind_approx_sigmoid($0)";
 }
 
 /* Writes an op from its op template. */
@@ -499,7 +499,8 @@ static void cg__compute(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     uint32_t typed = inst->arg[inst->op == IND_LOOP_WHERE ? 1 : 0];
     ind_dtype type = (ind_dtype)cg__inst(w, typed)->dtype;
-    const char *rough = cg__rough_text(w, i), *s = rough ? rough : cg__find_op_template((ind_loop_op)inst->op, type);
+    const char *approximate = cg__approximate_text(w, i),
+               *s = approximate ? approximate : cg__find_op_template((ind_loop_op)inst->op, type);
     if (!s) {
         ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: op %s does not exist for %s", w->kernel->name,
                   ind__loop_op_name((ind_loop_op)inst->op), ind_dtype_name(type));
@@ -526,7 +527,7 @@ static void cg__compute(ind__writer *w, uint32_t i) {
                      {"ind_bessel_jy", IND__CG_BESSEL_JY},
                      {"ind_zeta", IND__CG_ZETA},
                      {"ind_exp2", IND__CG_EXP_BELOW},
-                     {"ind_rough_", IND__CG_ROUGH},
+                     {"ind_approx_", IND__CG_APPROXIMATE},
                      {"ind_igamma", IND__CG_IGAMMA}};
     for (size_t k = 0; k < sizeof functions / sizeof functions[0]; k++)
         if (strstr(s, functions[k].in_text) && !(k == 0 && strstr(s, "bf16"))) cg__use(w, functions[k].function);

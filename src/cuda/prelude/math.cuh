@@ -98,23 +98,23 @@ static IND_INLINE double ind_exp_below(double x, double m) { return exp(x - m); 
 template <typename T> static IND_INLINE T ind_exp_base(T m) {
     return m == T(__uint_as_float(0xff800000u)) ? T(0) : m;
 }
-//@ ROUGH
+//@ APPROXIMATE
 // Functions for results that are rounded to 16 bits, by ex2.approx and rcp.approx. Results below 2^-126 are 0.
 #ifndef IND_EMULATION
-static IND_INLINE float ind_rough_reciprocal(float x) {
+static IND_INLINE float ind_approx_reciprocal(float x) {
     float y;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
 #else
-static IND_INLINE float ind_rough_reciprocal(float x) { return 1.0f / x; }
+static IND_INLINE float ind_approx_reciprocal(float x) { return 1.0f / x; }
 #endif
 // 1 / (1 + exp(-x)): the relative error is at most (4 + |x|) 2^-23.
-static IND_INLINE float ind_rough_sigmoid(float x) { return ind_rough_reciprocal(1.0f + ind_exp2(x * -1.44269504f)); }
+static IND_INLINE float ind_approx_sigmoid(float x) { return ind_approx_reciprocal(1.0f + ind_exp2(x * -1.44269504f)); }
 // erfc(x): exp(-x^2) times a polynomial in 1 / (1 + 0.435 |x|), fitted to the least relative error for |x| < 9.4: 4e-6, and
 // x^2 2^-23 by the rounding of x^2.
-static IND_INLINE float ind_rough_erfc(float x) {
-    const float t = ind_rough_reciprocal(fmaf(0.435f, fabsf(x), 1.0f));
+static IND_INLINE float ind_approx_erfc(float x) {
+    const float t = ind_approx_reciprocal(fmaf(0.435f, fabsf(x), 1.0f));
     float p = fmaf(-0.15173303f, t, 0.38379691f);
     p = fmaf(p, t, 0.010137119f);
     p = fmaf(p, t, 0.27484168f);

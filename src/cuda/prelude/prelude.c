@@ -52,7 +52,7 @@
     X(ARGMAX, 0)                                                                                       \
     X(WELFORD, 0)                                                                                      \
     X(EXP_BELOW, 0)                                                                                    \
-    X(ROUGH, IND__CG_NEEDS(IND__CG_EXP_BELOW))                                                         \
+    X(APPROXIMATE, IND__CG_NEEDS(IND__CG_EXP_BELOW))                                                   \
     X(RECIPROCAL_OF_SUM, 0)                                                                            \
     X(SOFTMAX, IND__CG_NEEDS(IND__CG_MAXMIN, IND__CG_EXP_BELOW))                                       \
     X(COMBINE_LANES, 0)                                                                                   \

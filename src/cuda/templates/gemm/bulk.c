@@ -84,11 +84,6 @@ static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
         p->no_maps = cg__mm_find_map(&d->w, p, o[i], map);
         p->map[i] = map;
     }
-    p->epilogue.rounded = !p->no_maps && cg__mm_rounded_store(&d->w, p);
-    p->epilogue.loads = p->epilogue.rounded && cg__mm_rounded_load(&d->w, p);
-    cg__need_stores(&d->w);
-    for (uint32_t i = 1; i < d->w.body->num_inst; i++)
-        p->epilogue.calls += d->w.needed[i] && cg__expensive(cg__inst(&d->w, i));
 }
 
 /* The rows of a box of a: all rows of the tile, or so many that few rows at the hint fit in one box. Boxes of

@@ -243,6 +243,15 @@ static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
         if (o[i]->computed) cg__mm_measure_runs(&d->w, p, o[i]);
 }
 
+/* Sets what the configurations and their costs read of the epilogue. Requires the vector width and the maps. */
+static void cg__mm_find_epilogue(cg__decider *d, cg__mm_problem *p) {
+    p->epilogue.rounded = !p->no_maps && cg__mm_rounded_store(&d->w, p);
+    p->epilogue.loads = p->epilogue.rounded && cg__mm_rounded_load(&d->w, p);
+    cg__need_stores(&d->w);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++)
+        p->epilogue.calls += d->w.needed[i] && cg__expensive(cg__inst(&d->w, i));
+}
+
 /* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
 static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
@@ -258,6 +267,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     v->vector = cg__mm_choose_vector(d, p);
     cg__mm_find_maps(d, p);
     if (d->w.failed) return ind__failed(d->w.context);
+    cg__mm_find_epilogue(d, p);
     cg__mm_find_rows(d, p);
     p->max_cluster = d->plan->part || p->dot2 ? 1 : d->w.target->max_cluster; /* a slice is of one product */
     if (d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body) ||

@@ -61,11 +61,11 @@ typedef struct cg__mm_group {
     ind_expr num;
 } cg__mm_group;
 
-typedef struct cg__mm_ending {
+typedef struct cg__mm_epilogue {
     bool rounded; /* with maps: the epilogue stores one 16-bit tensor and computes on accumulators (fragments.c) .. */
     bool loads;   /* .. and loads a tensor of the same shape */
     int calls;    /* operations per result that take many instructions */
-} cg__mm_ending;
+} cg__mm_epilogue;
 
 typedef struct cg__mm_problem {
     cg__mm_operand a, b, b2; /* b2: of the second product */
@@ -79,7 +79,7 @@ typedef struct cg__mm_problem {
     bool promotes;               /* the sums of 128 products are added in f32, outside the tensor cores */
     ind__tensor_map *map[3];     /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
-    cg__mm_ending epilogue;
+    cg__mm_epilogue epilogue;
     const cg__mm_packed *packed; /* of b */
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */

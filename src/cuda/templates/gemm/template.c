@@ -2,9 +2,10 @@
    with its row, and the row's place in cg__mm_templates. The epilogue and the way that a block finds its tile are
    common: epilogue.c, load.c. */
 
-/* A configuration: tile of the sums of all products, warps along m and n (FMA: the side of a thread's tile in warps_m),
-   stages of the pipeline, and registers per thread that suffice without spilling (NVRTC 13.0, sm_80, sm_90a, sm_100;
-   32-bit indices, an epilogue of three ops). */
+/* A configuration: tile of the sums of all products, warps along m and n (FMA: the side of a thread's tile in warps_m;
+   bulk-copied wgmma: warps of a tile, and tiles that are multiplied in turn), stages of the pipeline, and registers per
+   thread that suffice without spilling (NVRTC 13.0, sm_80, sm_90a, sm_100; 32-bit indices, an epilogue of three ops).
+ */
 typedef struct cg__mm_config {
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
     int splits;         /* blocks that share a tile at the hinted sizes; 1: none do */

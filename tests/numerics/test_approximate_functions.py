@@ -35,7 +35,7 @@ def test_all_values(device, monkeypatch, name, dtype):
     bits = bits[np.isfinite(x) & (np.abs(x) < 1e12)]  # x^3 is an f32
     x, got = values(bits), np.zeros_like(bits)
     library = Library("cuda") if os.environ.get("IND_TEST_DEVICE") == "cuda" else emulated(device, monkeypatch)
-    module = library.compile(f"graph rough {{\n  input x : {dtype}[{len(bits)}]\n  y = {text}\n  output y\n}}\n", name)
+    module = library.compile(f"graph approximate {{\n  input x : {dtype}[{len(bits)}]\n  y = {text}\n  output y\n}}\n", name)
     assert library.run(module, {"x": bits, "y": got}, {}) == 0, library.error()
     want = function(x)
     # Half of the last digit, and the error of f32 operations: a twentieth of it. A sigmoid below 2^-126 may be 0; x is above -128.
