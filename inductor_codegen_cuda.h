@@ -433,6 +433,9 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVR
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER | IND__HAS_TENSOR_MAPS)                              \
     X(MATMUL_TCGEN05, "matmul, bulk-copied tcgen05 tiles", MATMUL, TILE, "templates/gemm/tcgen05.c", cg__emit_matmul,  \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_TENSOR_MAPS)                                                 \
+    /* two products with an online softmax between them */                                                            \
+    X(ATTENTION, "attention, mma.sync tiles", MATMUL, TILE, "templates/attention/problem.c", cg__emit_attention,       \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     /* several kernels in one launch; each part has its own strategy */                                                \
     X(COMBO, "several kernels in one launch", LAUNCH, NONE, "combine.c", NULL, 0)                                      \
     /* two kernels: the last block of the first runs the second */                                                     \
@@ -771,7 +774,7 @@ typedef struct ind__source_users {
 bool ind__source_users_init(ind__source_users *u, const ind_plan *p); /* false: out of memory. Free it anyway */
 void ind__source_users_free(ind__source_users *u);
 
-#define IND__CG_MAX_PRELUDE 128
+#define IND__CG_MAX_PRELUDE 192
 
 /* A set of prelude functions. */
 typedef struct ind__prelude_set {
@@ -805,8 +808,9 @@ typedef struct ind__body_plan {
     uint32_t mask;     /* POINTWISE, MASKED: the mask that all stores share and that holds for whole vectors; 0: none */
     bool wide;         /* 64-bit indices */
     bool part;         /* the kernel is a part of a launch */
-    struct cg__mm_problem *matmul;       /* MATMUL: the product */
-    const struct cg__handover *handover; /* FINISH: results that the first part passes to the second; else NULL */
+    struct cg__mm_problem *matmul;         /* MATMUL: the product */
+    const struct cg__attention *attention; /* MATMUL: how the product's left operand is computed from scores; or NULL */
+    const struct cg__handover *handover;   /* FINISH: results that the first part passes to the second; else NULL */
 } ind__body_plan;
 
 /* Functions of the user that a kernel's body calls: number k is ind_user_<k>. */
@@ -3002,6 +3006,102 @@ static const char *const cg__prelude_FMA_TILE[] = {
 };
 /* clang-format on */
 
+/* =================================================================================== src/cuda/prelude/attention.cuh */
+// Attention: the online softmax of a tile of scores, and the product of its exponentials with the values.
+/* clang-format off */
+static const char *const cg__prelude_PACK_F16[] = {
+    "// Two adjacent 16-bit elements of an operand of tensor cores.\n",
+    "static IND_INLINE unsigned ind_pack_f16(float low, float high) {\n",
+    "#ifndef IND_EMULATION\n",
+    "    unsigned word;\n",
+    "    asm(\"cvt.rn.f16x2.f32 %0, %1, %2;\" : \"=r\"(word) : \"f\"(high), \"f\"(low));\n",
+    "    return word;\n",
+    "#else\n",
+    "    return ind_f32_to_f16(low) | (unsigned)ind_f32_to_f16(high) << 16;\n",
+    "#endif\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_PACK_BF16[] = {
+    "// Two adjacent 16-bit elements of an operand of tensor cores.\n",
+    "static IND_INLINE unsigned ind_pack_bf16(float low, float high) {\n",
+    "#ifndef IND_EMULATION\n",
+    "    unsigned word;\n",
+    "    asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(word) : \"f\"(high), \"f\"(low));\n",
+    "    return word;\n",
+    "#else\n",
+    "    return ind_f32_to_bf16(low) | (unsigned)ind_f32_to_bf16(high) << 16;\n",
+    "#endif\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_ONLINE_ROWS[] = {
+    "// The softmax of two rows of scores while their tiles are computed: a lane has accumulators 0 and 1 of row 0, 2 and 3 of row\n",
+    "// 1, and four adjacent lanes share the rows.\n",
+    "struct ind_online_rows {\n",
+    "    float max[2]; // of the scores so far, times log2(e): rounded once, so that all terms of a row have the same factor\n",
+    "    float sum[2]; // of this lane's exponentials\n",
+    "    // Replaces the scores by exp(score - max). Returns in `factor` what the sums with the former maxima are multiplied by.\n",
+    "    template <int NI> IND_INLINE void add(float (&score)[NI][4], float (&factor)[2]) {\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int r = 0; r < 2; r++) {\n",
+    "            float m = score[0][2 * r];\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int i = 0; i < NI * 2; i++) m = ind_max(m, score[i / 2][2 * r + i % 2]);\n",
+    "            m = ind_max(m, __shfl_xor_sync(0xffffffffu, m, 1));\n",
+    "            m = ind_max(m, __shfl_xor_sync(0xffffffffu, m, 2));\n",
+    "            m = ind_max(max[r], m * 1.44269504f);\n",
+    "            const float base = ind_exp_base(m);\n",
+    "            float part = 0;\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int i = 0; i < NI * 2; i++) {\n",
+    "                float &x = score[i / 2][2 * r + i % 2];\n",
+    "                x = ind_exp2(fmaf(x, 1.44269504f, -base));\n",
+    "                part += x;\n",
+    "            }\n",
+    "            factor[r] = ind_exp2(max[r] - base);\n",
+    "            sum[r] = sum[r] * factor[r] + part;\n",
+    "            max[r] = m;\n",
+    "        }\n",
+    "    }\n",
+    "    // Sums of the whole rows, in every lane.\n",
+    "    IND_INLINE void combine(void) {\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int r = 0; r < 2; r++) {\n",
+    "            sum[r] += __shfl_xor_sync(0xffffffffu, sum[r], 1);\n",
+    "            sum[r] += __shfl_xor_sync(0xffffffffu, sum[r], 2);\n",
+    "        }\n",
+    "    }\n",
+    "};\n",
+    "// Multiplies the accumulators of both rows by their factors.\n",
+    "template <int NI> static IND_INLINE void ind_scale_rows(float (&acc)[NI][4], const float (&factor)[2]) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < NI * 4; i++) acc[i / 4][i % 4] *= factor[i % 4 / 2];\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_MMA_WEIGHTED[] = {
+    "// acc += W * V for 16 rows of weights in registers and a tile of values: [key][n], or [n][key] if K_MAJOR.\n",
+    "template <typename MMA, int TN, int TK, bool K_MAJOR, int NI, int NK, typename PACK>\n",
+    "static IND_INLINE void ind_mma_weighted(float (&acc)[NI][4], const float (&weight)[NK][4], const unsigned short *tile, PACK pack) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int k = 0; k < TK; k += 16) {\n",
+    "        const float (&w)[4] = weight[k / 8], (&next)[4] = weight[k / 8 + 1];\n",
+    "        const unsigned a[4] = {pack(w[0], w[1]), pack(w[2], w[3]), pack(next[0], next[1]), pack(next[2], next[3])};\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int j = 0; j < NI / 2; j++) {\n",
+    "            unsigned b[4];\n",
+    "            ind_fragment_b<false, TN, TK, K_MAJOR>(b, tile, j * 16, k);\n",
+    "            const unsigned first[2] = {b[0], b[1]}, second[2] = {b[2], b[3]};\n",
+    "            MMA::multiply(acc[2 * j], a, first);\n",
+    "            MMA::multiply(acc[2 * j + 1], a, second);\n",
+    "        }\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
+/* clang-format on */
+
 /* ====================================================================================== src/cuda/prelude/packed.cuh */
 // Products of few rows with packed weights. Tensor cores multiply 16 rows of weights, which a warp turns into 16-bit
 // numbers in registers, by up to 8 rows of a at a time: D[weight row][row of a]. Sums of a group of weights are
@@ -4429,6 +4529,10 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(CHUNK_COPY_PART, IND__CG_NEEDS(IND__CG_CHUNK_COPY, IND__CG_CP_ASYNC_PART))                       \
     X(FIND_GROUP, 0)                                                                                   \
     X(MMA_TILE, IND__CG_NEEDS(IND__CG_HALF_TILE, IND__CG_LDMATRIX))                                    \
+    X(PACK_F16, IND__CG_NEEDS(IND__CG_F16))                                                            \
+    X(PACK_BF16, IND__CG_NEEDS(IND__CG_BF16))                                                          \
+    X(ONLINE_ROWS, IND__CG_NEEDS(IND__CG_MAXMIN, IND__CG_EXP_BELOW))                                   \
+    X(MMA_WEIGHTED, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_HALVES))                               \
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
     X(TRANSPOSE_PANELS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                 \
     X(BULK_COPY, 0)                                                                                    \
@@ -5877,6 +5981,10 @@ static void cg__analyse(cg__decider *d) {
         if (scanned) d->plan->varies[i] |= cg__r_mask(&d->w);
         if (cg__is_sort(&d->w, i) && d->plan->stage[i] < 254) d->plan->stage[i]++;
         if (inst->op != IND_LOOP_REDUCE) continue;
+        if (inst->flags & IND__INST_INNER) { /* a value per element */
+            d->plan->varies[i] &= ~ind__reduced_mask(d->w.body, inst);
+            continue;
+        }
         reduces = true;
         d->plan->varies[i] &= cg__p_mask(&d->w);
         if (d->plan->stage[i] < 254) d->plan->stage[i]++;
@@ -7901,15 +8009,7 @@ static int cg__passes(const ind__writer *w, cg__pass *pass) {
 /* Returns the EXP of the body that is a term exp(x - m) of a softmax's sum. In registers, pass B computes this EXP,
    adds it to the sum and keeps it for the result. 0: the body has no such EXP. */
 static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce) {
-    for (uint32_t i = reduce + 1; i < w->body->num_inst; i++) {
-        const ind__inst *difference = cg__inst(w, cg__inst(w, i)->arg[0]);
-        if (cg__inst(w, i)->op != IND_LOOP_EXP || difference->op != IND_LOOP_SUB) continue;
-        const ind__inst *part = cg__inst(w, difference->arg[1]);
-        if (difference->arg[0] == cg__inst(w, reduce)->arg[0] && part->op == IND_LOOP_PART && part->imm.i == 0 &&
-            part->arg[0] == reduce)
-            return i;
-    }
-    return 0;
+    return ind__softmax_term(w->body, reduce);
 }
 
 static void cg__need_pass(ind__writer *w, const cg__pass *s) {
@@ -11384,7 +11484,7 @@ typedef struct cg__mm_problem {
     ind__tensor_map *map[3];     /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
     cg__mm_epilogue epilogue;
-    const cg__mm_packed *packed; /* of b */
+    const cg__mm_packed *packed;           /* of b */
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
@@ -12577,10 +12677,15 @@ static void cg__mm_set_text(ind__writer *w, int v, const char *text) {
     if (v >= 0) w->var[v] = text;
 }
 
-/* The domain's variables under their plain names: i0, i1, .. and r0. */
+/* The domain's variables under their plain names: i0, i1, .. and r0, r1, .. */
 static void cg__mm_set_plain_names(ind__writer *w) {
     for (int v = 0; v < w->plan->domain.rank; v++) w->var[v] = cg__string(w, "i%d", v);
-    if (w->plan->domain.rrank) w->var[w->plan->domain.rank] = "r0";
+    for (int k = 0; k < w->plan->domain.rrank; k++) w->var[w->plan->domain.rank + k] = cg__string(w, "r%d", k);
+}
+
+/* The dimension of an operand's tile besides k, in the names of its sizes and positions. */
+static char cg__mm_axis(char name) {
+    return name == 'a' ? 'm' : name == 'd' ? 'd' : 'n';
 }
 
 /* With groups of rows, the block's tile sets size_m. */
@@ -12688,7 +12793,7 @@ static bool cg__mm_step_of(const ind__writer *w, const cg__mm_problem *p, const 
 static void cg__mm_write_addresses(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
                                    const char *first_k) {
     const ind__variant *v = w->variant;
-    char x = name == 'a' ? 'm' : 'n';
+    const char x = cg__mm_axis(name);
     int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_tile_cols(v, o, name) / cg__mm_chunk(p);
     int apart = v->threads / chunks, n = (rows + apart - 1) / apart;
     bool mask = o->k_major && !cg__mm_is_whole(v, p, o, name);
@@ -12732,7 +12837,7 @@ static bool cg__mm_is_across(const cg__mm_problem *p, const cg__mm_operand *o) {
 /* One asynchronous copy of an operand's tile. */
 static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
-    char x = name == 'a' ? 'm' : 'n';
+    const char x = cg__mm_axis(name);
     int rows = cg__mm_tile_rows(v, o, name), cols = cg__mm_tile_cols(v, o, name);
     ind_expr stride, step;
     bool separable = cg__mm_step_of(w, p, o, &stride);
@@ -12768,10 +12873,10 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
 
 /* "value = ..." for the operand's element at the variables' present values, in a scope of its own. */
 static void cg__mm_write_element(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
-    char x = name == 'a' ? 'm' : 'n';
+    const char x = cg__mm_axis(name);
     const char *type = cg__types[cg__inst(w, o->value)->dtype].value;
-    if (o->x >= 0) ind__textf(&w->code, "const %s i%d = first_%c + x;\n", cg__int(w), o->x, x);
-    if (p->k >= 0) ind__textf(&w->code, "const %s r0 = first_k + k;\n", cg__int(w));
+    if (o->x >= 0) ind__textf(&w->code, "const %s %s = first_%c + x;\n", cg__int(w), w->var[o->x], x);
+    if (p->k >= 0) ind__textf(&w->code, "const %s %s = first_k + k;\n", cg__int(w), w->var[p->k]);
     ind__textf(&w->code, "%s value = 0;\n", type);
     cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
     cg__need_none(w);
@@ -17106,8 +17211,11 @@ static void cg__mm_find_epilogue(cg__decider *d, cg__mm_problem *p) {
         p->epilogue.calls += d->w.needed[i] && cg__expensive(cg__inst(&d->w, i));
 }
 
+static ind_status cg__choose_attention(cg__decider *d, ind__variant *v);
+
 /* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
 static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
+    if (d->w.kernel->scores) return cg__choose_attention(d, v);
     cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
     if (!p) return ind__failed(d->w.context);
     d->plan->matmul = p;
@@ -17479,6 +17587,535 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
     ind__textf(&w->code, "__syncwarp();\n");
     cg__end(w);
     cg__use(w, IND__CG_STRIP_SUMS);
+}
+
+/* =========================================================================== src/cuda/templates/attention/problem.c */
+/* ---------------------------------------------------------------------------------------------- >>attention */
+
+/* Attention: out[batch, m, n] = epilogue(sum over t of weight(softmax over t of score(sum over d of q[batch, m, d] *
+   k[batch, t, d])) * v[batch, t, n]), in one kernel. The product with the values is the kernel's matmul; its left
+   operand is computed from the scores, which are the inner product of its body. Each operand has a problem in the terms
+   of templates/gemm, for the functions that load its tiles. */
+
+enum { AT_MAX_MASKS = 8 };
+
+/* A condition on query and key without which the score is -inf. */
+typedef struct cg__at_mask {
+    uint32_t value;     /* the bool */
+    bool when;          /* its value for keys that count */
+    ind_expr condition; /* that they count, in indices and sizes; not set: it depends on data */
+} cg__at_mask;
+
+typedef struct cg__attention {
+    cg__mm_problem queries, keys; /* operand a: [m, d]; operand b: [t, d], whose steps are along t */
+    uint32_t scores;              /* the product of queries and keys */
+    uint32_t reduce, term;        /* the softmax, and its exponentials */
+    int t;                        /* domain variable of the keys */
+    int features;                 /* columns of the tiles of queries and keys */
+    cg__at_mask mask[AT_MAX_MASKS];
+    int num_masks;
+} cg__attention;
+
+/* ---- masks: conditions in indices */
+
+static bool cg__at_is_constant(const ind__writer *w, uint32_t i, double value) {
+    const ind__inst *in = cg__inst(w, i);
+    return in->op == IND_LOOP_CONSTANT && ind_dtype_is_float((ind_dtype)in->dtype) && in->imm.f == value;
+}
+
+/* The integer as an expression of indices and sizes; not set: it depends on data. */
+static ind_expr cg__at_integer(const ind__writer *w, uint32_t i, int depth) {
+    const ind__inst *in = cg__inst(w, i);
+    if (depth > IND__CG_MAX_DEPTH || in->dtype == IND_BOOL || ind_dtype_is_float((ind_dtype)in->dtype))
+        return (ind_expr){0};
+    if (in->op == IND_LOOP_INDEX) return cg__index_of(w, i);
+    if (in->op == IND_LOOP_CONSTANT) return ind_int(w->context, in->imm.i);
+    if (in->op == IND_LOOP_CAST) return cg__at_integer(w, in->arg[0], depth + 1);
+    if (in->op != IND_LOOP_ADD && in->op != IND_LOOP_SUB) return (ind_expr){0};
+    const ind_expr a = cg__at_integer(w, in->arg[0], depth + 1), b = cg__at_integer(w, in->arg[1], depth + 1);
+    if (!ind__ok(a) || !ind__ok(b)) return (ind_expr){0};
+    return in->op == IND_LOOP_ADD ? ind_expr_add(a, b) : ind_expr_sub(a, b);
+}
+
+/* The same for a bool that must be `when`: a condition of LE, LT, AND and OR. */
+static ind_expr cg__at_condition(const ind__writer *w, uint32_t i, bool when, int depth);
+
+/* The condition that e has the value `when`. */
+static ind_expr cg__at_truth(ind_expr e, bool when) {
+    const ind_expr_kind kind = ind_expr_query_kind(e);
+    if (kind == IND_EXPR_NOT) return cg__at_truth(ind_expr_arg(e, 0), !when);
+    if (when) return e;
+    if (kind == IND_EXPR_LE) return ind_expr_lt(ind_expr_arg(e, 1), ind_expr_arg(e, 0));
+    return kind == IND_EXPR_LT ? ind_expr_le(ind_expr_arg(e, 1), ind_expr_arg(e, 0)) : (ind_expr){0};
+}
+
+static ind_expr cg__at_comparison(const ind__writer *w, const ind__inst *in, bool when, int depth) {
+    const ind_expr a = cg__at_integer(w, in->arg[0], depth + 1), b = cg__at_integer(w, in->arg[1], depth + 1);
+    if (!ind__ok(a) || !ind__ok(b)) return (ind_expr){0};
+    const bool less = in->op == IND_LOOP_LT || in->op == IND_LOOP_LE,
+               equal = in->op == IND_LOOP_LE || in->op == IND_LOOP_GE;
+    const ind_expr e = equal ? ind_expr_le(less ? a : b, less ? b : a) : ind_expr_lt(less ? a : b, less ? b : a);
+    return ind__ok(e) ? cg__at_truth(e, when) : e;
+}
+
+static ind_expr cg__at_condition(const ind__writer *w, uint32_t i, bool when, int depth) {
+    const ind__inst *in = cg__inst(w, i);
+    if (depth > IND__CG_MAX_DEPTH) return (ind_expr){0};
+    switch ((ind_loop_op)in->op) {
+    case IND_LOOP_CAST:
+        return in->dtype == IND_BOOL && cg__inst(w, in->arg[0])->op == IND_LOOP_INDEX
+                   ? cg__at_truth(cg__index_of(w, in->arg[0]), when)
+                   : (ind_expr){0};
+    case IND_LOOP_INDEX: return in->dtype == IND_BOOL ? cg__at_truth(cg__index_of(w, i), when) : (ind_expr){0};
+    case IND_LOOP_NOT: return cg__at_condition(w, in->arg[0], !when, depth + 1);
+    case IND_LOOP_LT:
+    case IND_LOOP_LE:
+    case IND_LOOP_GT:
+    case IND_LOOP_GE: return cg__at_comparison(w, in, when, depth);
+    case IND_LOOP_AND:
+    case IND_LOOP_OR: break;
+    default: return (ind_expr){0};
+    }
+    const ind_expr a = cg__at_condition(w, in->arg[0], when, depth + 1);
+    const ind_expr b = cg__at_condition(w, in->arg[1], when, depth + 1);
+    if (!ind__ok(a) || !ind__ok(b)) return (ind_expr){0};
+    return (in->op == IND_LOOP_AND) == when ? ind_expr_and(a, b) : ind_expr_or(a, b);
+}
+
+static void cg__at_add_mask(const ind__writer *w, cg__attention *x, uint32_t value, bool when) {
+    if (x->num_masks == AT_MAX_MASKS) return;
+    x->mask[x->num_masks++] =
+        (cg__at_mask){.value = value, .when = when, .condition = cg__at_condition(w, value, when, 0)};
+}
+
+/* Finds masks: WHERE selects -inf. They are selected last, or added to the score as 0 or -inf. Returns what is left of
+   the value. */
+static uint32_t cg__at_without_mask(const ind__writer *w, cg__attention *x, uint32_t value, bool added) {
+    const ind__inst *in = cg__inst(w, value);
+    if (in->op != IND_LOOP_WHERE) return value;
+    for (int k = 1; k < 3; k++) {
+        const uint32_t other = in->arg[3 - k];
+        if (!cg__at_is_constant(w, other, -INFINITY) || (added && !cg__at_is_constant(w, in->arg[k], 0))) continue;
+        cg__at_add_mask(w, x, in->arg[0], k == 1);
+        return in->arg[k];
+    }
+    return value;
+}
+
+static void cg__at_find_masks(const ind__writer *w, cg__attention *x) {
+    for (uint32_t value = cg__inst(w, x->reduce)->arg[0], next;; value = next) {
+        const ind__inst *in = cg__inst(w, value);
+        next = cg__at_without_mask(w, x, value, false);
+        for (int k = 0; k < 2 && next == value && in->op == IND_LOOP_ADD; k++)
+            if (cg__at_without_mask(w, x, in->arg[k], true) != in->arg[k]) next = in->arg[1 - k];
+        if (next == value) return;
+    }
+}
+
+/* ---- the problem */
+
+static void cg__at_set_sizes(const ind__writer *w, cg__mm_problem *p) {
+    p->sum = IND_F32;
+    p->tensor_bytes = 2;
+    p->program = w->schedule->program;
+    p->size_m = cg__mm_extent(w, p->m);
+    p->size_n = cg__mm_extent(w, p->n);
+    p->size_k = cg__mm_extent(w, p->k);
+    p->batch = ind_int(w->context, 1);
+    for (int v = 0; v < w->plan->domain.rank; v++)
+        if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, w->plan->domain.extent[v]);
+}
+
+/* Reads the problem off the kernel. */
+static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention *x) {
+    ind__writer *w = &d->w;
+    const ind_kernel *k = w->kernel;
+    const int t = w->plan->domain.rank, features = t + 1;
+    const ind__inst *dot = cg__inst(w, k->matmul.dot), *scores = cg__inst(w, k->scores);
+    x->t = t;
+    x->scores = k->scores;
+    *p = (cg__mm_problem){.m = k->matmul.m, .n = k->matmul.n, .k = t, .dot = k->matmul.dot};
+    p->a.value = dot->arg[0], p->b.value = dot->arg[1];
+    x->queries = (cg__mm_problem){.m = p->m, .n = -1, .k = features};
+    x->queries.a.value = scores->arg[0];
+    x->keys = (cg__mm_problem){.m = -1, .n = features, .k = t};
+    x->keys.b.value = scores->arg[1];
+    cg__at_set_sizes(w, p);
+    cg__at_set_sizes(w, &x->queries);
+    cg__at_set_sizes(w, &x->keys);
+    cg__mm_find_operand(w, p, &p->b, p->n);
+    cg__mm_find_operand(w, &x->queries, &x->queries.a, p->m);
+    cg__mm_find_operand(w, &x->keys, &x->keys.b, features);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__inst(w, i)->reduction == IND_REDUCE_ONLINE_SOFTMAX)
+            x->reduce = i;
+    x->term = ind__softmax_term(w->body, x->reduce);
+    if (!x->reduce || !x->term) {
+        ind__fail(w->context, IND_VERIFY, "kernel %s: attention without a softmax", k->name);
+        cg__fail(w);
+        return;
+    }
+    cg__at_find_masks(w, x);
+}
+
+/* Columns of a tile: powers of two. */
+static int cg__at_columns(ind_expr size) {
+    int64_t n;
+    return ind_expr_is_int(size, &n) ? cg__pow2_at_least(n, 16, 256) : 256;
+}
+
+/* Bytes of shared memory for tiles of so many queries and keys. */
+static int64_t cg__at_shared(const cg__attention *x, int queries, int keys, int columns) {
+    const int64_t tiles = 2 * ((int64_t)queries * x->features + 2 * (int64_t)keys * (x->features + columns));
+    const int64_t sums = 4 * (int64_t)queries * (columns + 8);
+    return tiles > sums ? tiles : sums;
+}
+
+/* Chooses the tile: rows of 16 queries per warp. Each step of keys has two stages. */
+static void cg__at_set_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
+    ind__variant *v = d->variant;
+    const ind_target *t = d->w.target;
+    const int columns = cg__at_columns(p->size_n);
+    x->features = cg__at_columns(x->queries.size_k);
+    const int64_t queries = ind_hint(p->size_m), tiles = ind_hint(p->batch) * ((queries + 127) / 128);
+    const bool wide = queries > 64 && tiles >= t->num_sms;
+    v->of.tile = (ind__tile_plan){.m = wide ? 128 : 64,
+                                  .n = columns,
+                                  .k = columns > 128 || x->features > 128 ? 32 : 64,
+                                  .products = 1,
+                                  .warps_m = wide ? 8 : 4,
+                                  .warps_n = 1,
+                                  .stages = 2};
+    if (cg__at_shared(x, v->of.tile.m, v->of.tile.k, columns) > t->shared_per_block) {
+        v->of.tile.m = 64;
+        v->of.tile.warps_m = 4;
+    }
+    v->strategy = IND_STRATEGY_ATTENTION;
+    v->threads = 32 * v->of.tile.warps_m;
+    v->rows = v->per_thread = 1;
+    v->blocks_per_sm = v->threads > 128 ? 1 : 2;
+    v->memory.shared = ind_int(d->w.context, cg__at_shared(x, v->of.tile.m, v->of.tile.k, columns));
+    const ind_expr one = ind_int(d->w.context, 1);
+    const ind_expr blocks[3] = {cg__mm_tiles(p->size_m, v->of.tile.m), one, p->batch};
+    cg__set_axes(d, blocks);
+}
+
+/* Decides everything. Error: IND_NOT_SUPPORTED. */
+static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
+    cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
+    cg__attention *x = (cg__attention *)ind__arena_alloc(&d->w.scratch, sizeof *x);
+    if (!p || !x) return ind__failed(d->w.context);
+    d->plan->matmul = p;
+    d->plan->attention = x;
+    cg__at_find_problem(d, p, x);
+    if (d->w.failed) return ind__failed(d->w.context);
+    x->queries.a.copy = cg__mm_can_copy(d, &x->queries, &x->queries.a);
+    x->keys.b.copy = cg__mm_can_copy(d, &x->keys, &x->keys.b);
+    p->b.copy = cg__mm_can_copy(d, p, &p->b);
+    v->vector = cg__mm_choose_vector(d, p);
+    cg__at_set_tile(d, p, x);
+    int known = 0;
+    for (int i = 0; i < x->num_masks; i++) known += ind__ok(x->mask[i].condition);
+    const bool all = x->queries.a.copy && x->keys.b.copy && p->b.copy;
+    cg__why(d, "scores and probabilities in registers; %s operands on tensor cores, %s in 16-byte vectors%s",
+            ind_dtype_name(p->b.memory), all ? "copied" : "not all copied",
+            known ? "; masked tiles of keys are skipped" : "");
+    return d->w.failed ? ind__failed(d->w.context) : IND_OK;
+}
+
+/* =============================================================================== src/cuda/templates/attention/mma.c */
+/* Attention on tensor cores with mma.sync. A warp has 16 queries. It multiplies them with a tile of keys, and the
+   exponentials, which are in the layout of a left operand, with the tile of values of the same keys. */
+
+/* ---- which keys a tile of queries needs */
+
+/* Keys of a tile, as texts: those that some query of it sees are in [start, end), those that all see in [all_start,
+   all_end). NULL: not limited. */
+typedef struct cg__at_range {
+    const char *start, *end, *all_start, *all_end;
+} cg__at_range;
+
+/* The expression with the first or last query of the tile in place of m. */
+static const char *cg__at_at_query(ind__writer *w, const cg__mm_problem *p, ind_expr e, bool last) {
+    const char *before = w->var[p->m];
+    w->var[p->m] = last ? "last_m" : "first_m";
+    const char *text = cg__expr_string(w, e);
+    w->var[p->m] = before;
+    return text;
+}
+
+/* The range of an inequality if it bounds the keys on one side, at a distance that is linear in the query. */
+static bool cg__at_inequality(ind__writer *w, const cg__mm_problem *p, ind_expr condition, cg__at_range *r) {
+    const ind__loops *d = &w->plan->domain;
+    const ind_expr one = ind_int(w->context, 1);
+    ind_expr along_t, along_m, rest, constant;
+    int64_t by, slope;
+    if (!ind__affine(cg__slack(condition), d->var[p->k], &along_t, &rest) || !ind_expr_is_int(along_t, &by))
+        return false;
+    if (!ind__affine(rest, d->var[p->m], &along_m, &constant) || !ind_expr_is_int(along_m, &slope)) return false;
+    *r = (cg__at_range){0};
+    if (by == -1) {
+        r->end = cg__at_at_query(w, p, ind_expr_add(rest, one), slope > 0);
+        r->all_end = cg__at_at_query(w, p, ind_expr_add(rest, one), slope < 0);
+        return true;
+    }
+    if (by != 1) return false;
+    r->start = cg__at_at_query(w, p, ind_expr_neg(rest), slope > 0);
+    r->all_start = cg__at_at_query(w, p, ind_expr_neg(rest), slope < 0);
+    return true;
+}
+
+/* The larger or smaller of two limits of which NULL is none: with `both`, none if one is none. */
+static const char *cg__at_limit(ind__writer *w, const char *a, const char *b, char op, bool both) {
+    if (!a || !b) return both ? NULL : a ? a : b;
+    return cg__string(w, "((%s) %c (%s) ? (%s) : (%s))", a, op, b, a, b);
+}
+
+/* The range of a condition; false: nothing is known. */
+static bool cg__at_range_of(ind__writer *w, const cg__mm_problem *p, ind_expr e, int depth, cg__at_range *r) {
+    const ind_expr_kind kind = ind__ok(e) ? ind_expr_query_kind(e) : IND_EXPR_NONE;
+    if (kind == IND_EXPR_LE || kind == IND_EXPR_LT) return cg__at_inequality(w, p, e, r);
+    if ((kind != IND_EXPR_AND && kind != IND_EXPR_OR) || depth > 8) return false;
+    const bool either = kind == IND_EXPR_OR;
+    for (int i = 0; i < ind_expr_num_args(e); i++) {
+        cg__at_range other;
+        if (!cg__at_range_of(w, p, ind_expr_arg(e, i), depth + 1, &other)) return false;
+        if (!i) {
+            *r = other;
+            continue;
+        }
+        const bool apart = either && (r->all_start || other.all_start);
+        r->start = cg__at_limit(w, r->start, other.start, either ? '<' : '>', either);
+        r->end = cg__at_limit(w, r->end, other.end, either ? '>' : '<', either);
+        r->all_start = cg__at_limit(w, r->all_start, other.all_start, '>', false);
+        r->all_end = apart ? "0" : cg__at_limit(w, r->all_end, other.all_end, either ? '>' : '<', either);
+    }
+    return true;
+}
+
+static void cg__at_write_limit(ind__writer *w, const char *name, const char *text, char op) {
+    if (text) ind__textf(&w->code, "if ((%s) %c %s) %s = %s;\n", text, op, name, name, text);
+}
+
+/* "first_step" and "end_step", and the keys that all queries of the tile see: [all_start, all_end). */
+static void cg__at_write_steps(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const int keys = w->variant->of.tile.k;
+    ind__textf(&w->code, "%s start = 0, end = size_k, all_start = 0, all_end = size_k;\n", cg__int(w));
+    for (int i = 0; i < x->num_masks; i++) {
+        cg__at_range r;
+        if (!cg__at_range_of(w, p, x->mask[i].condition, 0, &r)) {
+            ind__textf(&w->code, "all_end = 0;\n");
+            continue;
+        }
+        cg__at_write_limit(w, "start", r.start, '>');
+        cg__at_write_limit(w, "end", r.end, '<');
+        cg__at_write_limit(w, "all_start", r.all_start, '>');
+        cg__at_write_limit(w, "all_end", r.all_end, '<');
+    }
+    ind__textf(&w->code, "const %s first_step = start / %d, end_step = end > start ? (end + %d) / %d : first_step;\n",
+               cg__int(w), keys, keys - 1, keys);
+}
+
+/* True if later tiles of queries see more keys: they start first, so that the last blocks are short. */
+static bool cg__at_grows(const cg__attention *x) {
+    return x->num_masks > 0 && ind__ok(x->mask[0].condition);
+}
+
+/* ---- tiles */
+
+/* The tile of an operand, from where its problem's sizes and positions are known. */
+static void cg__at_write_tile(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    if (o->copy)
+        cg__mm_write_copy(w, p, o, name);
+    else
+        cg__mm_write_units(w, p, o, name);
+}
+
+/* Loads the queries. */
+static void cg__at_write_queries(ind__writer *w, const cg__attention *x) {
+    const ind__variant *v = w->variant;
+    ind__variant tile = *v;
+    tile.of.tile.k = x->features;
+    w->variant = &tile;
+    cg__begin(w, "%s", "");
+    ind__textf(&w->code, "const %s size_k = %s, first_k = 0;\nconst int stage = 0;\n", cg__int(w),
+               cg__expr_string(w, x->queries.size_k));
+    ind_expr stride;
+    if (x->queries.a.copy && cg__mm_step_of(w, &x->queries, &x->queries.a, &stride))
+        cg__mm_write_addresses(w, &x->queries, &x->queries.a, 'a', "");
+    cg__at_write_tile(w, &x->queries, &x->queries.a, 'a');
+    cg__end(w);
+    w->variant = v;
+}
+
+/* "load_keys" or "load_values": loads the tile of a step. */
+static void cg__at_write_load(ind__writer *w, const cg__mm_problem *p, char name, const char *load, int columns) {
+    const ind__variant *v = w->variant;
+    ind__variant tile = *v;
+    ind_expr stride;
+    tile.of.tile.n = columns;
+    w->variant = &tile;
+    if (p->b.copy && cg__mm_step_of(w, p, &p->b, &stride)) cg__mm_write_addresses(w, p, &p->b, name, "");
+    ind__textf(&w->code, "const auto %s = [&](%s step, int stage) {\n", load, cg__int(w));
+    w->code.indent++;
+    w->scope++;
+    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), v->of.tile.k);
+    cg__at_write_tile(w, p, &p->b, name);
+    cg__mm_end_lambda(w);
+    w->variant = v;
+}
+
+/* ---- the operations between the products */
+
+/* Marks what the softmax is of; what it depends on besides queries and keys is written. */
+static void cg__at_need_score(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool outside) {
+    cg__mm_set_plain_names(w);
+    w->value[x->scores] = "product";
+    cg__need_none(w);
+    cg__need(w, cg__inst(w, x->reduce)->arg[0]);
+    cg__close_needed(w);
+    if (outside) cg__emit(w, ~(1u << p->m | 1u << p->k | 1u << p->n), IND__CG_ALL_STAGES);
+}
+
+/* Computes the scores of a tile from the products. `whole`: every query sees every key of the tile. */
+static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool whole) {
+    for (int i = 0; i < x->num_masks && whole; i++) w->value[x->mask[i].value] = x->mask[i].when ? "true" : "false";
+    cg__at_need_score(w, p, x, false);
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", w->variant->of.tile.k / 2);
+    ind__textf(&w->code, "const %s row = row_m + u %% 4 / 2 * 8, key = first_t + u / 4 * 8 + u %% 2;\n", cg__int(w));
+    ind__textf(&w->code, "const %s i%d = row < size_m ? row : last_m;\n", cg__int(w), p->m);
+    ind__textf(&w->code, whole ? "const %s r0 = key;\n" : "const %s r0 = key < size_k ? key : size_k - 1;\n",
+               cg__int(w));
+    ind__textf(&w->code, "const float product = score[0][u / 4][u %% 4];\n");
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "score[0][u / 4][u %% 4] = ");
+    if (!whole) ind__textf(&w->code, "key >= size_k ? __uint_as_float(0xff800000u) : ");
+    cg__value(w, cg__inst(w, x->reduce)->arg[0]);
+    ind__textf(&w->code, ";\n");
+    cg__end(w);
+    for (int i = 0; i < x->num_masks && whole; i++) w->value[x->mask[i].value] = NULL;
+}
+
+/* Applies the factor of each row to its sums: the weight of a term 1. It is not rounded. */
+static void cg__at_write_factor(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < 2; r++)");
+    ind__textf(&w->code, "const %s row = row_m + r * 8, i%d = row < size_m ? row : last_m;\n", cg__int(w), p->m);
+    ind__textf(&w->code, "const ind_softmax<float> softmax = {rows.max[r], rows.sum[r]};\n");
+    cg__use(w, IND__CG_SOFTMAX);
+    cg__mm_set_plain_names(w);
+    cg__set_results(w, x->reduce, "softmax");
+    w->value[x->term] = "1.0f";
+    cg__need_none(w);
+    uint32_t weight = p->a.value;
+    while (cg__inst(w, weight)->op == IND_LOOP_ROUND_F16 || cg__inst(w, weight)->op == IND_LOOP_ROUND_BF16)
+        weight = cg__inst(w, weight)->arg[0];
+    cg__need(w, weight);
+    cg__close_needed(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "factor[r] = ");
+    cg__value(w, weight);
+    ind__textf(&w->code, ";\n");
+    cg__end(w);
+    ind__textf(&w->code, "ind_scale_rows(acc[0], factor);\n");
+}
+
+/* ---- the kernel */
+
+static void cg__at_write_position(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const ind_expr tiles = cg__mm_tiles(p->size_m, tile->m), one = ind_int(w->context, 1);
+    const ind_expr blocks[3] = {tiles, one, p->batch};
+    const char *at[3], *type = cg__int(w);
+    ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s, size_d = %s;\n", type,
+               cg__expr_string(w, p->size_m), cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k),
+               cg__expr_string(w, x->queries.size_k));
+    cg__write_axes(w, blocks, at);
+    const char *number = cg__at_grows(x) ? cg__string(w, "(%s - 1 - (%s)%s)", cg__expr_string(w, tiles), type, at[0])
+                                         : cg__string(w, "(%s)%s", type, at[0]);
+    ind__textf(&w->code, "const %s first_m = %s * %d, first_n = 0, first_d = 0;\n", type, number, tile->m);
+    ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type, tile->m,
+               tile->m);
+    cg__write_outer_vars(w, at[2], 1u << p->m | 1u << p->n);
+    ind__textf(&w->code, "const int lane = threadIdx.x %% 32, warp_m = threadIdx.x / 32 * 16;\n");
+    ind__textf(&w->code, "const %s row_m = first_m + warp_m + lane / 4;\n", type);
+}
+
+/* The tiles in shared memory, and the functions that load them. */
+static void cg__at_write_tiles(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int keys = tile->m * x->features, values = keys + 2 * tile->k * x->features;
+    ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
+    ind__textf(&w->code, "unsigned short *const tile_d = tile_a + %d, *const tile_b = tile_a + %d;\n", keys, values);
+    cg__at_write_load(w, &x->keys, 'd', "load_keys", x->features);
+    cg__at_write_load(w, p, 'b', "load_values", tile->n);
+    cg__at_write_queries(w, x);
+    ind__textf(&w->code, "if (first_step < end_step) load_keys(first_step, 0);\nind_cp_async_commit();\n"
+                         "if (first_step < end_step) load_values(first_step, 0);\nind_cp_async_commit();\n");
+    cg__use(w, IND__CG_CP_ASYNC);
+}
+
+/* A step: a tile of keys, then the values of the same keys. The copies of the next step are in flight. */
+static void cg__at_write_step(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const bool bf16 = p->b.memory == IND_BF16;
+    const char *mma = bf16 ? "ind_mma_halves<true>" : "ind_mma_halves<false>";
+    ind__textf(&w->code,
+               "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_keys(step + 1, stage ^ "
+               "1);\nind_cp_async_commit();\n");
+    ind__textf(&w->code, "float score[1][%d][4] = {}, factor[2];\n", tile->k / 8);
+    ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, true, %s>(score, tile_a, tile_d + stage * %d, warp_m, 0);\n",
+               mma, tile->m, tile->k, x->features, x->keys.b.k_major ? "false" : "true", tile->k * x->features);
+    ind__textf(&w->code, "const %s first_t = step * %d + lane %% 4 * 2;\n", cg__int(w), tile->k);
+    cg__begin(w, "if (step * %d >= all_start && step * %d + %d <= all_end)", tile->k, tile->k, tile->k);
+    cg__at_write_scores(w, p, x, true);
+    cg__else(w, "else");
+    cg__at_write_scores(w, p, x, false);
+    cg__end(w);
+    ind__textf(&w->code, "rows.add(score[0], factor);\nind_scale_rows(acc[0], factor);\n");
+    ind__textf(&w->code,
+               "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_values(step + 1, stage ^ "
+               "1);\nind_cp_async_commit();\n");
+    ind__textf(&w->code, "ind_mma_weighted<%s, %d, %d, %s>(acc[0], score[0], tile_b + stage * %d, ind_pack_%s);\n", mma,
+               tile->n, tile->k, p->b.k_major ? "true" : "false", tile->k * tile->n, ind_dtype_name(p->b.memory));
+    cg__use(w, IND__CG_MMA_HALVES);
+    cg__use(w, IND__CG_MMA_TILE);
+    cg__use(w, IND__CG_ONLINE_ROWS);
+    cg__use(w, IND__CG_MMA_WEIGHTED);
+    cg__use(w, bf16 ? IND__CG_PACK_BF16 : IND__CG_PACK_F16);
+}
+
+/* The body of the kernel function, as cg__choose_attention decided. */
+static ind_status cg__emit_attention(ind__writer *w) {
+    const cg__mm_problem *p = w->plan->matmul;
+    const cg__attention *x = w->plan->attention;
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    cg__mm_set_plain_names(w);
+    ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
+    cg__at_write_position(w, p, x);
+    cg__at_write_steps(w, p, x);
+    cg__at_write_tiles(w, p, x);
+    cg__at_need_score(w, p, x, true);
+    ind__textf(&w->code,
+               "float acc[1][%d][4] = {};\nind_online_rows rows = {{__uint_as_float(0xff800000u), "
+               "__uint_as_float(0xff800000u)}, {0, 0}};\nint stage = 0;\n#pragma unroll 1\n",
+               tile->n / 8);
+    cg__begin(w, "for (%s step = first_step; step < end_step; step++, stage ^= 1)", cg__int(w));
+    cg__at_write_step(w, p, x);
+    cg__end(w);
+    ind__textf(&w->code, "rows.combine();\nfloat factor[2];\n");
+    cg__at_write_factor(w, p, x);
+    ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
+    if (w->variant->dependent == IND__LAUNCH_TRIGGERS) cg__write_trigger(w, &w->code);
+    ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
+    ind__textf(&w->code, "ind_mma_sums<%d>(sum, acc, warp_m, 0);\n__syncthreads();\n", tile->n);
+    cg__use(w, IND__CG_MMA_SUMS);
+    const cg__mm_area area = {
+        .rows = tile->m, .cols = tile->n, .threads = w->variant->threads, .thread = "threadIdx.x", .pitch = tile->n};
+    cg__mm_set_sum_text(w, p);
+    cg__mm_write_epilogue(w, p, &area);
+    return w->failed ? ind__failed(w->context) : IND_OK;
 }
 
 /* ====================================================================================== src/cuda/decide/pointwise.c */
@@ -20155,7 +20792,7 @@ static bool cg__may_have_few_rows(const ind_kernel *k) {
     bool constant = true;
     for (int v = 0; v < k->body->rank; v++)
         constant = constant && ind_expr_is_int(ind_expr_symbol(k->body->var[v])->extent, NULL);
-    return k->kind == IND_KERNEL_MATMUL && !constant;
+    return k->kind == IND_KERNEL_MATMUL && !k->scores && !constant;
 }
 
 /* The last numbers of rows of the variants of a product with packed weights. */
@@ -20206,7 +20843,7 @@ static ind_status cg__plan_few_rows(cg__variants *x, int all) {
 /* Adds the variants of a product that assume few rows, or tensor maps, if they gain. */
 static ind_status cg__plan_product(cg__variants *x, int all) {
     ind_status status = cg__plan_few_rows(x, all);
-    if (!status) status = cg__next_variant(x, all | IND__ASSUME_MAPS);
+    if (!status && !x->kernel->scores) status = cg__next_variant(x, all | IND__ASSUME_MAPS);
     x->num += !status && x->used & IND__ASSUME_MAPS ? 1 : 0;
     return status;
 }
@@ -21792,6 +22429,7 @@ static int cg__narrow_sums(const ind_target *t) {
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p) {
     if (p->row_blocks <= 0) p->row_blocks = t->max_cluster;
     if (p->narrow_sums <= 0) p->narrow_sums = cg__narrow_sums(t);
+    if (p->attention <= 0) p->attention = t->sm >= 80 ? 2 : 1;
 #define X(type, field, value, scale, meaning, source)                                                                  \
     if (p->field <= 0) p->field = (type)cg__scaled(t, value, IND__CG_SCALE_##scale);
     IND_FUSION_FIGURES(X)

@@ -1147,6 +1147,7 @@ typedef struct ind__inst {
 } ind__inst;
 #define IND__INST_WRAP      1 /* INDIRECT: negative values count from the end */
 #define IND__INST_EXCLUSIVE 4 /* SCAN: of all earlier points; zeros at the first */
+#define IND__INST_INNER     4 /* REDUCE: over the inner R variables alone (ind_body.inner) */
 #define IND__INST_SCATTER   2 /* STORE: several points may store the same element; in order, the last one remains */
 #define IND__INST_CHECKED                                                                                              \
     16 /* INDIRECT: an earlier loop has checked the index, so the check is dead if the value is not read */
@@ -1161,6 +1162,8 @@ typedef struct ind__inst {
 typedef struct ind_body {
     ind_context *context;
     int rank, rrank;
+    int inner; /* of the R variables, the last ones: a REDUCE with IND__INST_INNER is over these, and its result is a
+                  value per point of the others, over which every other REDUCE is */
     ind_expr *var;
     ind__inst *inst;
     uint32_t num_inst, cap_inst;
@@ -10895,6 +10898,7 @@ ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *r
     b->context = c;
     b->rank = rank;
     b->rrank = rrank;
+    b->inner = 0;
     b->var = m->var;
     bool ok = IND__PUSH(c, ind__inst, b->inst, b->num_inst, b->cap_inst) != NULL;
     for (int i = 0; ok && i < rank + rrank; i++) {

@@ -66,7 +66,10 @@
    The buffers of all parts of a launch are live together; if that would take more memory, the kernels stay separate.
    Kernels that store the parts of a concatenation may share a launch, though each writes a new version of one buffer.
 
-   Limits. No reduction follows a matrix product in the same kernel. No loop is split in two. A scan with a user
+   Attention. Two products with a softmax between them are one kernel: its blocks keep scores and probabilities, of
+   which no buffer reaches memory. The product of queries and keys is an inner reduction of its body.
+
+   Limits. Otherwise no reduction follows a matrix product in the same kernel. No loop is split in two. A scan with a user
    function shares its kernel with no other scan, and a sort with no other sort.
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
@@ -103,7 +106,7 @@ typedef struct ind__access {
 #define IND_KERNEL_KINDS(X)                                                                                            \
     X(POINTWISE, "pointwise")                                                                                          \
     X(REDUCTION, "reduction")                                                                                          \
-    X(MATMUL, "matmul") /* one or two DOT reductions with a pointwise epilogue */                                      \
+    X(MATMUL, "matmul") /* one or two DOT reductions with a pointwise epilogue, or attention */                        \
     X(SCAN, "scan")     /* SCANs, and other work on the scanned rows; see below */                                     \
     X(SORT, "sort")     /* the same with one sorting SCAN; see below */                                                \
     X(EXTERN, "extern") /* an extern call; a kernel has only one */
@@ -142,6 +145,8 @@ typedef struct ind_kernel {
         int m, n;            /* P variable of the rows and of the columns, -1: absent (size 1) */
         uint32_t batch_mask; /* bit d: P variable d is a batch dimension */
     } matmul;
+    uint32_t scores; /* MATMUL, of attention: the REDUCE that is the inner product of queries and keys. matmul.dot sums
+                        the values, weighted by the softmax of the scores. 0: no attention */
     /* REDUCTION: this kernel and the next one, a matmul, as one kernel. A launch of at most `few_rows` rows may run it
        instead of both. Owned; NULL: there is none. */
     struct ind_kernel *with_next;
@@ -217,7 +222,12 @@ typedef struct ind_kernel {
       "most different functions of a launch; they compile serially, separate kernels in parallel", "not measured")     \
     X(int, row_blocks, 1, NONE, "most blocks that share a long row of one kernel", "the target's max_cluster")         \
     X(int, narrow_sums, 1, NONE, "16-bit floats that an instruction adds to memory: 1 none, 2 f16, 3 f16 and bf16",    \
-      "the target's architecture")
+      "the target's architecture")                                                                                     \
+    X(int, attention, 1, NONE, "operands that attention in one kernel takes: 1 none, 2 f16 and bf16",                  \
+      "the target's architecture")                                                                                     \
+    X(int64_t, attention_step, 2 << 20, BANDWIDTH,                                                                     \
+      "memory traffic in the time in which a block of attention multiplies 64 queries with 64 keys and values",        \
+      "0.5 us, estimated")
 
 /* What fusion may do, and its figures; 0 means the default. */
 typedef struct ind_fusion_policy {
@@ -230,6 +240,7 @@ typedef struct ind_fusion_policy {
     bool disable_mix;               /* no kernel reduces columns together with work on the rows */
     bool disable_prologue;          /* no prologues in the operand loads of a matrix product */
     bool disable_row_prologues;     /* no prologue of a product reduces the rows of its operand */
+    bool disable_attention;         /* scores are stored */
     bool disable_product_pairs;     /* two products that share an operand are separate kernels */
     bool disable_scatter_epilogues; /* a scatter of the results of a product is a separate kernel */
     bool disable_row_mutation;      /* a kernel with rows does not change a buffer in place whose old value it reads */
@@ -252,6 +263,7 @@ typedef struct ind_fusion_policy {
     X(FUSED_VERTICAL, "fused: producer and consumer")                                                                  \
     X(FUSED_EPILOGUE, "fused: epilogue of the matrix product")                                                         \
     X(FUSED_PROLOGUE, "fused: prologue of the matrix product")                                                         \
+    X(FUSED_ATTENTION, "fused: attention, whose blocks have scores and probabilities in registers")                    \
     X(FUSED_HORIZONTAL, "fused: both read the same data")                                                              \
     X(DISABLED, "fusion is disabled")                                                                                  \
     X(DOMAINS_DIFFER, "different iteration domains")                                                                   \
@@ -286,6 +298,14 @@ typedef struct ind_fusion_policy {
     X(PROLOGUE_ROW_RIGHT, "only a left operand is normalised by the blocks of its product")                            \
     X(PROLOGUE_ROW_SHARED, "another kernel reads the normalised operand, or a reduction of its rows")                  \
     X(PROLOGUE_ROW_COST, "normalising the operand in each block of the product costs more than a launch")              \
+    X(ATTENTION_NONE, "attention: the target has no kernel that multiplies its operands")                              \
+    X(ATTENTION_SCORES, "attention: the rows are not those of one matrix product")                                     \
+    X(ATTENTION_SHARED, "attention: another kernel reads the scores or the probabilities")                             \
+    X(ATTENTION_SOFTMAX, "attention: the left operand is no softmax of the scores, times a factor per row")            \
+    X(ATTENTION_INDEX, "attention: the products address the scores differently")                                       \
+    X(ATTENTION_TYPE, "attention: the operands of both products are not f16, or not bf16")                             \
+    X(ATTENTION_SIZE, "attention: a row of queries or values has no constant size of at most 256 elements")            \
+    X(ATTENTION_COST, "attention: one kernel of so few queries takes longer than three kernels")                       \
     X(SCAN, "fusion with sorts is disabled")                                                                           \
     X(TWO_SCANS, "too many scans for one kernel")                                                                      \
     X(TWO_SORTS, "two sorts")                                                                                          \
@@ -319,6 +339,7 @@ typedef enum ind_fusion_reason {
     X(COMBINED, "one launch with others")                                                                              \
     X(DISABLED, "combining launches is disabled")                                                                      \
     X(KIND, "a sort is a separate launch")                                                                             \
+    X(ATTENTION, "attention is a separate launch")                                                                     \
     X(EXTERN, "an extern call is a separate launch")                                                                   \
     X(DATA_SIZES, "its sizes depend on data")                                                                          \
     X(LARGE, "its predicted time exceeds the launch overhead")                                                         \
@@ -433,9 +454,15 @@ void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop
 #define IND__WARP_ROW     1024 /* longest row in the registers of one warp */
 #define IND__SCAN_COLUMNS 1024 /* from this number of rows on, one thread scans each row if that coalesces reads */
 
+/* The variables that a REDUCE is over, as a mask: bit v means body->var[v]. */
+uint32_t ind__reduced_mask(const ind_body *body, const ind__inst *reduce);
+
 /* Computes the loop variables that each instruction's value depends on: bit v of mask[i] means body->var[v]. mask has
    num_inst entries. The result of a REDUCE depends on no reduction variable, that of a SCAN on all. */
 void ind__body_var_masks(const ind_body *body, uint32_t *mask);
+
+/* The instruction exp(x - maximum) for the softmax of x with instruction number `reduce`; 0: there is none. */
+uint32_t ind__softmax_term(const ind_body *body, uint32_t reduce);
 
 /* True if the value is known to be one of the type in memory, which therefore stores it without rounding. */
 bool ind__is_value_of(const ind__lowered *program, const ind_body *body, uint32_t value, ind_dtype memory);
@@ -514,6 +541,7 @@ typedef struct sched__group {
     uint32_t order;             /* position in a topological order of the groups; unique */
     uint32_t changed;           /* round of the last change */
     uint32_t dot, dot2;         /* its loops with a matrix product, or SCHED_NONE */
+    uint32_t scores;            /* attention: the loop with the product of queries and keys, or SCHED_NONE */
     bool reduces;               /* it has another reduction */
     bool mutates;               /* it changes a buffer in place */
     bool scans, sorts;          /* it has a SCAN; one that sorts */
@@ -1401,6 +1429,15 @@ static uint32_t sched__expr_mask(const ind_body *body, const uint32_t *mask, uin
     return m;
 }
 
+/* Number of points of the variables in the mask. */
+static ind_expr sched__points(const ind_body *body, uint32_t mask) {
+    ind_expr n = ind_int(body->context, 1);
+    for (int v = 0; v < body->rank + body->rrank; v++) {
+        if (mask >> v & 1) n = ind_expr_mul(n, sched__extent(body->var[v]));
+    }
+    return n;
+}
+
 /* True if the value is the group of the points of one P variable. */
 static bool sched__is_group(const ind_body *body, const ind__inst *in, uint32_t mask) {
     return in->op == IND_LOOP_INDIRECT && in->source && mask && !(mask & (mask - 1)) && !(mask >> body->rank);
@@ -1414,9 +1451,14 @@ static uint32_t sched__last_group(const ind_body *body) {
     return last;
 }
 
+uint32_t ind__reduced_mask(const ind_body *body, const ind__inst *reduce) {
+    const int end = body->rank + body->rrank, inner = end - body->inner;
+    const int first = reduce->flags & IND__INST_INNER ? inner : body->rank;
+    return ((1u << end) - 1) & ~((1u << first) - 1);
+}
+
 /* `groups`: groups of rows depend on the rows. */
 static void sched__var_masks(const ind_body *body, uint32_t *mask, bool groups) {
-    uint32_t outer = (1u << body->rank) - 1;
     for (uint32_t i = 0; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         uint32_t m = 0;
@@ -1424,7 +1466,7 @@ static void sched__var_masks(const ind_body *body, uint32_t *mask, bool groups) 
         for (uint32_t k = 0; sched__has_index(in) && k < in->num_index; k++)
             m |= sched__expr_mask(body, mask, i, body->index[in->index + k]);
         if (in->op == IND_LOOP_SCAN || in->op == IND_LOOP_STATE) m |= ((1u << body->rrank) - 1) << body->rank;
-        mask[i] = in->op == IND_LOOP_REDUCE ? m & outer : m;
+        mask[i] = in->op == IND_LOOP_REDUCE ? m & ~ind__reduced_mask(body, in) : m;
         if (!groups && sched__is_group(body, in, m)) mask[i] = 0;
     }
 }
@@ -1543,7 +1585,8 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
                         .count = 1,
                         .order = l,
                         .dot = dot ? l : IND__SCHED_NONE,
-                        .dot2 = IND__SCHED_NONE};
+                        .dot2 = IND__SCHED_NONE,
+                        .scores = IND__SCHED_NONE};
     g->mutates = sched__num_mutated(f, l) != 0;
     g->call = body->call != NULL;
     g->library = body->call && body->call->op && body->call->op->product;
@@ -1717,7 +1760,7 @@ static uint32_t sched__num_readers(const sched__fuser *f, uint32_t buffer) {
 /* True if the loop has a matrix product of its kernel. */
 static bool sched__multiplies(const sched__fuser *f, uint32_t l) {
     const sched__group *g = &f->group[f->group_of[l]];
-    return g->dot == l || g->dot2 == l;
+    return g->dot == l || g->dot2 == l || g->scores == l;
 }
 
 /* Loop that changes the buffer in place, or SCHED_NONE. */
@@ -1945,11 +1988,19 @@ static const sched__fit *sched__fit_of(sched__fuser *f, const sched__domain *a, 
     return sched__fit_ordered(f, a, &plain, b, &plain);
 }
 
-/* Returns the first matrix product of a body from instruction `from` on, 0: none. */
-static uint32_t sched__next_product(const ind_body *body, uint32_t from) {
-    for (uint32_t i = from; i < body->num_inst; i++)
-        if (body->inst[i].op == IND_LOOP_REDUCE && body->inst[i].reduction == IND_REDUCE_DOT) return i;
+/* Returns the first matrix product of a body from instruction `from` on, 0: none. `inner`: over the inner R
+   variables. */
+static uint32_t sched__find_product(const ind_body *body, uint32_t from, bool inner) {
+    for (uint32_t i = from; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        if (in->op != IND_LOOP_REDUCE || in->reduction != IND_REDUCE_DOT) continue;
+        if ((in->flags & IND__INST_INNER) == (inner ? IND__INST_INNER : 0)) return i;
+    }
     return 0;
+}
+
+static uint32_t sched__next_product(const ind_body *body, uint32_t from) {
+    return sched__find_product(body, from, false);
 }
 
 /* Returns the matrix product of a body, 0: none. A second one depends on the same variables. operands[v]: bit 0 if the
@@ -3706,6 +3757,322 @@ static bool sched__release_rows(sched__fuser *f, uint32_t round) {
     return any;
 }
 
+/* ===================================================================================== src/sched/fusion/attention.c */
+/* ---- attention: a product (scores), a softmax of its rows, and a product with the probabilities as left operand
+
+   Blocks of one kernel have a tile of queries. They loop over the keys: a tile of scores is computed in registers, the
+   operations between the products are applied to it, and its exponentials are multiplied with the values. Maxima and
+   sums of rows are kept online. So the probabilities must be the exponentials times a factor per row, which is applied
+   to the sums at the end. The fusion of pairs has made a group of each product, with its epilogue, and one of the
+   softmax. */
+
+/* The groups of an attention, and their variables in those of the last one. The rows of the domain are the keys. */
+typedef struct sched__attention {
+    uint32_t scores, softmax, values;
+    const ind__access *left; /* by which `values` reads the probabilities */
+    const sched__fit *rows;  /* softmax */
+    sched__fit *outer;       /* scores: its R variable becomes the inner one */
+} sched__attention;
+
+static ind_body *sched__record(sched__fuser *f, uint32_t g);
+static bool sched__limited(sched__fuser *f, uint32_t a, uint32_t b);
+static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t round);
+
+/* Elements that the product in loop l sums. */
+static ind_expr sched__depth(const sched__fuser *f, uint32_t l) {
+    const ind_body *body = f->program->loop[l].body;
+    return sched__points(body, ((1u << body->rrank) - 1) << body->rank);
+}
+
+uint32_t ind__softmax_term(const ind_body *body, uint32_t reduce) {
+    for (uint32_t i = reduce + 1; i < body->num_inst; i++) {
+        const ind__inst *difference = &body->inst[body->inst[i].arg[0]];
+        if (body->inst[i].op != IND_LOOP_EXP || difference->op != IND_LOOP_SUB) continue;
+        const ind__inst *part = &body->inst[difference->arg[1]];
+        if (difference->arg[0] == body->inst[reduce].arg[0] && part->op == IND_LOOP_PART && part->imm.i == 0 &&
+            part->arg[0] == reduce)
+            return i;
+    }
+    return 0;
+}
+
+/* True if value v is the term times a factor per row. `along`: the variables of the row. */
+static bool sched__is_scaled_term(const ind_body *body, const uint32_t *mask, uint32_t v, uint32_t term,
+                                  uint32_t along) {
+    for (; v != term; v = body->inst[v].arg[0]) {
+        const ind__inst *in = &body->inst[v];
+        switch ((ind_loop_op)in->op) {
+        case IND_LOOP_CAST:
+            if (!ind_dtype_is_float((ind_dtype)in->dtype)) return false;
+            break;
+        case IND_LOOP_ROUND_F16:
+        case IND_LOOP_ROUND_BF16: break;
+        case IND_LOOP_MUL:
+        case IND_LOOP_DIV:
+            if (mask[in->arg[1]] & along) return false;
+            break;
+        case IND_LOOP_WHERE: /* of rows without keys */
+            if (mask[in->arg[0]] & along || !sched__is_zero(&body->inst[in->arg[1]])) return false;
+            return sched__is_scaled_term(body, mask, in->arg[2], term, along);
+        default: return false;
+        }
+    }
+    return true;
+}
+
+/* True if the only reduction of the body is a softmax, of whose terms the value stored in the buffer is computed. */
+static bool sched__is_softmax(sched__fuser *f, const ind_body *body, uint32_t buffer) {
+    const uint32_t along = ((1u << body->rrank) - 1) << body->rank;
+    uint32_t reduce = 0, store = 0, *mask = sched__scratch(f, body->num_inst, sizeof *mask);
+    if (!mask) return false;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        if (in->op == IND_LOOP_REDUCE && (reduce || in->reduction != IND_REDUCE_ONLINE_SOFTMAX)) return false;
+        if (in->op == IND_LOOP_REDUCE) reduce = i;
+        if (in->op == IND_LOOP_STORE && in->source == buffer) store = i;
+    }
+    const uint32_t term = reduce ? ind__softmax_term(body, reduce) : 0;
+    ind__body_var_masks(body, mask);
+    return term && store && body->inst[reduce].dtype == IND_F32 &&
+           sched__is_scaled_term(body, mask, body->inst[store].arg[0], term, along);
+}
+
+/* The group with a product whose results group b reads; SCHED_NONE: none, or several. */
+static uint32_t sched__scores_of(sched__fuser *f, uint32_t b) {
+    uint32_t scores = IND__SCHED_NONE;
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        const uint32_t writer = it.at->write ? IND__SCHED_NONE : sched__writer(f, it.at->buffer);
+        const uint32_t g = writer == IND__SCHED_NONE ? writer : f->group_of[writer];
+        if (g == IND__SCHED_NONE || g == b || f->group[g].dot == IND__SCHED_NONE) continue;
+        if (scores != IND__SCHED_NONE && scores != g) return IND__SCHED_NONE;
+        scores = g;
+    }
+    return scores;
+}
+
+/* The 16-bit type of operand k of the product in loop l; DTYPE_NONE: it has another one. */
+static ind_dtype sched__operand_type(const sched__fuser *f, uint32_t l, int k) {
+    const ind_body *body = f->program->loop[l].body;
+    const ind__inst *in = &body->inst[sched__product_of(body)->arg[k]];
+    while (in->op == IND_LOOP_CAST && in->dtype == body->inst[in->arg[0]].dtype) in = &body->inst[in->arg[0]];
+    const ind_dtype dtype = in->op == IND_LOOP_LOAD         ? f->program->buffer[in->source].dtype
+                            : in->op == IND_LOOP_ROUND_F16  ? IND_F16
+                            : in->op == IND_LOOP_ROUND_BF16 ? IND_BF16
+                                                            : IND_DTYPE_NONE;
+    return dtype == IND_F16 || dtype == IND_BF16 ? dtype : IND_DTYPE_NONE;
+}
+
+/* True if all operands of both products are of one 16-bit type, and sums are f32. */
+static bool sched__has_attention_types(const sched__fuser *f, const sched__attention *x) {
+    const uint32_t scores = f->group[x->scores].dot, values = f->group[x->values].dot;
+    const ind_dtype dtype = sched__operand_type(f, scores, 0);
+    if (sched__product_of(f->program->loop[scores].body)->dtype != IND_F32) return false;
+    if (sched__product_of(f->program->loop[values].body)->dtype != IND_F32) return false;
+    return dtype != IND_DTYPE_NONE && sched__operand_type(f, scores, 1) == dtype &&
+           sched__operand_type(f, values, 0) == dtype && sched__operand_type(f, values, 1) == dtype;
+}
+
+/* The variables of the domain, as a mask, in the accesses that feed operand k of the product in loop l. `map`: the
+   loop's variables, if they are not yet those of the domain. */
+static uint32_t sched__operand_vars(sched__fuser *f, uint32_t l, int k, const sched__fit *fit, const ind_expr *map) {
+    const ind_body *body = f->program->loop[l].body;
+    const sched__domain *d = fit->domain;
+    uint32_t *mask = sched__scratch(f, body->num_inst, sizeof *mask), vars = 0;
+    if (!mask) return 0;
+    ind__body_var_masks(body, mask);
+    const uint32_t own = mask[sched__product_of(body)->arg[k]];
+    for (uint32_t v = f->vars.first[l]; v < f->vars.first[l] + (uint32_t)(body->rank + body->rrank); v++) {
+        ind_expr e = f->vars.var[v];
+        const sched__domain *from = f->group[f->group_of[l]].domain;
+        if (!(own >> (v - f->vars.first[l]) & 1)) continue;
+        if (map) sched__map(f, &e, from->var, map, from->rank + from->rrank);
+        for (int i = 0; i < d->rank + d->rrank; i++) vars |= (uint32_t)ind__expr_depends(e, d->var[i]) << i;
+    }
+    return vars;
+}
+
+static bool sched__is_short(ind_expr size) {
+    int64_t n;
+    return ind_expr_is_int(size, &n) && n >= 1 && n <= 256;
+}
+
+/* Finds the variables of the scores in the domain of the values' product: each row of it is a row of scores. */
+static ind_fusion_reason sched__fit_scores(sched__fuser *f, sched__attention *x) {
+    const sched__domain *own = f->group[x->scores].domain, *d = f->group[x->values].domain;
+    sched__domain points = *own;
+    points.rrank = 0;
+    x->outer = sched__scratch(f, 1, sizeof *x->outer);
+    if (!x->outer) return IND_FUSION_ATTENTION_INDEX;
+    *x->outer = (sched__fit){.a = own, .b = d, .domain = d};
+    memcpy(x->outer->map_b, d->var, sizeof x->outer->map_b);
+    bool found = false;
+    for (sched__access_iter it = sched__first_access(f, x->softmax); it.at; sched__next_access(f, &it)) {
+        const uint32_t writer = it.at->write ? IND__SCHED_NONE : sched__writer(f, it.at->buffer);
+        ind_expr map[IND__SCHED_DIMS];
+        if (writer == IND__SCHED_NONE || f->group_of[writer] != x->scores) continue;
+        if (it.at->indirect || it.at->masked || it.at->whole || it.at->size) return IND_FUSION_ATTENTION_INDEX;
+        const ind_expr made = f->access[f->buffers.written[it.at->buffer] - 1].index;
+        const ind_expr read = sched__index_in(f, it.at, x->rows->a, x->rows->map_a);
+        if (!sched__invert(f, &points, made, read, map)) return IND_FUSION_ATTENTION_INDEX;
+        if (found && !sched__identity(map, x->outer->map_a, own->rank)) return IND_FUSION_ATTENTION_INDEX;
+        memcpy(x->outer->map_a, map, sizeof map);
+        found = true;
+    }
+    x->outer->map_a[own->rank] = ind__index_symbol(f->context, 'r', 1, own->size[own->rank]);
+    return found && ind__ok(x->outer->map_a[own->rank]) ? IND_FUSION_FUSED_ATTENTION : IND_FUSION_ATTENTION_INDEX;
+}
+
+/* Checks that each of queries, keys and values varies with what it must. Sets the rows (queries) and columns of the
+   result, as variables of the domain. */
+static bool sched__find_queries(sched__fuser *f, const sched__attention *x, int *m, int *n) {
+    const sched__domain *d = f->group[x->values].domain;
+    const uint32_t dot = f->group[x->values].dot, scores = f->group[x->scores].dot, key = 1u << d->rank;
+    const uint32_t left = sched__operand_vars(f, dot, 0, x->outer, NULL);
+    const uint32_t values = sched__operand_vars(f, dot, 1, x->outer, NULL);
+    const uint32_t queries = sched__operand_vars(f, scores, 0, x->outer, x->outer->map_a);
+    const uint32_t keys = sched__operand_vars(f, scores, 1, x->outer, x->outer->map_a);
+    *m = *n = -1;
+    for (int v = 0; v < d->rank; v++) {
+        if ((left & ~values) >> v & 1) *m = v;
+        if ((values & ~left) >> v & 1) *n = v;
+    }
+    if (*m < 0 || *n < 0) return false;
+    const uint32_t row = 1u << *m, column = 1u << *n;
+    return (queries & row) && !(queries & (key | column)) && (keys & key) && !(keys & (row | column)) &&
+           (values & key) && !(left & column);
+}
+
+/* True if one kernel takes less time than three that store scores and probabilities, in bytes of memory traffic. A
+   block is a chain of steps. An SM runs two blocks in the time of one. Each of the other two kernels starts and ends.
+ */
+static bool sched__attention_is_profitable(sched__fuser *f, const sched__attention *x, int m) {
+    const ind_fusion_policy *p = &f->policy;
+    const sched__domain *d = f->group[x->values].domain;
+    const double keys = (double)d->rhint, columns = sched__points_of(d, x->left->index, true);
+    const double rows = (double)d->hint / (columns > 0 ? columns : 1), queries = (double)sched__hint(d->size[m]);
+    const double blocks = rows / (queries > 0 ? queries : 1) * ceil(queries / 64), sms = p->fill_blocks / 4.0;
+    const double fused = ceil(blocks / (2 * sms)) * ceil(keys / 64) * (double)p->attention_step;
+    const double scores = rows * keys,
+                 read = blocks * keys * 2 * (columns + (double)ind_hint(sched__depth(f, f->group[x->scores].dot)));
+    const double multiply = ceil(scores / 4096) / (2 * sms) * (double)p->attention_step * 0.5;
+    return fused <= 4.0 * (double)p->launch_bytes + 12 * scores + read + multiply;
+}
+
+/* Checks whether the product in group c, the softmax that it multiplies and the product of its rows can be one kernel.
+   Returns FUSED_ATTENTION and *x, or the reason against it. */
+static ind_fusion_reason sched__check_attention(sched__fuser *f, uint32_t c, sched__attention *x) {
+    const sched__group *values = &f->group[c];
+    int m, n;
+    *x = (sched__attention){.values = c};
+    if (f->policy.attention < 2) return IND_FUSION_ATTENTION_NONE;
+    if (f->policy.disable_attention || values->dot == IND__SCHED_NONE) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
+    const ind__access *left = sched__product_operand(f, values->dot, 0);
+    const uint32_t last = left ? sched__writer(f, left->buffer) : IND__SCHED_NONE;
+    if (last == IND__SCHED_NONE || f->group_of[last] == c) return IND_FUSION_ATTENTION_SCORES;
+    x->left = left, x->softmax = f->group_of[last];
+    if (!sched__normalises_rows(&f->group[x->softmax])) return IND_FUSION_ATTENTION_SOFTMAX;
+    x->scores = sched__scores_of(f, x->softmax);
+    const bool one = x->scores != IND__SCHED_NONE && f->group[x->scores].dot2 == IND__SCHED_NONE &&
+                     f->group[x->scores].scores == IND__SCHED_NONE && f->group[x->scores].domain->rrank == 1;
+    if (!one || x->scores == c || values->dot2 != IND__SCHED_NONE || values->domain->rrank != 1)
+        return IND_FUSION_ATTENTION_SCORES;
+    if (values->mutates || f->group[x->softmax].mutates || f->group[x->scores].mutates) return IND_FUSION_MUTATION;
+    if (!sched__has_attention_types(f, x)) return IND_FUSION_ATTENTION_TYPE;
+    ind_fusion_reason reason = sched__find_left_read(f, x->softmax, c, &left);
+    x->rows = sched__fused(reason) ? sched__fit_row_prologue(f, x->softmax, c, left) : NULL;
+    if (!sched__fused(reason)) return reason;
+    if (!x->rows) return IND_FUSION_ATTENTION_INDEX;
+    for (uint32_t l = f->group[x->softmax].head; l != IND__SCHED_NONE && sched__fused(reason); l = f->next_loop[l])
+        reason = sched__check_row_loop(f, l, x->softmax, c, left->buffer);
+    if (reason == IND_FUSION_PROLOGUE_SHARED) return IND_FUSION_ATTENTION_SHARED;
+    if (!sched__fused(reason)) return reason;
+    for (uint32_t l = f->group[x->scores].head; l != IND__SCHED_NONE && sched__fused(reason); l = f->next_loop[l])
+        reason = sched__check_row_loop(f, l, x->scores, x->softmax, 0);
+    if (!sched__fused(reason)) return reason == IND_FUSION_PROLOGUE_ROW_SHARED ? IND_FUSION_ATTENTION_SHARED : reason;
+    ind_body *body = sched__record(f, x->softmax);
+    const bool softmax = body && sched__is_softmax(f, body, left->buffer);
+    ind__body_free(body);
+    if (!softmax) return IND_FUSION_ATTENTION_SOFTMAX;
+    reason = sched__fit_scores(f, x);
+    if (!sched__fused(reason)) return reason;
+    if (!sched__find_queries(f, x, &m, &n)) return IND_FUSION_ATTENTION_INDEX;
+    if (!sched__is_short(values->domain->size[n]) || !sched__is_short(sched__depth(f, f->group[x->scores].dot)))
+        return IND_FUSION_ATTENTION_SIZE;
+    if (!sched__attention_is_profitable(f, x, m)) return IND_FUSION_ATTENTION_COST;
+    if (sched__too_large(f, x->softmax, c) || sched__too_large(f, x->scores, x->softmax)) return IND_FUSION_TOO_LARGE;
+    return IND_FUSION_FUSED_ATTENTION;
+}
+
+/* True if what group a reads is changed in place by another group: then the order of the three groups may be cyclic. */
+static bool sched__reads_mutated(sched__fuser *f, uint32_t a) {
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
+        if (!it.at->write && f->program->buffer[it.at->buffer].mutated_by) return true;
+    return false;
+}
+
+/* Fuses the three groups. */
+static bool sched__fuse_attention(sched__fuser *f, const sched__attention *x, uint32_t round) {
+    const uint32_t scores = f->group[x->scores].dot, values = f->group[x->values].dot;
+    if (sched__reads_mutated(f, x->scores) || sched__reads_mutated(f, x->softmax)) return true;
+    if (!sched__fused(sched__check_cycle(f, x->softmax, x->values)) || sched__limited(f, x->softmax, x->values))
+        return true;
+    f->group[x->softmax].reserved = false;
+    if (!sched__fuse_pair(f, x->softmax, x->values, x->rows, round)) return false;
+    f->visits.num_after = f->visits.num_before = 0; /* only the softmax needs the scores: they may run later */
+    if (!sched__fuse_pair(f, x->scores, x->softmax, x->outer, round)) return false;
+    sched__group *all = &f->group[x->scores];
+    all->dot = values, all->dot2 = IND__SCHED_NONE, all->scores = scores;
+    return true;
+}
+
+static void sched__fuse_attentions(sched__fuser *f, uint32_t round) {
+    if (f->policy.disable || f->policy.disable_attention || f->policy.disable_prologue) return;
+    for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++) {
+        sched__attention x;
+        if (f->group[f->group_of[l]].dot != l) continue;
+        if (sched__fused(sched__check_attention(f, f->group_of[l], &x)) && !f->failed)
+            sched__fuse_attention(f, &x, round);
+    }
+}
+
+/* True if the group has a softmax. */
+static bool sched__has_softmax(const sched__fuser *f, uint32_t g) {
+    for (uint32_t l = f->group[g].head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
+        const ind_body *body = f->program->loop[l].body;
+        for (uint32_t i = 1; i < body->num_inst; i++)
+            if (body->inst[i].op == IND_LOOP_REDUCE && body->inst[i].reduction == IND_REDUCE_ONLINE_SOFTMAX)
+                return true;
+    }
+    return false;
+}
+
+/* The reason why group b, which reduces the results of a product, is not one kernel with that and with a product that
+   reads b; `other` if none does. */
+static ind_fusion_reason sched__why_no_attention(sched__fuser *f, uint32_t b, ind_fusion_reason other) {
+    for (uint32_t l = f->group[b].head; l != IND__SCHED_NONE && sched__has_softmax(f, b); l = f->next_loop[l]) {
+        const ind__loop *loop = &f->program->loop[l];
+        for (uint32_t o = 0; o < loop->num_outputs; o++) {
+            const uint32_t out = loop->output[o];
+            for (uint32_t r = f->buffers.first_reader[out]; r < f->buffers.first_reader[out + 1]; r++) {
+                const uint32_t reader = f->buffers.reader[r];
+                sched__attention x;
+                if (f->group[f->group_of[reader]].dot != reader) continue;
+                const ind_fusion_reason reason = sched__check_attention(f, f->group_of[reader], &x);
+                return sched__fused(reason) ? IND_FUSION_CYCLE : reason;
+            }
+        }
+    }
+    return other;
+}
+
+/* True for scores, their statistics and probabilities of one kernel of attention. */
+static bool sched__within_attention(const sched__fuser *f, uint32_t buffer) {
+    const uint32_t writer = sched__writer(f, buffer);
+    const sched__group *g = &f->group[f->group_of[writer]];
+    return g->scores != IND__SCHED_NONE && writer != g->dot &&
+           !sched__stored(f, buffer, f->group_of[writer], f->group_of[writer]);
+}
+
 /* ========================================================================================== src/sched/fusion/fuse.c */
 /* ==================================================================================================== >>fuse */
 
@@ -3830,6 +4197,7 @@ static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round)
     for (uint32_t i = f->first_access[dot]; i < f->first_access[dot + 1] && !f->failed; i++) {
         uint32_t writer = sched__writer(f, f->access[i].buffer), a, b = f->group_of[dot];
         const sched__fit *fit;
+        if (f->group[b].scores != IND__SCHED_NONE) break; /* the template of attention loads its operands plainly */
         if (f->access[i].write || !f->access[i].operand || writer == IND__SCHED_NONE) continue;
         a = f->group_of[writer];
         if (a == b || sched__can_inline(f, a, b, &fit) != IND_FUSION_FUSED_PROLOGUE || sched__limited(f, a, b))
@@ -3856,6 +4224,7 @@ static bool sched__fuse(sched__fuser *f) {
     for (uint32_t l = 0; l < f->program->num_loops && !f->failed && prologues; l++)
         if (sched__multiplies(f, l)) sched__reserve_rows(f, l);
     if (!f->policy.disable) sched__fuse_rounds(f, &p);
+    sched__fuse_attentions(f, p.round + 1);
     if (sched__release_rows(f, p.round)) sched__fuse_rounds(f, &p);
     ind__free(f->context, p.items);
     for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++)
@@ -3892,6 +4261,7 @@ static ind_fusion_reason sched__why_unfused(sched__fuser *f, uint32_t from, uint
     ind_fusion_reason r = sched__can_fuse(f, swap ? b : a, swap ? a : b, &fit);
     const ind_fusion_reason inlined = sched__can_inline(f, swap ? b : a, swap ? a : b, &fit);
     if (r == IND_FUSION_PROLOGUE || inlined == IND_FUSION_PROLOGUE_FEW_ROWS) r = inlined;
+    if (r == IND_FUSION_REDUCTION_AFTER_TEMPLATE) r = sched__why_no_attention(f, b, r);
     if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_unsplit(f->splitter, from, to);
     if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_unsplit(f->splitter, to, from);
     return sched__fused(r) ? IND_FUSION_NO_GAIN : r; /* still possible after the last round */
@@ -3909,6 +4279,7 @@ static bool sched__explain_vertical(sched__fuser *f, uint32_t buffer) {
             continue;
         }
         e->reason = f->group[g].dot == IND__SCHED_NONE                  ? IND_FUSION_FUSED_VERTICAL
+                    : sched__within_attention(f, buffer)                ? IND_FUSION_FUSED_ATTENTION
                     : f->access[f->buffers.written[buffer] - 1].operand ? IND_FUSION_FUSED_PROLOGUE
                                                                         : IND_FUSION_FUSED_EPILOGUE;
         if (!sched__stored(f, buffer, g, g)) e->bytes = ind_expr_mul(e->bytes, ind_int(f->context, 2));
@@ -3980,7 +4351,8 @@ static ind_value sched__record_reduce(ind_ops *o, const ind__inst *in, void *use
     const sched__recording *r = user;
     ind__inst bounded = *in;
     ind_value x = {in->arg[0]};
-    if (!r->within.id) return o->emit(o, in, NULL);
+    if (r->f->group[r->group].scores == r->loop) bounded.flags |= IND__INST_INNER;
+    if (!r->within.id) return o->emit(o, &bounded, NULL);
     bounded.arg[0] =
         ind_op_where(o, r->within, x, sched__neutral(o, (ind_reduction)in->reduction, ind_op_dtype(o, x))).id;
     return o->emit(o, &bounded, NULL);
@@ -4053,8 +4425,13 @@ static void sched__record_store(ind_ops *o, const ind__inst *in, const ind_expr 
 static ind_body *sched__record(sched__fuser *f, uint32_t g) {
     const sched__domain *d = f->group[g].domain;
     sched__recording user = {.f = f, .group = g, .row = d->var[d->rank]};
+    ind_expr reduced[IND__SCHED_DIMS];
     ind__recorder r;
-    if (ind__record_begin(&r, f->context, d->size, d->rank, d->size + d->rank, d->rrank)) return sched__fail(f), NULL;
+    const int inner = f->group[g].scores != IND__SCHED_NONE;
+    for (int k = 0; k < d->rrank; k++) reduced[k] = d->size[d->rank + k];
+    if (inner) reduced[d->rrank] = sched__depth(f, f->group[g].scores);
+    if (ind__record_begin(&r, f->context, d->size, d->rank, reduced, d->rrank + inner)) return sched__fail(f), NULL;
+    r.body->inner = inner;
     r.body->call = f->program->loop[f->group[g].head].body->call;
     bool ok = true;
     for (uint32_t l = f->group[g].head; ok && l != IND__SCHED_NONE; l = f->next_loop[l]) {
@@ -4073,7 +4450,7 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
 
 static ind_body *sched__make_body(sched__fuser *f, uint32_t g) {
     ind_body *body = sched__record(f, g);
-    if (!body || body->call) return body;
+    if (!body || body->call || body->inner) return body; /* the template of attention divides a block's number once */
     ind_body *merged = f->failed ? NULL : sched__record_merged(f, body);
     ind__body_free(body);
     return merged;
@@ -4149,6 +4526,7 @@ static void sched__set_matmul(ind_kernel *k, const uint32_t *mask) {
     k->matmul.dot = sched__operands(k->body, mask, operands);
     if (!k->matmul.dot) return;
     k->matmul.dot2 = sched__next_product(k->body, k->matmul.dot + 1);
+    k->scores = sched__find_product(k->body, 1, true);
     k->kind = IND_KERNEL_MATMUL;
     for (int v = 0; v < k->body->rank; v++) {
         if (operands[v] == 1) k->matmul.m = v;
@@ -4157,15 +4535,6 @@ static void sched__set_matmul(ind_kernel *k, const uint32_t *mask) {
     for (int v = 0; v < k->body->rank; v++) {
         if (v != k->matmul.m && v != k->matmul.n) k->matmul.batch_mask |= 1u << v;
     }
-}
-
-/* Number of points of the variables in the mask. */
-static ind_expr sched__points(const ind_body *body, uint32_t mask) {
-    ind_expr n = ind_int(body->context, 1);
-    for (int v = 0; v < body->rank + body->rrank; v++) {
-        if (mask >> v & 1) n = ind_expr_mul(n, sched__extent(body->var[v]));
-    }
-    return n;
 }
 
 /* True if the access is to the matrix of a group of rows. */
@@ -4213,10 +4582,26 @@ static ind_expr sched__accessed_bytes(sched__fuser *f, const ind_kernel *k, cons
     return sum;
 }
 
+/* The same for attention, where values do not vary with the columns of the result: each instruction is counted for the
+   points of its variables. */
+static ind_expr sched__attention_flops(const ind_body *body, const uint32_t *mask) {
+    ind_expr sum = ind_int(body->context, 0);
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        const bool reduces = in->op == IND_LOOP_REDUCE, dot = reduces && in->reduction == IND_REDUCE_DOT;
+        if (!reduces && ind__loop_op_class((ind_loop_op)in->op) == 's') continue;
+        const uint32_t over = reduces ? mask[in->arg[0]] | mask[in->arg[1]] : mask[i];
+        const ind_expr ops = ind_int(body->context, dot ? 2 : 1);
+        sum = ind_expr_add(sum, ind_expr_mul(sched__points(body, over), ops));
+    }
+    return sum;
+}
+
 /* Counts one per arithmetic instruction and element, one per element of a reduction or scan, two of a DOT. Integers
    that find the group of a row are not counted: a block finds it once. */
 static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
     const ind_body *body = k->body;
+    if (body->inner) return sched__attention_flops(body, mask);
     uint32_t inner = ~((1u << body->rank) - 1);
     int64_t per_output = 0, per_element = 0;
     const uint32_t group = sched__last_group(body);
@@ -4272,7 +4657,7 @@ static ind_expr sched__upper_bound(sched__fuser *f, ind_expr e) {
 static bool sched__set_work(sched__fuser *f, ind_kernel *k, const uint32_t *mask) {
     const ind_body *body = k->body;
     k->numel = sched__points(body, (1u << body->rank) - 1);
-    k->rnumel = sched__points(body, ((1u << body->rrank) - 1) << body->rank);
+    k->rnumel = sched__points(body, ((1u << (body->rrank - body->inner)) - 1) << body->rank);
     k->bytes_read = sched__upper_bound(f, sched__accessed_bytes(f, k, mask, false));
     k->bytes_written = sched__upper_bound(f, sched__accessed_bytes(f, k, mask, true));
     k->flops = sched__upper_bound(f, sched__flops(k, mask));
@@ -5330,6 +5715,7 @@ static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kerne
     if (f->keep_order) return IND_COMBO_MEMORY;
     if (k->run) return IND_COMBO_LARGE; /* runs are for large data; the shared memory of their columns is not counted */
     if (k->kind == IND_KERNEL_SORT) return IND_COMBO_KIND;
+    if (k->scores) return IND_COMBO_ATTENTION;
     if (k->kind == IND_KERNEL_EXTERN) return IND_COMBO_EXTERN;
     if (ind__body_unbacked(f->program, k->body)) return IND_COMBO_DATA_SIZES;
     if (k->kind == IND_KERNEL_MATMUL) return sched__small_product(f, k) ? IND_COMBO_COMBINED : IND_COMBO_FILLS;

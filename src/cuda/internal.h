@@ -27,7 +27,7 @@ typedef struct ind__source_users {
 bool ind__source_users_init(ind__source_users *u, const ind_plan *p); /* false: out of memory. Free it anyway */
 void ind__source_users_free(ind__source_users *u);
 
-#define IND__CG_MAX_PRELUDE 128
+#define IND__CG_MAX_PRELUDE 192
 
 /* A set of prelude functions. */
 typedef struct ind__prelude_set {
@@ -61,8 +61,9 @@ typedef struct ind__body_plan {
     uint32_t mask;     /* POINTWISE, MASKED: the mask that all stores share and that holds for whole vectors; 0: none */
     bool wide;         /* 64-bit indices */
     bool part;         /* the kernel is a part of a launch */
-    struct cg__mm_problem *matmul;       /* MATMUL: the product */
-    const struct cg__handover *handover; /* FINISH: results that the first part passes to the second; else NULL */
+    struct cg__mm_problem *matmul;         /* MATMUL: the product */
+    const struct cg__attention *attention; /* MATMUL: how the product's left operand is computed from scores; or NULL */
+    const struct cg__handover *handover;   /* FINISH: results that the first part passes to the second; else NULL */
 } ind__body_plan;
 
 /* Functions of the user that a kernel's body calls: number k is ind_user_<k>. */

@@ -129,6 +129,7 @@ extern "C" {
 //@ cg__prelude = cuda/prelude/states.cuh
 //@ cg__prelude = cuda/prelude/combine.cuh
 //@ cg__prelude = cuda/prelude/matrix.cuh
+//@ cg__prelude = cuda/prelude/attention.cuh
 //@ cg__prelude = cuda/prelude/packed.cuh
 //@ cg__prelude = cuda/prelude/packed_rings.cuh
 //@ cg__prelude = cuda/prelude/packed_beside.cuh
@@ -194,6 +195,8 @@ extern "C" {
 //@ cuda/templates/gemm/choose.c
 //@ cuda/templates/gemm/epilogue.c
 //@ cuda/templates/gemm/fragments.c
+//@ cuda/templates/attention/problem.c
+//@ cuda/templates/attention/mma.c
 //@ cuda/decide/pointwise.c
 //@ cuda/decide/row_warp.c
 //@ cuda/decide/row_block.c

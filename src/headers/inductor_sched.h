@@ -66,7 +66,10 @@
    The buffers of all parts of a launch are live together; if that would take more memory, the kernels stay separate.
    Kernels that store the parts of a concatenation may share a launch, though each writes a new version of one buffer.
 
-   Limits. No reduction follows a matrix product in the same kernel. No loop is split in two. A scan with a user
+   Attention. Two products with a softmax between them are one kernel: its blocks keep scores and probabilities, of
+   which no buffer reaches memory. The product of queries and keys is an inner reduction of its body.
+
+   Limits. Otherwise no reduction follows a matrix product in the same kernel. No loop is split in two. A scan with a user
    function shares its kernel with no other scan, and a sort with no other sort.
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
@@ -112,6 +115,7 @@ extern "C" {
 //@ sched/fusion/score.c
 //@ sched/fusion/candidates.c
 //@ sched/fusion/reserved_rows.c
+//@ sched/fusion/attention.c
 //@ sched/fusion/fuse.c
 //@ sched/fusion/explain.c
 //@ sched/fused_body.c

@@ -12,6 +12,15 @@ static uint32_t sched__expr_mask(const ind_body *body, const uint32_t *mask, uin
     return m;
 }
 
+/* Number of points of the variables in the mask. */
+static ind_expr sched__points(const ind_body *body, uint32_t mask) {
+    ind_expr n = ind_int(body->context, 1);
+    for (int v = 0; v < body->rank + body->rrank; v++) {
+        if (mask >> v & 1) n = ind_expr_mul(n, sched__extent(body->var[v]));
+    }
+    return n;
+}
+
 /* True if the value is the group of the points of one P variable. */
 static bool sched__is_group(const ind_body *body, const ind__inst *in, uint32_t mask) {
     return in->op == IND_LOOP_INDIRECT && in->source && mask && !(mask & (mask - 1)) && !(mask >> body->rank);
@@ -25,9 +34,14 @@ static uint32_t sched__last_group(const ind_body *body) {
     return last;
 }
 
+uint32_t ind__reduced_mask(const ind_body *body, const ind__inst *reduce) {
+    const int end = body->rank + body->rrank, inner = end - body->inner;
+    const int first = reduce->flags & IND__INST_INNER ? inner : body->rank;
+    return ((1u << end) - 1) & ~((1u << first) - 1);
+}
+
 /* `groups`: groups of rows depend on the rows. */
 static void sched__var_masks(const ind_body *body, uint32_t *mask, bool groups) {
-    uint32_t outer = (1u << body->rank) - 1;
     for (uint32_t i = 0; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         uint32_t m = 0;
@@ -35,7 +49,7 @@ static void sched__var_masks(const ind_body *body, uint32_t *mask, bool groups) 
         for (uint32_t k = 0; sched__has_index(in) && k < in->num_index; k++)
             m |= sched__expr_mask(body, mask, i, body->index[in->index + k]);
         if (in->op == IND_LOOP_SCAN || in->op == IND_LOOP_STATE) m |= ((1u << body->rrank) - 1) << body->rank;
-        mask[i] = in->op == IND_LOOP_REDUCE ? m & outer : m;
+        mask[i] = in->op == IND_LOOP_REDUCE ? m & ~ind__reduced_mask(body, in) : m;
         if (!groups && sched__is_group(body, in, m)) mask[i] = 0;
     }
 }
@@ -154,7 +168,8 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
                         .count = 1,
                         .order = l,
                         .dot = dot ? l : IND__SCHED_NONE,
-                        .dot2 = IND__SCHED_NONE};
+                        .dot2 = IND__SCHED_NONE,
+                        .scores = IND__SCHED_NONE};
     g->mutates = sched__num_mutated(f, l) != 0;
     g->call = body->call != NULL;
     g->library = body->call && body->call->op && body->call->op->product;
@@ -328,7 +343,7 @@ static uint32_t sched__num_readers(const sched__fuser *f, uint32_t buffer) {
 /* True if the loop has a matrix product of its kernel. */
 static bool sched__multiplies(const sched__fuser *f, uint32_t l) {
     const sched__group *g = &f->group[f->group_of[l]];
-    return g->dot == l || g->dot2 == l;
+    return g->dot == l || g->dot2 == l || g->scores == l;
 }
 
 /* Loop that changes the buffer in place, or SCHED_NONE. */

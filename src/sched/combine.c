@@ -50,6 +50,7 @@ static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kerne
     if (f->keep_order) return IND_COMBO_MEMORY;
     if (k->run) return IND_COMBO_LARGE; /* runs are for large data; the shared memory of their columns is not counted */
     if (k->kind == IND_KERNEL_SORT) return IND_COMBO_KIND;
+    if (k->scores) return IND_COMBO_ATTENTION;
     if (k->kind == IND_KERNEL_EXTERN) return IND_COMBO_EXTERN;
     if (ind__body_unbacked(f->program, k->body)) return IND_COMBO_DATA_SIZES;
     if (k->kind == IND_KERNEL_MATMUL) return sched__small_product(f, k) ? IND_COMBO_COMBINED : IND_COMBO_FILLS;

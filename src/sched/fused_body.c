@@ -29,7 +29,8 @@ static ind_value sched__record_reduce(ind_ops *o, const ind__inst *in, void *use
     const sched__recording *r = user;
     ind__inst bounded = *in;
     ind_value x = {in->arg[0]};
-    if (!r->within.id) return o->emit(o, in, NULL);
+    if (r->f->group[r->group].scores == r->loop) bounded.flags |= IND__INST_INNER;
+    if (!r->within.id) return o->emit(o, &bounded, NULL);
     bounded.arg[0] =
         ind_op_where(o, r->within, x, sched__neutral(o, (ind_reduction)in->reduction, ind_op_dtype(o, x))).id;
     return o->emit(o, &bounded, NULL);
@@ -102,8 +103,13 @@ static void sched__record_store(ind_ops *o, const ind__inst *in, const ind_expr 
 static ind_body *sched__record(sched__fuser *f, uint32_t g) {
     const sched__domain *d = f->group[g].domain;
     sched__recording user = {.f = f, .group = g, .row = d->var[d->rank]};
+    ind_expr reduced[IND__SCHED_DIMS];
     ind__recorder r;
-    if (ind__record_begin(&r, f->context, d->size, d->rank, d->size + d->rank, d->rrank)) return sched__fail(f), NULL;
+    const int inner = f->group[g].scores != IND__SCHED_NONE;
+    for (int k = 0; k < d->rrank; k++) reduced[k] = d->size[d->rank + k];
+    if (inner) reduced[d->rrank] = sched__depth(f, f->group[g].scores);
+    if (ind__record_begin(&r, f->context, d->size, d->rank, reduced, d->rrank + inner)) return sched__fail(f), NULL;
+    r.body->inner = inner;
     r.body->call = f->program->loop[f->group[g].head].body->call;
     bool ok = true;
     for (uint32_t l = f->group[g].head; ok && l != IND__SCHED_NONE; l = f->next_loop[l]) {
@@ -122,7 +128,7 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
 
 static ind_body *sched__make_body(sched__fuser *f, uint32_t g) {
     ind_body *body = sched__record(f, g);
-    if (!body || body->call) return body;
+    if (!body || body->call || body->inner) return body; /* the template of attention divides a block's number once */
     ind_body *merged = f->failed ? NULL : sched__record_merged(f, body);
     ind__body_free(body);
     return merged;

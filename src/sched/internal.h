@@ -6,9 +6,15 @@
 #define IND__WARP_ROW     1024 /* longest row in the registers of one warp */
 #define IND__SCAN_COLUMNS 1024 /* from this number of rows on, one thread scans each row if that coalesces reads */
 
+/* The variables that a REDUCE is over, as a mask: bit v means body->var[v]. */
+uint32_t ind__reduced_mask(const ind_body *body, const ind__inst *reduce);
+
 /* Computes the loop variables that each instruction's value depends on: bit v of mask[i] means body->var[v]. mask has
    num_inst entries. The result of a REDUCE depends on no reduction variable, that of a SCAN on all. */
 void ind__body_var_masks(const ind_body *body, uint32_t *mask);
+
+/* The instruction exp(x - maximum) for the softmax of x with instruction number `reduce`; 0: there is none. */
+uint32_t ind__softmax_term(const ind_body *body, uint32_t reduce);
 
 /* True if the value is known to be one of the type in memory, which therefore stores it without rounding. */
 bool ind__is_value_of(const ind__lowered *program, const ind_body *body, uint32_t value, ind_dtype memory);

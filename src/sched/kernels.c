@@ -67,6 +67,7 @@ static void sched__set_matmul(ind_kernel *k, const uint32_t *mask) {
     k->matmul.dot = sched__operands(k->body, mask, operands);
     if (!k->matmul.dot) return;
     k->matmul.dot2 = sched__next_product(k->body, k->matmul.dot + 1);
+    k->scores = sched__find_product(k->body, 1, true);
     k->kind = IND_KERNEL_MATMUL;
     for (int v = 0; v < k->body->rank; v++) {
         if (operands[v] == 1) k->matmul.m = v;
@@ -75,15 +76,6 @@ static void sched__set_matmul(ind_kernel *k, const uint32_t *mask) {
     for (int v = 0; v < k->body->rank; v++) {
         if (v != k->matmul.m && v != k->matmul.n) k->matmul.batch_mask |= 1u << v;
     }
-}
-
-/* Number of points of the variables in the mask. */
-static ind_expr sched__points(const ind_body *body, uint32_t mask) {
-    ind_expr n = ind_int(body->context, 1);
-    for (int v = 0; v < body->rank + body->rrank; v++) {
-        if (mask >> v & 1) n = ind_expr_mul(n, sched__extent(body->var[v]));
-    }
-    return n;
 }
 
 /* True if the access is to the matrix of a group of rows. */
@@ -131,10 +123,26 @@ static ind_expr sched__accessed_bytes(sched__fuser *f, const ind_kernel *k, cons
     return sum;
 }
 
+/* The same for attention, where values do not vary with the columns of the result: each instruction is counted for the
+   points of its variables. */
+static ind_expr sched__attention_flops(const ind_body *body, const uint32_t *mask) {
+    ind_expr sum = ind_int(body->context, 0);
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        const bool reduces = in->op == IND_LOOP_REDUCE, dot = reduces && in->reduction == IND_REDUCE_DOT;
+        if (!reduces && ind__loop_op_class((ind_loop_op)in->op) == 's') continue;
+        const uint32_t over = reduces ? mask[in->arg[0]] | mask[in->arg[1]] : mask[i];
+        const ind_expr ops = ind_int(body->context, dot ? 2 : 1);
+        sum = ind_expr_add(sum, ind_expr_mul(sched__points(body, over), ops));
+    }
+    return sum;
+}
+
 /* Counts one per arithmetic instruction and element, one per element of a reduction or scan, two of a DOT. Integers
    that find the group of a row are not counted: a block finds it once. */
 static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
     const ind_body *body = k->body;
+    if (body->inner) return sched__attention_flops(body, mask);
     uint32_t inner = ~((1u << body->rank) - 1);
     int64_t per_output = 0, per_element = 0;
     const uint32_t group = sched__last_group(body);
@@ -190,7 +198,7 @@ static ind_expr sched__upper_bound(sched__fuser *f, ind_expr e) {
 static bool sched__set_work(sched__fuser *f, ind_kernel *k, const uint32_t *mask) {
     const ind_body *body = k->body;
     k->numel = sched__points(body, (1u << body->rank) - 1);
-    k->rnumel = sched__points(body, ((1u << body->rrank) - 1) << body->rank);
+    k->rnumel = sched__points(body, ((1u << (body->rrank - body->inner)) - 1) << body->rank);
     k->bytes_read = sched__upper_bound(f, sched__accessed_bytes(f, k, mask, false));
     k->bytes_written = sched__upper_bound(f, sched__accessed_bytes(f, k, mask, true));
     k->flops = sched__upper_bound(f, sched__flops(k, mask));

@@ -171,11 +171,19 @@ static const sched__fit *sched__fit_of(sched__fuser *f, const sched__domain *a, 
     return sched__fit_ordered(f, a, &plain, b, &plain);
 }
 
-/* Returns the first matrix product of a body from instruction `from` on, 0: none. */
-static uint32_t sched__next_product(const ind_body *body, uint32_t from) {
-    for (uint32_t i = from; i < body->num_inst; i++)
-        if (body->inst[i].op == IND_LOOP_REDUCE && body->inst[i].reduction == IND_REDUCE_DOT) return i;
+/* Returns the first matrix product of a body from instruction `from` on, 0: none. `inner`: over the inner R
+   variables. */
+static uint32_t sched__find_product(const ind_body *body, uint32_t from, bool inner) {
+    for (uint32_t i = from; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        if (in->op != IND_LOOP_REDUCE || in->reduction != IND_REDUCE_DOT) continue;
+        if ((in->flags & IND__INST_INNER) == (inner ? IND__INST_INNER : 0)) return i;
+    }
     return 0;
+}
+
+static uint32_t sched__next_product(const ind_body *body, uint32_t from) {
+    return sched__find_product(body, from, false);
 }
 
 /* Returns the matrix product of a body, 0: none. A second one depends on the same variables. operands[v]: bit 0 if the

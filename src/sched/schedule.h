@@ -18,7 +18,7 @@ typedef struct ind__access {
 #define IND_KERNEL_KINDS(X)                                                                                            \
     X(POINTWISE, "pointwise")                                                                                          \
     X(REDUCTION, "reduction")                                                                                          \
-    X(MATMUL, "matmul") /* one or two DOT reductions with a pointwise epilogue */                                      \
+    X(MATMUL, "matmul") /* one or two DOT reductions with a pointwise epilogue, or attention */                        \
     X(SCAN, "scan")     /* SCANs, and other work on the scanned rows; see below */                                     \
     X(SORT, "sort")     /* the same with one sorting SCAN; see below */                                                \
     X(EXTERN, "extern") /* an extern call; a kernel has only one */
@@ -57,6 +57,8 @@ typedef struct ind_kernel {
         int m, n;            /* P variable of the rows and of the columns, -1: absent (size 1) */
         uint32_t batch_mask; /* bit d: P variable d is a batch dimension */
     } matmul;
+    uint32_t scores; /* MATMUL, of attention: the REDUCE that is the inner product of queries and keys. matmul.dot sums
+                        the values, weighted by the softmax of the scores. 0: no attention */
     /* REDUCTION: this kernel and the next one, a matmul, as one kernel. A launch of at most `few_rows` rows may run it
        instead of both. Owned; NULL: there is none. */
     struct ind_kernel *with_next;
@@ -132,7 +134,12 @@ typedef struct ind_kernel {
       "most different functions of a launch; they compile serially, separate kernels in parallel", "not measured")     \
     X(int, row_blocks, 1, NONE, "most blocks that share a long row of one kernel", "the target's max_cluster")         \
     X(int, narrow_sums, 1, NONE, "16-bit floats that an instruction adds to memory: 1 none, 2 f16, 3 f16 and bf16",    \
-      "the target's architecture")
+      "the target's architecture")                                                                                     \
+    X(int, attention, 1, NONE, "operands that attention in one kernel takes: 1 none, 2 f16 and bf16",                  \
+      "the target's architecture")                                                                                     \
+    X(int64_t, attention_step, 2 << 20, BANDWIDTH,                                                                     \
+      "memory traffic in the time in which a block of attention multiplies 64 queries with 64 keys and values",        \
+      "0.5 us, estimated")
 
 /* What fusion may do, and its figures; 0 means the default. */
 typedef struct ind_fusion_policy {
@@ -145,6 +152,7 @@ typedef struct ind_fusion_policy {
     bool disable_mix;               /* no kernel reduces columns together with work on the rows */
     bool disable_prologue;          /* no prologues in the operand loads of a matrix product */
     bool disable_row_prologues;     /* no prologue of a product reduces the rows of its operand */
+    bool disable_attention;         /* scores are stored */
     bool disable_product_pairs;     /* two products that share an operand are separate kernels */
     bool disable_scatter_epilogues; /* a scatter of the results of a product is a separate kernel */
     bool disable_row_mutation;      /* a kernel with rows does not change a buffer in place whose old value it reads */
@@ -167,6 +175,7 @@ typedef struct ind_fusion_policy {
     X(FUSED_VERTICAL, "fused: producer and consumer")                                                                  \
     X(FUSED_EPILOGUE, "fused: epilogue of the matrix product")                                                         \
     X(FUSED_PROLOGUE, "fused: prologue of the matrix product")                                                         \
+    X(FUSED_ATTENTION, "fused: attention, whose blocks have scores and probabilities in registers")                    \
     X(FUSED_HORIZONTAL, "fused: both read the same data")                                                              \
     X(DISABLED, "fusion is disabled")                                                                                  \
     X(DOMAINS_DIFFER, "different iteration domains")                                                                   \
@@ -201,6 +210,14 @@ typedef struct ind_fusion_policy {
     X(PROLOGUE_ROW_RIGHT, "only a left operand is normalised by the blocks of its product")                            \
     X(PROLOGUE_ROW_SHARED, "another kernel reads the normalised operand, or a reduction of its rows")                  \
     X(PROLOGUE_ROW_COST, "normalising the operand in each block of the product costs more than a launch")              \
+    X(ATTENTION_NONE, "attention: the target has no kernel that multiplies its operands")                              \
+    X(ATTENTION_SCORES, "attention: the rows are not those of one matrix product")                                     \
+    X(ATTENTION_SHARED, "attention: another kernel reads the scores or the probabilities")                             \
+    X(ATTENTION_SOFTMAX, "attention: the left operand is no softmax of the scores, times a factor per row")            \
+    X(ATTENTION_INDEX, "attention: the products address the scores differently")                                       \
+    X(ATTENTION_TYPE, "attention: the operands of both products are not f16, or not bf16")                             \
+    X(ATTENTION_SIZE, "attention: a row of queries or values has no constant size of at most 256 elements")            \
+    X(ATTENTION_COST, "attention: one kernel of so few queries takes longer than three kernels")                       \
     X(SCAN, "fusion with sorts is disabled")                                                                           \
     X(TWO_SCANS, "too many scans for one kernel")                                                                      \
     X(TWO_SORTS, "two sorts")                                                                                          \
@@ -234,6 +251,7 @@ typedef enum ind_fusion_reason {
     X(COMBINED, "one launch with others")                                                                              \
     X(DISABLED, "combining launches is disabled")                                                                      \
     X(KIND, "a sort is a separate launch")                                                                             \
+    X(ATTENTION, "attention is a separate launch")                                                                     \
     X(EXTERN, "an extern call is a separate launch")                                                                   \
     X(DATA_SIZES, "its sizes depend on data")                                                                          \
     X(LARGE, "its predicted time exceeds the launch overhead")                                                         \

@@ -379,6 +379,31 @@ GRAPHS = {
   x = int_mm(g, w)
   output r, u, v, x
 }""",
+    "attentions": """graph attentions {
+  size S in [1, 4096] hint 2048
+  size T in [1, 4096] hint 2048
+  input a : bf16[2, 8, S, 64]
+  input b : bf16[2, 2, S, 64]
+  input c : bf16[2, 2, S, 64]
+  input d : f16[3, S, 128]
+  input e : f16[3, T, 128]
+  input f : f16[3, T, 72]
+  input g : f32[S, T]
+  input h : bf16[4, S, 36]
+  input i : bf16[4, T, 36]
+  input j : bf16[4, T, 20]
+  o = scaled_dot_product_attention(a, b, c, is_causal=true, enable_gqa=true)
+  et = transpose(e, dim0=1, dim1=2)
+  p = bmm(d, et)
+  ps = mul(p, 0.1)
+  pb = add(ps, g)
+  w = softmax(pb, dim=-1)
+  wh = cast(w, dtype=f16)
+  q = bmm(wh, f)
+  r = relu(q)
+  t = scaled_dot_product_attention(h, i, j)
+  output o, r, t
+}""",
     "products_multicast": """graph products_multicast {
   size M in [0, 20000] hint 16384
   input a : bf16[M, 264]
@@ -917,7 +942,7 @@ GRAPHS = {
 }
 # One compile for few rows, which the products normalise, and for many.
 GRAPHS.update({name: GRAPHS["normalised_rows"].replace("[1, 2]", "[1, 300]") for name in ("normalised_unknown_rows_few", "normalised_unknown_rows_many")})
-SIZES = {"products_of_tensor_memory": ["M=1300"], "products_misaligned": ["M=33"], "products_multicast": ["M=680"], "products_in_turn": ["M=2200"], "products_tf32_boxes": ["M=72", "T=130"], "normalised_unknown_rows_few": ["M=1"], "normalised_unknown_rows_many": ["M=70"], "products_scattered": ["T=70"], "products_of_groups": ["T=70"], "normalised_rows": ["M=1"], "products_of_block_scales": ["M=70"], "products_of_float_weights": ["M=3"], "product_pairs": ["M=70"], "product_pairs_of_a_row": ["M=1"], "pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_packed_weights": ["M=3"], "products_of_packed_copies": ["M=3"], "products_of_clusters": ["M=70"], "products_of_8_bits": ["M=70"], "products_tf32": ["M=70"],
+SIZES = {"attentions": ["S=200", "T=333"], "products_of_tensor_memory": ["M=1300"], "products_misaligned": ["M=33"], "products_multicast": ["M=680"], "products_in_turn": ["M=2200"], "products_tf32_boxes": ["M=72", "T=130"], "normalised_unknown_rows_few": ["M=1"], "normalised_unknown_rows_many": ["M=70"], "products_scattered": ["T=70"], "products_of_groups": ["T=70"], "normalised_rows": ["M=1"], "products_of_block_scales": ["M=70"], "products_of_float_weights": ["M=3"], "product_pairs": ["M=70"], "product_pairs_of_a_row": ["M=1"], "pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_packed_weights": ["M=3"], "products_of_packed_copies": ["M=3"], "products_of_clusters": ["M=70"], "products_of_8_bits": ["M=70"], "products_tf32": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "scans_odd": [], "finish": ["B=61"], "finish_few": ["B=19"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "rows_listed": ["B=333", "M=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],

@@ -221,6 +221,10 @@ static void cg__analyse(cg__decider *d) {
         if (scanned) d->plan->varies[i] |= cg__r_mask(&d->w);
         if (cg__is_sort(&d->w, i) && d->plan->stage[i] < 254) d->plan->stage[i]++;
         if (inst->op != IND_LOOP_REDUCE) continue;
+        if (inst->flags & IND__INST_INNER) { /* a value per element */
+            d->plan->varies[i] &= ~ind__reduced_mask(d->w.body, inst);
+            continue;
+        }
         reduces = true;
         d->plan->varies[i] &= cg__p_mask(&d->w);
         if (d->plan->stage[i] < 254) d->plan->stage[i]++;

@@ -205,7 +205,7 @@ static bool cg__may_have_few_rows(const ind_kernel *k) {
     bool constant = true;
     for (int v = 0; v < k->body->rank; v++)
         constant = constant && ind_expr_is_int(ind_expr_symbol(k->body->var[v])->extent, NULL);
-    return k->kind == IND_KERNEL_MATMUL && !constant;
+    return k->kind == IND_KERNEL_MATMUL && !k->scores && !constant;
 }
 
 /* The last numbers of rows of the variants of a product with packed weights. */
@@ -256,7 +256,7 @@ static ind_status cg__plan_few_rows(cg__variants *x, int all) {
 /* Adds the variants of a product that assume few rows, or tensor maps, if they gain. */
 static ind_status cg__plan_product(cg__variants *x, int all) {
     ind_status status = cg__plan_few_rows(x, all);
-    if (!status) status = cg__next_variant(x, all | IND__ASSUME_MAPS);
+    if (!status && !x->kernel->scores) status = cg__next_variant(x, all | IND__ASSUME_MAPS);
     x->num += !status && x->used & IND__ASSUME_MAPS ? 1 : 0;
     return status;
 }

@@ -86,6 +86,10 @@
     X(CHUNK_COPY_PART, IND__CG_NEEDS(IND__CG_CHUNK_COPY, IND__CG_CP_ASYNC_PART))                       \
     X(FIND_GROUP, 0)                                                                                   \
     X(MMA_TILE, IND__CG_NEEDS(IND__CG_HALF_TILE, IND__CG_LDMATRIX))                                    \
+    X(PACK_F16, IND__CG_NEEDS(IND__CG_F16))                                                            \
+    X(PACK_BF16, IND__CG_NEEDS(IND__CG_BF16))                                                          \
+    X(ONLINE_ROWS, IND__CG_NEEDS(IND__CG_MAXMIN, IND__CG_EXP_BELOW))                                   \
+    X(MMA_WEIGHTED, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_HALVES))                               \
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
     X(TRANSPOSE_PANELS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                 \
     X(BULK_COPY, 0)                                                                                    \

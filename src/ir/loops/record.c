@@ -172,6 +172,7 @@ ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *r
     b->context = c;
     b->rank = rank;
     b->rrank = rrank;
+    b->inner = 0;
     b->var = m->var;
     bool ok = IND__PUSH(c, ind__inst, b->inst, b->num_inst, b->cap_inst) != NULL;
     for (int i = 0; ok && i < rank + rrank; i++) {

@@ -25,6 +25,7 @@ static ind_fusion_reason sched__why_unfused(sched__fuser *f, uint32_t from, uint
     ind_fusion_reason r = sched__can_fuse(f, swap ? b : a, swap ? a : b, &fit);
     const ind_fusion_reason inlined = sched__can_inline(f, swap ? b : a, swap ? a : b, &fit);
     if (r == IND_FUSION_PROLOGUE || inlined == IND_FUSION_PROLOGUE_FEW_ROWS) r = inlined;
+    if (r == IND_FUSION_REDUCTION_AFTER_TEMPLATE) r = sched__why_no_attention(f, b, r);
     if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_unsplit(f->splitter, from, to);
     if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_unsplit(f->splitter, to, from);
     return sched__fused(r) ? IND_FUSION_NO_GAIN : r; /* still possible after the last round */
@@ -42,6 +43,7 @@ static bool sched__explain_vertical(sched__fuser *f, uint32_t buffer) {
             continue;
         }
         e->reason = f->group[g].dot == IND__SCHED_NONE                  ? IND_FUSION_FUSED_VERTICAL
+                    : sched__within_attention(f, buffer)                ? IND_FUSION_FUSED_ATTENTION
                     : f->access[f->buffers.written[buffer] - 1].operand ? IND_FUSION_FUSED_PROLOGUE
                                                                         : IND_FUSION_FUSED_EPILOGUE;
         if (!sched__stored(f, buffer, g, g)) e->bytes = ind_expr_mul(e->bytes, ind_int(f->context, 2));

@@ -121,6 +121,7 @@ static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round)
     for (uint32_t i = f->first_access[dot]; i < f->first_access[dot + 1] && !f->failed; i++) {
         uint32_t writer = sched__writer(f, f->access[i].buffer), a, b = f->group_of[dot];
         const sched__fit *fit;
+        if (f->group[b].scores != IND__SCHED_NONE) break; /* the template of attention loads its operands plainly */
         if (f->access[i].write || !f->access[i].operand || writer == IND__SCHED_NONE) continue;
         a = f->group_of[writer];
         if (a == b || sched__can_inline(f, a, b, &fit) != IND_FUSION_FUSED_PROLOGUE || sched__limited(f, a, b))
@@ -147,6 +148,7 @@ static bool sched__fuse(sched__fuser *f) {
     for (uint32_t l = 0; l < f->program->num_loops && !f->failed && prologues; l++)
         if (sched__multiplies(f, l)) sched__reserve_rows(f, l);
     if (!f->policy.disable) sched__fuse_rounds(f, &p);
+    sched__fuse_attentions(f, p.round + 1);
     if (sched__release_rows(f, p.round)) sched__fuse_rounds(f, &p);
     ind__free(f->context, p.items);
     for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++)

@@ -63,15 +63,7 @@ static int cg__passes(const ind__writer *w, cg__pass *pass) {
 /* Returns the EXP of the body that is a term exp(x - m) of a softmax's sum. In registers, pass B computes this EXP,
    adds it to the sum and keeps it for the result. 0: the body has no such EXP. */
 static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce) {
-    for (uint32_t i = reduce + 1; i < w->body->num_inst; i++) {
-        const ind__inst *difference = cg__inst(w, cg__inst(w, i)->arg[0]);
-        if (cg__inst(w, i)->op != IND_LOOP_EXP || difference->op != IND_LOOP_SUB) continue;
-        const ind__inst *part = cg__inst(w, difference->arg[1]);
-        if (difference->arg[0] == cg__inst(w, reduce)->arg[0] && part->op == IND_LOOP_PART && part->imm.i == 0 &&
-            part->arg[0] == reduce)
-            return i;
-    }
-    return 0;
+    return ind__softmax_term(w->body, reduce);
 }
 
 static void cg__need_pass(ind__writer *w, const cg__pass *s) {

@@ -252,8 +252,11 @@ static void cg__mm_find_epilogue(cg__decider *d, cg__mm_problem *p) {
         p->epilogue.calls += d->w.needed[i] && cg__expensive(cg__inst(&d->w, i));
 }
 
+static ind_status cg__choose_attention(cg__decider *d, ind__variant *v);
+
 /* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
 static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
+    if (d->w.kernel->scores) return cg__choose_attention(d, v);
     cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
     if (!p) return ind__failed(d->w.context);
     d->plan->matmul = p;

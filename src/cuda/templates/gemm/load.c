@@ -4,10 +4,15 @@ static void cg__mm_set_text(ind__writer *w, int v, const char *text) {
     if (v >= 0) w->var[v] = text;
 }
 
-/* The domain's variables under their plain names: i0, i1, .. and r0. */
+/* The domain's variables under their plain names: i0, i1, .. and r0, r1, .. */
 static void cg__mm_set_plain_names(ind__writer *w) {
     for (int v = 0; v < w->plan->domain.rank; v++) w->var[v] = cg__string(w, "i%d", v);
-    if (w->plan->domain.rrank) w->var[w->plan->domain.rank] = "r0";
+    for (int k = 0; k < w->plan->domain.rrank; k++) w->var[w->plan->domain.rank + k] = cg__string(w, "r%d", k);
+}
+
+/* The dimension of an operand's tile besides k, in the names of its sizes and positions. */
+static char cg__mm_axis(char name) {
+    return name == 'a' ? 'm' : name == 'd' ? 'd' : 'n';
 }
 
 /* With groups of rows, the block's tile sets size_m. */
@@ -115,7 +120,7 @@ static bool cg__mm_step_of(const ind__writer *w, const cg__mm_problem *p, const 
 static void cg__mm_write_addresses(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
                                    const char *first_k) {
     const ind__variant *v = w->variant;
-    char x = name == 'a' ? 'm' : 'n';
+    const char x = cg__mm_axis(name);
     int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_tile_cols(v, o, name) / cg__mm_chunk(p);
     int apart = v->threads / chunks, n = (rows + apart - 1) / apart;
     bool mask = o->k_major && !cg__mm_is_whole(v, p, o, name);
@@ -159,7 +164,7 @@ static bool cg__mm_is_across(const cg__mm_problem *p, const cg__mm_operand *o) {
 /* One asynchronous copy of an operand's tile. */
 static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
-    char x = name == 'a' ? 'm' : 'n';
+    const char x = cg__mm_axis(name);
     int rows = cg__mm_tile_rows(v, o, name), cols = cg__mm_tile_cols(v, o, name);
     ind_expr stride, step;
     bool separable = cg__mm_step_of(w, p, o, &stride);
@@ -195,10 +200,10 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
 
 /* "value = ..." for the operand's element at the variables' present values, in a scope of its own. */
 static void cg__mm_write_element(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
-    char x = name == 'a' ? 'm' : 'n';
+    const char x = cg__mm_axis(name);
     const char *type = cg__types[cg__inst(w, o->value)->dtype].value;
-    if (o->x >= 0) ind__textf(&w->code, "const %s i%d = first_%c + x;\n", cg__int(w), o->x, x);
-    if (p->k >= 0) ind__textf(&w->code, "const %s r0 = first_k + k;\n", cg__int(w));
+    if (o->x >= 0) ind__textf(&w->code, "const %s %s = first_%c + x;\n", cg__int(w), w->var[o->x], x);
+    if (p->k >= 0) ind__textf(&w->code, "const %s %s = first_k + k;\n", cg__int(w), w->var[p->k]);
     ind__textf(&w->code, "%s value = 0;\n", type);
     cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
     cg__need_none(w);

@@ -80,7 +80,7 @@ typedef struct cg__mm_problem {
     ind__tensor_map *map[3];     /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
     cg__mm_epilogue epilogue;
-    const cg__mm_packed *packed; /* of b */
+    const cg__mm_packed *packed;           /* of b */
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */

@@ -1,0 +1,293 @@
+/* Attention on tensor cores with mma.sync. A warp has 16 queries. It multiplies them with a tile of keys, and the
+   exponentials, which are in the layout of a left operand, with the tile of values of the same keys. */
+
+/* ---- which keys a tile of queries needs */
+
+/* Keys of a tile, as texts: those that some query of it sees are in [start, end), those that all see in [all_start,
+   all_end). NULL: not limited. */
+typedef struct cg__at_range {
+    const char *start, *end, *all_start, *all_end;
+} cg__at_range;
+
+/* The expression with the first or last query of the tile in place of m. */
+static const char *cg__at_at_query(ind__writer *w, const cg__mm_problem *p, ind_expr e, bool last) {
+    const char *before = w->var[p->m];
+    w->var[p->m] = last ? "last_m" : "first_m";
+    const char *text = cg__expr_string(w, e);
+    w->var[p->m] = before;
+    return text;
+}
+
+/* The range of an inequality if it bounds the keys on one side, at a distance that is linear in the query. */
+static bool cg__at_inequality(ind__writer *w, const cg__mm_problem *p, ind_expr condition, cg__at_range *r) {
+    const ind__loops *d = &w->plan->domain;
+    const ind_expr one = ind_int(w->context, 1);
+    ind_expr along_t, along_m, rest, constant;
+    int64_t by, slope;
+    if (!ind__affine(cg__slack(condition), d->var[p->k], &along_t, &rest) || !ind_expr_is_int(along_t, &by))
+        return false;
+    if (!ind__affine(rest, d->var[p->m], &along_m, &constant) || !ind_expr_is_int(along_m, &slope)) return false;
+    *r = (cg__at_range){0};
+    if (by == -1) {
+        r->end = cg__at_at_query(w, p, ind_expr_add(rest, one), slope > 0);
+        r->all_end = cg__at_at_query(w, p, ind_expr_add(rest, one), slope < 0);
+        return true;
+    }
+    if (by != 1) return false;
+    r->start = cg__at_at_query(w, p, ind_expr_neg(rest), slope > 0);
+    r->all_start = cg__at_at_query(w, p, ind_expr_neg(rest), slope < 0);
+    return true;
+}
+
+/* The larger or smaller of two limits of which NULL is none: with `both`, none if one is none. */
+static const char *cg__at_limit(ind__writer *w, const char *a, const char *b, char op, bool both) {
+    if (!a || !b) return both ? NULL : a ? a : b;
+    return cg__string(w, "((%s) %c (%s) ? (%s) : (%s))", a, op, b, a, b);
+}
+
+/* The range of a condition; false: nothing is known. */
+static bool cg__at_range_of(ind__writer *w, const cg__mm_problem *p, ind_expr e, int depth, cg__at_range *r) {
+    const ind_expr_kind kind = ind__ok(e) ? ind_expr_query_kind(e) : IND_EXPR_NONE;
+    if (kind == IND_EXPR_LE || kind == IND_EXPR_LT) return cg__at_inequality(w, p, e, r);
+    if ((kind != IND_EXPR_AND && kind != IND_EXPR_OR) || depth > 8) return false;
+    const bool either = kind == IND_EXPR_OR;
+    for (int i = 0; i < ind_expr_num_args(e); i++) {
+        cg__at_range other;
+        if (!cg__at_range_of(w, p, ind_expr_arg(e, i), depth + 1, &other)) return false;
+        if (!i) {
+            *r = other;
+            continue;
+        }
+        const bool apart = either && (r->all_start || other.all_start);
+        r->start = cg__at_limit(w, r->start, other.start, either ? '<' : '>', either);
+        r->end = cg__at_limit(w, r->end, other.end, either ? '>' : '<', either);
+        r->all_start = cg__at_limit(w, r->all_start, other.all_start, '>', false);
+        r->all_end = apart ? "0" : cg__at_limit(w, r->all_end, other.all_end, either ? '>' : '<', either);
+    }
+    return true;
+}
+
+static void cg__at_write_limit(ind__writer *w, const char *name, const char *text, char op) {
+    if (text) ind__textf(&w->code, "if ((%s) %c %s) %s = %s;\n", text, op, name, name, text);
+}
+
+/* "first_step" and "end_step", and the keys that all queries of the tile see: [all_start, all_end). */
+static void cg__at_write_steps(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const int keys = w->variant->of.tile.k;
+    ind__textf(&w->code, "%s start = 0, end = size_k, all_start = 0, all_end = size_k;\n", cg__int(w));
+    for (int i = 0; i < x->num_masks; i++) {
+        cg__at_range r;
+        if (!cg__at_range_of(w, p, x->mask[i].condition, 0, &r)) {
+            ind__textf(&w->code, "all_end = 0;\n");
+            continue;
+        }
+        cg__at_write_limit(w, "start", r.start, '>');
+        cg__at_write_limit(w, "end", r.end, '<');
+        cg__at_write_limit(w, "all_start", r.all_start, '>');
+        cg__at_write_limit(w, "all_end", r.all_end, '<');
+    }
+    ind__textf(&w->code, "const %s first_step = start / %d, end_step = end > start ? (end + %d) / %d : first_step;\n",
+               cg__int(w), keys, keys - 1, keys);
+}
+
+/* True if later tiles of queries see more keys: they start first, so that the last blocks are short. */
+static bool cg__at_grows(const cg__attention *x) {
+    return x->num_masks > 0 && ind__ok(x->mask[0].condition);
+}
+
+/* ---- tiles */
+
+/* The tile of an operand, from where its problem's sizes and positions are known. */
+static void cg__at_write_tile(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    if (o->copy)
+        cg__mm_write_copy(w, p, o, name);
+    else
+        cg__mm_write_units(w, p, o, name);
+}
+
+/* Loads the queries. */
+static void cg__at_write_queries(ind__writer *w, const cg__attention *x) {
+    const ind__variant *v = w->variant;
+    ind__variant tile = *v;
+    tile.of.tile.k = x->features;
+    w->variant = &tile;
+    cg__begin(w, "%s", "");
+    ind__textf(&w->code, "const %s size_k = %s, first_k = 0;\nconst int stage = 0;\n", cg__int(w),
+               cg__expr_string(w, x->queries.size_k));
+    ind_expr stride;
+    if (x->queries.a.copy && cg__mm_step_of(w, &x->queries, &x->queries.a, &stride))
+        cg__mm_write_addresses(w, &x->queries, &x->queries.a, 'a', "");
+    cg__at_write_tile(w, &x->queries, &x->queries.a, 'a');
+    cg__end(w);
+    w->variant = v;
+}
+
+/* "load_keys" or "load_values": loads the tile of a step. */
+static void cg__at_write_load(ind__writer *w, const cg__mm_problem *p, char name, const char *load, int columns) {
+    const ind__variant *v = w->variant;
+    ind__variant tile = *v;
+    ind_expr stride;
+    tile.of.tile.n = columns;
+    w->variant = &tile;
+    if (p->b.copy && cg__mm_step_of(w, p, &p->b, &stride)) cg__mm_write_addresses(w, p, &p->b, name, "");
+    ind__textf(&w->code, "const auto %s = [&](%s step, int stage) {\n", load, cg__int(w));
+    w->code.indent++;
+    w->scope++;
+    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), v->of.tile.k);
+    cg__at_write_tile(w, p, &p->b, name);
+    cg__mm_end_lambda(w);
+    w->variant = v;
+}
+
+/* ---- the operations between the products */
+
+/* Marks what the softmax is of; what it depends on besides queries and keys is written. */
+static void cg__at_need_score(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool outside) {
+    cg__mm_set_plain_names(w);
+    w->value[x->scores] = "product";
+    cg__need_none(w);
+    cg__need(w, cg__inst(w, x->reduce)->arg[0]);
+    cg__close_needed(w);
+    if (outside) cg__emit(w, ~(1u << p->m | 1u << p->k | 1u << p->n), IND__CG_ALL_STAGES);
+}
+
+/* Computes the scores of a tile from the products. `whole`: every query sees every key of the tile. */
+static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool whole) {
+    for (int i = 0; i < x->num_masks && whole; i++) w->value[x->mask[i].value] = x->mask[i].when ? "true" : "false";
+    cg__at_need_score(w, p, x, false);
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", w->variant->of.tile.k / 2);
+    ind__textf(&w->code, "const %s row = row_m + u %% 4 / 2 * 8, key = first_t + u / 4 * 8 + u %% 2;\n", cg__int(w));
+    ind__textf(&w->code, "const %s i%d = row < size_m ? row : last_m;\n", cg__int(w), p->m);
+    ind__textf(&w->code, whole ? "const %s r0 = key;\n" : "const %s r0 = key < size_k ? key : size_k - 1;\n",
+               cg__int(w));
+    ind__textf(&w->code, "const float product = score[0][u / 4][u %% 4];\n");
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "score[0][u / 4][u %% 4] = ");
+    if (!whole) ind__textf(&w->code, "key >= size_k ? __uint_as_float(0xff800000u) : ");
+    cg__value(w, cg__inst(w, x->reduce)->arg[0]);
+    ind__textf(&w->code, ";\n");
+    cg__end(w);
+    for (int i = 0; i < x->num_masks && whole; i++) w->value[x->mask[i].value] = NULL;
+}
+
+/* Applies the factor of each row to its sums: the weight of a term 1. It is not rounded. */
+static void cg__at_write_factor(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < 2; r++)");
+    ind__textf(&w->code, "const %s row = row_m + r * 8, i%d = row < size_m ? row : last_m;\n", cg__int(w), p->m);
+    ind__textf(&w->code, "const ind_softmax<float> softmax = {rows.max[r], rows.sum[r]};\n");
+    cg__use(w, IND__CG_SOFTMAX);
+    cg__mm_set_plain_names(w);
+    cg__set_results(w, x->reduce, "softmax");
+    w->value[x->term] = "1.0f";
+    cg__need_none(w);
+    uint32_t weight = p->a.value;
+    while (cg__inst(w, weight)->op == IND_LOOP_ROUND_F16 || cg__inst(w, weight)->op == IND_LOOP_ROUND_BF16)
+        weight = cg__inst(w, weight)->arg[0];
+    cg__need(w, weight);
+    cg__close_needed(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "factor[r] = ");
+    cg__value(w, weight);
+    ind__textf(&w->code, ";\n");
+    cg__end(w);
+    ind__textf(&w->code, "ind_scale_rows(acc[0], factor);\n");
+}
+
+/* ---- the kernel */
+
+static void cg__at_write_position(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const ind_expr tiles = cg__mm_tiles(p->size_m, tile->m), one = ind_int(w->context, 1);
+    const ind_expr blocks[3] = {tiles, one, p->batch};
+    const char *at[3], *type = cg__int(w);
+    ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s, size_d = %s;\n", type,
+               cg__expr_string(w, p->size_m), cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k),
+               cg__expr_string(w, x->queries.size_k));
+    cg__write_axes(w, blocks, at);
+    const char *number = cg__at_grows(x) ? cg__string(w, "(%s - 1 - (%s)%s)", cg__expr_string(w, tiles), type, at[0])
+                                         : cg__string(w, "(%s)%s", type, at[0]);
+    ind__textf(&w->code, "const %s first_m = %s * %d, first_n = 0, first_d = 0;\n", type, number, tile->m);
+    ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type, tile->m,
+               tile->m);
+    cg__write_outer_vars(w, at[2], 1u << p->m | 1u << p->n);
+    ind__textf(&w->code, "const int lane = threadIdx.x %% 32, warp_m = threadIdx.x / 32 * 16;\n");
+    ind__textf(&w->code, "const %s row_m = first_m + warp_m + lane / 4;\n", type);
+}
+
+/* The tiles in shared memory, and the functions that load them. */
+static void cg__at_write_tiles(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int keys = tile->m * x->features, values = keys + 2 * tile->k * x->features;
+    ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
+    ind__textf(&w->code, "unsigned short *const tile_d = tile_a + %d, *const tile_b = tile_a + %d;\n", keys, values);
+    cg__at_write_load(w, &x->keys, 'd', "load_keys", x->features);
+    cg__at_write_load(w, p, 'b', "load_values", tile->n);
+    cg__at_write_queries(w, x);
+    ind__textf(&w->code, "if (first_step < end_step) load_keys(first_step, 0);\nind_cp_async_commit();\n"
+                         "if (first_step < end_step) load_values(first_step, 0);\nind_cp_async_commit();\n");
+    cg__use(w, IND__CG_CP_ASYNC);
+}
+
+/* A step: a tile of keys, then the values of the same keys. The copies of the next step are in flight. */
+static void cg__at_write_step(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const bool bf16 = p->b.memory == IND_BF16;
+    const char *mma = bf16 ? "ind_mma_halves<true>" : "ind_mma_halves<false>";
+    ind__textf(&w->code,
+               "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_keys(step + 1, stage ^ "
+               "1);\nind_cp_async_commit();\n");
+    ind__textf(&w->code, "float score[1][%d][4] = {}, factor[2];\n", tile->k / 8);
+    ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, true, %s>(score, tile_a, tile_d + stage * %d, warp_m, 0);\n",
+               mma, tile->m, tile->k, x->features, x->keys.b.k_major ? "false" : "true", tile->k * x->features);
+    ind__textf(&w->code, "const %s first_t = step * %d + lane %% 4 * 2;\n", cg__int(w), tile->k);
+    cg__begin(w, "if (step * %d >= all_start && step * %d + %d <= all_end)", tile->k, tile->k, tile->k);
+    cg__at_write_scores(w, p, x, true);
+    cg__else(w, "else");
+    cg__at_write_scores(w, p, x, false);
+    cg__end(w);
+    ind__textf(&w->code, "rows.add(score[0], factor);\nind_scale_rows(acc[0], factor);\n");
+    ind__textf(&w->code,
+               "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_values(step + 1, stage ^ "
+               "1);\nind_cp_async_commit();\n");
+    ind__textf(&w->code, "ind_mma_weighted<%s, %d, %d, %s>(acc[0], score[0], tile_b + stage * %d, ind_pack_%s);\n", mma,
+               tile->n, tile->k, p->b.k_major ? "true" : "false", tile->k * tile->n, ind_dtype_name(p->b.memory));
+    cg__use(w, IND__CG_MMA_HALVES);
+    cg__use(w, IND__CG_MMA_TILE);
+    cg__use(w, IND__CG_ONLINE_ROWS);
+    cg__use(w, IND__CG_MMA_WEIGHTED);
+    cg__use(w, bf16 ? IND__CG_PACK_BF16 : IND__CG_PACK_F16);
+}
+
+/* The body of the kernel function, as cg__choose_attention decided. */
+static ind_status cg__emit_attention(ind__writer *w) {
+    const cg__mm_problem *p = w->plan->matmul;
+    const cg__attention *x = w->plan->attention;
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    cg__mm_set_plain_names(w);
+    ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
+    cg__at_write_position(w, p, x);
+    cg__at_write_steps(w, p, x);
+    cg__at_write_tiles(w, p, x);
+    cg__at_need_score(w, p, x, true);
+    ind__textf(&w->code,
+               "float acc[1][%d][4] = {};\nind_online_rows rows = {{__uint_as_float(0xff800000u), "
+               "__uint_as_float(0xff800000u)}, {0, 0}};\nint stage = 0;\n#pragma unroll 1\n",
+               tile->n / 8);
+    cg__begin(w, "for (%s step = first_step; step < end_step; step++, stage ^= 1)", cg__int(w));
+    cg__at_write_step(w, p, x);
+    cg__end(w);
+    ind__textf(&w->code, "rows.combine();\nfloat factor[2];\n");
+    cg__at_write_factor(w, p, x);
+    ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
+    if (w->variant->dependent == IND__LAUNCH_TRIGGERS) cg__write_trigger(w, &w->code);
+    ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
+    ind__textf(&w->code, "ind_mma_sums<%d>(sum, acc, warp_m, 0);\n__syncthreads();\n", tile->n);
+    cg__use(w, IND__CG_MMA_SUMS);
+    const cg__mm_area area = {
+        .rows = tile->m, .cols = tile->n, .threads = w->variant->threads, .thread = "threadIdx.x", .pitch = tile->n};
+    cg__mm_set_sum_text(w, p);
+    cg__mm_write_epilogue(w, p, &area);
+    return w->failed ? ind__failed(w->context) : IND_OK;
+}

@@ -1,0 +1,232 @@
+/* ---------------------------------------------------------------------------------------------- >>attention */
+
+/* Attention: out[batch, m, n] = epilogue(sum over t of weight(softmax over t of score(sum over d of q[batch, m, d] *
+   k[batch, t, d])) * v[batch, t, n]), in one kernel. The product with the values is the kernel's matmul; its left
+   operand is computed from the scores, which are the inner product of its body. Each operand has a problem in the terms
+   of templates/gemm, for the functions that load its tiles. */
+
+enum { AT_MAX_MASKS = 8 };
+
+/* A condition on query and key without which the score is -inf. */
+typedef struct cg__at_mask {
+    uint32_t value;     /* the bool */
+    bool when;          /* its value for keys that count */
+    ind_expr condition; /* that they count, in indices and sizes; not set: it depends on data */
+} cg__at_mask;
+
+typedef struct cg__attention {
+    cg__mm_problem queries, keys; /* operand a: [m, d]; operand b: [t, d], whose steps are along t */
+    uint32_t scores;              /* the product of queries and keys */
+    uint32_t reduce, term;        /* the softmax, and its exponentials */
+    int t;                        /* domain variable of the keys */
+    int features;                 /* columns of the tiles of queries and keys */
+    cg__at_mask mask[AT_MAX_MASKS];
+    int num_masks;
+} cg__attention;
+
+/* ---- masks: conditions in indices */
+
+static bool cg__at_is_constant(const ind__writer *w, uint32_t i, double value) {
+    const ind__inst *in = cg__inst(w, i);
+    return in->op == IND_LOOP_CONSTANT && ind_dtype_is_float((ind_dtype)in->dtype) && in->imm.f == value;
+}
+
+/* The integer as an expression of indices and sizes; not set: it depends on data. */
+static ind_expr cg__at_integer(const ind__writer *w, uint32_t i, int depth) {
+    const ind__inst *in = cg__inst(w, i);
+    if (depth > IND__CG_MAX_DEPTH || in->dtype == IND_BOOL || ind_dtype_is_float((ind_dtype)in->dtype))
+        return (ind_expr){0};
+    if (in->op == IND_LOOP_INDEX) return cg__index_of(w, i);
+    if (in->op == IND_LOOP_CONSTANT) return ind_int(w->context, in->imm.i);
+    if (in->op == IND_LOOP_CAST) return cg__at_integer(w, in->arg[0], depth + 1);
+    if (in->op != IND_LOOP_ADD && in->op != IND_LOOP_SUB) return (ind_expr){0};
+    const ind_expr a = cg__at_integer(w, in->arg[0], depth + 1), b = cg__at_integer(w, in->arg[1], depth + 1);
+    if (!ind__ok(a) || !ind__ok(b)) return (ind_expr){0};
+    return in->op == IND_LOOP_ADD ? ind_expr_add(a, b) : ind_expr_sub(a, b);
+}
+
+/* The same for a bool that must be `when`: a condition of LE, LT, AND and OR. */
+static ind_expr cg__at_condition(const ind__writer *w, uint32_t i, bool when, int depth);
+
+/* The condition that e has the value `when`. */
+static ind_expr cg__at_truth(ind_expr e, bool when) {
+    const ind_expr_kind kind = ind_expr_query_kind(e);
+    if (kind == IND_EXPR_NOT) return cg__at_truth(ind_expr_arg(e, 0), !when);
+    if (when) return e;
+    if (kind == IND_EXPR_LE) return ind_expr_lt(ind_expr_arg(e, 1), ind_expr_arg(e, 0));
+    return kind == IND_EXPR_LT ? ind_expr_le(ind_expr_arg(e, 1), ind_expr_arg(e, 0)) : (ind_expr){0};
+}
+
+static ind_expr cg__at_comparison(const ind__writer *w, const ind__inst *in, bool when, int depth) {
+    const ind_expr a = cg__at_integer(w, in->arg[0], depth + 1), b = cg__at_integer(w, in->arg[1], depth + 1);
+    if (!ind__ok(a) || !ind__ok(b)) return (ind_expr){0};
+    const bool less = in->op == IND_LOOP_LT || in->op == IND_LOOP_LE,
+               equal = in->op == IND_LOOP_LE || in->op == IND_LOOP_GE;
+    const ind_expr e = equal ? ind_expr_le(less ? a : b, less ? b : a) : ind_expr_lt(less ? a : b, less ? b : a);
+    return ind__ok(e) ? cg__at_truth(e, when) : e;
+}
+
+static ind_expr cg__at_condition(const ind__writer *w, uint32_t i, bool when, int depth) {
+    const ind__inst *in = cg__inst(w, i);
+    if (depth > IND__CG_MAX_DEPTH) return (ind_expr){0};
+    switch ((ind_loop_op)in->op) {
+    case IND_LOOP_CAST:
+        return in->dtype == IND_BOOL && cg__inst(w, in->arg[0])->op == IND_LOOP_INDEX
+                   ? cg__at_truth(cg__index_of(w, in->arg[0]), when)
+                   : (ind_expr){0};
+    case IND_LOOP_INDEX: return in->dtype == IND_BOOL ? cg__at_truth(cg__index_of(w, i), when) : (ind_expr){0};
+    case IND_LOOP_NOT: return cg__at_condition(w, in->arg[0], !when, depth + 1);
+    case IND_LOOP_LT:
+    case IND_LOOP_LE:
+    case IND_LOOP_GT:
+    case IND_LOOP_GE: return cg__at_comparison(w, in, when, depth);
+    case IND_LOOP_AND:
+    case IND_LOOP_OR: break;
+    default: return (ind_expr){0};
+    }
+    const ind_expr a = cg__at_condition(w, in->arg[0], when, depth + 1);
+    const ind_expr b = cg__at_condition(w, in->arg[1], when, depth + 1);
+    if (!ind__ok(a) || !ind__ok(b)) return (ind_expr){0};
+    return (in->op == IND_LOOP_AND) == when ? ind_expr_and(a, b) : ind_expr_or(a, b);
+}
+
+static void cg__at_add_mask(const ind__writer *w, cg__attention *x, uint32_t value, bool when) {
+    if (x->num_masks == AT_MAX_MASKS) return;
+    x->mask[x->num_masks++] =
+        (cg__at_mask){.value = value, .when = when, .condition = cg__at_condition(w, value, when, 0)};
+}
+
+/* Finds masks: WHERE selects -inf. They are selected last, or added to the score as 0 or -inf. Returns what is left of
+   the value. */
+static uint32_t cg__at_without_mask(const ind__writer *w, cg__attention *x, uint32_t value, bool added) {
+    const ind__inst *in = cg__inst(w, value);
+    if (in->op != IND_LOOP_WHERE) return value;
+    for (int k = 1; k < 3; k++) {
+        const uint32_t other = in->arg[3 - k];
+        if (!cg__at_is_constant(w, other, -INFINITY) || (added && !cg__at_is_constant(w, in->arg[k], 0))) continue;
+        cg__at_add_mask(w, x, in->arg[0], k == 1);
+        return in->arg[k];
+    }
+    return value;
+}
+
+static void cg__at_find_masks(const ind__writer *w, cg__attention *x) {
+    for (uint32_t value = cg__inst(w, x->reduce)->arg[0], next;; value = next) {
+        const ind__inst *in = cg__inst(w, value);
+        next = cg__at_without_mask(w, x, value, false);
+        for (int k = 0; k < 2 && next == value && in->op == IND_LOOP_ADD; k++)
+            if (cg__at_without_mask(w, x, in->arg[k], true) != in->arg[k]) next = in->arg[1 - k];
+        if (next == value) return;
+    }
+}
+
+/* ---- the problem */
+
+static void cg__at_set_sizes(const ind__writer *w, cg__mm_problem *p) {
+    p->sum = IND_F32;
+    p->tensor_bytes = 2;
+    p->program = w->schedule->program;
+    p->size_m = cg__mm_extent(w, p->m);
+    p->size_n = cg__mm_extent(w, p->n);
+    p->size_k = cg__mm_extent(w, p->k);
+    p->batch = ind_int(w->context, 1);
+    for (int v = 0; v < w->plan->domain.rank; v++)
+        if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, w->plan->domain.extent[v]);
+}
+
+/* Reads the problem off the kernel. */
+static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention *x) {
+    ind__writer *w = &d->w;
+    const ind_kernel *k = w->kernel;
+    const int t = w->plan->domain.rank, features = t + 1;
+    const ind__inst *dot = cg__inst(w, k->matmul.dot), *scores = cg__inst(w, k->scores);
+    x->t = t;
+    x->scores = k->scores;
+    *p = (cg__mm_problem){.m = k->matmul.m, .n = k->matmul.n, .k = t, .dot = k->matmul.dot};
+    p->a.value = dot->arg[0], p->b.value = dot->arg[1];
+    x->queries = (cg__mm_problem){.m = p->m, .n = -1, .k = features};
+    x->queries.a.value = scores->arg[0];
+    x->keys = (cg__mm_problem){.m = -1, .n = features, .k = t};
+    x->keys.b.value = scores->arg[1];
+    cg__at_set_sizes(w, p);
+    cg__at_set_sizes(w, &x->queries);
+    cg__at_set_sizes(w, &x->keys);
+    cg__mm_find_operand(w, p, &p->b, p->n);
+    cg__mm_find_operand(w, &x->queries, &x->queries.a, p->m);
+    cg__mm_find_operand(w, &x->keys, &x->keys.b, features);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__inst(w, i)->reduction == IND_REDUCE_ONLINE_SOFTMAX)
+            x->reduce = i;
+    x->term = ind__softmax_term(w->body, x->reduce);
+    if (!x->reduce || !x->term) {
+        ind__fail(w->context, IND_VERIFY, "kernel %s: attention without a softmax", k->name);
+        cg__fail(w);
+        return;
+    }
+    cg__at_find_masks(w, x);
+}
+
+/* Columns of a tile: powers of two. */
+static int cg__at_columns(ind_expr size) {
+    int64_t n;
+    return ind_expr_is_int(size, &n) ? cg__pow2_at_least(n, 16, 256) : 256;
+}
+
+/* Bytes of shared memory for tiles of so many queries and keys. */
+static int64_t cg__at_shared(const cg__attention *x, int queries, int keys, int columns) {
+    const int64_t tiles = 2 * ((int64_t)queries * x->features + 2 * (int64_t)keys * (x->features + columns));
+    const int64_t sums = 4 * (int64_t)queries * (columns + 8);
+    return tiles > sums ? tiles : sums;
+}
+
+/* Chooses the tile: rows of 16 queries per warp. Each step of keys has two stages. */
+static void cg__at_set_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
+    ind__variant *v = d->variant;
+    const ind_target *t = d->w.target;
+    const int columns = cg__at_columns(p->size_n);
+    x->features = cg__at_columns(x->queries.size_k);
+    const int64_t queries = ind_hint(p->size_m), tiles = ind_hint(p->batch) * ((queries + 127) / 128);
+    const bool wide = queries > 64 && tiles >= t->num_sms;
+    v->of.tile = (ind__tile_plan){.m = wide ? 128 : 64,
+                                  .n = columns,
+                                  .k = columns > 128 || x->features > 128 ? 32 : 64,
+                                  .products = 1,
+                                  .warps_m = wide ? 8 : 4,
+                                  .warps_n = 1,
+                                  .stages = 2};
+    if (cg__at_shared(x, v->of.tile.m, v->of.tile.k, columns) > t->shared_per_block) {
+        v->of.tile.m = 64;
+        v->of.tile.warps_m = 4;
+    }
+    v->strategy = IND_STRATEGY_ATTENTION;
+    v->threads = 32 * v->of.tile.warps_m;
+    v->rows = v->per_thread = 1;
+    v->blocks_per_sm = v->threads > 128 ? 1 : 2;
+    v->memory.shared = ind_int(d->w.context, cg__at_shared(x, v->of.tile.m, v->of.tile.k, columns));
+    const ind_expr one = ind_int(d->w.context, 1);
+    const ind_expr blocks[3] = {cg__mm_tiles(p->size_m, v->of.tile.m), one, p->batch};
+    cg__set_axes(d, blocks);
+}
+
+/* Decides everything. Error: IND_NOT_SUPPORTED. */
+static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
+    cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
+    cg__attention *x = (cg__attention *)ind__arena_alloc(&d->w.scratch, sizeof *x);
+    if (!p || !x) return ind__failed(d->w.context);
+    d->plan->matmul = p;
+    d->plan->attention = x;
+    cg__at_find_problem(d, p, x);
+    if (d->w.failed) return ind__failed(d->w.context);
+    x->queries.a.copy = cg__mm_can_copy(d, &x->queries, &x->queries.a);
+    x->keys.b.copy = cg__mm_can_copy(d, &x->keys, &x->keys.b);
+    p->b.copy = cg__mm_can_copy(d, p, &p->b);
+    v->vector = cg__mm_choose_vector(d, p);
+    cg__at_set_tile(d, p, x);
+    int known = 0;
+    for (int i = 0; i < x->num_masks; i++) known += ind__ok(x->mask[i].condition);
+    const bool all = x->queries.a.copy && x->keys.b.copy && p->b.copy;
+    cg__why(d, "scores and probabilities in registers; %s operands on tensor cores, %s in 16-byte vectors%s",
+            ind_dtype_name(p->b.memory), all ? "copied" : "not all copied",
+            known ? "; masked tiles of keys are skipped" : "");
+    return d->w.failed ? ind__failed(d->w.context) : IND_OK;
+}

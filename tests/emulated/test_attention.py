@@ -1,0 +1,141 @@
+"""Attention as one kernel, in the emulation: score functions written as an op and written out, masks that skip tiles of keys, layouts,
+head dimensions, edges, rows without keys, epilogues. Expected values are computed in float64 from the definition."""
+
+import re
+
+import numpy as np
+import pytest
+
+from emulation import InEachOrder, emulated, from_bf16, set_up, to_bf16
+from test_split_products import plan_of
+
+STRATEGY = "attention, mma.sync tiles"
+
+
+@pytest.fixture
+def library(device, monkeypatch):
+    found = emulated(device, monkeypatch, InEachOrder, SMS=4)
+    yield found
+    found.c.ind_context_destroy(found.context)
+
+
+def graph(lines):
+    return "graph attention {\n  " + lines.replace("; ", "\n  ") + "\n}\n"
+
+
+def stored(values, dtype):
+    return to_bf16(values.astype(np.float32)) if dtype == "bf16" else values.astype(np.float16)
+
+
+def numbers(array, dtype):
+    return from_bf16(array).astype(np.float64) if dtype == "bf16" else array.astype(np.float64)
+
+
+def softmax(scores):
+    with np.errstate(invalid="ignore"):
+        e = np.exp(scores - scores.max(-1, keepdims=True, initial=-np.inf))
+        return e / e.sum(-1, keepdims=True)
+
+
+def attention(q, k, v, score, nan_rows=False):
+    """score(product, query, key) is what the softmax is of."""
+    group = q.shape[-3] // k.shape[-3]
+    k, v = (np.repeat(x, group, axis=-3) for x in (k, v))
+    product = q @ np.swapaxes(k, -1, -2)
+    query, key = np.arange(q.shape[-2])[:, None], np.arange(k.shape[-2])[None, :]
+    scores = score(product, query, key)
+    weights = softmax(scores)
+    if not nan_rows:
+        weights = np.where((scores == -np.inf).all(-1, keepdims=True), 0, weights)
+    return weights @ v
+
+
+def check(library, text, arrays, want, sizes=None, dtype="bf16", kernels=1, bound=2**-7):
+    module = library.compile(text, "attention")
+    plan = plan_of(library, module)
+    assert STRATEGY in plan and len(re.findall(r"^kernel \d", plan, re.M)) == kernels, plan
+    got = arrays | {"y": np.full(want.shape, 0x7FC0 if dtype == "bf16" else 0, np.uint16 if dtype == "bf16" else np.float16)}
+    status = library.run(module, got, sizes or {})
+    assert status == 0, library.error()
+    library.c.ind_module_destroy(module)
+    result = numbers(got["y"], dtype)
+    assert (np.isnan(result) == np.isnan(want)).all()
+    scale = np.abs(np.nan_to_num(want)).max(initial=1e-3)
+    assert np.abs(np.nan_to_num(result) - np.nan_to_num(want)).max(initial=0) <= bound * scale
+
+
+def drawn(seed, shapes, dtype):
+    random = np.random.default_rng(seed)
+    return {name: stored(random.standard_normal(shape), dtype) for name, shape in shapes.items()}
+
+
+def qkv(arrays, dtype):
+    return (numbers(arrays[name], dtype) for name in "qkv")
+
+
+# Batch, heads, heads of keys, queries, keys, features, columns.
+SHAPES = [
+    (1, 2, 2, 64, 64, 64, 64),
+    (2, 2, 2, 130, 70, 64, 64),
+    (1, 4, 2, 37, 129, 40, 72),
+    (1, 2, 1, 65, 1, 128, 128),
+    (1, 1, 1, 1, 33, 16, 16),
+    (2, 1, 1, 20, 200, 24, 8),
+    (1, 1, 1, 70, 97, 256, 192),
+]
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("b, h, g, s, t, d, n", SHAPES)
+def test_op(library, b, h, g, s, t, d, n, causal, dtype):
+    arrays = drawn(s, {"q": (b, h, s, d), "k": (b, g, t, d), "v": (b, g, t, n)}, dtype)
+    text = graph(f"size S in [1, 4096] hint 128; size T in [1, 4096] hint 128; input q : {dtype}[{b}, {h}, S, {d}]; input k : {dtype}[{b}, {g}, T, {d}]; "
+                 f"input v : {dtype}[{b}, {g}, T, {n}]; y = scaled_dot_product_attention(q, k, v, is_causal={str(causal).lower()}, enable_gqa=true); output y")  # fmt: skip
+    want = attention(*qkv(arrays, dtype), lambda x, i, j: np.where(j <= i, x / np.sqrt(d), -np.inf) if causal else x / np.sqrt(d))
+    check(library, text, arrays, want, {"S": s, "T": t}, dtype)
+
+
+# Lines that compute the scores w of the products p of [2, 3, 70, 150], and the same as a function.
+SLOPES = np.array([0.5, 0.25, 0.125]).reshape(1, 3, 1, 1)
+POSITIONS = "a = arange(end=70); i = reshape(a, shape=[70, 1]); b = arange(end=150); j = reshape(b, shape=[1, 150]); "
+SCORES = {
+    "scaled": ("w = mul(p, 0.125)", lambda x, i, j: x * 0.125),
+    "causal": (POSITIONS + "c = le(j, i); s = mul(p, 0.125); w = where(c, s, -inf)", lambda x, i, j: np.where(j <= i, x * 0.125, -np.inf)),
+    "causal from the end": (POSITIONS + "e = add(i, 80); c = le(j, e); s = mul(p, 0.125); w = where(c, s, -inf)",
+                            lambda x, i, j: np.where(j <= i + 80, x * 0.125, -np.inf)),
+    "window": (POSITIONS + "e = add(i, 80); c = le(j, e); f = add(j, 20); l = gt(f, e); m = logical_and(c, l); w = where(m, p, -inf)",
+               lambda x, i, j: np.where((j <= i + 80) & (j > i + 60), x, -np.inf)),
+    "prefix": (POSITIONS + "c = le(j, i); f = lt(j, 90); m = logical_or(c, f); w = where(m, p, -inf)",
+               lambda x, i, j: np.where((j <= i) | (j < 90), x, -np.inf)),
+    "not": (POSITIONS + "c = gt(j, i); w = where(c, -inf, p)", lambda x, i, j: np.where(j <= i, x, -np.inf)),
+    "added mask": (POSITIONS + "c = le(j, i); z = where(c, 0.0, -inf); s = mul(p, 0.125); w = add(s, z)",
+                   lambda x, i, j: np.where(j <= i, x * 0.125, -np.inf)),
+    "alibi": (POSITIONS + "r = sub(j, i); f = cast(r, dtype=f32); h = mul(slope, f); s = mul(p, 0.125); w = add(s, h)",
+              lambda x, i, j: x * 0.125 + SLOPES * (j - i)),
+    "soft cap": ("s = mul(p, 0.1); t = tanh(s); w = mul(t, 20.0)", lambda x, i, j: np.tanh(x * 0.1) * 20),
+    "bias": ("s = mul(p, 0.125); w = add(s, bias)", None),
+    "mask of data": ("s = mul(p, 0.125); w = where(seen, s, -inf)", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_written_out(library, name):
+    lines, score = SCORES[name]
+    shapes = {"q": (2, 3, 70, 64), "k": (2, 3, 150, 64), "v": (2, 3, 150, 48)}
+    arrays = drawn(len(name), shapes, "bf16")
+    extra, inputs = {}, ""
+    if "slope" in lines:
+        extra, inputs = {"slope": SLOPES.reshape(3, 1, 1).astype(np.float32)}, "input slope : f32[3, 1, 1]; "
+    if name == "bias":
+        extra, inputs = {"bias": np.random.default_rng(1).standard_normal((3, 70, 150)).astype(np.float32)}, "input bias : f32[3, 70, 150]; "
+        score = lambda x, i, j: x * 0.125 + extra["bias"]  # noqa: E731
+    if name == "mask of data":
+        extra, inputs = {"seen": np.random.default_rng(1).random((2, 1, 70, 150)) < 0.3}, "input seen : bool[2, 1, 70, 150]; "
+        extra["seen"][0, 0, 5] = False
+        score = lambda x, i, j: np.where(extra["seen"], x * 0.125, -np.inf)  # noqa: E731
+    declared = "; ".join(f"input {x} : bf16[{', '.join(map(str, shape))}]" for x, shape in shapes.items())
+    text = graph(f"{declared}; {inputs}kt = transpose(k, dim0=-1, dim1=-2); pb = matmul(q, kt); p = cast(pb, dtype=f32); {lines}; "
+                 "u = softmax(w, dim=-1); ub = cast(u, dtype=bf16); y = matmul(ub, v); output y")  # fmt: skip
+    want = attention(*qkv(arrays, "bf16"), score, nan_rows=True)
+    check(library, text, arrays | extra, want, bound=2**-6)
