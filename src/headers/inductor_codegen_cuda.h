@@ -197,6 +197,7 @@ extern "C" {
 //@ cuda/templates/gemm/fragments.c
 //@ cuda/templates/attention/problem.c
 //@ cuda/templates/attention/mma.c
+//@ cuda/templates/attention/bulk.c
 //@ cuda/decide/pointwise.c
 //@ cuda/decide/row_warp.c
 //@ cuda/decide/row_block.c

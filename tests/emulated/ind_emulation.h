@@ -1205,6 +1205,42 @@ IND_EMULATION_FN void ind_wgmma_words(T (&c)[NI][4], const unsigned short *tile_
         }
     }
 }
+/* Products of a tile of queries and one of keys, both with rows along the features. */
+template <bool BF16, int TM, int TK, int D, int NI>
+IND_EMULATION_FN void ind_wgmma_scores(float (&c)[NI][4], const unsigned short *tile_a, const unsigned short *tile_b,
+                                       int m, IND_EMULATION_LINE) {
+    for (int i = 0; i < NI * 4; i++) c[i >> 2][i & 3] = 0;
+    ind_wgmma_tile<BF16, TM, TK, D, true, true>(c, tile_a, tile_b, m, line);
+}
+/* Weights in registers, 64 rows of a warpgroup, times a tile of values [TK][TN]. */
+template <bool BF16, int TN, int TK, int NI, int NK>
+IND_EMULATION_FN void ind_wgmma_weighted(float (&c)[NI][4], const unsigned (&weight)[NK][4], const unsigned short *tile,
+                                         IND_EMULATION_LINE) {
+    if (NI * 8 != TN || NK * 16 != TK || !ind_emulation::rt->is_shared(tile, TN * TK * 2)) {
+        ind_emulation::rt->fault("wgmma: the tile is not in shared memory, or of another size", line);
+    }
+    ind_emulation::rt->wgmma_read(tile, TN * TK * 2, line);
+    ind_emulation::rt->wgmma_commit();
+    const int lane = (int)threadIdx.x & 31;
+    for (int k = 0; k < TK; k++) {
+        for (int half = 0; half < 2; half++) {
+            /* The lane with this element of the row: registers 0 and 2 are of row lane / 4, 1 and 3 of the row 8 later. */
+            const unsigned word = weight[k / 16][k % 16 / 8 * 2 + half];
+            const unsigned pair = __shfl_sync(0xffffffffu, word, (lane & ~3) + k % 8 / 2);
+            const unsigned short bits = (unsigned short)(k % 2 ? pair >> 16 : pair);
+            const float w = BF16 ? ind_bf16_to_f32(bits) : ind_f16_to_f32(bits);
+            for (int i = 0; i < NI; i++) {
+                for (int j = 0; j < 2; j++) {
+                    c[i][half * 2 + j] +=
+                        w * ind_emulation::tile_element<BF16, TK, TN>(tile, k, i * 8 + (lane & 3) * 2 + j);
+                }
+            }
+        }
+    }
+}
+template <int N, int NI> IND_EMULATION_FN void ind_wgmma_ready(float (&)[NI][4], IND_EMULATION_LINE) {
+    ind_emulation::rt->wgmma_wait(N, line);
+}
 template <int N, class T, int NI> IND_EMULATION_FN void ind_wgmma_wait(T (&)[NI][4], IND_EMULATION_LINE) {
     ind_emulation::rt->wgmma_wait(N, line);
 }

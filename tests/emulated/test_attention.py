@@ -9,12 +9,13 @@ import pytest
 from emulation import InEachOrder, emulated, from_bf16, set_up, to_bf16
 from test_split_products import plan_of
 
-STRATEGY = "attention, mma.sync tiles"
+STRATEGIES = {"9.0": "attention, bulk-copied wgmma tiles", "8.0": "attention, mma.sync tiles"}
 
 
-@pytest.fixture
-def library(device, monkeypatch):
-    found = emulated(device, monkeypatch, InEachOrder, SMS=4)
+@pytest.fixture(params=STRATEGIES)
+def library(request, device, monkeypatch):
+    found = emulated(device, monkeypatch, InEachOrder, SMS=4, CC=request.param)
+    found.strategy = STRATEGIES[request.param]
     yield found
     found.c.ind_context_destroy(found.context)
 
@@ -53,7 +54,7 @@ def attention(q, k, v, score, nan_rows=False):
 def check(library, text, arrays, want, sizes=None, dtype="bf16", kernels=1, bound=2**-7):
     module = library.compile(text, "attention")
     plan = plan_of(library, module)
-    assert STRATEGY in plan and len(re.findall(r"^kernel \d", plan, re.M)) == kernels, plan
+    assert library.strategy in plan and len(re.findall(r"^kernel \d", plan, re.M)) == kernels, plan
     got = arrays | {"y": np.full(want.shape, 0x7FC0 if dtype == "bf16" else 0, np.uint16 if dtype == "bf16" else np.float16)}
     status = library.run(module, got, sizes or {})
     assert status == 0, library.error()

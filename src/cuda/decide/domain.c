@@ -12,6 +12,11 @@ static uint32_t cg__r_mask(const ind__writer *w) {
     return ((1u << cg__num_vars(w)) - 1) & ~cg__p_mask(w);
 }
 
+/* The variables of inner reductions. */
+static uint32_t cg__inner_mask(const ind__writer *w) {
+    return ((1u << w->body->inner) - 1) << (cg__num_vars(w) - w->body->inner);
+}
+
 /* Number of index expressions that an instruction's value depends on. */
 static uint32_t cg__num_index(const ind__inst *inst) {
     if (inst->op == IND_LOOP_INDIRECT) return 1;
@@ -222,7 +227,7 @@ static void cg__analyse(cg__decider *d) {
         if (cg__is_sort(&d->w, i) && d->plan->stage[i] < 254) d->plan->stage[i]++;
         if (inst->op != IND_LOOP_REDUCE) continue;
         if (inst->flags & IND__INST_INNER) { /* a value per element */
-            d->plan->varies[i] &= ~ind__reduced_mask(d->w.body, inst);
+            d->plan->varies[i] &= ~cg__inner_mask(&d->w);
             continue;
         }
         reduces = true;

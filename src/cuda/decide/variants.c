@@ -256,7 +256,7 @@ static ind_status cg__plan_few_rows(cg__variants *x, int all) {
 /* Adds the variants of a product that assume few rows, or tensor maps, if they gain. */
 static ind_status cg__plan_product(cg__variants *x, int all) {
     ind_status status = cg__plan_few_rows(x, all);
-    if (!status && !x->kernel->scores) status = cg__next_variant(x, all | IND__ASSUME_MAPS);
+    if (!status) status = cg__next_variant(x, all | IND__ASSUME_MAPS);
     x->num += !status && x->used & IND__ASSUME_MAPS ? 1 : 0;
     return status;
 }

@@ -82,3 +82,22 @@ static IND_INLINE void ind_mma_weighted(float (&acc)[NI][4], const float (&weigh
         }
     }
 }
+//@ WGMMA_READY
+#ifndef IND_EMULATION
+// Waits until at most N wgmma groups are in flight, later ones than that of these accumulators: they may be read.
+template <int N, int NI> static IND_INLINE void ind_wgmma_ready(float (&c)[NI][4]) {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(N) : "memory");
+    _Pragma("unroll")
+    for (int i = 0; i < NI * 4; i++) asm volatile("" : "+f"(c[i / 4][i % 4]) :: "memory");
+}
+#endif
+//@ PACK_WEIGHTS
+// Weights in the layout of accumulators as left operands of 16-bit elements.
+template <int NK, int NI, typename PACK>
+static IND_INLINE void ind_pack_weights(unsigned (&a)[NK][4], const float (&weight)[NI][4], PACK pack) {
+    _Pragma("unroll")
+    for (int i = 0; i < NK * 4; i++) {
+        const float (&w)[4] = weight[i / 4 * 2 + i % 4 / 2];
+        a[i / 4][i % 4] = pack(w[i % 2 * 2], w[i % 2 * 2 + 1]);
+    }
+}

@@ -91,6 +91,8 @@
     X(ONLINE_ROWS, IND__CG_NEEDS(IND__CG_MAXMIN, IND__CG_EXP_BELOW))                                   \
     X(MMA_WEIGHTED, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_HALVES))                               \
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
+    X(WGMMA_READY, IND__CG_NEEDS(IND__CG_WGMMA))                                                       \
+    X(PACK_WEIGHTS, 0)                                                                                 \
     X(TRANSPOSE_PANELS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                 \
     X(BULK_COPY, 0)                                                                                    \
     X(MULTICAST, IND__CG_NEEDS(IND__CG_BULK_COPY))                                                     \

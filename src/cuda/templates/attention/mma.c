@@ -171,12 +171,35 @@ static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const c
     for (int i = 0; i < x->num_masks && whole; i++) w->value[x->mask[i].value] = NULL;
 }
 
+/* Computes the scores of the tile of "step". */
+static void cg__at_write_step_scores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const int keys = w->variant->of.tile.k;
+    ind__textf(&w->code, "const %s first_t = step * %d + lane %% 4 * 2;\n", cg__int(w), keys);
+    cg__begin(w, "if (step * %d >= all_start && step * %d + %d <= all_end)", keys, keys, keys);
+    cg__at_write_scores(w, p, x, true);
+    cg__else(w, "else");
+    cg__at_write_scores(w, p, x, false);
+    cg__end(w);
+    cg__use(w, IND__CG_ONLINE_ROWS);
+}
+
+/* The accumulators, declared as `acc`, and the state of the softmax of a lane's rows. */
+IND__PRINTF(2, 3) static void cg__at_write_state(ind__writer *w, const char *acc, ...) {
+    va_list list;
+    va_start(list, acc);
+    ind__textf(&w->code, "float %s = {}, factor[2];\n", cg__format(w, acc, list));
+    va_end(list);
+    ind__textf(&w->code,
+               "ind_online_rows state = {{__uint_as_float(0xff800000u), __uint_as_float(0xff800000u)}, {0, 0}};\n");
+}
+
 /* Applies the factor of each row to its sums: the weight of a term 1. It is not rounded. */
-static void cg__at_write_factor(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+static void cg__at_write_factor(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, const char *acc) {
+    ind__textf(&w->code, "state.combine();\n");
     cg__unroll(w);
     cg__begin(w, "for (int r = 0; r < 2; r++)");
     ind__textf(&w->code, "const %s row = row_m + r * 8, i%d = row < size_m ? row : last_m;\n", cg__int(w), p->m);
-    ind__textf(&w->code, "const ind_softmax<float> softmax = {rows.max[r], rows.sum[r]};\n");
+    ind__textf(&w->code, "const ind_softmax<float> softmax = {state.max[r], state.sum[r]};\n");
     cg__use(w, IND__CG_SOFTMAX);
     cg__mm_set_plain_names(w);
     cg__set_results(w, x->reduce, "softmax");
@@ -192,7 +215,7 @@ static void cg__at_write_factor(ind__writer *w, const cg__mm_problem *p, const c
     cg__value(w, weight);
     ind__textf(&w->code, ";\n");
     cg__end(w);
-    ind__textf(&w->code, "ind_scale_rows(acc[0], factor);\n");
+    ind__textf(&w->code, "ind_scale_rows(%s, factor);\n", acc);
 }
 
 /* ---- the kernel */
@@ -238,16 +261,11 @@ static void cg__at_write_step(ind__writer *w, const cg__mm_problem *p, const cg_
     ind__textf(&w->code,
                "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_keys(step + 1, stage ^ "
                "1);\nind_cp_async_commit();\n");
-    ind__textf(&w->code, "float score[1][%d][4] = {}, factor[2];\n", tile->k / 8);
+    ind__textf(&w->code, "float score[1][%d][4] = {};\n", tile->k / 8);
     ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, true, %s>(score, tile_a, tile_d + stage * %d, warp_m, 0);\n",
                mma, tile->m, tile->k, x->features, x->keys.b.k_major ? "false" : "true", tile->k * x->features);
-    ind__textf(&w->code, "const %s first_t = step * %d + lane %% 4 * 2;\n", cg__int(w), tile->k);
-    cg__begin(w, "if (step * %d >= all_start && step * %d + %d <= all_end)", tile->k, tile->k, tile->k);
-    cg__at_write_scores(w, p, x, true);
-    cg__else(w, "else");
-    cg__at_write_scores(w, p, x, false);
-    cg__end(w);
-    ind__textf(&w->code, "rows.add(score[0], factor);\nind_scale_rows(acc[0], factor);\n");
+    cg__at_write_step_scores(w, p, x);
+    ind__textf(&w->code, "state.add(score[0], factor);\nind_scale_rows(acc[0], factor);\n");
     ind__textf(&w->code,
                "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_values(step + 1, stage ^ "
                "1);\nind_cp_async_commit();\n");
@@ -255,7 +273,6 @@ static void cg__at_write_step(ind__writer *w, const cg__mm_problem *p, const cg_
                tile->n, tile->k, p->b.k_major ? "true" : "false", tile->k * tile->n, ind_dtype_name(p->b.memory));
     cg__use(w, IND__CG_MMA_HALVES);
     cg__use(w, IND__CG_MMA_TILE);
-    cg__use(w, IND__CG_ONLINE_ROWS);
     cg__use(w, IND__CG_MMA_WEIGHTED);
     cg__use(w, bf16 ? IND__CG_PACK_BF16 : IND__CG_PACK_F16);
 }
@@ -271,15 +288,12 @@ static ind_status cg__emit_attention(ind__writer *w) {
     cg__at_write_steps(w, p, x);
     cg__at_write_tiles(w, p, x);
     cg__at_need_score(w, p, x, true);
-    ind__textf(&w->code,
-               "float acc[1][%d][4] = {};\nind_online_rows rows = {{__uint_as_float(0xff800000u), "
-               "__uint_as_float(0xff800000u)}, {0, 0}};\nint stage = 0;\n#pragma unroll 1\n",
-               tile->n / 8);
+    cg__at_write_state(w, "acc[1][%d][4]", tile->n / 8);
+    ind__textf(&w->code, "int stage = 0;\n#pragma unroll 1\n");
     cg__begin(w, "for (%s step = first_step; step < end_step; step++, stage ^= 1)", cg__int(w));
     cg__at_write_step(w, p, x);
     cg__end(w);
-    ind__textf(&w->code, "rows.combine();\nfloat factor[2];\n");
-    cg__at_write_factor(w, p, x);
+    cg__at_write_factor(w, p, x, "acc[0]");
     ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
     if (w->variant->dependent == IND__LAUNCH_TRIGGERS) cg__write_trigger(w, &w->code);
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");

@@ -134,15 +134,34 @@ static void cg__at_set_sizes(const ind__writer *w, cg__mm_problem *p) {
         if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, w->plan->domain.extent[v]);
 }
 
+/* Splits batch variables whose indices are divided: heads of queries that share a head of keys. */
+static void cg__at_split_batch(cg__decider *d, int *m, int *n) {
+    ind__loops *x = &d->plan->domain;
+    for (int v = 0; v < x->rank; v++) {
+        if (v == *m || v == *n) continue;
+        ind_expr size = ind__loops_split_size(x, v, NULL);
+        while (ind__ok(size) && ind__loops_split(x, v, size)) {
+            *m += *m > v;
+            *n += *n > v;
+            size = ind__loops_split_size(x, v, NULL);
+        }
+    }
+    if (x->failed) cg__fail(&d->w);
+    if (!d->w.failed) cg__analyse(d);
+}
+
 /* Reads the problem off the kernel. */
 static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention *x) {
     ind__writer *w = &d->w;
     const ind_kernel *k = w->kernel;
+    int m = k->matmul.m, n = k->matmul.n;
+    cg__at_split_batch(d, &m, &n);
+    if (w->failed) return;
     const int t = w->plan->domain.rank, features = t + 1;
     const ind__inst *dot = cg__inst(w, k->matmul.dot), *scores = cg__inst(w, k->scores);
     x->t = t;
     x->scores = k->scores;
-    *p = (cg__mm_problem){.m = k->matmul.m, .n = k->matmul.n, .k = t, .dot = k->matmul.dot};
+    *p = (cg__mm_problem){.m = m, .n = n, .k = t, .dot = k->matmul.dot};
     p->a.value = dot->arg[0], p->b.value = dot->arg[1];
     x->queries = (cg__mm_problem){.m = p->m, .n = -1, .k = features};
     x->queries.a.value = scores->arg[0];
@@ -208,6 +227,9 @@ static void cg__at_set_tile(cg__decider *d, const cg__mm_problem *p, cg__attenti
     cg__set_axes(d, blocks);
 }
 
+static void cg__at_find_maps(cg__decider *d, cg__mm_problem *p, const cg__attention *x);
+static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x);
+
 /* Decides everything. Error: IND_NOT_SUPPORTED. */
 static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
@@ -217,16 +239,24 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     d->plan->attention = x;
     cg__at_find_problem(d, p, x);
     if (d->w.failed) return ind__failed(d->w.context);
+    cg__choose_index_bits(d);
     x->queries.a.copy = cg__mm_can_copy(d, &x->queries, &x->queries.a);
     x->keys.b.copy = cg__mm_can_copy(d, &x->keys, &x->keys.b);
     p->b.copy = cg__mm_can_copy(d, p, &p->b);
     v->vector = cg__mm_choose_vector(d, p);
-    cg__at_set_tile(d, p, x);
+    cg__at_find_maps(d, p, x);
+    if (d->w.failed) return ind__failed(d->w.context);
+    if (p->no_maps) {
+        cg__at_set_tile(d, p, x);
+    } else {
+        cg__mm_find_epilogue(d, p);
+        cg__at_set_bulk_tile(d, p, x);
+    }
     int known = 0;
     for (int i = 0; i < x->num_masks; i++) known += ind__ok(x->mask[i].condition);
     const bool all = x->queries.a.copy && x->keys.b.copy && p->b.copy;
-    cg__why(d, "scores and probabilities in registers; %s operands on tensor cores, %s in 16-byte vectors%s",
+    cg__why(d, "scores and probabilities in registers; %s operands on tensor cores, %s in %s%s",
             ind_dtype_name(p->b.memory), all ? "copied" : "not all copied",
-            known ? "; masked tiles of keys are skipped" : "");
+            p->no_maps ? "16-byte vectors" : "boxes by tensor maps", known ? "; masked tiles of keys are skipped" : "");
     return d->w.failed ? ind__failed(d->w.context) : IND_OK;
 }

@@ -107,6 +107,8 @@ static void cg__mm_set_boxes(cg__decider *d, cg__mm_problem *p) {
     d->variant->guard_aligned = true;
 }
 
+static ind__kernel_arg cg__at_map(const ind__writer *w, int i);
+
 /* The argument of operand number i; its map is NULL if the kernel has none. */
 static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
     const cg__mm_problem *p = w->plan->matmul;
@@ -115,6 +117,7 @@ static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
                                  .buffer = cg__inst(w, p->packed->load)->source,
                                  .map = &p->packed->map,
                                  .part = 1};
+    if (w->variant->strategy == IND_STRATEGY_ATTENTION_TMA) return cg__at_map(w, i);
     if (!cg__has(w, IND__HAS_TENSOR_MAPS) || i > cg__mm_products(p)) return (ind__kernel_arg){0};
     const uint32_t load = i == 2 ? p->b2.load : i ? p->b.load : p->a.load;
     return (ind__kernel_arg){

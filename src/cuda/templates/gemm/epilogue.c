@@ -124,10 +124,13 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     return w->failed ? ind__failed(w->context) : IND_OK;
 }
 
+static void cg__at_write_functions(ind__writer *w, ind__text *t);
+
 /* Device functions of the kernel's template, before the kernel. */
 static void cg__write_template_functions(ind__writer *w, ind__text *t) {
     const cg__mm_template *x = cg__mm_template_of(w->variant->strategy);
     if (x && x->functions) x->functions(w, t);
+    if (w->variant->strategy == IND_STRATEGY_ATTENTION_TMA) cg__at_write_functions(w, t);
 }
 
 static bool cg__reads_pointers(const ind__writer *w) {

@@ -1,0 +1,361 @@
+/* Attention with wgmma on tiles that bulk tensor copies bring in, by persistent blocks: sm_90a. A warpgroup has 64
+   queries. One more warpgroup copies: tiles of queries, keys and values, as far ahead as there are stages. While a
+   warpgroup computes exponentials, its product with the values of the step before is in flight, and the products of the
+   other warpgroup. */
+
+/* ---- the maps */
+
+/* Sets the maps of queries, keys and values, or the reason why there are none. */
+static void cg__at_find_maps(cg__decider *d, cg__mm_problem *p, const cg__attention *x) {
+    const cg__mm_problem *of[3] = {&x->queries, &x->keys, p};
+    const cg__mm_operand *o[3] = {&x->queries.a, &x->keys.b, &p->b};
+    if (!(d->assume & IND__ASSUME_MAPS)) p->no_maps = "the variant assumes no tensor maps";
+    if (!d->w.target->specific || d->w.target->sm != 90) p->no_maps = "wgmma exists on sm_90a only";
+    if (!x->queries.a.k_major || x->keys.b.k_major || p->b.k_major) p->no_maps = "keys or values lie along the keys";
+    if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
+    for (int i = 0; i < 3 && !p->no_maps; i++) {
+        ind__tensor_map *map = (ind__tensor_map *)ind__arena_alloc(d->w.arena, sizeof *map);
+        if (!map) {
+            cg__fail(&d->w);
+            return;
+        }
+        p->no_maps = cg__mm_find_map(&d->w, of[i], o[i], map);
+        p->map[i] = map;
+    }
+}
+
+/* The argument of map number i. */
+static ind__kernel_arg cg__at_map(const ind__writer *w, int i) {
+    const cg__mm_problem *p = w->plan->matmul;
+    const uint32_t load = i == 2 ? p->b.load : i ? w->plan->attention->keys.b.load : w->plan->attention->queries.a.load;
+    return (ind__kernel_arg){
+        .kind = IND__ARG_TENSOR_MAP, .buffer = cg__inst(w, load)->source, .map = p->map[i], .part = (uint32_t)i};
+}
+
+/* ---- shared memory: queries, stages of keys and of values, the strips of the warps, the mbarriers */
+
+static int64_t cg__at_bulk_bytes(const cg__attention *x, const cg__mm_problem *p, const ind__tile_plan *tile) {
+    const int64_t tiles =
+        2 * ((int64_t)tile->m * x->features + (int64_t)tile->stages * tile->k * (x->features + tile->n));
+    return tiles + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) + 16 + 32 * tile->stages;
+}
+
+/* Columns of tiles with rows of 128 bytes. */
+static int cg__at_bulk_columns(ind_expr size) {
+    int64_t n;
+    return ind_expr_is_int(size, &n) ? (int)(n + 63) / 64 * 64 : 256;
+}
+
+/* Chooses the tile and sets the grid. Blocks are persistent: one per SM. */
+static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x) {
+    ind__variant *v = d->variant;
+    ind_context *c = d->w.context;
+    x->features = cg__at_bulk_columns(x->queries.size_k);
+    const int columns = cg__at_bulk_columns(p->size_n);
+    const bool wide = x->features > 128 || columns > 128;
+    v->of.tile = (ind__tile_plan){.m = 128,
+                                  .n = columns,
+                                  .k = wide || ind_hint(p->size_k) <= 64 ? 64 : 128,
+                                  .products = 1,
+                                  .warps_n = 1,
+                                  .stages = 4};
+    const int64_t queries = ind_hint(p->size_m), batch = ind_hint(p->batch);
+    if (queries <= 64 || batch * ((queries + 127) / 128) < d->w.target->num_sms / 2) v->of.tile.m = 64;
+    v->of.tile.warps_m = v->of.tile.m / 16;
+    while (v->of.tile.stages > 2 && cg__at_bulk_bytes(x, p, &v->of.tile) > d->w.target->shared_per_block)
+        v->of.tile.stages--;
+    v->strategy = IND_STRATEGY_ATTENTION_TMA;
+    v->threads = 32 * (v->of.tile.warps_m + 4);
+    v->rows = v->per_thread = v->blocks_per_sm = 1;
+    v->memory.shared = ind_int(c, cg__at_bulk_bytes(x, p, &v->of.tile));
+    v->guard_aligned = true;
+    d->used |= IND__ASSUME_MAPS;
+    p->map[0]->box[1] = v->of.tile.m;
+    p->map[1]->box[1] = p->map[2]->box[1] = v->of.tile.k;
+    const ind_expr tiles = ind_expr_mul(cg__mm_tiles(p->size_m, v->of.tile.m), p->batch);
+    v->grid[0] = ind_expr_min(tiles, ind_int(c, d->w.target->num_sms));
+    v->grid[1] = v->grid[2] = ind_int(c, 1);
+}
+
+/* ---- writing: device functions */
+
+/* A wgmma whose left operand is `left`, with the right one in operand `b` of the asm statement. */
+static void cg__at_write_wgmma(ind__text *t, const cg__mm_problem *p, int n, bool weights) {
+    const int a = n / 2, b = weights ? a + 4 : a + 1;
+    const char *type = cg__mm_wgmma_type(&p->b);
+    ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %%%d, 0;\\n\"\n", b + 1);
+    ind__textf(t, "             \"wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {\"\n", n, type, type);
+    cg__mm_write_sum_names(t, n, "%", 0);
+    if (weights)
+        ind__textf(t, "             \"}, {%%%d, %%%d, %%%d, %%%d}, %%%d, p, 1, 1, 1;\\n}\"\n", a, a + 1, a + 2, a + 3,
+                   b);
+    else
+        ind__textf(t, "             \"}, %%%d, %%%d, p, 1, 1, 0, 0;\\n}\"\n", a, b);
+    cg__mm_write_sum_operands(t, p, n, '+');
+    ind__textf(t, weights ? "             : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"l\"(b), \"r\"(1));\n"
+                          : "             : \"l\"(a), \"l\"(b), \"r\"((int)(k > 0)));\n");
+}
+
+/* ind_wgmma_scores and ind_wgmma_weighted: asynchronous, one warpgroup. */
+static void cg__at_write_functions(ind__writer *w, ind__text *t) {
+    const cg__mm_problem *p = w->plan->matmul;
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    ind__textf(
+        t, "#ifndef IND_EMULATION\n"
+           "// c = Q[m .. m + 63, D] * K[TK, D]^T of a tile of queries and one of keys: asynchronous, one warpgroup.\n"
+           "template <bool BF16, int TM, int TK, int D>\n");
+    ind__textf(
+        t,
+        "static IND_INLINE void ind_wgmma_scores(float (&c)[%d][4], const unsigned short *tile_a, const unsigned "
+        "short *tile_b, int m) {\n",
+        tile->k / 8);
+    t->indent++;
+    ind__textf(t, "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n_Pragma(\"unroll\")\n"
+                  "for (int k = 0; k < D; k += 16) {\n");
+    t->indent++;
+    ind__textf(
+        t, "const unsigned long long a = ind_wgmma_operand<TM, D, true>(tile_a, m, k), b = ind_wgmma_operand<TK, D, "
+           "true>(tile_b, 0, k);\n");
+    cg__at_write_wgmma(t, p, tile->k, false);
+    t->indent--;
+    ind__textf(t, "}\nasm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n");
+    t->indent--;
+    ind__textf(t, "}\n// c += W * V of weights in registers, fragments of 64 x 16, and a tile of values [TK][TN].\n"
+                  "template <bool BF16, int TN, int TK>\n");
+    ind__textf(t,
+               "static IND_INLINE void ind_wgmma_weighted(float (&c)[%d][4], const unsigned (&weight)[%d][4], const "
+               "unsigned short *tile) {\n",
+               tile->n / 8, tile->k / 16);
+    t->indent++;
+    ind__textf(t, "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n_Pragma(\"unroll\")\n"
+                  "for (int k = 0; k < TK; k += 16) {\n");
+    t->indent++;
+    ind__textf(t, "const unsigned long long b = ind_wgmma_operand<TK, TN, false>(tile, 0, k);\n"
+                  "const unsigned (&a)[4] = weight[k / 16];\n");
+    cg__at_write_wgmma(t, p, tile->n, true);
+    t->indent--;
+    ind__textf(t, "}\nasm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n");
+    t->indent--;
+    ind__textf(t, "}\n#endif\n\n");
+}
+
+/* ---- writing: the kernel */
+
+/* The loop over the block's tiles of queries, with the position and the steps of each. */
+static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const int tile_m = w->variant->of.tile.m;
+    const char *type = cg__int(w);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
+    ind__textf(&w->code, "const unsigned batch = tile / rows, row_of_tiles = tile - batch * rows;\n");
+    ind__textf(&w->code, "const %s tile_m = (%s)%s * %d, tile_n = 0, first_m = tile_m;\n", type, type,
+               cg__at_grows(x) ? "(rows - 1 - row_of_tiles)" : "row_of_tiles", tile_m);
+    ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type, tile_m,
+               tile_m);
+    cg__write_outer_vars(w, "batch", 1u << p->m | 1u << p->n);
+    cg__at_write_steps(w, p, x);
+}
+
+/* Copies of the boxes of a tile, from `row` on; `place`: of its first element. */
+static void cg__at_write_boxes(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int number,
+                               int columns, const char *place, const char *barrier, const char *row) {
+    const ind__tensor_map *map = w->plan->matmul->map[number];
+    for (int col = 0; col < columns; col += 64) {
+        ind__textf(&w->code, "ind_bulk_copy<%d>(%s + %d, map_%c, %s, %d, (int)(%s)", map->rank, place,
+                   col * map->box[1], "abc"[number], barrier, col, row);
+        for (int u = w->plan->domain.rank - 1; u >= 0; u--) {
+            ind_expr stride, rest;
+            if (!cg__mm_is_batch(p, u) ||
+                !ind__affine(cg__index_of(w, o->load), w->plan->domain.var[u], &stride, &rest) ||
+                ind_known_eq(stride, ind_int(w->context, 0)))
+                continue;
+            ind__textf(&w->code, ", (int)i%d", u);
+        }
+        ind__textf(&w->code, ");\n");
+    }
+}
+
+static const char *cg__at_stage(ind__writer *w, char name, int columns) {
+    return cg__string(w, "tile_%c + stage * %d", name, w->variant->of.tile.k * columns);
+}
+
+/* The thread that starts all copies. */
+static void cg__at_write_copies(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    ind__textf(&w->code, "int stage = 0, phase = 0, turn = 0;\n");
+    cg__at_begin_tiles(w, p, x);
+    ind__textf(&w->code, "if (first_step == end_step) continue;\nind_barrier_wait(empty_a, turn ^ 1);\nturn ^= 1;\n");
+    ind__textf(&w->code, "ind_barrier_expect(full_a, %d);\n", tile->m * x->features * 2);
+    cg__at_write_boxes(w, &x->queries, &x->queries.a, 0, x->features, "tile_a", "full_a", "tile_m");
+    cg__begin(w, "for (%s step = first_step; step < end_step; step++)", cg__int(w));
+    const char *row = cg__string(w, "step * %d", tile->k);
+    ind__textf(&w->code, "ind_barrier_wait(empty_b + stage, phase ^ 1);\nind_barrier_expect(full_b + stage, %d);\n",
+               tile->k * x->features * 2);
+    cg__at_write_boxes(w, &x->keys, &x->keys.b, 1, x->features, cg__at_stage(w, 'b', x->features), "full_b + stage",
+                       row);
+    ind__textf(&w->code, "ind_barrier_wait(empty_c + stage, phase ^ 1);\nind_barrier_expect(full_c + stage, %d);\n",
+               tile->k * tile->n * 2);
+    cg__at_write_boxes(w, p, &p->b, 2, tile->n, cg__at_stage(w, 'c', tile->n), "full_c + stage", row);
+    cg__mm_write_next_stage(w);
+    cg__end(w);
+    cg__end(w);
+    cg__use(w, IND__CG_BULK_COPY);
+}
+
+/* The mbarriers of the queries, of the stages of keys and of values. */
+static void cg__at_write_barriers(ind__writer *w, int offset) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int n = tile->stages;
+    ind__textf(&w->code,
+               "unsigned long long *const full_a = reinterpret_cast<unsigned long long *>(ind_smem + %d), *const "
+               "empty_a = full_a + 1;\n",
+               offset);
+    ind__textf(&w->code,
+               "unsigned long long *const full_b = full_a + 2, *const empty_b = full_b + %d, *const full_c = full_b "
+               "+ %d, *const empty_c = full_b + %d;\n",
+               n, 2 * n, 3 * n);
+    cg__begin(w, "if (threadIdx.x == 0)");
+    ind__textf(&w->code, "ind_barrier_init(full_a, 1);\nind_barrier_init(empty_a, %d);\n", tile->warps_m);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", n);
+    ind__textf(&w->code, "ind_barrier_init(full_b + i, 1);\nind_barrier_init(empty_b + i, %d);\n", tile->warps_m);
+    ind__textf(&w->code, "ind_barrier_init(full_c + i, 1);\nind_barrier_init(empty_c + i, %d);\n", tile->warps_m);
+    cg__end(w);
+    ind__textf(&w->code, "ind_barrier_publish();\n");
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+}
+
+/* Starts the products of a step's keys. */
+static void cg__at_write_product(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    ind__textf(&w->code, "ind_barrier_wait(full_b + stage, phase);\n");
+    ind__textf(&w->code, "ind_wgmma_scores<%s, %d, %d, %d>(score[0], tile_a, %s, warp / 4 * 64);\n",
+               p->b.memory == IND_BF16 ? "true" : "false", tile->m, tile->k, x->features,
+               cg__at_stage(w, 'b', x->features));
+}
+
+/* Starts the products with the values of the step before, whose stage is "last". */
+static void cg__at_write_weighted(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    ind__textf(&w->code, "ind_barrier_wait(full_c + last, last_phase);\n");
+    ind__textf(&w->code, "ind_wgmma_weighted<%s, %d, %d>(acc, weight, tile_c + last * %d);\n",
+               p->b.memory == IND_BF16 ? "true" : "false", tile->n, tile->k, tile->k * tile->n);
+}
+
+/* Gives the stage of the keys back, and the queries after the last step; then the exponentials of the scores. */
+static void cg__at_write_exponentials(ind__writer *w) {
+    ind__textf(&w->code, "if (lane == 0) {\n    ind_barrier_arrive(empty_b + stage);\n    if (step + 1 == end_step) "
+                         "ind_barrier_arrive(empty_a);\n}\napply(step);\nstate.add(score[0], factor);\n");
+}
+
+/* "weight": the exponentials as operands; the stage of their values. */
+static void cg__at_write_weights(ind__writer *w, const cg__mm_problem *p) {
+    ind__textf(&w->code, "ind_pack_weights(weight, score[0], ind_pack_%s);\nlast = stage, last_phase = phase;\n",
+               ind_dtype_name(p->b.memory));
+    cg__mm_write_next_stage(w);
+}
+
+/* The steps of a tile of queries. */
+static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    ind__textf(&w->code, "float score[1][%d][4];\nunsigned weight[%d][4];\nint last, last_phase;\n",
+               tile->k / 8, tile->k / 16);
+    ind__textf(&w->code, "const auto apply = [&](%s step) {\n", cg__int(w));
+    w->code.indent++;
+    w->scope++;
+    cg__at_write_step_scores(w, p, x);
+    cg__mm_end_lambda(w);
+    cg__begin(w, "if (first_step < end_step)");
+    ind__textf(&w->code, "%s step = first_step;\nind_barrier_wait(full_a, turn);\nturn ^= 1;\n", cg__int(w));
+    cg__at_write_product(w, p, x);
+    ind__textf(&w->code, "ind_wgmma_ready<0>(score[0]);\n");
+    cg__at_write_exponentials(w);
+    cg__at_write_weights(w, p);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (step++; step < end_step; step++)");
+    cg__at_write_product(w, p, x);
+    cg__at_write_weighted(w, p);
+    ind__textf(&w->code, "ind_wgmma_ready<1>(score[0]);\n");
+    cg__at_write_exponentials(w);
+    ind__textf(&w->code, "ind_wgmma_ready<0>(acc);\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n"
+                         "ind_scale_rows(acc, factor);\n");
+    cg__at_write_weights(w, p);
+    cg__end(w);
+    cg__at_write_weighted(w, p);
+    ind__textf(&w->code, "ind_wgmma_ready<0>(acc);\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n");
+    cg__end(w);
+}
+
+/* The results of a tile of queries: strip by strip through the memory of the warp. */
+static void cg__at_write_results(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
+    const int strips = 2 * w->variant->of.tile.n / cols;
+    cg__mm_set_sum_text(w, p);
+    if (store) {
+        cg__mm_write_rounded_strips(w, p, store, cols);
+        return;
+    }
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (int strip = 0; strip < %d; strip++)", strips);
+    ind__textf(&w->code, "ind_strip_sums<%d>(sum, acc, strip);\n__syncwarp();\n", cols);
+    ind__textf(&w->code, "const %s first_m = tile_m + warp * 16 + strip %% 2 * 8, first_n = tile_n + strip / 2 * %d;\n",
+               cg__int(w), cols);
+    cg__mm_write_epilogue(w, p,
+                          &(cg__mm_area){.rows = 8, .cols = cols, .threads = 32, .thread = "lane", .pitch = cols});
+    ind__textf(&w->code, "__syncwarp();\n");
+    cg__end(w);
+}
+
+/* The warps that multiply. */
+static void cg__at_write_consumers(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int strips) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int cols = cg__mm_strip_cols(p, tile->n, tile->warps_m, 0);
+    cg__mm_set_sum_text(w, p);
+    const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
+    ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem + %d) + warp * %d;\n", strips,
+               cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) / 4);
+    ind__textf(&w->code, "int stage = 0, phase = 0, turn = 0;\n");
+    cg__at_begin_tiles(w, p, x);
+    ind__textf(&w->code, "const %s row_m = first_m + warp * 16 + lane / 4;\n", cg__int(w));
+    if (load) cg__mm_write_fetch(w, p, load, cols);
+    cg__at_need_score(w, p, x, true);
+    cg__at_write_state(w, "acc[%d][4]", tile->n / 8);
+    cg__at_write_bulk_steps(w, p, x);
+    cg__at_write_factor(w, p, x, "acc");
+    cg__at_write_results(w, p, store, cols);
+    cg__end(w);
+}
+
+/* The body of the kernel function with bulk copies. */
+static ind_status cg__emit_bulk_attention(ind__writer *w) {
+    const cg__mm_problem *p = w->plan->matmul;
+    const cg__attention *x = w->plan->attention;
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int keys = tile->m * x->features, values = keys + tile->stages * tile->k * x->features;
+    const int strips = 2 * (values + tile->stages * tile->k * tile->n);
+    cg__mm_set_plain_names(w);
+    ind__textf(&w->code, "extern __shared__ __align__(1024) unsigned char ind_smem[];\n");
+    ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", cg__int(w), cg__expr_string(w, p->size_m),
+               cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
+    ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
+    ind__textf(&w->code, "const unsigned rows = (unsigned)((size_m + %d) / %d), tiles = rows * (unsigned)(%s);\n",
+               tile->m - 1, tile->m, cg__expr_string(w, p->batch));
+    ind__textf(&w->code,
+               "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = tile_a "
+               "+ %d, *const tile_c = tile_a + %d;\n",
+               keys, values);
+    cg__at_write_barriers(w, strips + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0));
+    cg__begin(w, "if (warp >= %d)", tile->warps_m);
+    cg__mm_write_registers(w, p, true);
+    cg__begin(w, "if (threadIdx.x == %d)", tile->warps_m * 32);
+    cg__at_write_copies(w, p, x);
+    cg__end(w);
+    cg__else(w, "else");
+    cg__mm_write_registers(w, p, false);
+    cg__at_write_consumers(w, p, x, strips);
+    cg__end(w);
+    cg__use(w, IND__CG_WGMMA_READY);
+    cg__use(w, IND__CG_PACK_WEIGHTS);
+    cg__use(w, p->b.memory == IND_BF16 ? IND__CG_PACK_BF16 : IND__CG_PACK_F16);
+    cg__use(w, IND__CG_STRIP_SUMS);
+    return w->failed ? ind__failed(w->context) : IND_OK;
+}
