@@ -3041,10 +3041,11 @@ static const char *const cg__prelude_ONLINE_ROWS[] = {
     "// The softmax of two rows of scores while their tiles are computed: a lane has accumulators 0 and 1 of row 0, 2 and 3 of row\n",
     "// 1, and four adjacent lanes share the rows.\n",
     "struct ind_online_rows {\n",
-    "    float max[2]; // of the scores so far, times log2(e): rounded once, so that all terms of a row have the same factor\n",
+    "    float max[2]; // of the scores so far, times `scale`: rounded once, so that all terms of a row have the same factor\n",
     "    float sum[2]; // of this lane's exponentials\n",
-    "    // Replaces the scores by exp(score - max). Returns in `factor` what the sums with the former maxima are multiplied by.\n",
-    "    template <int NI> IND_INLINE void add(float (&score)[NI][4], float (&factor)[2]) {\n",
+    "    // Replaces the scores by their exponentials: 2^(score * scale - max). Returns in `factor` what the sums with the former\n",
+    "    // maxima are multiplied by.\n",
+    "    template <int NI> IND_INLINE void add(float (&score)[NI][4], float (&factor)[2], float scale) {\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int r = 0; r < 2; r++) {\n",
     "            float m = score[0][2 * r];\n",
@@ -3052,13 +3053,13 @@ static const char *const cg__prelude_ONLINE_ROWS[] = {
     "            for (int i = 0; i < NI * 2; i++) m = ind_max(m, score[i / 2][2 * r + i % 2]);\n",
     "            m = ind_max(m, __shfl_xor_sync(0xffffffffu, m, 1));\n",
     "            m = ind_max(m, __shfl_xor_sync(0xffffffffu, m, 2));\n",
-    "            m = ind_max(max[r], m * 1.44269504f);\n",
+    "            m = ind_max(max[r], m * scale);\n",
     "            const float base = ind_exp_base(m);\n",
     "            float part = 0;\n",
     "            _Pragma(\"unroll\")\n",
     "            for (int i = 0; i < NI * 2; i++) {\n",
     "                float &x = score[i / 2][2 * r + i % 2];\n",
-    "                x = ind_exp2(fmaf(x, 1.44269504f, -base));\n",
+    "                x = ind_exp2(fmaf(x, scale, -base));\n",
     "                part += x;\n",
     "            }\n",
     "            factor[r] = ind_exp2(max[r] - base);\n",
@@ -17652,6 +17653,8 @@ typedef struct cg__attention {
     int features;                 /* columns of the tiles of queries and keys */
     cg__at_mask mask[AT_MAX_MASKS];
     int num_masks;
+    uint32_t scaled; /* the product of the scores with a positive number that is the same for all of them, of which the
+                        softmax is, apart from masks: the exponentials apply it. 0: none */
 } cg__attention;
 
 /* ---- masks: conditions in indices */
@@ -17740,13 +17743,32 @@ static uint32_t cg__at_without_mask(const ind__writer *w, cg__attention *x, uint
     return value;
 }
 
-static void cg__at_find_masks(const ind__writer *w, cg__attention *x) {
+/* True if the value is positive, or NaN. */
+static bool cg__at_is_positive(const ind__writer *w, uint32_t i) {
+    const ind__inst *in = cg__inst(w, i);
+    return (in->op == IND_LOOP_CONSTANT && in->imm.f > 0) || in->op == IND_LOOP_RSQRT;
+}
+
+/* Sets what is left of the softmax's operand without masks, if it is the scores times a positive number. */
+static void cg__at_find_scale(const ind__writer *w, const cg__mm_problem *p, cg__attention *x, uint32_t value) {
+    const ind__inst *in = cg__inst(w, value);
+    for (int k = 0; k < 2 && in->op == IND_LOOP_MUL; k++) {
+        const uint32_t varies = w->plan->varies[in->arg[1 - k]];
+        if (in->arg[k] == x->scores && cg__at_is_positive(w, in->arg[1 - k]) && !(varies & (1u << p->m | 1u << p->k)))
+            x->scaled = value;
+    }
+}
+
+static void cg__at_find_masks(const ind__writer *w, const cg__mm_problem *p, cg__attention *x) {
     for (uint32_t value = cg__inst(w, x->reduce)->arg[0], next;; value = next) {
         const ind__inst *in = cg__inst(w, value);
         next = cg__at_without_mask(w, x, value, false);
         for (int k = 0; k < 2 && next == value && in->op == IND_LOOP_ADD; k++)
             if (cg__at_without_mask(w, x, in->arg[k], true) != in->arg[k]) next = in->arg[1 - k];
-        if (next == value) return;
+        if (next == value) {
+            cg__at_find_scale(w, p, x, value);
+            return;
+        }
     }
 }
 
@@ -17812,7 +17834,7 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
         cg__fail(w);
         return;
     }
-    cg__at_find_masks(w, x);
+    cg__at_find_masks(w, p, x);
 }
 
 /* Columns of a tile: powers of two. */
@@ -18039,10 +18061,20 @@ static void cg__at_write_load(ind__writer *w, const cg__mm_problem *p, char name
 static void cg__at_need_score(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool outside) {
     cg__mm_set_plain_names(w);
     w->value[x->scores] = "product";
+    w->value[x->scaled] = x->scaled ? "product" : NULL;
     cg__need_none(w);
     cg__need(w, cg__inst(w, x->reduce)->arg[0]);
     cg__close_needed(w);
-    if (outside) cg__emit(w, ~(1u << p->m | 1u << p->k | 1u << p->n), IND__CG_ALL_STAGES);
+    if (!outside) return;
+    const ind__inst *in = cg__inst(w, x->scaled);
+    const uint32_t scale = in->arg[0] == x->scores ? in->arg[1] : in->arg[0];
+    if (x->scaled) cg__need(w, scale);
+    cg__close_needed(w);
+    cg__emit(w, ~(1u << p->m | 1u << p->k | 1u << p->n), IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "const float scale = 1.44269504f");
+    if (x->scaled) ind__textf(&w->code, " * ");
+    if (x->scaled) cg__value(w, scale);
+    ind__textf(&w->code, ";\n");
 }
 
 /* Computes the scores of a tile from the products. `whole`: every query sees every key of the tile. */
@@ -18159,7 +18191,7 @@ static void cg__at_write_step(ind__writer *w, const cg__mm_problem *p, const cg_
     ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, true, %s>(score, tile_a, tile_d + stage * %d, warp_m, 0);\n",
                mma, tile->m, tile->k, x->features, x->keys.b.k_major ? "false" : "true", tile->k * x->features);
     cg__at_write_step_scores(w, p, x);
-    ind__textf(&w->code, "state.add(score[0], factor);\nind_scale_rows(acc[0], factor);\n");
+    ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
     ind__textf(&w->code,
                "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_values(step + 1, stage ^ "
                "1);\nind_cp_async_commit();\n");
@@ -18240,7 +18272,7 @@ static ind__kernel_arg cg__at_map(const ind__writer *w, int i) {
 static int64_t cg__at_bulk_bytes(const cg__attention *x, const cg__mm_problem *p, const ind__tile_plan *tile) {
     const int64_t tiles =
         2 * ((int64_t)tile->m * x->features + (int64_t)tile->stages * tile->k * (x->features + tile->n));
-    return tiles + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) + 16 + 32 * tile->stages;
+    return tiles + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) + 32 + 32 * tile->stages;
 }
 
 /* Columns of tiles with rows of 128 bytes. */
@@ -18405,6 +18437,12 @@ static void cg__at_write_copies(ind__writer *w, const cg__mm_problem *p, const c
     cg__use(w, IND__CG_BULK_COPY);
 }
 
+/* True if two warpgroups start their products in turn: while one computes exponentials, the tensor cores multiply for
+   the other one. */
+static bool cg__at_takes_turns(const ind__writer *w) {
+    return w->variant->of.tile.warps_m == 8;
+}
+
 /* The mbarriers of the queries, of the stages of keys and of values. */
 static void cg__at_write_barriers(ind__writer *w, int offset) {
     const ind__tile_plan *tile = &w->variant->of.tile;
@@ -18417,12 +18455,15 @@ static void cg__at_write_barriers(ind__writer *w, int offset) {
                "unsigned long long *const full_b = full_a + 2, *const empty_b = full_b + %d, *const full_c = full_b "
                "+ %d, *const empty_c = full_b + %d;\n",
                n, 2 * n, 3 * n);
+    if (cg__at_takes_turns(w)) ind__textf(&w->code, "unsigned long long *const turns = full_b + %d;\n", 4 * n);
     cg__begin(w, "if (threadIdx.x == 0)");
     ind__textf(&w->code, "ind_barrier_init(full_a, 1);\nind_barrier_init(empty_a, %d);\n", tile->warps_m);
     cg__begin(w, "for (int i = 0; i < %d; i++)", n);
     ind__textf(&w->code, "ind_barrier_init(full_b + i, 1);\nind_barrier_init(empty_b + i, %d);\n", tile->warps_m);
     ind__textf(&w->code, "ind_barrier_init(full_c + i, 1);\nind_barrier_init(empty_c + i, %d);\n", tile->warps_m);
     cg__end(w);
+    if (cg__at_takes_turns(w))
+        ind__textf(&w->code, "for (int i = 0; i < 2; i++) ind_barrier_init(turns + i, %d);\n", tile->warps_m / 2);
     ind__textf(&w->code, "ind_barrier_publish();\n");
     cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
@@ -18432,6 +18473,8 @@ static void cg__at_write_barriers(ind__writer *w, int offset) {
 static void cg__at_write_product(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     ind__textf(&w->code, "ind_barrier_wait(full_b + stage, phase);\n");
+    if (cg__at_takes_turns(w))
+        ind__textf(&w->code, "ind_barrier_wait(turns + warp / 4, (order + warp / 4 + 1) & 1);\norder++;\n");
     ind__textf(&w->code, "ind_wgmma_scores<%s, %d, %d, %d>(score[0], tile_a, %s, warp / 4 * 64);\n",
                p->b.memory == IND_BF16 ? "true" : "false", tile->m, tile->k, x->features,
                cg__at_stage(w, 'b', x->features));
@@ -18445,10 +18488,18 @@ static void cg__at_write_weighted(ind__writer *w, const cg__mm_problem *p) {
                p->b.memory == IND_BF16 ? "true" : "false", tile->n, tile->k, tile->k * tile->n);
 }
 
+/* Lets the other warpgroup start its products. */
+static void cg__at_write_turn_end(ind__writer *w) {
+    if (cg__at_takes_turns(w))
+        ind__textf(&w->code, "__syncwarp();\nif (lane == 0) ind_barrier_arrive(turns + (warp / 4 ^ 1));\n");
+}
+
 /* Gives the stage of the keys back, and the queries after the last step; then the exponentials of the scores. */
 static void cg__at_write_exponentials(ind__writer *w) {
-    ind__textf(&w->code, "if (lane == 0) {\n    ind_barrier_arrive(empty_b + stage);\n    if (step + 1 == end_step) "
-                         "ind_barrier_arrive(empty_a);\n}\napply(step);\nstate.add(score[0], factor);\n");
+    ind__textf(
+        &w->code,
+        "__syncwarp();\nif (lane == 0) {\n    ind_barrier_arrive(empty_b + stage);\n    if (step + 1 == end_step) "
+        "ind_barrier_arrive(empty_a);\n}\napply(step);\nstate.add(score[0], factor, scale);\n");
 }
 
 /* "weight": the exponentials as operands; the stage of their values. */
@@ -18461,8 +18512,8 @@ static void cg__at_write_weights(ind__writer *w, const cg__mm_problem *p) {
 /* The steps of a tile of queries. */
 static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    ind__textf(&w->code, "float score[1][%d][4];\nunsigned weight[%d][4];\nint last, last_phase;\n",
-               tile->k / 8, tile->k / 16);
+    ind__textf(&w->code, "float score[1][%d][4];\nunsigned weight[%d][4];\nint last, last_phase;\n", tile->k / 8,
+               tile->k / 16);
     ind__textf(&w->code, "const auto apply = [&](%s step) {\n", cg__int(w));
     w->code.indent++;
     w->scope++;
@@ -18471,6 +18522,7 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     cg__begin(w, "if (first_step < end_step)");
     ind__textf(&w->code, "%s step = first_step;\nind_barrier_wait(full_a, turn);\nturn ^= 1;\n", cg__int(w));
     cg__at_write_product(w, p, x);
+    cg__at_write_turn_end(w);
     ind__textf(&w->code, "ind_wgmma_ready<0>(score[0]);\n");
     cg__at_write_exponentials(w);
     cg__at_write_weights(w, p);
@@ -18478,14 +18530,16 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     cg__begin(w, "for (step++; step < end_step; step++)");
     cg__at_write_product(w, p, x);
     cg__at_write_weighted(w, p);
+    cg__at_write_turn_end(w);
     ind__textf(&w->code, "ind_wgmma_ready<1>(score[0]);\n");
     cg__at_write_exponentials(w);
-    ind__textf(&w->code, "ind_wgmma_ready<0>(acc);\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n"
+    ind__textf(&w->code, "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n"
                          "ind_scale_rows(acc, factor);\n");
     cg__at_write_weights(w, p);
     cg__end(w);
     cg__at_write_weighted(w, p);
-    ind__textf(&w->code, "ind_wgmma_ready<0>(acc);\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n");
+    ind__textf(&w->code,
+               "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n");
     cg__end(w);
 }
 
@@ -18516,7 +18570,7 @@ static void cg__at_write_consumers(ind__writer *w, const cg__mm_problem *p, cons
     const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem + %d) + warp * %d;\n", strips,
                cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) / 4);
-    ind__textf(&w->code, "int stage = 0, phase = 0, turn = 0;\n");
+    ind__textf(&w->code, "int stage = 0, phase = 0, turn = 0%s;\n", cg__at_takes_turns(w) ? ", order = 0" : "");
     cg__at_begin_tiles(w, p, x);
     ind__textf(&w->code, "const %s row_m = first_m + warp * 16 + lane / 4;\n", cg__int(w));
     if (load) cg__mm_write_fetch(w, p, load, cols);

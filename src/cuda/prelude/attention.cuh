@@ -25,10 +25,11 @@ static IND_INLINE unsigned ind_pack_bf16(float low, float high) {
 // The softmax of two rows of scores while their tiles are computed: a lane has accumulators 0 and 1 of row 0, 2 and 3 of row
 // 1, and four adjacent lanes share the rows.
 struct ind_online_rows {
-    float max[2]; // of the scores so far, times log2(e): rounded once, so that all terms of a row have the same factor
+    float max[2]; // of the scores so far, times `scale`: rounded once, so that all terms of a row have the same factor
     float sum[2]; // of this lane's exponentials
-    // Replaces the scores by exp(score - max). Returns in `factor` what the sums with the former maxima are multiplied by.
-    template <int NI> IND_INLINE void add(float (&score)[NI][4], float (&factor)[2]) {
+    // Replaces the scores by their exponentials: 2^(score * scale - max). Returns in `factor` what the sums with the former
+    // maxima are multiplied by.
+    template <int NI> IND_INLINE void add(float (&score)[NI][4], float (&factor)[2], float scale) {
         _Pragma("unroll")
         for (int r = 0; r < 2; r++) {
             float m = score[0][2 * r];
@@ -36,13 +37,13 @@ struct ind_online_rows {
             for (int i = 0; i < NI * 2; i++) m = ind_max(m, score[i / 2][2 * r + i % 2]);
             m = ind_max(m, __shfl_xor_sync(0xffffffffu, m, 1));
             m = ind_max(m, __shfl_xor_sync(0xffffffffu, m, 2));
-            m = ind_max(max[r], m * 1.44269504f);
+            m = ind_max(max[r], m * scale);
             const float base = ind_exp_base(m);
             float part = 0;
             _Pragma("unroll")
             for (int i = 0; i < NI * 2; i++) {
                 float &x = score[i / 2][2 * r + i % 2];
-                x = ind_exp2(fmaf(x, 1.44269504f, -base));
+                x = ind_exp2(fmaf(x, scale, -base));
                 part += x;
             }
             factor[r] = ind_exp2(max[r] - base);

@@ -37,7 +37,7 @@ static ind__kernel_arg cg__at_map(const ind__writer *w, int i) {
 static int64_t cg__at_bulk_bytes(const cg__attention *x, const cg__mm_problem *p, const ind__tile_plan *tile) {
     const int64_t tiles =
         2 * ((int64_t)tile->m * x->features + (int64_t)tile->stages * tile->k * (x->features + tile->n));
-    return tiles + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) + 16 + 32 * tile->stages;
+    return tiles + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) + 32 + 32 * tile->stages;
 }
 
 /* Columns of tiles with rows of 128 bytes. */
@@ -202,6 +202,12 @@ static void cg__at_write_copies(ind__writer *w, const cg__mm_problem *p, const c
     cg__use(w, IND__CG_BULK_COPY);
 }
 
+/* True if two warpgroups start their products in turn: while one computes exponentials, the tensor cores multiply for
+   the other one. */
+static bool cg__at_takes_turns(const ind__writer *w) {
+    return w->variant->of.tile.warps_m == 8;
+}
+
 /* The mbarriers of the queries, of the stages of keys and of values. */
 static void cg__at_write_barriers(ind__writer *w, int offset) {
     const ind__tile_plan *tile = &w->variant->of.tile;
@@ -214,12 +220,15 @@ static void cg__at_write_barriers(ind__writer *w, int offset) {
                "unsigned long long *const full_b = full_a + 2, *const empty_b = full_b + %d, *const full_c = full_b "
                "+ %d, *const empty_c = full_b + %d;\n",
                n, 2 * n, 3 * n);
+    if (cg__at_takes_turns(w)) ind__textf(&w->code, "unsigned long long *const turns = full_b + %d;\n", 4 * n);
     cg__begin(w, "if (threadIdx.x == 0)");
     ind__textf(&w->code, "ind_barrier_init(full_a, 1);\nind_barrier_init(empty_a, %d);\n", tile->warps_m);
     cg__begin(w, "for (int i = 0; i < %d; i++)", n);
     ind__textf(&w->code, "ind_barrier_init(full_b + i, 1);\nind_barrier_init(empty_b + i, %d);\n", tile->warps_m);
     ind__textf(&w->code, "ind_barrier_init(full_c + i, 1);\nind_barrier_init(empty_c + i, %d);\n", tile->warps_m);
     cg__end(w);
+    if (cg__at_takes_turns(w))
+        ind__textf(&w->code, "for (int i = 0; i < 2; i++) ind_barrier_init(turns + i, %d);\n", tile->warps_m / 2);
     ind__textf(&w->code, "ind_barrier_publish();\n");
     cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
@@ -229,6 +238,8 @@ static void cg__at_write_barriers(ind__writer *w, int offset) {
 static void cg__at_write_product(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     ind__textf(&w->code, "ind_barrier_wait(full_b + stage, phase);\n");
+    if (cg__at_takes_turns(w))
+        ind__textf(&w->code, "ind_barrier_wait(turns + warp / 4, (order + warp / 4 + 1) & 1);\norder++;\n");
     ind__textf(&w->code, "ind_wgmma_scores<%s, %d, %d, %d>(score[0], tile_a, %s, warp / 4 * 64);\n",
                p->b.memory == IND_BF16 ? "true" : "false", tile->m, tile->k, x->features,
                cg__at_stage(w, 'b', x->features));
@@ -242,10 +253,18 @@ static void cg__at_write_weighted(ind__writer *w, const cg__mm_problem *p) {
                p->b.memory == IND_BF16 ? "true" : "false", tile->n, tile->k, tile->k * tile->n);
 }
 
+/* Lets the other warpgroup start its products. */
+static void cg__at_write_turn_end(ind__writer *w) {
+    if (cg__at_takes_turns(w))
+        ind__textf(&w->code, "__syncwarp();\nif (lane == 0) ind_barrier_arrive(turns + (warp / 4 ^ 1));\n");
+}
+
 /* Gives the stage of the keys back, and the queries after the last step; then the exponentials of the scores. */
 static void cg__at_write_exponentials(ind__writer *w) {
-    ind__textf(&w->code, "if (lane == 0) {\n    ind_barrier_arrive(empty_b + stage);\n    if (step + 1 == end_step) "
-                         "ind_barrier_arrive(empty_a);\n}\napply(step);\nstate.add(score[0], factor);\n");
+    ind__textf(
+        &w->code,
+        "__syncwarp();\nif (lane == 0) {\n    ind_barrier_arrive(empty_b + stage);\n    if (step + 1 == end_step) "
+        "ind_barrier_arrive(empty_a);\n}\napply(step);\nstate.add(score[0], factor, scale);\n");
 }
 
 /* "weight": the exponentials as operands; the stage of their values. */
@@ -258,8 +277,8 @@ static void cg__at_write_weights(ind__writer *w, const cg__mm_problem *p) {
 /* The steps of a tile of queries. */
 static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    ind__textf(&w->code, "float score[1][%d][4];\nunsigned weight[%d][4];\nint last, last_phase;\n",
-               tile->k / 8, tile->k / 16);
+    ind__textf(&w->code, "float score[1][%d][4];\nunsigned weight[%d][4];\nint last, last_phase;\n", tile->k / 8,
+               tile->k / 16);
     ind__textf(&w->code, "const auto apply = [&](%s step) {\n", cg__int(w));
     w->code.indent++;
     w->scope++;
@@ -268,6 +287,7 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     cg__begin(w, "if (first_step < end_step)");
     ind__textf(&w->code, "%s step = first_step;\nind_barrier_wait(full_a, turn);\nturn ^= 1;\n", cg__int(w));
     cg__at_write_product(w, p, x);
+    cg__at_write_turn_end(w);
     ind__textf(&w->code, "ind_wgmma_ready<0>(score[0]);\n");
     cg__at_write_exponentials(w);
     cg__at_write_weights(w, p);
@@ -275,14 +295,16 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     cg__begin(w, "for (step++; step < end_step; step++)");
     cg__at_write_product(w, p, x);
     cg__at_write_weighted(w, p);
+    cg__at_write_turn_end(w);
     ind__textf(&w->code, "ind_wgmma_ready<1>(score[0]);\n");
     cg__at_write_exponentials(w);
-    ind__textf(&w->code, "ind_wgmma_ready<0>(acc);\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n"
+    ind__textf(&w->code, "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n"
                          "ind_scale_rows(acc, factor);\n");
     cg__at_write_weights(w, p);
     cg__end(w);
     cg__at_write_weighted(w, p);
-    ind__textf(&w->code, "ind_wgmma_ready<0>(acc);\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n");
+    ind__textf(&w->code,
+               "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n");
     cg__end(w);
 }
 
@@ -313,7 +335,7 @@ static void cg__at_write_consumers(ind__writer *w, const cg__mm_problem *p, cons
     const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem + %d) + warp * %d;\n", strips,
                cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) / 4);
-    ind__textf(&w->code, "int stage = 0, phase = 0, turn = 0;\n");
+    ind__textf(&w->code, "int stage = 0, phase = 0, turn = 0%s;\n", cg__at_takes_turns(w) ? ", order = 0" : "");
     cg__at_begin_tiles(w, p, x);
     ind__textf(&w->code, "const %s row_m = first_m + warp * 16 + lane / 4;\n", cg__int(w));
     if (load) cg__mm_write_fetch(w, p, load, cols);

@@ -145,10 +145,20 @@ static void cg__at_write_load(ind__writer *w, const cg__mm_problem *p, char name
 static void cg__at_need_score(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool outside) {
     cg__mm_set_plain_names(w);
     w->value[x->scores] = "product";
+    w->value[x->scaled] = x->scaled ? "product" : NULL;
     cg__need_none(w);
     cg__need(w, cg__inst(w, x->reduce)->arg[0]);
     cg__close_needed(w);
-    if (outside) cg__emit(w, ~(1u << p->m | 1u << p->k | 1u << p->n), IND__CG_ALL_STAGES);
+    if (!outside) return;
+    const ind__inst *in = cg__inst(w, x->scaled);
+    const uint32_t scale = in->arg[0] == x->scores ? in->arg[1] : in->arg[0];
+    if (x->scaled) cg__need(w, scale);
+    cg__close_needed(w);
+    cg__emit(w, ~(1u << p->m | 1u << p->k | 1u << p->n), IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "const float scale = 1.44269504f");
+    if (x->scaled) ind__textf(&w->code, " * ");
+    if (x->scaled) cg__value(w, scale);
+    ind__textf(&w->code, ";\n");
 }
 
 /* Computes the scores of a tile from the products. `whole`: every query sees every key of the tile. */
@@ -265,7 +275,7 @@ static void cg__at_write_step(ind__writer *w, const cg__mm_problem *p, const cg_
     ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, true, %s>(score, tile_a, tile_d + stage * %d, warp_m, 0);\n",
                mma, tile->m, tile->k, x->features, x->keys.b.k_major ? "false" : "true", tile->k * x->features);
     cg__at_write_step_scores(w, p, x);
-    ind__textf(&w->code, "state.add(score[0], factor);\nind_scale_rows(acc[0], factor);\n");
+    ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
     ind__textf(&w->code,
                "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_values(step + 1, stage ^ "
                "1);\nind_cp_async_commit();\n");

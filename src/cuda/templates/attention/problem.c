@@ -22,6 +22,8 @@ typedef struct cg__attention {
     int features;                 /* columns of the tiles of queries and keys */
     cg__at_mask mask[AT_MAX_MASKS];
     int num_masks;
+    uint32_t scaled; /* the product of the scores with a positive number that is the same for all of them, of which the
+                        softmax is, apart from masks: the exponentials apply it. 0: none */
 } cg__attention;
 
 /* ---- masks: conditions in indices */
@@ -110,13 +112,32 @@ static uint32_t cg__at_without_mask(const ind__writer *w, cg__attention *x, uint
     return value;
 }
 
-static void cg__at_find_masks(const ind__writer *w, cg__attention *x) {
+/* True if the value is positive, or NaN. */
+static bool cg__at_is_positive(const ind__writer *w, uint32_t i) {
+    const ind__inst *in = cg__inst(w, i);
+    return (in->op == IND_LOOP_CONSTANT && in->imm.f > 0) || in->op == IND_LOOP_RSQRT;
+}
+
+/* Sets what is left of the softmax's operand without masks, if it is the scores times a positive number. */
+static void cg__at_find_scale(const ind__writer *w, const cg__mm_problem *p, cg__attention *x, uint32_t value) {
+    const ind__inst *in = cg__inst(w, value);
+    for (int k = 0; k < 2 && in->op == IND_LOOP_MUL; k++) {
+        const uint32_t varies = w->plan->varies[in->arg[1 - k]];
+        if (in->arg[k] == x->scores && cg__at_is_positive(w, in->arg[1 - k]) && !(varies & (1u << p->m | 1u << p->k)))
+            x->scaled = value;
+    }
+}
+
+static void cg__at_find_masks(const ind__writer *w, const cg__mm_problem *p, cg__attention *x) {
     for (uint32_t value = cg__inst(w, x->reduce)->arg[0], next;; value = next) {
         const ind__inst *in = cg__inst(w, value);
         next = cg__at_without_mask(w, x, value, false);
         for (int k = 0; k < 2 && next == value && in->op == IND_LOOP_ADD; k++)
             if (cg__at_without_mask(w, x, in->arg[k], true) != in->arg[k]) next = in->arg[1 - k];
-        if (next == value) return;
+        if (next == value) {
+            cg__at_find_scale(w, p, x, value);
+            return;
+        }
     }
 }
 
@@ -182,7 +203,7 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
         cg__fail(w);
         return;
     }
-    cg__at_find_masks(w, x);
+    cg__at_find_masks(w, p, x);
 }
 
 /* Columns of a tile: powers of two. */
