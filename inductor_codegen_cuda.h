@@ -436,6 +436,9 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVR
     /* two products with an online softmax between them */                                                            \
     X(ATTENTION, "attention, mma.sync tiles", MATMUL, TILE, "templates/attention/problem.c", cg__emit_attention,       \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+    /* the same for few queries: blocks share their keys */                                                            \
+    X(ATTENTION_SPLIT, "attention, split keys", MATMUL, TILE, "templates/attention/split.c", cg__emit_split_attention, \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     X(ATTENTION_TMA, "attention, bulk-copied wgmma tiles", MATMUL, TILE, "templates/attention/bulk.c",                 \
       cg__emit_bulk_attention, IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_TENSOR_MAPS)                        \
     /* several kernels in one launch; each part has its own strategy */                                                \
@@ -3084,20 +3087,22 @@ static const char *const cg__prelude_ONLINE_ROWS[] = {
     NULL,
 };
 static const char *const cg__prelude_MMA_WEIGHTED[] = {
-    "// acc += W * V for 16 rows of weights in registers and a tile of values: [key][n], or [n][key] if K_MAJOR.\n",
+    "// acc += W * V for 16 rows of weights in registers and the values of their keys, from number `first` on, in a tile of TK keys:\n",
+    "// [key][n], or [n][key] if K_MAJOR.\n",
     "template <typename MMA, int TN, int TK, bool K_MAJOR, int NI, int NK, typename PACK>\n",
-    "static IND_INLINE void ind_mma_weighted(float (&acc)[NI][4], const float (&weight)[NK][4], const unsigned short *tile, PACK pack) {\n",
+    "static IND_INLINE void ind_mma_weighted(float (&acc)[NI][4], const float (&weight)[NK][4], const unsigned short *tile, PACK pack,\n",
+    "                                        int first = 0) {\n",
     "    _Pragma(\"unroll\")\n",
-    "    for (int k = 0; k < TK; k += 16) {\n",
+    "    for (int k = 0; k < NK * 8; k += 16) {\n",
     "        const float (&w)[4] = weight[k / 8], (&next)[4] = weight[k / 8 + 1];\n",
     "        const unsigned a[4] = {pack(w[0], w[1]), pack(w[2], w[3]), pack(next[0], next[1]), pack(next[2], next[3])};\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int j = 0; j < NI / 2; j++) {\n",
     "            unsigned b[4];\n",
-    "            ind_fragment_b<false, TN, TK, K_MAJOR>(b, tile, j * 16, k);\n",
-    "            const unsigned first[2] = {b[0], b[1]}, second[2] = {b[2], b[3]};\n",
-    "            MMA::multiply(acc[2 * j], a, first);\n",
-    "            MMA::multiply(acc[2 * j + 1], a, second);\n",
+    "            ind_fragment_b<false, TN, TK, K_MAJOR>(b, tile, j * 16, first + k);\n",
+    "            const unsigned left[2] = {b[0], b[1]}, right[2] = {b[2], b[3]};\n",
+    "            MMA::multiply(acc[2 * j], a, left);\n",
+    "            MMA::multiply(acc[2 * j + 1], a, right);\n",
     "        }\n",
     "    }\n",
     "}\n",
@@ -3123,6 +3128,114 @@ static const char *const cg__prelude_PACK_WEIGHTS[] = {
     "        const float (&w)[4] = weight[i / 4 * 2 + i % 4 / 2];\n",
     "        a[i / 4][i % 4] = pack(w[i % 2 * 2], w[i % 2 * 2 + 1]);\n",
     "    }\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_MMA_KEYS[] = {
+    "// score += Q * K^T for 16 rows of queries and 16 keys, from number `first` on, of a tile of TK keys of D features.\n",
+    "template <typename MMA, int TM, int TK, int D, bool K_MAJOR>\n",
+    "static IND_INLINE void ind_mma_keys(float (&score)[2][4], const unsigned short *tile_a, const unsigned short *tile, int first) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int k = 0; k < D; k += 16) {\n",
+    "        unsigned a[4], b[4];\n",
+    "        ind_fragment_a<false, TM, D, true>(a, tile_a, 0, k);\n",
+    "        ind_fragment_b<false, TK, D, K_MAJOR>(b, tile, first, k);\n",
+    "        const unsigned left[2] = {b[0], b[1]}, right[2] = {b[2], b[3]};\n",
+    "        MMA::multiply(score[0], a, left);\n",
+    "        MMA::multiply(score[1], a, right);\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_COMBINE_WARPS_OF_KEYS[] = {
+    "// Warps have the same 16 rows and different keys. Adds their sums into the tile `sum`; states[row] becomes the softmax of the\n",
+    "// row, of maxima times `scale`. states[16 ..] is for the warps.\n",
+    "template <int WARPS, int TN, int NI>\n",
+    "static IND_INLINE void ind_combine_warps_of_keys(float *sum, ind_softmax<float> *states, float (&acc)[1][NI][4],\n",
+    "                                                 const ind_online_rows &own) {\n",
+    "    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n",
+    "    float factor[2];\n",
+    "    for (int r = 0; r < 2; r++)\n",
+    "        if (lane % 4 == 0) states[16 + warp * 16 + r * 8 + lane / 4] = {own.max[r], own.sum[r]};\n",
+    "    __syncthreads();\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int r = 0; r < 2; r++) {\n",
+    "        const int row = r * 8 + lane / 4;\n",
+    "        float max = states[16 + row].max, total = 0;\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 1; i < WARPS; i++) max = ind_max(max, states[16 + i * 16 + row].max);\n",
+    "        const float base = ind_exp_base(max);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < WARPS; i++) total += states[16 + i * 16 + row].sum * ind_exp2(states[16 + i * 16 + row].max - base);\n",
+    "        factor[r] = ind_exp2(own.max[r] - base);\n",
+    "        if (warp == 0 && lane % 4 == 0) states[row] = {max, total};\n",
+    "    }\n",
+    "    ind_scale_rows(acc[0], factor);\n",
+    "    ind_mma_sums<TN>(sum, acc, warp * 16, 0);\n",
+    "    __syncthreads();\n",
+    "    for (int at = threadIdx.x; at < 16 * TN / 4; at += WARPS * 32) {\n",
+    "        float *const place = sum + ind_sum_at<TN>(at / (TN / 4), at % (TN / 4) * 4);\n",
+    "        ind_vec<float, 4> total = ind_load<4>(place);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 1; i < WARPS; i++) {\n",
+    "            const ind_vec<float, 4> more = ind_load<4>(place + i * 16 * (TN + 8));\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int j = 0; j < 4; j++) total.at[j] += more.at[j];\n",
+    "        }\n",
+    "        ind_store(place, total);\n",
+    "    }\n",
+    "    __syncthreads();\n",
+    "}\n",
+    "// Multiplies row r of the tile by states[r].sum.\n",
+    "template <int TN, int THREADS> static IND_INLINE void ind_scale_sums(float *sum, const ind_softmax<float> *states) {\n",
+    "    for (int at = threadIdx.x; at < 16 * TN; at += THREADS) sum[ind_sum_at<TN>(at / TN, at % TN)] *= states[at / TN].sum;\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_COMBINE_BLOCKS_OF_KEYS[] = {
+    "// Blocks have the same rows, `rows` of them, and different keys. They write their sums and states to `partials`. Returns true in\n",
+    "// the last one, which then has those of all, added in the order of `split`.\n",
+    "template <int TN, int THREADS>\n",
+    "static IND_INLINE bool ind_combine_blocks_of_keys(float *sum, ind_softmax<float> *states, float *partials, unsigned *counter,\n",
+    "                                                  unsigned tile, unsigned split, unsigned parts, int rows) {\n",
+    "    constexpr int PART = 16 * (TN + 2);\n",
+    "    if (parts == 1) return true;\n",
+    "    float *const all = partials + (long long)tile * parts * PART, *const own = all + (long long)split * PART;\n",
+    "    for (int at = threadIdx.x; at < rows * TN / 4; at += THREADS)\n",
+    "        ind_store(own + at * 4, ind_load<4>(sum + ind_sum_at<TN>(at / (TN / 4), at % (TN / 4) * 4)));\n",
+    "    if (threadIdx.x < rows) ind_store(own + 16 * TN + 2 * threadIdx.x, ind_vec<float, 2>{{states[threadIdx.x].max, states[threadIdx.x].sum}});\n",
+    "    if (!ind_last_block(counter, parts)) return false;\n",
+    "    for (int row = threadIdx.x / 32; row < rows; row += THREADS / 32) {\n",
+    "        ind_softmax<float> s = {__uint_as_float(0xff800000u), 0};\n",
+    "        for (unsigned i = threadIdx.x % 32; i < parts; i += 32) {\n",
+    "            const ind_vec<float, 2> part = ind_load<2>(all + (long long)i * PART + 16 * TN + 2 * row);\n",
+    "            const float max = ind_max(s.max, part.at[0]), base = ind_exp_base(max);\n",
+    "            s = {max, s.sum * ind_exp2(s.max - base) + part.at[1] * ind_exp2(part.at[0] - base)};\n",
+    "        }\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int d = 16; d > 0; d /= 2) {\n",
+    "            const ind_softmax<float> other = s.lane(d);\n",
+    "            const float max = ind_max(s.max, other.max), base = ind_exp_base(max);\n",
+    "            s = {max, s.sum * ind_exp2(s.max - base) + other.sum * ind_exp2(other.max - base)};\n",
+    "        }\n",
+    "        if (threadIdx.x % 32 == 0) states[row] = s;\n",
+    "    }\n",
+    "    __syncthreads();\n",
+    "    for (int at = threadIdx.x; at < rows * TN / 4; at += THREADS) {\n",
+    "        const int row = at / (TN / 4);\n",
+    "        const float base = ind_exp_base(states[row].max);\n",
+    "        ind_vec<float, 4> total = {};\n",
+    "        _Pragma(\"unroll 8\")\n",
+    "        for (unsigned i = 0; i < parts; i++) {\n",
+    "            const ind_vec<float, 4> part = ind_load<4>(all + (long long)i * PART + at * 4);\n",
+    "            const float factor = ind_exp2(all[(long long)i * PART + 16 * TN + 2 * row] - base);\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int j = 0; j < 4; j++) total.at[j] += part.at[j] * factor;\n",
+    "        }\n",
+    "        ind_store(sum + ind_sum_at<TN>(row, at % (TN / 4) * 4), total);\n",
+    "    }\n",
+    "    __syncthreads();\n",
+    "    return true;\n",
     "}\n",
     NULL,
 };
@@ -4562,6 +4675,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
     X(WGMMA_READY, IND__CG_NEEDS(IND__CG_WGMMA))                                                       \
     X(PACK_WEIGHTS, 0)                                                                                 \
+    X(MMA_KEYS, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_HALVES))                                   \
     X(TRANSPOSE_PANELS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                 \
     X(BULK_COPY, 0)                                                                                    \
     X(MULTICAST, IND__CG_NEEDS(IND__CG_BULK_COPY))                                                     \
@@ -4573,6 +4687,8 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(ADD_ROWS, IND__CG_NEEDS(IND__CG_SUM_TILE, IND__CG_CLUSTER))                                      \
     X(ADD_SLICES, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_CLUSTER))                                   \
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
+    X(COMBINE_WARPS_OF_KEYS, IND__CG_NEEDS(IND__CG_SOFTMAX, IND__CG_ONLINE_ROWS, IND__CG_MMA_SUMS))    \
+    X(COMBINE_BLOCKS_OF_KEYS, IND__CG_NEEDS(IND__CG_COMBINE_WARPS_OF_KEYS, IND__CG_LAST_BLOCK))        \
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
     X(ROW_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
@@ -17636,7 +17752,10 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
    operand is computed from the scores, which are the inner product of its body. Each operand has a problem in the terms
    of templates/gemm, for the functions that load its tiles. */
 
-enum { AT_MAX_MASKS = 8 };
+enum {
+    AT_MAX_MASKS = 8,
+    AT_SPLIT_ROWS = 16 /* split.c: queries, or heads that share keys, of a tile */
+};
 
 /* A condition on query and key without which the score is -inf. */
 typedef struct cg__at_mask {
@@ -17743,6 +17862,11 @@ static uint32_t cg__at_without_mask(const ind__writer *w, cg__attention *x, uint
     return value;
 }
 
+/* Queries, keys and columns of the result, as bits of ind__body_plan.varies. */
+static uint32_t cg__at_vars(const cg__mm_problem *p) {
+    return (p->m >= 0 ? 1u << p->m : 0) | 1u << p->n | 1u << p->k;
+}
+
 /* True if the value is positive, or NaN. */
 static bool cg__at_is_positive(const ind__writer *w, uint32_t i) {
     const ind__inst *in = cg__inst(w, i);
@@ -17754,7 +17878,7 @@ static void cg__at_find_scale(const ind__writer *w, const cg__mm_problem *p, cg_
     const ind__inst *in = cg__inst(w, value);
     for (int k = 0; k < 2 && in->op == IND_LOOP_MUL; k++) {
         const uint32_t varies = w->plan->varies[in->arg[1 - k]];
-        if (in->arg[k] == x->scores && cg__at_is_positive(w, in->arg[1 - k]) && !(varies & (1u << p->m | 1u << p->k)))
+        if (in->arg[k] == x->scores && cg__at_is_positive(w, in->arg[1 - k]) && !(varies & cg__at_vars(p)))
             x->scaled = value;
     }
 }
@@ -17802,6 +17926,13 @@ static void cg__at_split_batch(cg__decider *d, int *m, int *n) {
     if (!d->w.failed) cg__analyse(d);
 }
 
+/* The rows if there is one query: heads that share keys and values. -1: no dimension of the queries alone. */
+static int cg__at_find_rows(const ind__writer *w, uint32_t weight, uint32_t keys, uint32_t values, int n) {
+    for (int v = w->plan->domain.rank - 1; v >= 0; v--)
+        if (v != n && (w->plan->varies[weight] & ~w->plan->varies[keys] & ~w->plan->varies[values]) >> v & 1) return v;
+    return -1;
+}
+
 /* Reads the problem off the kernel. */
 static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention *x) {
     ind__writer *w = &d->w;
@@ -17811,6 +17942,7 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
     if (w->failed) return;
     const int t = w->plan->domain.rank, features = t + 1;
     const ind__inst *dot = cg__inst(w, k->matmul.dot), *scores = cg__inst(w, k->scores);
+    if (m < 0) m = cg__at_find_rows(w, dot->arg[0], scores->arg[1], dot->arg[1], n);
     x->t = t;
     x->scores = k->scores;
     *p = (cg__mm_problem){.m = m, .n = n, .k = t, .dot = k->matmul.dot};
@@ -17880,6 +18012,8 @@ static void cg__at_set_tile(cg__decider *d, const cg__mm_problem *p, cg__attenti
 }
 
 static void cg__at_find_maps(cg__decider *d, cg__mm_problem *p, const cg__attention *x);
+static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p);
+static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x);
 
 /* Decides everything. Error: IND_NOT_SUPPORTED. */
@@ -17896,9 +18030,13 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     x->keys.b.copy = cg__mm_can_copy(d, &x->keys, &x->keys.b);
     p->b.copy = cg__mm_can_copy(d, p, &p->b);
     v->vector = cg__mm_choose_vector(d, p);
-    cg__at_find_maps(d, p, x);
+    const bool few = cg__at_has_few_rows(d, p);
+    if (!few) cg__at_find_maps(d, p, x);
     if (d->w.failed) return ind__failed(d->w.context);
-    if (p->no_maps) {
+    if (few) {
+        p->no_maps = "there are few queries";
+        cg__at_set_split_tile(d, p, x);
+    } else if (p->no_maps) {
         cg__at_set_tile(d, p, x);
     } else {
         cg__mm_find_epilogue(d, p);
@@ -17910,6 +18048,8 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     cg__why(d, "scores and probabilities in registers; %s operands on tensor cores, %s in %s%s",
             ind_dtype_name(p->b.memory), all ? "copied" : "not all copied",
             p->no_maps ? "16-byte vectors" : "boxes by tensor maps", known ? "; masked tiles of keys are skipped" : "");
+    if (few && d->variant->why)
+        cg__why(d, "at most %d rows, whose keys blocks share; %s", AT_SPLIT_ROWS, d->variant->why);
     return d->w.failed ? ind__failed(d->w.context) : IND_OK;
 }
 
@@ -17927,6 +18067,7 @@ typedef struct cg__at_range {
 
 /* The expression with the first or last query of the tile in place of m. */
 static const char *cg__at_at_query(ind__writer *w, const cg__mm_problem *p, ind_expr e, bool last) {
+    if (p->m < 0) return cg__expr_string(w, e);
     const char *before = w->var[p->m];
     w->var[p->m] = last ? "last_m" : "first_m";
     const char *text = cg__expr_string(w, e);
@@ -17939,10 +18080,11 @@ static bool cg__at_inequality(ind__writer *w, const cg__mm_problem *p, ind_expr 
     const ind__loops *d = &w->plan->domain;
     const ind_expr one = ind_int(w->context, 1);
     ind_expr along_t, along_m, rest, constant;
-    int64_t by, slope;
+    int64_t by, slope = 0;
     if (!ind__affine(cg__slack(condition), d->var[p->k], &along_t, &rest) || !ind_expr_is_int(along_t, &by))
         return false;
-    if (!ind__affine(rest, d->var[p->m], &along_m, &constant) || !ind_expr_is_int(along_m, &slope)) return false;
+    if (p->m >= 0 && (!ind__affine(rest, d->var[p->m], &along_m, &constant) || !ind_expr_is_int(along_m, &slope)))
+        return false;
     *r = (cg__at_range){0};
     if (by == -1) {
         r->end = cg__at_at_query(w, p, ind_expr_add(rest, one), slope > 0);
@@ -18002,7 +18144,7 @@ static void cg__at_write_steps(ind__writer *w, const cg__mm_problem *p, const cg
         cg__at_write_limit(w, "all_start", r.all_start, '>');
         cg__at_write_limit(w, "all_end", r.all_end, '<');
     }
-    ind__textf(&w->code, "const %s first_step = start / %d, end_step = end > start ? (end + %d) / %d : first_step;\n",
+    ind__textf(&w->code, "%s first_step = start / %d, end_step = end > start ? (end + %d) / %d : first_step;\n",
                cg__int(w), keys, keys - 1, keys);
 }
 
@@ -18070,21 +18212,27 @@ static void cg__at_need_score(ind__writer *w, const cg__mm_problem *p, const cg_
     const uint32_t scale = in->arg[0] == x->scores ? in->arg[1] : in->arg[0];
     if (x->scaled) cg__need(w, scale);
     cg__close_needed(w);
-    cg__emit(w, ~(1u << p->m | 1u << p->k | 1u << p->n), IND__CG_ALL_STAGES);
+    cg__emit(w, ~cg__at_vars(p), IND__CG_ALL_STAGES);
     ind__textf(&w->code, "const float scale = 1.44269504f");
     if (x->scaled) ind__textf(&w->code, " * ");
     if (x->scaled) cg__value(w, scale);
     ind__textf(&w->code, ";\n");
 }
 
-/* Computes the scores of a tile from the products. `whole`: every query sees every key of the tile. */
-static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool whole) {
+/* Declares the query of "row". Rows that do not exist have the last one. */
+static void cg__at_write_query(ind__writer *w, const cg__mm_problem *p) {
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = row < size_m ? row : last_m;\n", cg__int(w), p->m);
+}
+
+/* Computes the scores of fragments of 8 keys from the products. `whole`: every query sees every key. */
+static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int fragments,
+                                bool whole) {
     for (int i = 0; i < x->num_masks && whole; i++) w->value[x->mask[i].value] = x->mask[i].when ? "true" : "false";
     cg__at_need_score(w, p, x, false);
     cg__unroll(w);
-    cg__begin(w, "for (int u = 0; u < %d; u++)", w->variant->of.tile.k / 2);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", fragments * 4);
     ind__textf(&w->code, "const %s row = row_m + u %% 4 / 2 * 8, key = first_t + u / 4 * 8 + u %% 2;\n", cg__int(w));
-    ind__textf(&w->code, "const %s i%d = row < size_m ? row : last_m;\n", cg__int(w), p->m);
+    cg__at_write_query(w, p);
     ind__textf(&w->code, whole ? "const %s r0 = key;\n" : "const %s r0 = key < size_k ? key : size_k - 1;\n",
                cg__int(w));
     ind__textf(&w->code, "const float product = score[0][u / 4][u %% 4];\n");
@@ -18097,14 +18245,14 @@ static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const c
     for (int i = 0; i < x->num_masks && whole; i++) w->value[x->mask[i].value] = NULL;
 }
 
-/* Computes the scores of the tile of "step". */
-static void cg__at_write_step_scores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
-    const int keys = w->variant->of.tile.k;
-    ind__textf(&w->code, "const %s first_t = step * %d + lane %% 4 * 2;\n", cg__int(w), keys);
-    cg__begin(w, "if (step * %d >= all_start && step * %d + %d <= all_end)", keys, keys, keys);
-    cg__at_write_scores(w, p, x, true);
+/* Computes the scores of so many fragments of 8 keys from `first` on. */
+static void cg__at_write_step_scores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int fragments,
+                                     const char *first) {
+    ind__textf(&w->code, "const %s first_key = %s, first_t = first_key + lane %% 4 * 2;\n", cg__int(w), first);
+    cg__begin(w, "if (first_key >= all_start && first_key + %d <= all_end)", fragments * 8);
+    cg__at_write_scores(w, p, x, fragments, true);
     cg__else(w, "else");
-    cg__at_write_scores(w, p, x, false);
+    cg__at_write_scores(w, p, x, fragments, false);
     cg__end(w);
     cg__use(w, IND__CG_ONLINE_ROWS);
 }
@@ -18119,24 +18267,32 @@ IND__PRINTF(2, 3) static void cg__at_write_state(ind__writer *w, const char *acc
                "ind_online_rows state = {{__uint_as_float(0xff800000u), __uint_as_float(0xff800000u)}, {0, 0}};\n");
 }
 
-/* Applies the factor of each row to its sums: the weight of a term 1. It is not rounded. */
-static void cg__at_write_factor(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, const char *acc) {
-    ind__textf(&w->code, "state.combine();\n");
-    cg__unroll(w);
-    cg__begin(w, "for (int r = 0; r < 2; r++)");
-    ind__textf(&w->code, "const %s row = row_m + r * 8, i%d = row < size_m ? row : last_m;\n", cg__int(w), p->m);
-    ind__textf(&w->code, "const ind_softmax<float> softmax = {state.max[r], state.sum[r]};\n");
+/* Writes the weight of a term 1 in a row whose softmax has this state. Returns the value: it is not rounded. */
+static uint32_t cg__at_write_weight(ind__writer *w, const cg__mm_problem *p, const cg__attention *x,
+                                    const char *state) {
+    uint32_t weight = p->a.value;
     cg__use(w, IND__CG_SOFTMAX);
     cg__mm_set_plain_names(w);
-    cg__set_results(w, x->reduce, "softmax");
+    cg__set_results(w, x->reduce, state);
     w->value[x->term] = "1.0f";
     cg__need_none(w);
-    uint32_t weight = p->a.value;
     while (cg__inst(w, weight)->op == IND_LOOP_ROUND_F16 || cg__inst(w, weight)->op == IND_LOOP_ROUND_BF16)
         weight = cg__inst(w, weight)->arg[0];
     cg__need(w, weight);
     cg__close_needed(w);
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    return weight;
+}
+
+/* Applies the factor of each row to its sums. */
+static void cg__at_write_factor(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, const char *acc) {
+    ind__textf(&w->code, "state.combine();\n");
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < 2; r++)");
+    ind__textf(&w->code, "const %s row = row_m + r * 8;\n", cg__int(w));
+    cg__at_write_query(w, p);
+    ind__textf(&w->code, "const ind_softmax<float> softmax = {state.max[r], state.sum[r]};\n");
+    const uint32_t weight = cg__at_write_weight(w, p, x, "softmax");
     ind__textf(&w->code, "factor[r] = ");
     cg__value(w, weight);
     ind__textf(&w->code, ";\n");
@@ -18160,22 +18316,18 @@ static void cg__at_write_position(ind__writer *w, const cg__mm_problem *p, const
     ind__textf(&w->code, "const %s first_m = %s * %d, first_n = 0, first_d = 0;\n", type, number, tile->m);
     ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type, tile->m,
                tile->m);
-    cg__write_outer_vars(w, at[2], 1u << p->m | 1u << p->n);
+    cg__write_outer_vars(w, at[2], cg__at_vars(p));
     ind__textf(&w->code, "const int lane = threadIdx.x %% 32, warp_m = threadIdx.x / 32 * 16;\n");
     ind__textf(&w->code, "const %s row_m = first_m + warp_m + lane / 4;\n", type);
 }
 
-/* The tiles in shared memory, and the functions that load them. */
-static void cg__at_write_tiles(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
-    const ind__tile_plan *tile = &w->variant->of.tile;
-    const int keys = tile->m * x->features, values = keys + 2 * tile->k * x->features;
+/* The tiles in shared memory, from these elements on, and the functions that load them. */
+static void cg__at_write_tiles(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int keys, int values) {
     ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
     ind__textf(&w->code, "unsigned short *const tile_d = tile_a + %d, *const tile_b = tile_a + %d;\n", keys, values);
     cg__at_write_load(w, &x->keys, 'd', "load_keys", x->features);
-    cg__at_write_load(w, p, 'b', "load_values", tile->n);
+    cg__at_write_load(w, p, 'b', "load_values", w->variant->of.tile.n);
     cg__at_write_queries(w, x);
-    ind__textf(&w->code, "if (first_step < end_step) load_keys(first_step, 0);\nind_cp_async_commit();\n"
-                         "if (first_step < end_step) load_values(first_step, 0);\nind_cp_async_commit();\n");
     cg__use(w, IND__CG_CP_ASYNC);
 }
 
@@ -18190,7 +18342,7 @@ static void cg__at_write_step(ind__writer *w, const cg__mm_problem *p, const cg_
     ind__textf(&w->code, "float score[1][%d][4] = {};\n", tile->k / 8);
     ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, true, %s>(score, tile_a, tile_d + stage * %d, warp_m, 0);\n",
                mma, tile->m, tile->k, x->features, x->keys.b.k_major ? "false" : "true", tile->k * x->features);
-    cg__at_write_step_scores(w, p, x);
+    cg__at_write_step_scores(w, p, x, tile->k / 8, cg__string(w, "step * %d", tile->k));
     ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
     ind__textf(&w->code,
                "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_values(step + 1, stage ^ "
@@ -18212,7 +18364,10 @@ static ind_status cg__emit_attention(ind__writer *w) {
     ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
     cg__at_write_position(w, p, x);
     cg__at_write_steps(w, p, x);
-    cg__at_write_tiles(w, p, x);
+    const int keys = tile->m * x->features;
+    cg__at_write_tiles(w, p, x, keys, keys + 2 * tile->k * x->features);
+    ind__textf(&w->code, "if (first_step < end_step) load_keys(first_step, 0);\nind_cp_async_commit();\n"
+                         "if (first_step < end_step) load_values(first_step, 0);\nind_cp_async_commit();\n");
     cg__at_need_score(w, p, x, true);
     cg__at_write_state(w, "acc[1][%d][4]", tile->n / 8);
     ind__textf(&w->code, "int stage = 0;\n#pragma unroll 1\n");
@@ -18387,7 +18542,7 @@ static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg
                cg__at_grows(x) ? "(rows - 1 - row_of_tiles)" : "row_of_tiles", tile_m);
     ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type, tile_m,
                tile_m);
-    cg__write_outer_vars(w, "batch", 1u << p->m | 1u << p->n);
+    cg__write_outer_vars(w, "batch", cg__at_vars(p));
     cg__at_write_steps(w, p, x);
 }
 
@@ -18517,7 +18672,7 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     ind__textf(&w->code, "const auto apply = [&](%s step) {\n", cg__int(w));
     w->code.indent++;
     w->scope++;
-    cg__at_write_step_scores(w, p, x);
+    cg__at_write_step_scores(w, p, x, tile->k / 8, cg__string(w, "step * %d", tile->k));
     cg__mm_end_lambda(w);
     cg__begin(w, "if (first_step < end_step)");
     ind__textf(&w->code, "%s step = first_step;\nind_barrier_wait(full_a, turn);\nturn ^= 1;\n", cg__int(w));
@@ -18614,6 +18769,184 @@ static ind_status cg__emit_bulk_attention(ind__writer *w) {
     cg__use(w, IND__CG_PACK_WEIGHTS);
     cg__use(w, p->b.memory == IND_BF16 ? IND__CG_PACK_BF16 : IND__CG_PACK_F16);
     cg__use(w, IND__CG_STRIP_SUMS);
+    return w->failed ? ind__failed(w->context) : IND_OK;
+}
+
+/* ============================================================================= src/cuda/templates/attention/split.c */
+/* Attention of few queries, with mma.sync: a decoder's step. Blocks share the keys of at most 16 rows: of queries, or
+   of the heads that share a head of keys. A warp has a quarter of the keys of each step, with a softmax of its own. At
+   the end the states of the warps are combined, then those of the blocks, by the last one of them, in a fixed order. */
+
+enum {
+    AT_SPLIT_WARPS = 4,
+    AT_SPLIT_KEYS = 64,  /* of a step: 16 of each warp */
+    AT_SPLIT_LEAST = 128 /* keys that a block has at least, if blocks share them */
+};
+
+/* ---- decisions */
+
+/* True if the rows are known to be few, or may be assumed to be. */
+static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p) {
+    const ind_expr most = ind_int(d->w.context, AT_SPLIT_ROWS);
+    if (ind_known_le(p->size_m, most)) return true;
+    if (!(d->assume & IND__ASSUME_FEW_ROWS) || !cg__guard(d->variant, ind_expr_le(p->size_m, most))) return false;
+    d->used |= IND__ASSUME_FEW_ROWS;
+    return true;
+}
+
+/* Bytes of shared memory: queries and stages, reused for the sums of all warps; the states of the rows of the warps. */
+static int64_t cg__at_split_bytes(const cg__attention *x, int stages, int columns) {
+    const int64_t tiles =
+        2 * (AT_SPLIT_ROWS * (int64_t)x->features + (int64_t)stages * AT_SPLIT_KEYS * (x->features + columns));
+    const int64_t sums = (int64_t)AT_SPLIT_WARPS * AT_SPLIT_ROWS * 4 * (columns + 8);
+    return (tiles > sums ? tiles : sums) + (AT_SPLIT_WARPS + 1) * AT_SPLIT_ROWS * 8;
+}
+
+/* Chooses the stages, and the blocks per tile: two on each SM at the hinted sizes. A module that is batch_invariant
+   does not split keys, as their number of parts would depend on the batch. */
+static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
+    ind__variant *v = d->variant;
+    ind_context *c = d->w.context;
+    const int columns = cg__at_columns(p->size_n);
+    const ind_expr one = ind_int(c, 1);
+    x->features = cg__at_columns(x->queries.size_k);
+    v->of.tile = (ind__tile_plan){.m = AT_SPLIT_ROWS,
+                                  .n = columns,
+                                  .k = AT_SPLIT_KEYS,
+                                  .products = 1,
+                                  .warps_m = 1,
+                                  .warps_n = AT_SPLIT_WARPS,
+                                  .stages = 4};
+    while (v->of.tile.stages > 2 &&
+           2 * cg__at_split_bytes(x, v->of.tile.stages, columns) > d->w.target->shared_per_block)
+        v->of.tile.stages--;
+    v->strategy = IND_STRATEGY_ATTENTION_SPLIT;
+    v->threads = 32 * AT_SPLIT_WARPS;
+    v->rows = v->per_thread = 1;
+    v->blocks_per_sm = 2;
+    v->memory.shared = ind_int(c, cg__at_split_bytes(x, v->of.tile.stages, columns));
+    const int64_t fill = 2 * (int64_t)d->w.target->num_sms;
+    const ind_expr fills = ind_expr_floordiv(ind_int(c, fill), ind_expr_max(p->batch, one));
+    const ind_expr parts = ind_expr_floordiv(p->size_k, ind_int(c, AT_SPLIT_LEAST));
+    const bool alone = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
+    v->of.tile.splits = alone ? one : ind_expr_max(ind_expr_min(fills, parts), one);
+    v->memory.num_counters = alone ? 0 : (uint32_t)fill;
+    v->memory.partial_bytes = alone ? 0 : fill * AT_SPLIT_ROWS * (columns + 2) * 4;
+    const ind_expr blocks[3] = {v->of.tile.splits, one, p->batch};
+    cg__set_axes(d, blocks);
+}
+
+/* ---- writing */
+
+/* A step: the 16 keys of the warp. */
+static void cg__at_write_split_step(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const char *mma = p->b.memory == IND_BF16 ? "ind_mma_halves<true>" : "ind_mma_halves<false>";
+    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", tile->stages - 2);
+    cg__begin(w, "if (step + %d < end_step)", tile->stages - 1);
+    ind__textf(&w->code, "load_keys(step + %d, into);\nload_values(step + %d, into);\n", tile->stages - 1,
+               tile->stages - 1);
+    cg__end(w);
+    ind__textf(&w->code, "ind_cp_async_commit();\nfloat score[1][2][4] = {};\n");
+    ind__textf(&w->code, "ind_mma_keys<%s, %d, %d, %d, %s>(score[0], tile_a, tile_d + stage * %d, warp * 16);\n", mma,
+               tile->m, tile->k, x->features, x->keys.b.k_major ? "false" : "true", tile->k * x->features);
+    cg__at_write_step_scores(w, p, x, 2, cg__string(w, "step * %d + warp * 16", tile->k));
+    ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
+    ind__textf(&w->code,
+               "ind_mma_weighted<%s, %d, %d, %s>(acc[0], score[0], tile_b + stage * %d, ind_pack_%s, warp * 16);\n",
+               mma, tile->n, tile->k, p->b.k_major ? "true" : "false", tile->k * tile->n, ind_dtype_name(p->b.memory));
+    cg__mm_end_stages(w);
+    cg__use(w, IND__CG_MMA_HALVES);
+    cg__use(w, IND__CG_MMA_KEYS);
+    cg__use(w, IND__CG_MMA_WEIGHTED);
+    cg__use(w, p->b.memory == IND_BF16 ? IND__CG_PACK_BF16 : IND__CG_PACK_F16);
+}
+
+/* The steps of the block, of those that the masks leave. */
+static void cg__at_write_share(ind__writer *w) {
+    ind__textf(&w->code, "const %s all_steps = end_step - first_step, part = (%s)split, parts = %s;\n", cg__int(w),
+               cg__int(w), cg__expr_string(w, w->variant->of.tile.splits));
+    ind__textf(
+        &w->code,
+        "first_step += all_steps * part / parts;\nend_step = first_step - all_steps * part / parts + all_steps * "
+        "(part + 1) / parts;\n");
+}
+
+/* Combines warps, then blocks, and applies the factor of each row to the sums. */
+static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const bool shared = w->variant->memory.partial_bytes > 0;
+    ind__textf(&w->code, "state.combine();\nind_cp_async_wait<0>();\n__syncthreads();\n");
+    ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
+    ind__textf(&w->code,
+               "ind_softmax<float> *const states = reinterpret_cast<ind_softmax<float> *>(ind_smem + %lld);\n",
+               (long long)(cg__at_split_bytes(x, tile->stages, tile->n) - (AT_SPLIT_WARPS + 1) * AT_SPLIT_ROWS * 8));
+    ind__textf(&w->code, "ind_combine_warps_of_keys<%d, %d>(sum, states, acc, state);\n", AT_SPLIT_WARPS, tile->n);
+    if (shared)
+        ind__textf(&w->code,
+                   "if (!ind_combine_blocks_of_keys<%d, %d>(sum, states, reinterpret_cast<float *>(partials), "
+                   "&counters[tile], "
+                   "tile, split, parts, (int)size_m)) return;\n",
+                   tile->n, w->variant->threads);
+    cg__use(w, shared ? IND__CG_COMBINE_BLOCKS_OF_KEYS : IND__CG_COMBINE_WARPS_OF_KEYS);
+    cg__begin(w, "if (threadIdx.x < %d)", AT_SPLIT_ROWS);
+    ind__textf(&w->code, "const %s row = threadIdx.x;\n", cg__int(w));
+    cg__at_write_query(w, p);
+    const uint32_t weight = cg__at_write_weight(w, p, x, "states[row]");
+    ind__textf(&w->code, "states[row].sum = ");
+    cg__value(w, weight);
+    ind__textf(&w->code, ";\n");
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\nind_scale_sums<%d, %d>(sum, states);\n__syncthreads();\n", tile->n,
+               w->variant->threads);
+}
+
+static void cg__at_write_split_position(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const ind_expr one = ind_int(w->context, 1), blocks[3] = {w->variant->of.tile.splits, one, p->batch};
+    const char *at[3], *type = cg__int(w);
+    ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s, size_d = %s;\n", type,
+               cg__expr_string(w, p->size_m), cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k),
+               cg__expr_string(w, x->queries.size_k));
+    cg__write_axes(w, blocks, at);
+    ind__textf(&w->code, "const unsigned split = %s, tile = %s;\n", at[0], at[2]);
+    ind__textf(&w->code, "const %s first_m = 0, first_n = 0, first_d = 0, last_m = size_m - 1;\n", type);
+    cg__write_outer_vars(w, "tile", cg__at_vars(p));
+    ind__textf(&w->code, "const int lane = threadIdx.x %% 32, warp = threadIdx.x / 32;\nconst %s row_m = lane / 4;\n",
+               type);
+}
+
+/* The body of the kernel function for few queries. */
+static ind_status cg__emit_split_attention(ind__writer *w) {
+    const cg__mm_problem *p = w->plan->matmul;
+    const cg__attention *x = w->plan->attention;
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int keys = tile->m * x->features, values = keys + tile->stages * tile->k * x->features;
+    cg__mm_set_plain_names(w);
+    ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
+    cg__at_write_split_position(w, p, x);
+    cg__at_write_steps(w, p, x);
+    cg__at_write_share(w);
+    cg__at_write_tiles(w, p, x, keys, values);
+    ind__textf(&w->code, "#pragma unroll\n");
+    cg__begin(w, "for (int ahead = 0; ahead < %d; ahead++)", tile->stages - 1);
+    cg__begin(w, "if (first_step + ahead < end_step)");
+    ind__textf(&w->code, "load_keys(first_step + ahead, ahead);\nload_values(first_step + ahead, ahead);\n");
+    cg__end(w);
+    ind__textf(&w->code, "ind_cp_async_commit();\n");
+    cg__end(w);
+    cg__at_need_score(w, p, x, true);
+    cg__at_write_state(w, "acc[1][%d][4]", tile->n / 8);
+    ind__textf(&w->code, "int stage = 0, into = %d;\n#pragma unroll 1\n", tile->stages - 1);
+    cg__begin(w, "for (%s step = first_step; step < end_step; step++)", cg__int(w));
+    cg__at_write_split_step(w, p, x);
+    cg__at_write_combined(w, p, x);
+    cg__mm_set_sum_text(w, p);
+    cg__mm_write_epilogue(w, p,
+                          &(cg__mm_area){.rows = tile->m,
+                                         .cols = tile->n,
+                                         .threads = w->variant->threads,
+                                         .thread = "threadIdx.x",
+                                         .pitch = tile->n});
     return w->failed ? ind__failed(w->context) : IND_OK;
 }
 
@@ -21291,7 +21624,7 @@ static bool cg__may_have_few_rows(const ind_kernel *k) {
     bool constant = true;
     for (int v = 0; v < k->body->rank; v++)
         constant = constant && ind_expr_is_int(ind_expr_symbol(k->body->var[v])->extent, NULL);
-    return k->kind == IND_KERNEL_MATMUL && !k->scores && !constant;
+    return k->kind == IND_KERNEL_MATMUL && !constant;
 }
 
 /* The last numbers of rows of the variants of a product with packed weights. */
@@ -21332,6 +21665,11 @@ static ind_status cg__plan_packed_rows(cg__variants *x, int assume, bool *packed
 static ind_status cg__plan_few_rows(cg__variants *x, int all) {
     bool packed = false;
     if (!cg__may_have_few_rows(x->kernel)) return IND_OK;
+    if (x->kernel->scores) {
+        ind_status status = cg__next_variant(x, all | IND__ASSUME_FEW_ROWS);
+        x->num += !status && x->used & IND__ASSUME_FEW_ROWS ? 1 : 0;
+        return status;
+    }
     ind_status status = cg__plan_packed_rows(x, all | IND__ASSUME_FEW_ROWS | IND__ASSUME_MAPS, &packed);
     if (status || packed) return status;
     status = cg__next_variant(x, all | IND__ASSUME_FEW_ROWS);

@@ -3766,6 +3766,8 @@ static bool sched__release_rows(sched__fuser *f, uint32_t round) {
    to the sums at the end. The fusion of pairs has made a group of each product, with its epilogue, and one of the
    softmax. */
 
+enum { SCHED__SPLIT_QUERIES = 16 }; /* at most, whose keys blocks share */
+
 /* The groups of an attention, and their variables in those of the last one. The rows of the domain are the keys. */
 typedef struct sched__attention {
     uint32_t scores, softmax, values;
@@ -3936,18 +3938,20 @@ static bool sched__find_queries(sched__fuser *f, const sched__attention *x, int 
         if ((left & ~values) >> v & 1) *m = v;
         if ((values & ~left) >> v & 1) *n = v;
     }
-    if (*m < 0 || *n < 0) return false;
-    const uint32_t row = 1u << *m, column = 1u << *n;
-    return (queries & row) && !(queries & (key | column)) && (keys & key) && !(keys & (row | column)) &&
+    if (*n < 0) return false;
+    const uint32_t row = *m < 0 ? 0 : 1u << *m, column = 1u << *n;
+    return (queries & row) == row && !(queries & (key | column)) && (keys & key) && !(keys & (row | column)) &&
            (values & key) && !(left & column);
 }
 
 /* True if one kernel takes less time than three that store scores and probabilities, in bytes of memory traffic. A
-   block is a chain of steps. An SM runs two blocks in the time of one. Each of the other two kernels starts and ends.
+   block is a chain of steps; few queries are no chain, as blocks share their keys. An SM runs two blocks in the time of
+   one. Each of the other two kernels starts and ends.
  */
 static bool sched__attention_is_profitable(sched__fuser *f, const sched__attention *x, int m) {
     const ind_fusion_policy *p = &f->policy;
     const sched__domain *d = f->group[x->values].domain;
+    if (m < 0 || sched__hint(d->size[m]) <= SCHED__SPLIT_QUERIES) return true;
     const double keys = (double)d->rhint, columns = sched__points_of(d, x->left->index, true);
     const double rows = (double)d->hint / (columns > 0 ? columns : 1), queries = (double)sched__hint(d->size[m]);
     const double blocks = rows / (queries > 0 ? queries : 1) * ceil(queries / 64), sms = p->fill_blocks / 4.0;

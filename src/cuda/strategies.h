@@ -73,6 +73,9 @@
     /* two products with an online softmax between them */                                                            \
     X(ATTENTION, "attention, mma.sync tiles", MATMUL, TILE, "templates/attention/problem.c", cg__emit_attention,       \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+    /* the same for few queries: blocks share their keys */                                                            \
+    X(ATTENTION_SPLIT, "attention, split keys", MATMUL, TILE, "templates/attention/split.c", cg__emit_split_attention, \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     X(ATTENTION_TMA, "attention, bulk-copied wgmma tiles", MATMUL, TILE, "templates/attention/bulk.c",                 \
       cg__emit_bulk_attention, IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_TENSOR_MAPS)                        \
     /* several kernels in one launch; each part has its own strategy */                                                \

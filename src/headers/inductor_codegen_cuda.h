@@ -198,6 +198,7 @@ extern "C" {
 //@ cuda/templates/attention/problem.c
 //@ cuda/templates/attention/mma.c
 //@ cuda/templates/attention/bulk.c
+//@ cuda/templates/attention/split.c
 //@ cuda/decide/pointwise.c
 //@ cuda/decide/row_warp.c
 //@ cuda/decide/row_block.c

@@ -140,3 +140,28 @@ def test_written_out(library, name):
                  "u = softmax(w, dim=-1); ub = cast(u, dtype=bf16); y = matmul(ub, v); output y")  # fmt: skip
     want = attention(*qkv(arrays, "bf16"), score, nan_rows=True)
     check(library, text, arrays | extra, want, bound=2**-6)
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+@pytest.mark.parametrize("b, h, g, t, d, n", [(1, 8, 2, 700, 128, 128), (2, 4, 4, 300, 64, 64), (1, 4, 1, 1, 32, 40), (3, 2, 1, 129, 256, 256), (1, 1, 1, 1000, 64, 8)])
+def test_one_query(library, b, h, g, t, d, n, dtype):
+    """Blocks share the keys; heads that share keys are rows of a tile."""
+    library.strategy = "attention, split keys"
+    arrays = drawn(t, {"q": (b, h, 1, d), "k": (b, g, t, d), "v": (b, g, t, n)}, dtype)
+    text = graph(f"size T in [1, 4096] hint 1024; input q : {dtype}[{b}, {h}, 1, {d}]; input k : {dtype}[{b}, {g}, T, {d}]; "
+                 f"input v : {dtype}[{b}, {g}, T, {n}]; y = scaled_dot_product_attention(q, k, v, enable_gqa=true); output y")  # fmt: skip
+    want = attention(*qkv(arrays, dtype), lambda x, i, j: x / np.sqrt(d))
+    check(library, text, arrays, want, {"T": t}, dtype)
+
+
+@pytest.mark.parametrize("s", [1, 5, 16, 17])
+def test_few_queries_of_many(library, s):
+    """One compile: launches of at most 16 queries share keys among blocks. The last queries see all keys."""
+    strategy, library.strategy = library.strategy, "attention, split keys"
+    t = 260
+    arrays = drawn(s, {"q": (2, 2, s, 64), "k": (2, 2, t, 64), "v": (2, 2, t, 64)}, "bf16") | {"seen": np.tri(s, t, t - s, dtype=bool)}
+    text = graph("size S in [1, 4096] hint 512; size T in [1, 4096] hint 512; input q : bf16[2, 2, S, 64]; input k : bf16[2, 2, T, 64]; "
+                 "input v : bf16[2, 2, T, 64]; input seen : bool[S, T]; y = scaled_dot_product_attention(q, k, v, seen); output y")  # fmt: skip
+    want = attention(*qkv(arrays, "bf16"), lambda x, i, j: np.where(arrays["seen"], x / 8, -np.inf))
+    check(library, text, arrays, want, {"S": s, "T": t})
+    library.strategy = strategy

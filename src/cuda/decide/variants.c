@@ -205,7 +205,7 @@ static bool cg__may_have_few_rows(const ind_kernel *k) {
     bool constant = true;
     for (int v = 0; v < k->body->rank; v++)
         constant = constant && ind_expr_is_int(ind_expr_symbol(k->body->var[v])->extent, NULL);
-    return k->kind == IND_KERNEL_MATMUL && !k->scores && !constant;
+    return k->kind == IND_KERNEL_MATMUL && !constant;
 }
 
 /* The last numbers of rows of the variants of a product with packed weights. */
@@ -246,6 +246,11 @@ static ind_status cg__plan_packed_rows(cg__variants *x, int assume, bool *packed
 static ind_status cg__plan_few_rows(cg__variants *x, int all) {
     bool packed = false;
     if (!cg__may_have_few_rows(x->kernel)) return IND_OK;
+    if (x->kernel->scores) {
+        ind_status status = cg__next_variant(x, all | IND__ASSUME_FEW_ROWS);
+        x->num += !status && x->used & IND__ASSUME_FEW_ROWS ? 1 : 0;
+        return status;
+    }
     ind_status status = cg__plan_packed_rows(x, all | IND__ASSUME_FEW_ROWS | IND__ASSUME_MAPS, &packed);
     if (status || packed) return status;
     status = cg__next_variant(x, all | IND__ASSUME_FEW_ROWS);

@@ -93,6 +93,7 @@
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
     X(WGMMA_READY, IND__CG_NEEDS(IND__CG_WGMMA))                                                       \
     X(PACK_WEIGHTS, 0)                                                                                 \
+    X(MMA_KEYS, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_HALVES))                                   \
     X(TRANSPOSE_PANELS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                 \
     X(BULK_COPY, 0)                                                                                    \
     X(MULTICAST, IND__CG_NEEDS(IND__CG_BULK_COPY))                                                     \
@@ -104,6 +105,8 @@
     X(ADD_ROWS, IND__CG_NEEDS(IND__CG_SUM_TILE, IND__CG_CLUSTER))                                      \
     X(ADD_SLICES, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_CLUSTER))                                   \
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
+    X(COMBINE_WARPS_OF_KEYS, IND__CG_NEEDS(IND__CG_SOFTMAX, IND__CG_ONLINE_ROWS, IND__CG_MMA_SUMS))    \
+    X(COMBINE_BLOCKS_OF_KEYS, IND__CG_NEEDS(IND__CG_COMBINE_WARPS_OF_KEYS, IND__CG_LAST_BLOCK))        \
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
     X(ROW_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \

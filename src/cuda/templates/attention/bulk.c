@@ -152,7 +152,7 @@ static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg
                cg__at_grows(x) ? "(rows - 1 - row_of_tiles)" : "row_of_tiles", tile_m);
     ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type, tile_m,
                tile_m);
-    cg__write_outer_vars(w, "batch", 1u << p->m | 1u << p->n);
+    cg__write_outer_vars(w, "batch", cg__at_vars(p));
     cg__at_write_steps(w, p, x);
 }
 
@@ -282,7 +282,7 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     ind__textf(&w->code, "const auto apply = [&](%s step) {\n", cg__int(w));
     w->code.indent++;
     w->scope++;
-    cg__at_write_step_scores(w, p, x);
+    cg__at_write_step_scores(w, p, x, tile->k / 8, cg__string(w, "step * %d", tile->k));
     cg__mm_end_lambda(w);
     cg__begin(w, "if (first_step < end_step)");
     ind__textf(&w->code, "%s step = first_step;\nind_barrier_wait(full_a, turn);\nturn ^= 1;\n", cg__int(w));

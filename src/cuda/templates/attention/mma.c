@@ -11,6 +11,7 @@ typedef struct cg__at_range {
 
 /* The expression with the first or last query of the tile in place of m. */
 static const char *cg__at_at_query(ind__writer *w, const cg__mm_problem *p, ind_expr e, bool last) {
+    if (p->m < 0) return cg__expr_string(w, e);
     const char *before = w->var[p->m];
     w->var[p->m] = last ? "last_m" : "first_m";
     const char *text = cg__expr_string(w, e);
@@ -23,10 +24,11 @@ static bool cg__at_inequality(ind__writer *w, const cg__mm_problem *p, ind_expr 
     const ind__loops *d = &w->plan->domain;
     const ind_expr one = ind_int(w->context, 1);
     ind_expr along_t, along_m, rest, constant;
-    int64_t by, slope;
+    int64_t by, slope = 0;
     if (!ind__affine(cg__slack(condition), d->var[p->k], &along_t, &rest) || !ind_expr_is_int(along_t, &by))
         return false;
-    if (!ind__affine(rest, d->var[p->m], &along_m, &constant) || !ind_expr_is_int(along_m, &slope)) return false;
+    if (p->m >= 0 && (!ind__affine(rest, d->var[p->m], &along_m, &constant) || !ind_expr_is_int(along_m, &slope)))
+        return false;
     *r = (cg__at_range){0};
     if (by == -1) {
         r->end = cg__at_at_query(w, p, ind_expr_add(rest, one), slope > 0);
@@ -86,7 +88,7 @@ static void cg__at_write_steps(ind__writer *w, const cg__mm_problem *p, const cg
         cg__at_write_limit(w, "all_start", r.all_start, '>');
         cg__at_write_limit(w, "all_end", r.all_end, '<');
     }
-    ind__textf(&w->code, "const %s first_step = start / %d, end_step = end > start ? (end + %d) / %d : first_step;\n",
+    ind__textf(&w->code, "%s first_step = start / %d, end_step = end > start ? (end + %d) / %d : first_step;\n",
                cg__int(w), keys, keys - 1, keys);
 }
 
@@ -154,21 +156,27 @@ static void cg__at_need_score(ind__writer *w, const cg__mm_problem *p, const cg_
     const uint32_t scale = in->arg[0] == x->scores ? in->arg[1] : in->arg[0];
     if (x->scaled) cg__need(w, scale);
     cg__close_needed(w);
-    cg__emit(w, ~(1u << p->m | 1u << p->k | 1u << p->n), IND__CG_ALL_STAGES);
+    cg__emit(w, ~cg__at_vars(p), IND__CG_ALL_STAGES);
     ind__textf(&w->code, "const float scale = 1.44269504f");
     if (x->scaled) ind__textf(&w->code, " * ");
     if (x->scaled) cg__value(w, scale);
     ind__textf(&w->code, ";\n");
 }
 
-/* Computes the scores of a tile from the products. `whole`: every query sees every key of the tile. */
-static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool whole) {
+/* Declares the query of "row". Rows that do not exist have the last one. */
+static void cg__at_write_query(ind__writer *w, const cg__mm_problem *p) {
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = row < size_m ? row : last_m;\n", cg__int(w), p->m);
+}
+
+/* Computes the scores of fragments of 8 keys from the products. `whole`: every query sees every key. */
+static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int fragments,
+                                bool whole) {
     for (int i = 0; i < x->num_masks && whole; i++) w->value[x->mask[i].value] = x->mask[i].when ? "true" : "false";
     cg__at_need_score(w, p, x, false);
     cg__unroll(w);
-    cg__begin(w, "for (int u = 0; u < %d; u++)", w->variant->of.tile.k / 2);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", fragments * 4);
     ind__textf(&w->code, "const %s row = row_m + u %% 4 / 2 * 8, key = first_t + u / 4 * 8 + u %% 2;\n", cg__int(w));
-    ind__textf(&w->code, "const %s i%d = row < size_m ? row : last_m;\n", cg__int(w), p->m);
+    cg__at_write_query(w, p);
     ind__textf(&w->code, whole ? "const %s r0 = key;\n" : "const %s r0 = key < size_k ? key : size_k - 1;\n",
                cg__int(w));
     ind__textf(&w->code, "const float product = score[0][u / 4][u %% 4];\n");
@@ -181,14 +189,14 @@ static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const c
     for (int i = 0; i < x->num_masks && whole; i++) w->value[x->mask[i].value] = NULL;
 }
 
-/* Computes the scores of the tile of "step". */
-static void cg__at_write_step_scores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
-    const int keys = w->variant->of.tile.k;
-    ind__textf(&w->code, "const %s first_t = step * %d + lane %% 4 * 2;\n", cg__int(w), keys);
-    cg__begin(w, "if (step * %d >= all_start && step * %d + %d <= all_end)", keys, keys, keys);
-    cg__at_write_scores(w, p, x, true);
+/* Computes the scores of so many fragments of 8 keys from `first` on. */
+static void cg__at_write_step_scores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int fragments,
+                                     const char *first) {
+    ind__textf(&w->code, "const %s first_key = %s, first_t = first_key + lane %% 4 * 2;\n", cg__int(w), first);
+    cg__begin(w, "if (first_key >= all_start && first_key + %d <= all_end)", fragments * 8);
+    cg__at_write_scores(w, p, x, fragments, true);
     cg__else(w, "else");
-    cg__at_write_scores(w, p, x, false);
+    cg__at_write_scores(w, p, x, fragments, false);
     cg__end(w);
     cg__use(w, IND__CG_ONLINE_ROWS);
 }
@@ -203,24 +211,32 @@ IND__PRINTF(2, 3) static void cg__at_write_state(ind__writer *w, const char *acc
                "ind_online_rows state = {{__uint_as_float(0xff800000u), __uint_as_float(0xff800000u)}, {0, 0}};\n");
 }
 
-/* Applies the factor of each row to its sums: the weight of a term 1. It is not rounded. */
-static void cg__at_write_factor(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, const char *acc) {
-    ind__textf(&w->code, "state.combine();\n");
-    cg__unroll(w);
-    cg__begin(w, "for (int r = 0; r < 2; r++)");
-    ind__textf(&w->code, "const %s row = row_m + r * 8, i%d = row < size_m ? row : last_m;\n", cg__int(w), p->m);
-    ind__textf(&w->code, "const ind_softmax<float> softmax = {state.max[r], state.sum[r]};\n");
+/* Writes the weight of a term 1 in a row whose softmax has this state. Returns the value: it is not rounded. */
+static uint32_t cg__at_write_weight(ind__writer *w, const cg__mm_problem *p, const cg__attention *x,
+                                    const char *state) {
+    uint32_t weight = p->a.value;
     cg__use(w, IND__CG_SOFTMAX);
     cg__mm_set_plain_names(w);
-    cg__set_results(w, x->reduce, "softmax");
+    cg__set_results(w, x->reduce, state);
     w->value[x->term] = "1.0f";
     cg__need_none(w);
-    uint32_t weight = p->a.value;
     while (cg__inst(w, weight)->op == IND_LOOP_ROUND_F16 || cg__inst(w, weight)->op == IND_LOOP_ROUND_BF16)
         weight = cg__inst(w, weight)->arg[0];
     cg__need(w, weight);
     cg__close_needed(w);
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    return weight;
+}
+
+/* Applies the factor of each row to its sums. */
+static void cg__at_write_factor(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, const char *acc) {
+    ind__textf(&w->code, "state.combine();\n");
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < 2; r++)");
+    ind__textf(&w->code, "const %s row = row_m + r * 8;\n", cg__int(w));
+    cg__at_write_query(w, p);
+    ind__textf(&w->code, "const ind_softmax<float> softmax = {state.max[r], state.sum[r]};\n");
+    const uint32_t weight = cg__at_write_weight(w, p, x, "softmax");
     ind__textf(&w->code, "factor[r] = ");
     cg__value(w, weight);
     ind__textf(&w->code, ";\n");
@@ -244,22 +260,18 @@ static void cg__at_write_position(ind__writer *w, const cg__mm_problem *p, const
     ind__textf(&w->code, "const %s first_m = %s * %d, first_n = 0, first_d = 0;\n", type, number, tile->m);
     ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type, tile->m,
                tile->m);
-    cg__write_outer_vars(w, at[2], 1u << p->m | 1u << p->n);
+    cg__write_outer_vars(w, at[2], cg__at_vars(p));
     ind__textf(&w->code, "const int lane = threadIdx.x %% 32, warp_m = threadIdx.x / 32 * 16;\n");
     ind__textf(&w->code, "const %s row_m = first_m + warp_m + lane / 4;\n", type);
 }
 
-/* The tiles in shared memory, and the functions that load them. */
-static void cg__at_write_tiles(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
-    const ind__tile_plan *tile = &w->variant->of.tile;
-    const int keys = tile->m * x->features, values = keys + 2 * tile->k * x->features;
+/* The tiles in shared memory, from these elements on, and the functions that load them. */
+static void cg__at_write_tiles(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int keys, int values) {
     ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
     ind__textf(&w->code, "unsigned short *const tile_d = tile_a + %d, *const tile_b = tile_a + %d;\n", keys, values);
     cg__at_write_load(w, &x->keys, 'd', "load_keys", x->features);
-    cg__at_write_load(w, p, 'b', "load_values", tile->n);
+    cg__at_write_load(w, p, 'b', "load_values", w->variant->of.tile.n);
     cg__at_write_queries(w, x);
-    ind__textf(&w->code, "if (first_step < end_step) load_keys(first_step, 0);\nind_cp_async_commit();\n"
-                         "if (first_step < end_step) load_values(first_step, 0);\nind_cp_async_commit();\n");
     cg__use(w, IND__CG_CP_ASYNC);
 }
 
@@ -274,7 +286,7 @@ static void cg__at_write_step(ind__writer *w, const cg__mm_problem *p, const cg_
     ind__textf(&w->code, "float score[1][%d][4] = {};\n", tile->k / 8);
     ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, true, %s>(score, tile_a, tile_d + stage * %d, warp_m, 0);\n",
                mma, tile->m, tile->k, x->features, x->keys.b.k_major ? "false" : "true", tile->k * x->features);
-    cg__at_write_step_scores(w, p, x);
+    cg__at_write_step_scores(w, p, x, tile->k / 8, cg__string(w, "step * %d", tile->k));
     ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
     ind__textf(&w->code,
                "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_values(step + 1, stage ^ "
@@ -296,7 +308,10 @@ static ind_status cg__emit_attention(ind__writer *w) {
     ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
     cg__at_write_position(w, p, x);
     cg__at_write_steps(w, p, x);
-    cg__at_write_tiles(w, p, x);
+    const int keys = tile->m * x->features;
+    cg__at_write_tiles(w, p, x, keys, keys + 2 * tile->k * x->features);
+    ind__textf(&w->code, "if (first_step < end_step) load_keys(first_step, 0);\nind_cp_async_commit();\n"
+                         "if (first_step < end_step) load_values(first_step, 0);\nind_cp_async_commit();\n");
     cg__at_need_score(w, p, x, true);
     cg__at_write_state(w, "acc[1][%d][4]", tile->n / 8);
     ind__textf(&w->code, "int stage = 0;\n#pragma unroll 1\n");

@@ -5,7 +5,10 @@
    operand is computed from the scores, which are the inner product of its body. Each operand has a problem in the terms
    of templates/gemm, for the functions that load its tiles. */
 
-enum { AT_MAX_MASKS = 8 };
+enum {
+    AT_MAX_MASKS = 8,
+    AT_SPLIT_ROWS = 16 /* split.c: queries, or heads that share keys, of a tile */
+};
 
 /* A condition on query and key without which the score is -inf. */
 typedef struct cg__at_mask {
@@ -112,6 +115,11 @@ static uint32_t cg__at_without_mask(const ind__writer *w, cg__attention *x, uint
     return value;
 }
 
+/* Queries, keys and columns of the result, as bits of ind__body_plan.varies. */
+static uint32_t cg__at_vars(const cg__mm_problem *p) {
+    return (p->m >= 0 ? 1u << p->m : 0) | 1u << p->n | 1u << p->k;
+}
+
 /* True if the value is positive, or NaN. */
 static bool cg__at_is_positive(const ind__writer *w, uint32_t i) {
     const ind__inst *in = cg__inst(w, i);
@@ -123,7 +131,7 @@ static void cg__at_find_scale(const ind__writer *w, const cg__mm_problem *p, cg_
     const ind__inst *in = cg__inst(w, value);
     for (int k = 0; k < 2 && in->op == IND_LOOP_MUL; k++) {
         const uint32_t varies = w->plan->varies[in->arg[1 - k]];
-        if (in->arg[k] == x->scores && cg__at_is_positive(w, in->arg[1 - k]) && !(varies & (1u << p->m | 1u << p->k)))
+        if (in->arg[k] == x->scores && cg__at_is_positive(w, in->arg[1 - k]) && !(varies & cg__at_vars(p)))
             x->scaled = value;
     }
 }
@@ -171,6 +179,13 @@ static void cg__at_split_batch(cg__decider *d, int *m, int *n) {
     if (!d->w.failed) cg__analyse(d);
 }
 
+/* The rows if there is one query: heads that share keys and values. -1: no dimension of the queries alone. */
+static int cg__at_find_rows(const ind__writer *w, uint32_t weight, uint32_t keys, uint32_t values, int n) {
+    for (int v = w->plan->domain.rank - 1; v >= 0; v--)
+        if (v != n && (w->plan->varies[weight] & ~w->plan->varies[keys] & ~w->plan->varies[values]) >> v & 1) return v;
+    return -1;
+}
+
 /* Reads the problem off the kernel. */
 static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention *x) {
     ind__writer *w = &d->w;
@@ -180,6 +195,7 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
     if (w->failed) return;
     const int t = w->plan->domain.rank, features = t + 1;
     const ind__inst *dot = cg__inst(w, k->matmul.dot), *scores = cg__inst(w, k->scores);
+    if (m < 0) m = cg__at_find_rows(w, dot->arg[0], scores->arg[1], dot->arg[1], n);
     x->t = t;
     x->scores = k->scores;
     *p = (cg__mm_problem){.m = m, .n = n, .k = t, .dot = k->matmul.dot};
@@ -249,6 +265,8 @@ static void cg__at_set_tile(cg__decider *d, const cg__mm_problem *p, cg__attenti
 }
 
 static void cg__at_find_maps(cg__decider *d, cg__mm_problem *p, const cg__attention *x);
+static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p);
+static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x);
 
 /* Decides everything. Error: IND_NOT_SUPPORTED. */
@@ -265,9 +283,13 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     x->keys.b.copy = cg__mm_can_copy(d, &x->keys, &x->keys.b);
     p->b.copy = cg__mm_can_copy(d, p, &p->b);
     v->vector = cg__mm_choose_vector(d, p);
-    cg__at_find_maps(d, p, x);
+    const bool few = cg__at_has_few_rows(d, p);
+    if (!few) cg__at_find_maps(d, p, x);
     if (d->w.failed) return ind__failed(d->w.context);
-    if (p->no_maps) {
+    if (few) {
+        p->no_maps = "there are few queries";
+        cg__at_set_split_tile(d, p, x);
+    } else if (p->no_maps) {
         cg__at_set_tile(d, p, x);
     } else {
         cg__mm_find_epilogue(d, p);
@@ -279,5 +301,7 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     cg__why(d, "scores and probabilities in registers; %s operands on tensor cores, %s in %s%s",
             ind_dtype_name(p->b.memory), all ? "copied" : "not all copied",
             p->no_maps ? "16-byte vectors" : "boxes by tensor maps", known ? "; masked tiles of keys are skipped" : "");
+    if (few && d->variant->why)
+        cg__why(d, "at most %d rows, whose keys blocks share; %s", AT_SPLIT_ROWS, d->variant->why);
     return d->w.failed ? ind__failed(d->w.context) : IND_OK;
 }
