@@ -17770,6 +17770,7 @@ typedef struct cg__attention {
     uint32_t reduce, term;        /* the softmax, and its exponentials */
     int t;                        /* domain variable of the keys */
     int features;                 /* columns of the tiles of queries and keys */
+    int together; /* bulk copies: batches whose tiles run in the order of their lengths; 0: batch after batch */
     cg__at_mask mask[AT_MAX_MASKS];
     int num_masks;
     uint32_t scaled; /* the product of the scores with a positive number that is the same for all of them, of which the
@@ -17894,6 +17895,11 @@ static void cg__at_find_masks(const ind__writer *w, const cg__mm_problem *p, cg_
             return;
         }
     }
+}
+
+/* True if later tiles of queries see more keys: they start first, so that the last blocks are short. */
+static bool cg__at_grows(const cg__attention *x) {
+    return x->num_masks > 0 && ind__ok(x->mask[0].condition);
 }
 
 /* ---- the problem */
@@ -18146,11 +18152,6 @@ static void cg__at_write_steps(ind__writer *w, const cg__mm_problem *p, const cg
     }
     ind__textf(&w->code, "%s first_step = start / %d, end_step = end > start ? (end + %d) / %d : first_step;\n",
                cg__int(w), keys, keys - 1, keys);
-}
-
-/* True if later tiles of queries see more keys: they start first, so that the last blocks are short. */
-static bool cg__at_grows(const cg__attention *x) {
-    return x->num_masks > 0 && ind__ok(x->mask[0].condition);
 }
 
 /* ---- tiles */
@@ -18436,6 +18437,19 @@ static int cg__at_bulk_columns(ind_expr size) {
     return ind_expr_is_int(size, &n) ? (int)(n + 63) / 64 * 64 : 256;
 }
 
+/* Batches whose keys and values take half of the L2. Their tiles run in the order of their lengths, the longest first:
+   each block gets as many steps, and the keys are read from the L2. */
+static int cg__at_batches_together(const cg__decider *d, const cg__mm_problem *p, const cg__attention *x) {
+    const ind__lowered *program = d->w.schedule->program;
+    const uint32_t load[2] = {x->keys.b.load, p->b.load};
+    double bytes = 0;
+    for (int i = 0; i < 2; i++)
+        bytes += 2.0 * (double)ind_hint(ind__buffer_numel(&program->buffer[cg__inst(&d->w, load[i])->source]));
+    const double batch = (double)ind_hint(p->batch),
+                 n = bytes > 0 ? (double)d->w.target->l2_bytes / 2 * batch / bytes : 1;
+    return n < 1 ? 1 : n > 4096 ? 4096 : (int)n;
+}
+
 /* Chooses the tile and sets the grid. Blocks are persistent: one per SM. */
 static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x) {
     ind__variant *v = d->variant;
@@ -18454,6 +18468,7 @@ static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attentio
     v->of.tile.warps_m = v->of.tile.m / 16;
     while (v->of.tile.stages > 2 && cg__at_bulk_bytes(x, p, &v->of.tile) > d->w.target->shared_per_block)
         v->of.tile.stages--;
+    x->together = cg__at_grows(x) ? cg__at_batches_together(d, p, x) : 0;
     v->strategy = IND_STRATEGY_ATTENTION_TMA;
     v->threads = 32 * (v->of.tile.warps_m + 4);
     v->rows = v->per_thread = v->blocks_per_sm = 1;
@@ -18537,7 +18552,17 @@ static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg
     const char *type = cg__int(w);
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
-    ind__textf(&w->code, "const unsigned batch = tile / rows, row_of_tiles = tile - batch * rows;\n");
+    if (x->together) {
+        ind__textf(&w->code, "const unsigned group = tile / (rows * %d), in_group = tile - group * (rows * %d);\n",
+                   x->together, x->together);
+        ind__textf(
+            &w->code,
+            "const unsigned left = tiles / rows - group * %d, high = left < %d ? left : %d, row_of_tiles = in_group "
+            "/ high, batch = group * %d + in_group - row_of_tiles * high;\n",
+            x->together, x->together, x->together, x->together);
+    } else {
+        ind__textf(&w->code, "const unsigned batch = tile / rows, row_of_tiles = tile - batch * rows;\n");
+    }
     ind__textf(&w->code, "const %s tile_m = (%s)%s * %d, tile_n = 0, first_m = tile_m;\n", type, type,
                cg__at_grows(x) ? "(rows - 1 - row_of_tiles)" : "row_of_tiles", tile_m);
     ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type, tile_m,

@@ -184,6 +184,32 @@ static bool sched__find_readers(sched__splitter *s, ind__arena *memory) {
            sched__list_readers(s->program, memory, true, &s->reducers);
 }
 
+/* True if the buffer has results of a product of 16-bit operands, or is computed from them. */
+static bool sched__has_scores(const ind__lowered *p, uint32_t buffer, int depth) {
+    if (p->buffer[buffer].kind != IND__BUFFER_COMPUTED || depth > 1) return false;
+    const ind__loop *loop = &p->loop[p->buffer[buffer].loop];
+    if (loop->body->rrank && loop->reduction != IND_REDUCE_DOT) return false;
+    for (uint32_t i = 1; i < loop->body->num_inst; i++) {
+        const ind__inst *in = &loop->body->inst[i];
+        if (in->op != IND_LOOP_LOAD) continue;
+        const ind_dtype dtype = p->buffer[in->source].dtype;
+        if (loop->body->rrank ? dtype == IND_F16 || dtype == IND_BF16 : sched__has_scores(p, in->source, depth + 1))
+            return true;
+    }
+    return false;
+}
+
+/* True if the loop is a softmax of scores, which attention keeps online: its rows are not stored, so nothing is gained
+   by two stages. */
+static bool sched__reduces_scores(const ind__lowered *p, const ind_fusion_policy *policy, uint32_t l) {
+    const ind__loop *loop = &p->loop[l];
+    if (policy->attention < 2 || policy->disable_attention || loop->reduction != IND_REDUCE_ONLINE_SOFTMAX)
+        return false;
+    for (uint32_t i = 1; i < loop->body->num_inst; i++)
+        if (loop->body->inst[i].op == IND_LOOP_LOAD && sched__has_scores(p, loop->body->inst[i].source, 0)) return true;
+    return false;
+}
+
 ind_status ind__split_reductions(ind__lowered *p, const ind_fusion_policy *policy) {
     sched__splitter s = {.program = p};
     ind__arena memory = {.context = p->context};
@@ -194,6 +220,7 @@ ind_status ind__split_reductions(ind__lowered *p, const ind_fusion_policy *polic
     s.has_first_stage = ind__arena_alloc(&memory, (size_t)p->num_loops + 1);
     bool ok = s.split && s.has_first_stage && sched__find_readers(&s, &memory);
     for (uint32_t l = 0; ok && l < p->num_loops; l++) {
+        if (sched__reduces_scores(p, &s.policy, l)) continue;
         ok = sched__split_rows(&s, l, &memory);
         if (ok && !s.split[l].outer) s.split[l].run = sched__mix(&s, l);
     }

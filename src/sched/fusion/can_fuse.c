@@ -217,9 +217,12 @@ static bool sched__one_pass(sched__fuser *f, uint32_t a, uint32_t b, int64_t row
 }
 
 /* True if fusing an elementwise loop with a few very long rows leaves multiprocessors idle and does not save its store.
-   The saved launch is worth less. Blocks share a row longer than one block reduces alone, if one pass computes all. */
+   The saved launch is worth less. Blocks share a row longer than one block reduces alone, if one pass computes all, and
+   rows of scores, if attention takes them in. */
 static bool sched__underfills_gpu(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
-    const sched__group *flat = &f->group[fit->a->rrank ? b : a];
+    const sched__group *flat = &f->group[fit->a->rrank ? b : a], *rows = &f->group[fit->a->rrank ? a : b];
+    for (uint32_t l = rows->head; l != IND__SCHED_NONE; l = f->next_loop[l])
+        if (sched__reduces_scores(f->program, &f->policy, l)) return false;
     if (!fit->elementwise || !sched__few_long_rows(&f->policy, fit->domain->hint, fit->domain->rhint)) return false;
     if (fit->domain->rhint > f->policy.block_row && sched__one_pass(f, a, b, fit->domain->hint)) return false;
     for (uint32_t l = flat->head; l != IND__SCHED_NONE; l = f->next_loop[l]) {

@@ -92,11 +92,6 @@ static void cg__at_write_steps(ind__writer *w, const cg__mm_problem *p, const cg
                cg__int(w), keys, keys - 1, keys);
 }
 
-/* True if later tiles of queries see more keys: they start first, so that the last blocks are short. */
-static bool cg__at_grows(const cg__attention *x) {
-    return x->num_masks > 0 && ind__ok(x->mask[0].condition);
-}
-
 /* ---- tiles */
 
 /* The tile of an operand, from where its problem's sizes and positions are known. */

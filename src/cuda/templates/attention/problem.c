@@ -23,6 +23,7 @@ typedef struct cg__attention {
     uint32_t reduce, term;        /* the softmax, and its exponentials */
     int t;                        /* domain variable of the keys */
     int features;                 /* columns of the tiles of queries and keys */
+    int together; /* bulk copies: batches whose tiles run in the order of their lengths; 0: batch after batch */
     cg__at_mask mask[AT_MAX_MASKS];
     int num_masks;
     uint32_t scaled; /* the product of the scores with a positive number that is the same for all of them, of which the
@@ -147,6 +148,11 @@ static void cg__at_find_masks(const ind__writer *w, const cg__mm_problem *p, cg_
             return;
         }
     }
+}
+
+/* True if later tiles of queries see more keys: they start first, so that the last blocks are short. */
+static bool cg__at_grows(const cg__attention *x) {
+    return x->num_masks > 0 && ind__ok(x->mask[0].condition);
 }
 
 /* ---- the problem */
