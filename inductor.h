@@ -23189,7 +23189,7 @@ static const char *const graph__builtin_patterns_text[] = {
     "# A bool mask is not taken: it would be added as 0 and 1.\n",
     "# A softmax that gives 0 in rows of only -inf, as PyTorch's decompositions write it:\n",
     "pattern attention {\n",
-    "  off \"the scores are stored either way, so it is not faster yet\"\n",
+    "  off \"attention is one kernel either way\"\n",
     "  input q : T[B, H, L, E], k : T[B, H, S, E], v : T[B, H, S, V]\n",
     "  input mask : float optional\n",
     "  input a : number, b : number, c : number, d : number, e : number, f : number\n",
@@ -23223,7 +23223,7 @@ static const char *const graph__builtin_patterns_text[] = {
     "\n",
     "# With a softmax that gives NaN in rows of only -inf:\n",
     "pattern attention_nan {\n",
-    "  off \"the scores are stored either way, so it is not faster yet\"\n",
+    "  off \"attention is one kernel either way\"\n",
     "  input q : T[B, H, L, E], k : T[B, H, S, E], v : T[B, H, S, V]\n",
     "  input mask : float optional\n",
     "  input a : number, b : number, c : number, d : number, e : number, f : number\n",
@@ -23252,7 +23252,7 @@ static const char *const graph__builtin_patterns_text[] = {
     "\n",
     "# A bool mask that is added counts 0 and 1.\n",
     "pattern attention_counted {\n",
-    "  off \"the scores are stored either way, so it is not faster yet\"\n",
+    "  off \"attention is one kernel either way\"\n",
     "  input q : T[B, H, L, E], k : T[B, H, S, E], v : T[B, H, S, V]\n",
     "  input mask : bool\n",
     "  input a : number, b : number, c : number, d : number, e : number, f : number\n",
@@ -23282,7 +23282,7 @@ static const char *const graph__builtin_patterns_text[] = {
     "\n",
     "# bf16 scores with their mask, cast for the softmax. In f16 the sum may overflow to -inf: it is not taken.\n",
     "pattern attention_bf16 {\n",
-    "  off \"the scores are stored either way, so it is not faster yet\"\n",
+    "  off \"attention is one kernel either way\"\n",
     "  input q : bf16[B, H, L, E], k : bf16[B, H, S, E], v : bf16[B, H, S, V]\n",
     "  input mask : bf16\n",
     "  input a : number, b : number, c : number, d : number, e : number, f : number\n",
@@ -23311,7 +23311,7 @@ static const char *const graph__builtin_patterns_text[] = {
     "\n",
     "# The scores that a bool mask lets through; the others are -inf.\n",
     "pattern attention_masked {\n",
-    "  off \"the scores are stored either way, so it is not faster yet\"\n",
+    "  off \"attention is one kernel either way\"\n",
     "  input q : T[B, H, L, E], k : T[B, H, S, E], v : T[B, H, S, V]\n",
     "  input keep : bool\n",
     "  input a : number, b : number, c : number, d : number, e : number, f : number\n",
@@ -23340,7 +23340,7 @@ static const char *const graph__builtin_patterns_text[] = {
     "\n",
     "# The scores that a bool mask takes out are -inf.\n",
     "pattern attention_dropped {\n",
-    "  off \"the scores are stored either way, so it is not faster yet\"\n",
+    "  off \"attention is one kernel either way\"\n",
     "  input q : T[B, H, L, E], k : T[B, H, S, E], v : T[B, H, S, V]\n",
     "  input drop : bool\n",
     "  input a : number, b : number, c : number, d : number, e : number, f : number\n",
@@ -23431,7 +23431,7 @@ static const char *const graph__builtin_patterns_text[] = {
     "\n",
     "# Heads and batch are one dimension from the start.\n",
     "pattern attention_3d {\n",
-    "  off \"the scores are stored either way, so it is not faster yet\"\n",
+    "  off \"attention is one kernel either way\"\n",
     "  input q : T[N, L, E], k : T[N, S, E], v : T[N, S, V]\n",
     "  input mask : float optional\n",
     "  input a : number, b : number, c : number, d : number, e : number, f : number\n",
@@ -23452,7 +23452,7 @@ static const char *const graph__builtin_patterns_text[] = {
     "\n",
     "# Keys and values whose heads are repeated for groups of query heads.\n",
     "pattern attention_groups {\n",
-    "  off \"the scores are stored either way, so it is not faster yet\"\n",
+    "  off \"attention is one kernel either way\"\n",
     "  input q : T[B, H, L, E], k : T[B, K, S, E], v : T[B, K, S, V]\n",
     "  input mask optional\n",
     "  ku : any[B, K, 1, S, E] = unsqueeze(k, dim=2)\n",
@@ -29263,6 +29263,7 @@ static ind_status ind__compile_schedule(ind__compilation *k) {
     k->lowered->tcgen05 = k->desc.tcgen05;
     k->desc.fusion.disable_split |= k->desc.batch_invariant;
     k->desc.fusion.disable_row_prologues |= !planned; /* the host computes all points of a kernel */
+    k->desc.fusion.disable_attention |= !planned;     /* the host stores scores */
     ind_status status = ind__split_reductions(k->lowered, &k->desc.fusion);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
     if (!status)

@@ -3904,6 +3904,12 @@ static bool sched__has_attention_types(const sched__fuser *f, const sched__atten
            sched__operand_type(f, values, 0) == dtype && sched__operand_type(f, values, 1) == dtype;
 }
 
+/* True if the right operand is a quantised weight: a product multiplies it as it is packed. */
+static bool sched__multiplies_quantised(sched__fuser *f, uint32_t l) {
+    const ind__access *right = sched__product_operand(f, l, 1);
+    return right && sched__reads_quantised(f, right);
+}
+
 /* The variables of the domain, as a mask, in the accesses that feed operand k of the product in loop l. `map`: the
    loop's variables, if they are not yet those of the domain. */
 static uint32_t sched__operand_vars(sched__fuser *f, uint32_t l, int k, const sched__fit *fit, const ind_expr *map) {
@@ -4012,6 +4018,8 @@ static ind_fusion_reason sched__check_attention(sched__fuser *f, uint32_t c, sch
         return IND_FUSION_ATTENTION_SCORES;
     if (values->mutates || f->group[x->softmax].mutates || f->group[x->scores].mutates) return IND_FUSION_MUTATION;
     if (!sched__has_attention_types(f, x)) return IND_FUSION_ATTENTION_TYPE;
+    if (sched__multiplies_quantised(f, values->dot) || sched__multiplies_quantised(f, f->group[x->scores].dot))
+        return IND_FUSION_PAIR_QUANTISED;
     ind_fusion_reason reason = sched__find_left_read(f, x->softmax, c, &left);
     x->rows = sched__fused(reason) ? sched__fit_row_prologue(f, x->softmax, c, left) : NULL;
     if (!sched__fused(reason)) return reason;

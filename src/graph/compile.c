@@ -208,6 +208,7 @@ static ind_status ind__compile_schedule(ind__compilation *k) {
     k->lowered->tcgen05 = k->desc.tcgen05;
     k->desc.fusion.disable_split |= k->desc.batch_invariant;
     k->desc.fusion.disable_row_prologues |= !planned; /* the host computes all points of a kernel */
+    k->desc.fusion.disable_attention |= !planned;     /* the host stores scores */
     ind_status status = ind__split_reductions(k->lowered, &k->desc.fusion);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
     if (!status)

@@ -392,6 +392,8 @@ GRAPHS = {
   input h : bf16[4, S, 36]
   input i : bf16[4, T, 36]
   input j : bf16[4, T, 20]
+  input k : bf16[2, 8, 1, 64]
+  u = scaled_dot_product_attention(k, b, c, enable_gqa=true)
   o = scaled_dot_product_attention(a, b, c, is_causal=true, enable_gqa=true)
   et = transpose(e, dim0=1, dim1=2)
   p = bmm(d, et)
@@ -402,7 +404,7 @@ GRAPHS = {
   q = bmm(wh, f)
   r = relu(q)
   t = scaled_dot_product_attention(h, i, j)
-  output o, r, t
+  output o, r, t, u
 }""",
     "products_multicast": """graph products_multicast {
   size M in [0, 20000] hint 16384
