@@ -17787,8 +17787,7 @@ static bool cg__at_is_constant(const ind__writer *w, uint32_t i, double value) {
 /* The integer as an expression of indices and sizes; not set: it depends on data. */
 static ind_expr cg__at_integer(const ind__writer *w, uint32_t i, int depth) {
     const ind__inst *in = cg__inst(w, i);
-    if (depth > IND__CG_MAX_DEPTH || in->dtype == IND_BOOL || ind_dtype_is_float((ind_dtype)in->dtype))
-        return (ind_expr){0};
+    if (depth > IND__CG_MAX_DEPTH || (in->dtype != IND_I32 && in->dtype != IND_I64)) return (ind_expr){0};
     if (in->op == IND_LOOP_INDEX) return cg__index_of(w, i);
     if (in->op == IND_LOOP_CONSTANT) return ind_int(w->context, in->imm.i);
     if (in->op == IND_LOOP_CAST) return cg__at_integer(w, in->arg[0], depth + 1);
@@ -18727,6 +18726,7 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
 static void cg__at_write_results(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
     const int strips = 2 * w->variant->of.tile.n / cols;
     cg__mm_set_sum_text(w, p);
+    cg__need_stores(w);
     if (store) {
         cg__mm_write_rounded_strips(w, p, store, cols);
         return;

@@ -73,14 +73,14 @@ ROWS = [Case(4, 32, 32, 4096, 4096, 128, True), Case(8, 12, 12, 1024, 1024, 64, 
         Case(4, 16, 16, 4096, 4096, 64, True)]  # fmt: skip
 
 
-def library(case, inputs):
+def library(case, inputs, launches):
     """The backends that take the case, each with its output for the first set of inputs."""
     found = {}
     for name, backend in BACKENDS.items():
         try:
             with sdpa_kernel(backend), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found[name] = timing.contender([lambda i=i: case.torch(**i) for i in inputs], 1)
+                found[name] = timing.contender([lambda i=i: case.torch(**i) for i in inputs], launches)
         except RuntimeError:
             torch.cuda.synchronize()
     return found
@@ -100,13 +100,15 @@ def reference(case, q, k, v):
 
 def measure(compiler, case, pace=timing.TABLE):
     torch.manual_seed(1)
-    inputs = [case.inputs() for _ in range(timing.sets_of(case.bytes))]
+    sets = timing.sets_of(case.bytes)
+    launches = timing.launches_of(case.bytes, sets)
+    inputs = [case.inputs() for _ in range(sets)]
     want, at = reference(case, **inputs[0])
-    peers = library(case, inputs)
+    peers = library(case, inputs, launches)
     module = compiler.compile(case.text)
     w = run.workloads.Workload(case.name, case.text, None, None, [], case.bytes)
     first = next(iter(peers.values()))[1]
-    contender, out = run.ours(module, w, inputs, [first], 1)
+    contender, out = run.ours(module, w, inputs, [first], launches)
     found = {"ours": (contender, out[0])} | peers
     for c, _ in found.values():
         c.replays[0]()

@@ -165,3 +165,44 @@ def test_few_queries_of_many(library, s):
     want = attention(*qkv(arrays, "bf16"), lambda x, i, j: np.where(arrays["seen"], x / 8, -np.inf))
     check(library, text, arrays, want, {"S": s, "T": t})
     library.strategy = strategy
+
+
+def test_rows_without_keys(library):
+    """The op gives 0 where a bool mask excludes all keys, with nan_rows NaN; NaN in excluded keys has no effect."""
+    arrays = drawn(3, {"q": (1, 2, 40, 64), "k": (1, 2, 90, 64), "v": (1, 2, 90, 64)}, "bf16")
+    arrays["seen"] = np.random.default_rng(3).random((40, 90)) < 0.5
+    arrays["seen"][[0, 7, 39]] = False
+    arrays["seen"][:, 11] = False
+    arrays["k"][:, :, 11] = 0x7FC0
+    inputs = "; ".join(f"input {x} : bf16[{', '.join(map(str, arrays[x].shape))}]" for x in "qkv") + "; input seen : bool[40, 90]"
+    q, k, v = qkv(arrays, "bf16")
+    k[:, :, 11] = 0
+    for nan_rows in (False, True):
+        text = graph(f"{inputs}; y = scaled_dot_product_attention(q, k, v, seen, nan_rows={str(nan_rows).lower()}); output y")
+        want = attention(q, k, v, lambda x, i, j: np.where(arrays["seen"], x / 8, -np.inf), nan_rows)
+        assert np.isnan(want).any() == nan_rows
+        check(library, text, arrays, want)
+
+
+@pytest.mark.parametrize("scale", [1e4, -1e4, 3e-5])
+def test_extreme_scores(library, scale):
+    """Scores of +-1e5: the softmax is a choice of one key, unless keys are equal. A negative scale is not applied late."""
+    arrays = drawn(5, {"q": (1, 1, 70, 64), "k": (1, 1, 200, 64), "v": (1, 1, 200, 64)}, "bf16")
+    arrays["k"][:, :, 150] = arrays["k"][:, :, 20]
+    inputs = "; ".join(f"input {x} : bf16[{', '.join(map(str, arrays[x].shape))}]" for x in "qkv")
+    text = graph(f"{inputs}; y = scaled_dot_product_attention(q, k, v, scale={scale}); output y")
+    q, k, v = qkv(arrays, "bf16")
+    check(library, text, arrays, attention(q, k, v, lambda x, i, j: x * scale), bound=2**-6)
+
+
+def test_epilogue_and_layout(library):
+    """Queries and keys as [batch, length, heads, features], a residual, an activation, a transposed result."""
+    shapes = {"q": (2, 70, 3, 64), "k": (2, 90, 3, 64), "v": (2, 90, 3, 64), "r": (2, 70, 192)}
+    arrays = drawn(9, shapes, "bf16")
+    inputs = "; ".join(f"input {x} : bf16[{', '.join(map(str, shape))}]" for x, shape in shapes.items())
+    turned = "; ".join(f"{x}t = transpose({x}, dim0=1, dim1=2)" for x in "qkv")
+    text = graph(f"{inputs}; {turned}; a = scaled_dot_product_attention(qt, kt, vt); b = transpose(a, dim0=1, dim1=2); "
+                 "c = reshape(b, shape=[2, 70, 192]); d = relu(c); y = add(d, r); output y")  # fmt: skip
+    q, k, v = (np.swapaxes(x, 1, 2) for x in qkv(arrays, "bf16"))
+    a = np.swapaxes(attention(q, k, v, lambda x, i, j: x / 8), 1, 2).reshape(2, 70, 192)
+    check(library, text, arrays, np.maximum(a, 0) + numbers(arrays["r"], "bf16"))

@@ -1896,6 +1896,7 @@ static const struct {
     REALISE(channels_last, 'b', "1"),
     FUSION(disable, 'b', "1"),
     FUSION(disable_attention, 'b', "1"),
+    FUSION(attention, 'i', "1|2"),
     FUSION(attention_step, 'l', "1|1000000000"),
     FUSION(max_loops, 'i', "1|2|3|5"),
     FUSION(max_args, 'i', "1|3|6|12"),

@@ -336,6 +336,7 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
 static void cg__at_write_results(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
     const int strips = 2 * w->variant->of.tile.n / cols;
     cg__mm_set_sum_text(w, p);
+    cg__need_stores(w);
     if (store) {
         cg__mm_write_rounded_strips(w, p, store, cols);
         return;

@@ -40,8 +40,7 @@ static bool cg__at_is_constant(const ind__writer *w, uint32_t i, double value) {
 /* The integer as an expression of indices and sizes; not set: it depends on data. */
 static ind_expr cg__at_integer(const ind__writer *w, uint32_t i, int depth) {
     const ind__inst *in = cg__inst(w, i);
-    if (depth > IND__CG_MAX_DEPTH || in->dtype == IND_BOOL || ind_dtype_is_float((ind_dtype)in->dtype))
-        return (ind_expr){0};
+    if (depth > IND__CG_MAX_DEPTH || (in->dtype != IND_I32 && in->dtype != IND_I64)) return (ind_expr){0};
     if (in->op == IND_LOOP_INDEX) return cg__index_of(w, i);
     if (in->op == IND_LOOP_CONSTANT) return ind_int(w->context, in->imm.i);
     if (in->op == IND_LOOP_CAST) return cg__at_integer(w, in->arg[0], depth + 1);
