@@ -18500,47 +18500,55 @@ static void cg__at_write_wgmma(ind__text *t, const cg__mm_problem *p, int n, boo
                           : "             : \"l\"(a), \"l\"(b), \"r\"((int)(k > 0)));\n");
 }
 
-/* ind_wgmma_scores and ind_wgmma_weighted: asynchronous, one warpgroup. */
+/* Begins the loop over the steps of 16 of a wgmma, in a device function. */
+static void cg__at_begin_wgmma(ind__text *t, const char *end) {
+    ind__textf(t, "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n_Pragma(\"unroll\")\n");
+    ind__textf(t, "for (int k = 0; k < %s; k += 16) {\n", end);
+    t->indent++;
+}
+
+static void cg__at_end_wgmma(ind__text *t) {
+    t->indent--;
+    ind__textf(t, "}\nasm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n");
+    t->indent--;
+    ind__textf(t, "}\n");
+}
+
+/* ind_wgmma_scores and ind_wgmma_weighted: asynchronous, one warpgroup. The descriptors of a tile differ by constants.
+   The first one is opaque in each step: otherwise NVRTC 13.0 keeps all of them in registers, and spills. */
 static void cg__at_write_functions(ind__writer *w, ind__text *t) {
     const cg__mm_problem *p = w->plan->matmul;
     const ind__tile_plan *tile = &w->variant->of.tile;
-    ind__textf(
-        t, "#ifndef IND_EMULATION\n"
-           "// c = Q[m .. m + 63, D] * K[TK, D]^T of a tile of queries and one of keys: asynchronous, one warpgroup.\n"
-           "template <bool BF16, int TM, int TK, int D>\n");
+    ind__textf(t, "#ifndef IND_EMULATION\n// c = Q[m .. m + 63, D] * K[TK, D]^T of a tile of queries and one of keys: "
+                  "asynchronous, one warpgroup.\ntemplate <bool BF16, int TM, int TK, int D>\n");
     ind__textf(
         t,
         "static IND_INLINE void ind_wgmma_scores(float (&c)[%d][4], const unsigned short *tile_a, const unsigned "
         "short *tile_b, int m) {\n",
         tile->k / 8);
     t->indent++;
-    ind__textf(t, "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n_Pragma(\"unroll\")\n"
-                  "for (int k = 0; k < D; k += 16) {\n");
-    t->indent++;
-    ind__textf(
-        t, "const unsigned long long a = ind_wgmma_operand<TM, D, true>(tile_a, m, k), b = ind_wgmma_operand<TK, D, "
-           "true>(tile_b, 0, k);\n");
+    ind__textf(t, "unsigned long long first_a = ind_wgmma_operand<TM, D, true>(tile_a, m, 0);\n"
+                  "unsigned long long first_b = ind_wgmma_operand<TK, D, true>(tile_b, 0, 0);\n"
+                  "asm volatile(\"\" : \"+l\"(first_a), \"+l\"(first_b));\n");
+    cg__at_begin_wgmma(t, "D");
+    ind__textf(t, "const unsigned long long a = first_a + (k / 64 * TM * 64 + k %% 64) / 8;\n"
+                  "const unsigned long long b = first_b + (k / 64 * TK * 64 + k %% 64) / 8;\n");
     cg__at_write_wgmma(t, p, tile->k, false);
-    t->indent--;
-    ind__textf(t, "}\nasm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n");
-    t->indent--;
-    ind__textf(t, "}\n// c += W * V of weights in registers, fragments of 64 x 16, and a tile of values [TK][TN].\n"
+    cg__at_end_wgmma(t);
+    ind__textf(t, "// c += W * V of weights in registers, fragments of 64 x 16, and a tile of values [TK][TN].\n"
                   "template <bool BF16, int TN, int TK>\n");
     ind__textf(t,
                "static IND_INLINE void ind_wgmma_weighted(float (&c)[%d][4], const unsigned (&weight)[%d][4], const "
                "unsigned short *tile) {\n",
                tile->n / 8, tile->k / 16);
     t->indent++;
-    ind__textf(t, "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n_Pragma(\"unroll\")\n"
-                  "for (int k = 0; k < TK; k += 16) {\n");
-    t->indent++;
-    ind__textf(t, "const unsigned long long b = ind_wgmma_operand<TK, TN, false>(tile, 0, k);\n"
-                  "const unsigned (&a)[4] = weight[k / 16];\n");
+    ind__textf(t, "unsigned long long first = ind_wgmma_operand<TK, TN, false>(tile, 0, 0);\n"
+                  "asm volatile(\"\" : \"+l\"(first));\n");
+    cg__at_begin_wgmma(t, "TK");
+    ind__textf(t, "const unsigned long long b = first + k * 8;\nconst unsigned (&a)[4] = weight[k / 16];\n");
     cg__at_write_wgmma(t, p, tile->n, true);
-    t->indent--;
-    ind__textf(t, "}\nasm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n");
-    t->indent--;
-    ind__textf(t, "}\n#endif\n\n");
+    cg__at_end_wgmma(t);
+    ind__textf(t, "#endif\n\n");
 }
 
 /* ---- writing: the kernel */
