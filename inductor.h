@@ -1632,7 +1632,8 @@ IND_API ind_tensor ind_grouped_mm(ind_tensor self, ind_tensor mat2, ind_tensor o
 
 /* softmax(query @ key^T * scale + mask) @ value for query [.., L, E], key [.., S, E], value [.., S, V]; the leading
    dimensions broadcast. attn_mask (IND_NO_TENSOR: none) broadcasts to [.., L, S]: bool, false excludes a key; or floats
-   that are added. A row whose keys are all excluded is 0. desc may be NULL. */
+   that are added. A row whose keys are all excluded is 0. On CUDA it is one kernel for f16 and bf16 with E and V of at
+   most 256: no memory grows with L x S. Otherwise scores and probabilities are stored. desc may be NULL. */
 typedef struct ind_attention_desc {
     bool is_causal;  /* query i sees the keys 0 to i; not together with a mask */
     double scale;    /* 0: 1 / sqrt(E) */
@@ -18561,7 +18562,7 @@ ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, in
 
 /* ---- attention: lowerings */
 
-/* ---- attention: two products with a softmax between them; only the scores and the probabilities are stored ---- */
+/* ---- attention: two products with a softmax between them, of which the scheduler makes one kernel where it can ---- */
 
 /* Score of a query and a key before the softmax: scaled, and -inf where the mask excludes the key. */
 static ind_value graph__attention_score(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {

@@ -18818,10 +18818,12 @@ enum {
 
 /* ---- decisions */
 
-/* True if the rows are known to be few, or may be assumed to be. */
+/* True if the rows are known to be few, or may be assumed to be: not in a module that is batch_invariant, as results of
+   a row would then depend on their number. */
 static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p) {
     const ind_expr most = ind_int(d->w.context, AT_SPLIT_ROWS);
     if (ind_known_le(p->size_m, most)) return true;
+    if (d->w.schedule->program->batch_invariant) return false;
     if (!(d->assume & IND__ASSUME_FEW_ROWS) || !cg__guard(d->variant, ind_expr_le(p->size_m, most))) return false;
     d->used |= IND__ASSUME_FEW_ROWS;
     return true;

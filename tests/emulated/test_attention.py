@@ -2,11 +2,13 @@
 head dimensions, edges, rows without keys, epilogues. Expected values are computed in float64 from the definition."""
 
 import re
+import subprocess
 
 import numpy as np
 import pytest
 
-from emulation import InEachOrder, emulated, from_bf16, set_up, to_bf16
+from conftest import make
+from emulation import InEachOrder, compiled, emulated, from_bf16, to_bf16
 from test_split_products import plan_of
 
 STRATEGIES = {"9.0": "attention, bulk-copied wgmma tiles", "8.0": "attention, mma.sync tiles"}
@@ -206,3 +208,40 @@ def test_epilogue_and_layout(library):
     q, k, v = (np.swapaxes(x, 1, 2) for x in qkv(arrays, "bf16"))
     a = np.swapaxes(attention(q, k, v, lambda x, i, j: x / 8), 1, 2).reshape(2, 70, 192)
     check(library, text, arrays, np.maximum(a, 0) + numbers(arrays["r"], "bf16"))
+
+
+NEAR_MISSES = {
+    "f32 operands": ("the operands of both products are not f16, or not bf16", "f32", "pb = matmul(q, kt); w = softmax(pb, dim=-1); y = matmul(w, v); output y"),
+    "stored probabilities": ("another kernel reads the scores or the probabilities", "bf16", "p = matmul(q, kt); w = softmax(p, dim=-1); y = matmul(w, v); output y, w"),
+    "stored scores": ("another kernel reads the scores or the probabilities", "bf16", "p = matmul(q, kt); w = softmax(p, dim=-1); y = matmul(w, v); output y, p"),
+    "another row normalisation": ("a kernel cannot have both a matrix product and a reduction", "bf16", "p = matmul(q, kt); w = rms_norm(p, normalized_shape=[90], eps=1e-5); y = matmul(w, v); output y"),
+    "a sum of probabilities and a constant": ("the left operand is no softmax of the scores, times a factor per row", "bf16", "p = matmul(q, kt); s = softmax(p, dim=-1); w = add(s, 1); y = matmul(w, v); output y"),
+    "long rows of queries": ("no constant size of at most 256 elements", "long", "p = matmul(q, kt); w = softmax(p, dim=-1); y = matmul(w, v); output y"),
+}
+
+
+@pytest.mark.parametrize("name", NEAR_MISSES)
+def test_near_misses(name, tmp_path):
+    """The schedule says why the scores are stored."""
+    reason, dtype, lines = NEAR_MISSES[name]
+    features, dtype = (320, "bf16") if dtype == "long" else (64, dtype)
+    (tmp_path / "near.ind").write_text(graph(f"input q : {dtype}[2, 70, {features}]; input k : {dtype}[2, 90, {features}]; input v : {dtype}[2, 90, 64]; "
+                                             f"kt = transpose(k, dim0=-1, dim1=-2); {lines}"))  # fmt: skip
+    done = subprocess.run([make("build/ind"), "emit", tmp_path / "near.ind", "--stage", "schedule", "--arch", "H100"], capture_output=True, text=True, check=True)
+    assert reason in done.stdout and "fused: attention, whose" not in done.stdout, done.stdout
+
+
+def test_batch_invariant(library):
+    """A row of queries has the same bits whatever their number, and whatever the batch."""
+    text = graph("size B in [1, 64] hint 4; size S in [1, 4096] hint 512; size T in [1, 4096] hint 512; input q : bf16[B, 2, S, 64]; "
+                 "input k : bf16[B, 2, T, 64]; input v : bf16[B, 2, T, 64]; y = scaled_dot_product_attention(q, k, v); output y")  # fmt: skip
+    module = compiled(library, text, {"batch_invariant": 1})
+    arrays, t = drawn(11, {"q": (3, 2, 70, 64), "k": (3, 2, 200, 64), "v": (3, 2, 200, 64)}, "bf16"), 200
+    found = []
+    for b, s in ((3, 70), (1, 70), (1, 1), (2, 17)):
+        part = {"q": arrays["q"][:b, :, :s].copy(), "k": arrays["k"][:b].copy(), "v": arrays["v"][:b].copy(), "y": np.zeros((b, 2, s, 64), np.uint16)}
+        assert library.run(module, part, {"B": b, "S": s, "T": t}) == 0, library.error()
+        found.append(part["y"])
+    for y in found[1:]:
+        assert (y == found[0][: y.shape[0], :, : y.shape[2]]).all()
+    library.c.ind_module_destroy(module)

@@ -6,7 +6,8 @@
 
 /* softmax(query @ key^T * scale + mask) @ value for query [.., L, E], key [.., S, E], value [.., S, V]; the leading
    dimensions broadcast. attn_mask (IND_NO_TENSOR: none) broadcasts to [.., L, S]: bool, false excludes a key; or floats
-   that are added. A row whose keys are all excluded is 0. desc may be NULL. */
+   that are added. A row whose keys are all excluded is 0. On CUDA it is one kernel for f16 and bf16 with E and V of at
+   most 256: no memory grows with L x S. Otherwise scores and probabilities are stored. desc may be NULL. */
 typedef struct ind_attention_desc {
     bool is_causal;  /* query i sees the keys 0 to i; not together with a mask */
     double scale;    /* 0: 1 / sqrt(E) */
