@@ -27,6 +27,7 @@ NUMPY = {"bool": np.bool_, "u8": np.uint8, "i8": np.int8, "i16": np.int16, "i32"
          "f32": np.float32, "f64": np.float64, "f8e4m3fn": np.uint8, "f8e5m2": np.uint8}
 ROUNDOFF = {"f8e4m3fn": 2.0**-4, "f8e5m2": 2.0**-3, "f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24, "f64": 2.0**-53}
 SMALLEST = {"f8e4m3fn": 2.0**-9, "f8e5m2": 2.0**-16, "f16": 2.0**-24, "bf16": 2.0**-133, "f32": 2.0**-149, "f64": 2.0**-1074}
+NOT_FINITE = 1e308  # a bound that is stored as an infinite one: any value that is not finite
 ULPS = {"exp": 2, "log": 2, "rsqrt": 2, "tanh": 2, "erf": 2, "pow": 8, "sigmoid": 4, "softmax": 8}
 
 

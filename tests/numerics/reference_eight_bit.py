@@ -3,7 +3,7 @@ have 14 bits: each of its additions of 32 products cuts off less than 2^-13 of w
 
 import numpy as np
 
-from reference import ROUNDOFF, SMALLEST, Tensor, as_compute, mul, plain_add, product, stored, wrap
+from reference import NOT_FINITE, ROUNDOFF, SMALLEST, Tensor, as_compute, mul, plain_add, product, stored, wrap
 
 
 def int_mm(a, b):
@@ -32,4 +32,7 @@ def scaled_mm(a, b, scale_a, scale_b, bias=None, out_dtype=None, use_fast_accum=
         y = plain_add(y, as_compute(bias))
     if out_dtype in ("f8e4m3fn", "f8e5m2"):
         return Tensor(y.v, out_dtype, y.e + ROUNDOFF[out_dtype] * (np.abs(y.v) + y.e) + SMALLEST[out_dtype])
-    return stored(y, out_dtype)
+    y = stored(y, out_dtype)
+    if in_a or in_b:  # with scales of blocks that are infinite or NaN, results are infinite or NaN
+        y.e = np.where(np.isfinite(a.v).all(1)[:, None] & np.isfinite(b.v).all(0)[None, :], y.e, NOT_FINITE)
+    return y

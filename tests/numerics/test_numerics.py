@@ -176,10 +176,12 @@ def same_bf16(got, want):
 
 
 def within(got, want, bound):
-    """|got - want| <= bound; infinities and NaN must be where the reference has them, with the same sign."""
+    """|got - want| <= bound; infinities and NaN must be where the reference has them, with the same sign. Where the bound is infinite
+    (NOT_FINITE of the references), one may stand for the other."""
     with np.errstate(invalid="ignore"):
         close = np.abs(got - want) <= bound
-    return np.where(np.isfinite(want), close & np.isfinite(got), (got == want) | (np.isnan(got) & np.isnan(want)))
+    either = np.isinf(bound) & ~np.isfinite(got)
+    return np.where(np.isfinite(want), close & np.isfinite(got), (got == want) | (np.isnan(got) & np.isnan(want)) | either)
 
 
 def compare(data, output, bits):
