@@ -17768,7 +17768,6 @@ typedef struct cg__attention {
     cg__mm_problem queries, keys; /* operand a: [m, d]; operand b: [t, d], whose steps are along t */
     uint32_t scores;              /* the product of queries and keys */
     uint32_t reduce, term;        /* the softmax, and its exponentials */
-    int t;                        /* domain variable of the keys */
     int features;                 /* columns of the tiles of queries and keys */
     int together; /* bulk copies: batches whose tiles run in the order of their lengths; 0: batch after batch */
     cg__at_mask mask[AT_MAX_MASKS];
@@ -17948,7 +17947,6 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
     const int t = w->plan->domain.rank, features = t + 1;
     const ind__inst *dot = cg__inst(w, k->matmul.dot), *scores = cg__inst(w, k->scores);
     if (m < 0) m = cg__at_find_rows(w, dot->arg[0], scores->arg[1], dot->arg[1], n);
-    x->t = t;
     x->scores = k->scores;
     *p = (cg__mm_problem){.m = m, .n = n, .k = t, .dot = k->matmul.dot};
     p->a.value = dot->arg[0], p->b.value = dot->arg[1];
@@ -18017,7 +18015,7 @@ static void cg__at_set_tile(cg__decider *d, const cg__mm_problem *p, cg__attenti
 }
 
 static void cg__at_find_maps(cg__decider *d, cg__mm_problem *p, const cg__attention *x);
-static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p);
+static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x);
 
@@ -18035,7 +18033,7 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     x->keys.b.copy = cg__mm_can_copy(d, &x->keys, &x->keys.b);
     p->b.copy = cg__mm_can_copy(d, p, &p->b);
     v->vector = cg__mm_choose_vector(d, p);
-    const bool few = cg__at_has_few_rows(d, p);
+    const bool few = cg__at_has_few_rows(d, p, x);
     if (!few) cg__at_find_maps(d, p, x);
     if (d->w.failed) return ind__failed(d->w.context);
     if (few) {
@@ -18818,23 +18816,25 @@ enum {
 
 /* ---- decisions */
 
-/* True if the rows are known to be few, or may be assumed to be: not in a module that is batch_invariant, as results of
-   a row would then depend on their number. */
-static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p) {
-    const ind_expr most = ind_int(d->w.context, AT_SPLIT_ROWS);
-    if (ind_known_le(p->size_m, most)) return true;
-    if (d->w.schedule->program->batch_invariant) return false;
-    if (!(d->assume & IND__ASSUME_FEW_ROWS) || !cg__guard(d->variant, ind_expr_le(p->size_m, most))) return false;
-    d->used |= IND__ASSUME_FEW_ROWS;
-    return true;
-}
-
 /* Bytes of shared memory: queries and stages, reused for the sums of all warps; the states of the rows of the warps. */
 static int64_t cg__at_split_bytes(const cg__attention *x, int stages, int columns) {
     const int64_t tiles =
         2 * (AT_SPLIT_ROWS * (int64_t)x->features + (int64_t)stages * AT_SPLIT_KEYS * (x->features + columns));
     const int64_t sums = (int64_t)AT_SPLIT_WARPS * AT_SPLIT_ROWS * 4 * (columns + 8);
     return (tiles > sums ? tiles : sums) + (AT_SPLIT_WARPS + 1) * AT_SPLIT_ROWS * 8;
+}
+
+/* True if the rows are known to be few, or may be assumed to be: not in a module that is batch_invariant, as results of
+   a row would then depend on their number. The target's shared memory must have two stages. */
+static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
+    const ind_expr most = ind_int(d->w.context, AT_SPLIT_ROWS);
+    x->features = cg__at_columns(x->queries.size_k);
+    if (cg__at_split_bytes(x, 2, cg__at_columns(p->size_n)) > d->w.target->shared_per_block) return false;
+    if (ind_known_le(p->size_m, most)) return true;
+    if (d->w.schedule->program->batch_invariant) return false;
+    if (!(d->assume & IND__ASSUME_FEW_ROWS) || !cg__guard(d->variant, ind_expr_le(p->size_m, most))) return false;
+    d->used |= IND__ASSUME_FEW_ROWS;
+    return true;
 }
 
 /* Chooses the stages, and the blocks per tile: two on each SM at the hinted sizes. A module that is batch_invariant

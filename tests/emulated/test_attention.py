@@ -156,6 +156,17 @@ def test_one_query(library, b, h, g, t, d, n, dtype):
     check(library, text, arrays, want, {"T": t}, dtype)
 
 
+def test_one_query_in_little_shared_memory(device, monkeypatch):
+    """The blocks of sm_89 have no memory for two stages of 64 keys with 256 features."""
+    library = emulated(device, monkeypatch, InEachOrder, SMS=4, CC="8.9")
+    library.strategy = STRATEGIES["8.0"]
+    arrays = drawn(2, {"q": (1, 4, 1, 256), "k": (1, 2, 100, 256), "v": (1, 2, 100, 256)}, "f16")
+    inputs = "; ".join(f"input {x} : f16[{', '.join(map(str, arrays[x].shape))}]" for x in "qkv")
+    text = graph(f"{inputs}; y = scaled_dot_product_attention(q, k, v, enable_gqa=true); output y")
+    check(library, text, arrays, attention(*qkv(arrays, "f16"), lambda x, i, j: x / 16), dtype="f16")
+    library.c.ind_context_destroy(library.context)
+
+
 @pytest.mark.parametrize("s", [1, 5, 16, 17])
 def test_few_queries_of_many(library, s):
     """One compile: launches of at most 16 queries share keys among blocks. The last queries see all keys."""

@@ -21,7 +21,6 @@ typedef struct cg__attention {
     cg__mm_problem queries, keys; /* operand a: [m, d]; operand b: [t, d], whose steps are along t */
     uint32_t scores;              /* the product of queries and keys */
     uint32_t reduce, term;        /* the softmax, and its exponentials */
-    int t;                        /* domain variable of the keys */
     int features;                 /* columns of the tiles of queries and keys */
     int together; /* bulk copies: batches whose tiles run in the order of their lengths; 0: batch after batch */
     cg__at_mask mask[AT_MAX_MASKS];
@@ -201,7 +200,6 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
     const int t = w->plan->domain.rank, features = t + 1;
     const ind__inst *dot = cg__inst(w, k->matmul.dot), *scores = cg__inst(w, k->scores);
     if (m < 0) m = cg__at_find_rows(w, dot->arg[0], scores->arg[1], dot->arg[1], n);
-    x->t = t;
     x->scores = k->scores;
     *p = (cg__mm_problem){.m = m, .n = n, .k = t, .dot = k->matmul.dot};
     p->a.value = dot->arg[0], p->b.value = dot->arg[1];
@@ -270,7 +268,7 @@ static void cg__at_set_tile(cg__decider *d, const cg__mm_problem *p, cg__attenti
 }
 
 static void cg__at_find_maps(cg__decider *d, cg__mm_problem *p, const cg__attention *x);
-static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p);
+static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x);
 
@@ -288,7 +286,7 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     x->keys.b.copy = cg__mm_can_copy(d, &x->keys, &x->keys.b);
     p->b.copy = cg__mm_can_copy(d, p, &p->b);
     v->vector = cg__mm_choose_vector(d, p);
-    const bool few = cg__at_has_few_rows(d, p);
+    const bool few = cg__at_has_few_rows(d, p, x);
     if (!few) cg__at_find_maps(d, p, x);
     if (d->w.failed) return ind__failed(d->w.context);
     if (few) {

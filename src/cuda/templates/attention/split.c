@@ -10,23 +10,25 @@ enum {
 
 /* ---- decisions */
 
-/* True if the rows are known to be few, or may be assumed to be: not in a module that is batch_invariant, as results of
-   a row would then depend on their number. */
-static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p) {
-    const ind_expr most = ind_int(d->w.context, AT_SPLIT_ROWS);
-    if (ind_known_le(p->size_m, most)) return true;
-    if (d->w.schedule->program->batch_invariant) return false;
-    if (!(d->assume & IND__ASSUME_FEW_ROWS) || !cg__guard(d->variant, ind_expr_le(p->size_m, most))) return false;
-    d->used |= IND__ASSUME_FEW_ROWS;
-    return true;
-}
-
 /* Bytes of shared memory: queries and stages, reused for the sums of all warps; the states of the rows of the warps. */
 static int64_t cg__at_split_bytes(const cg__attention *x, int stages, int columns) {
     const int64_t tiles =
         2 * (AT_SPLIT_ROWS * (int64_t)x->features + (int64_t)stages * AT_SPLIT_KEYS * (x->features + columns));
     const int64_t sums = (int64_t)AT_SPLIT_WARPS * AT_SPLIT_ROWS * 4 * (columns + 8);
     return (tiles > sums ? tiles : sums) + (AT_SPLIT_WARPS + 1) * AT_SPLIT_ROWS * 8;
+}
+
+/* True if the rows are known to be few, or may be assumed to be: not in a module that is batch_invariant, as results of
+   a row would then depend on their number. The target's shared memory must have two stages. */
+static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
+    const ind_expr most = ind_int(d->w.context, AT_SPLIT_ROWS);
+    x->features = cg__at_columns(x->queries.size_k);
+    if (cg__at_split_bytes(x, 2, cg__at_columns(p->size_n)) > d->w.target->shared_per_block) return false;
+    if (ind_known_le(p->size_m, most)) return true;
+    if (d->w.schedule->program->batch_invariant) return false;
+    if (!(d->assume & IND__ASSUME_FEW_ROWS) || !cg__guard(d->variant, ind_expr_le(p->size_m, most))) return false;
+    d->used |= IND__ASSUME_FEW_ROWS;
+    return true;
 }
 
 /* Chooses the stages, and the blocks per tile: two on each SM at the hinted sizes. A module that is batch_invariant
