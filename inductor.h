@@ -18562,7 +18562,7 @@ ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, in
 
 /* ---- attention: lowerings */
 
-/* ---- attention: two products with a softmax between them, of which the scheduler makes one kernel where it can ---- */
+/* ---- attention: two products with a softmax between them, of which the scheduler makes one kernel if it can ---- */
 
 /* Score of a query and a key before the softmax: scaled, and -inf where the mask excludes the key. */
 static ind_value graph__attention_score(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {

@@ -81,7 +81,7 @@
    Contents: >>target >>strategies >>plan >>source >>internal
    implementation: >>prelude >>op-templates >>writer >>index >>values >>domain >>vectors >>launch >>pointwise
    >>transpose
-   >>reduction >>scan >>matmul >>choose >>assemble >>combine >>finish >>with-next >>predict >>architectures
+   >>reduction >>scan >>matmul >>attention >>choose >>assemble >>combine >>finish >>with-next >>predict >>architectures
    >>devices >>thresholds >>verify >>print
 */
 #include "inductor_sched.h"
@@ -18374,7 +18374,6 @@ static ind_status cg__emit_attention(ind__writer *w) {
     cg__end(w);
     cg__at_write_factor(w, p, x, "acc[0]");
     ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
-    if (w->variant->dependent == IND__LAUNCH_TRIGGERS) cg__write_trigger(w, &w->code);
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
     ind__textf(&w->code, "ind_mma_sums<%d>(sum, acc, warp_m, 0);\n__syncthreads();\n", tile->n);
     cg__use(w, IND__CG_MMA_SUMS);
@@ -21421,7 +21420,7 @@ static const ind_kernel *cg__next_product(const ind_schedule *s, const ind_kerne
         if (s->kernel[i].with_next == k) next = &s->kernel[i] + 2;
     if (next >= end) return NULL;
     if (next->with_next) next = next->with_next;
-    return next->kind == IND_KERNEL_MATMUL ? next : NULL;
+    return next->kind == IND_KERNEL_MATMUL && !next->scores ? next : NULL; /* attention loads nothing early */
 }
 
 /* True if the product probably loads its right operand before it waits: few rows, and no launch writes what it loads.
@@ -21446,7 +21445,7 @@ static void cg__choose_trigger(const ind_plan *p, const ind_kernel *k, ind__vari
     const ind_expr blocks = ind_expr_product(p->context, v->grid, 3);
     if (!v->dependent || !most || !ind__ok(blocks) || ind_hint(blocks) > most) return;
     const cg__mm_template *x = cg__mm_template_of(v->strategy);
-    if (x && x->body) return; /* persistent: the loops over tiles have no one end */
+    if ((x && x->body) || k->scores) return; /* persistent: the loops over tiles have no one end; attention */
     const ind_kernel *next = cg__next_product(p->schedule, k);
     if (next && cg__probably_early(p->schedule, next)) v->dependent = IND__LAUNCH_TRIGGERS;
 }

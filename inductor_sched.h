@@ -69,8 +69,8 @@
    Attention. Two products with a softmax between them are one kernel: its blocks keep scores and probabilities, of
    which no buffer reaches memory. The product of queries and keys is an inner reduction of its body.
 
-   Limits. Otherwise no reduction follows a matrix product in the same kernel. No loop is split in two. A scan with a user
-   function shares its kernel with no other scan, and a sort with no other sort.
+   Limits. Otherwise no reduction follows a matrix product in the same kernel. No loop is split in two. A scan with a
+   user function shares its kernel with no other scan, and a sort with no other sort.
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
    Contents: >>deps >>kernel >>policy >>explain >>schedule >>text >>internal

@@ -81,7 +81,7 @@
    Contents: >>target >>strategies >>plan >>source >>internal
    implementation: >>prelude >>op-templates >>writer >>index >>values >>domain >>vectors >>launch >>pointwise
    >>transpose
-   >>reduction >>scan >>matmul >>choose >>assemble >>combine >>finish >>with-next >>predict >>architectures
+   >>reduction >>scan >>matmul >>attention >>choose >>assemble >>combine >>finish >>with-next >>predict >>architectures
    >>devices >>thresholds >>verify >>print
 */
 #include "inductor_sched.h"

@@ -18,7 +18,7 @@ static const ind_kernel *cg__next_product(const ind_schedule *s, const ind_kerne
         if (s->kernel[i].with_next == k) next = &s->kernel[i] + 2;
     if (next >= end) return NULL;
     if (next->with_next) next = next->with_next;
-    return next->kind == IND_KERNEL_MATMUL ? next : NULL;
+    return next->kind == IND_KERNEL_MATMUL && !next->scores ? next : NULL; /* attention loads nothing early */
 }
 
 /* True if the product probably loads its right operand before it waits: few rows, and no launch writes what it loads.
@@ -43,7 +43,7 @@ static void cg__choose_trigger(const ind_plan *p, const ind_kernel *k, ind__vari
     const ind_expr blocks = ind_expr_product(p->context, v->grid, 3);
     if (!v->dependent || !most || !ind__ok(blocks) || ind_hint(blocks) > most) return;
     const cg__mm_template *x = cg__mm_template_of(v->strategy);
-    if (x && x->body) return; /* persistent: the loops over tiles have no one end */
+    if ((x && x->body) || k->scores) return; /* persistent: the loops over tiles have no one end; attention */
     const ind_kernel *next = cg__next_product(p->schedule, k);
     if (next && cg__probably_early(p->schedule, next)) v->dependent = IND__LAUNCH_TRIGGERS;
 }

@@ -315,7 +315,6 @@ static ind_status cg__emit_attention(ind__writer *w) {
     cg__end(w);
     cg__at_write_factor(w, p, x, "acc[0]");
     ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
-    if (w->variant->dependent == IND__LAUNCH_TRIGGERS) cg__write_trigger(w, &w->code);
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
     ind__textf(&w->code, "ind_mma_sums<%d>(sum, acc, warp_m, 0);\n__syncthreads();\n", tile->n);
     cg__use(w, IND__CG_MMA_SUMS);
