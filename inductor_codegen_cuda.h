@@ -3110,7 +3110,7 @@ static const char *const cg__prelude_MMA_WEIGHTED[] = {
 };
 static const char *const cg__prelude_WGMMA_READY[] = {
     "#ifndef IND_EMULATION\n",
-    "// Waits until at most N wgmma groups are in flight, later ones than that of these accumulators: they may be read.\n",
+    "// Waits until at most the N latest wgmma groups are in flight. The accumulators of the earlier groups may then be read.\n",
     "template <int N, int NI> static IND_INLINE void ind_wgmma_ready(float (&c)[NI][4]) {\n",
     "    asm volatile(\"wgmma.wait_group.sync.aligned %0;\" :: \"n\"(N) : \"memory\");\n",
     "    _Pragma(\"unroll\")\n",
@@ -17752,10 +17752,7 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
    operand is computed from the scores, which are the inner product of its body. Each operand has a problem in the terms
    of templates/gemm, for the functions that load its tiles. */
 
-enum {
-    AT_MAX_MASKS = 8,
-    AT_SPLIT_ROWS = 16 /* split.c: queries, or heads that share keys, of a tile */
-};
+enum { AT_MAX_MASKS = 8 };
 
 /* A condition on query and key without which the score is -inf. */
 typedef struct cg__at_mask {
@@ -17769,11 +17766,11 @@ typedef struct cg__attention {
     uint32_t scores;              /* the product of queries and keys */
     uint32_t reduce, term;        /* the softmax, and its exponentials */
     int features;                 /* columns of the tiles of queries and keys */
-    int together; /* bulk copies: batches whose tiles run in the order of their lengths; 0: batch after batch */
+    int sorted_batches; /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
     cg__at_mask mask[AT_MAX_MASKS];
     int num_masks;
-    uint32_t scaled; /* the product of the scores with a positive number that is the same for all of them, of which the
-                        softmax is, apart from masks: the exponentials apply it. 0: none */
+    uint32_t scaled; /* scores times a positive number that is the same for all of them, before the masks. The
+                        exponentials apply the number. 0: none */
 } cg__attention;
 
 /* ---- masks: conditions in indices */
@@ -17841,6 +17838,7 @@ static ind_expr cg__at_condition(const ind__writer *w, uint32_t i, bool when, in
     return (in->op == IND_LOOP_AND) == when ? ind_expr_and(a, b) : ind_expr_or(a, b);
 }
 
+/* Masks that exceed the array stay operations like others: they skip no tiles. */
 static void cg__at_add_mask(const ind__writer *w, cg__attention *x, uint32_t value, bool when) {
     if (x->num_masks == AT_MAX_MASKS) return;
     x->mask[x->num_masks++] =
@@ -17895,8 +17893,9 @@ static void cg__at_find_masks(const ind__writer *w, const cg__mm_problem *p, cg_
     }
 }
 
-/* True if later tiles of queries see more keys: they start first, so that the last blocks are short. */
-static bool cg__at_grows(const cg__attention *x) {
+/* True if the keys of a tile are known to be limited. The last queries then start first: a causal mask leaves them the
+   most keys, so the blocks that end last are short. */
+static bool cg__at_has_limits(const cg__attention *x) {
     return x->num_masks > 0 && ind__ok(x->mask[0].condition);
 }
 
@@ -17975,7 +17974,7 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
 /* Columns of a tile: powers of two. */
 static int cg__at_columns(ind_expr size) {
     int64_t n;
-    return ind_expr_is_int(size, &n) ? cg__pow2_at_least(n, 16, 256) : 256;
+    return ind_expr_is_int(size, &n) ? cg__pow2_at_least(n, 16, IND__ATTENTION_COLUMNS) : IND__ATTENTION_COLUMNS;
 }
 
 /* Bytes of shared memory for tiles of so many queries and keys. */
@@ -18019,7 +18018,7 @@ static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p, cg__att
 static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x);
 
-/* Decides everything. Error: IND_NOT_SUPPORTED. */
+/* Decides everything. Error: IND_VERIFY, if the body has no softmax. */
 static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
     cg__attention *x = (cg__attention *)ind__arena_alloc(&d->w.scratch, sizeof *x);
@@ -18052,7 +18051,7 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
             ind_dtype_name(p->b.memory), all ? "copied" : "not all copied",
             p->no_maps ? "16-byte vectors" : "boxes by tensor maps", known ? "; masked tiles of keys are skipped" : "");
     if (few && d->variant->why)
-        cg__why(d, "at most %d rows, whose keys blocks share; %s", AT_SPLIT_ROWS, d->variant->why);
+        cg__why(d, "at most %d rows; their keys are split over blocks; %s", IND__SPLIT_QUERIES, d->variant->why);
     return d->w.failed ? ind__failed(d->w.context) : IND_OK;
 }
 
@@ -18068,8 +18067,8 @@ typedef struct cg__at_range {
     const char *start, *end, *all_start, *all_end;
 } cg__at_range;
 
-/* The expression with the first or last query of the tile in place of m. */
-static const char *cg__at_at_query(ind__writer *w, const cg__mm_problem *p, ind_expr e, bool last) {
+/* The expression for the first or last query of the tile. */
+static const char *cg__at_query_text(ind__writer *w, const cg__mm_problem *p, ind_expr e, bool last) {
     if (p->m < 0) return cg__expr_string(w, e);
     const char *before = w->var[p->m];
     w->var[p->m] = last ? "last_m" : "first_m";
@@ -18090,13 +18089,13 @@ static bool cg__at_inequality(ind__writer *w, const cg__mm_problem *p, ind_expr 
         return false;
     *r = (cg__at_range){0};
     if (by == -1) {
-        r->end = cg__at_at_query(w, p, ind_expr_add(rest, one), slope > 0);
-        r->all_end = cg__at_at_query(w, p, ind_expr_add(rest, one), slope < 0);
+        r->end = cg__at_query_text(w, p, ind_expr_add(rest, one), slope > 0);
+        r->all_end = cg__at_query_text(w, p, ind_expr_add(rest, one), slope < 0);
         return true;
     }
     if (by != 1) return false;
-    r->start = cg__at_at_query(w, p, ind_expr_neg(rest), slope > 0);
-    r->all_start = cg__at_at_query(w, p, ind_expr_neg(rest), slope < 0);
+    r->start = cg__at_query_text(w, p, ind_expr_neg(rest), slope > 0);
+    r->all_start = cg__at_query_text(w, p, ind_expr_neg(rest), slope < 0);
     return true;
 }
 
@@ -18309,8 +18308,9 @@ static void cg__at_write_position(ind__writer *w, const cg__mm_problem *p, const
                cg__expr_string(w, p->size_m), cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k),
                cg__expr_string(w, x->queries.size_k));
     cg__write_axes(w, blocks, at);
-    const char *number = cg__at_grows(x) ? cg__string(w, "(%s - 1 - (%s)%s)", cg__expr_string(w, tiles), type, at[0])
-                                         : cg__string(w, "(%s)%s", type, at[0]);
+    const char *number = cg__at_has_limits(x)
+                             ? cg__string(w, "(%s - 1 - (%s)%s)", cg__expr_string(w, tiles), type, at[0])
+                             : cg__string(w, "(%s)%s", type, at[0]);
     ind__textf(&w->code, "const %s first_m = %s * %d, first_n = 0, first_d = 0;\n", type, number, tile->m);
     ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type, tile->m,
                tile->m);
@@ -18386,9 +18386,9 @@ static ind_status cg__emit_attention(ind__writer *w) {
 
 /* ============================================================================== src/cuda/templates/attention/bulk.c */
 /* Attention with wgmma on tiles that bulk tensor copies bring in, by persistent blocks: sm_90a. A warpgroup has 64
-   queries. One more warpgroup copies: tiles of queries, keys and values, as far ahead as there are stages. While a
-   warpgroup computes exponentials, its product with the values of the step before is in flight, and the products of the
-   other warpgroup. */
+   queries. One more warpgroup copies tiles of queries, keys and values, as far ahead as there are stages. While a
+   warpgroup computes exponentials, the tensor cores multiply for both: its product with the values of the previous step
+   is in flight, and so are the products of the other warpgroup. */
 
 /* ---- the maps */
 
@@ -18430,12 +18430,12 @@ static int64_t cg__at_bulk_bytes(const cg__attention *x, const cg__mm_problem *p
 /* Columns of tiles with rows of 128 bytes. */
 static int cg__at_bulk_columns(ind_expr size) {
     int64_t n;
-    return ind_expr_is_int(size, &n) ? (int)(n + 63) / 64 * 64 : 256;
+    return ind_expr_is_int(size, &n) ? (int)(n + 63) / 64 * 64 : IND__ATTENTION_COLUMNS;
 }
 
 /* Batches whose keys and values take half of the L2. Their tiles run in the order of their lengths, the longest first:
    each block gets as many steps, and the keys are read from the L2. */
-static int cg__at_batches_together(const cg__decider *d, const cg__mm_problem *p, const cg__attention *x) {
+static int cg__at_sorted_batches(const cg__decider *d, const cg__mm_problem *p, const cg__attention *x) {
     const ind__lowered *program = d->w.schedule->program;
     const uint32_t load[2] = {x->keys.b.load, p->b.load};
     double bytes = 0;
@@ -18464,7 +18464,7 @@ static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attentio
     v->of.tile.warps_m = v->of.tile.m / 16;
     while (v->of.tile.stages > 2 && cg__at_bulk_bytes(x, p, &v->of.tile) > d->w.target->shared_per_block)
         v->of.tile.stages--;
-    x->together = cg__at_grows(x) ? cg__at_batches_together(d, p, x) : 0;
+    x->sorted_batches = cg__at_has_limits(x) ? cg__at_sorted_batches(d, p, x) : 0;
     v->strategy = IND_STRATEGY_ATTENTION_TMA;
     v->threads = 32 * (v->of.tile.warps_m + 4);
     v->rows = v->per_thread = v->blocks_per_sm = 1;
@@ -18480,7 +18480,7 @@ static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attentio
 
 /* ---- writing: device functions */
 
-/* A wgmma whose left operand is `left`, with the right one in operand `b` of the asm statement. */
+/* A wgmma instruction. `weights`: its left operand is in registers; otherwise both are in shared memory. */
 static void cg__at_write_wgmma(ind__text *t, const cg__mm_problem *p, int n, bool weights) {
     const int a = n / 2, b = weights ? a + 4 : a + 1;
     const char *type = cg__mm_wgmma_type(&p->b);
@@ -18512,7 +18512,8 @@ static void cg__at_end_wgmma(ind__text *t) {
 }
 
 /* ind_wgmma_scores and ind_wgmma_weighted: asynchronous, one warpgroup. The descriptors of a tile differ by constants.
-   The first one is opaque in each step: otherwise NVRTC 13.0 keeps all of them in registers, and spills. */
+   The first one is opaque in each step: otherwise NVRTC 13.0 keeps all of them in registers, and spills. BF16 selects the
+   type in the emulation's functions of these names; here the text of the instruction has it. */
 static void cg__at_write_functions(ind__writer *w, ind__text *t) {
     const cg__mm_problem *p = w->plan->matmul;
     const ind__tile_plan *tile = &w->variant->of.tile;
@@ -18556,19 +18557,19 @@ static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg
     const char *type = cg__int(w);
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
-    if (x->together) {
+    if (x->sorted_batches) {
         ind__textf(&w->code, "const unsigned group = tile / (rows * %d), in_group = tile - group * (rows * %d);\n",
-                   x->together, x->together);
+                   x->sorted_batches, x->sorted_batches);
         ind__textf(
             &w->code,
             "const unsigned left = tiles / rows - group * %d, high = left < %d ? left : %d, row_of_tiles = in_group "
             "/ high, batch = group * %d + in_group - row_of_tiles * high;\n",
-            x->together, x->together, x->together, x->together);
+            x->sorted_batches, x->sorted_batches, x->sorted_batches, x->sorted_batches);
     } else {
         ind__textf(&w->code, "const unsigned batch = tile / rows, row_of_tiles = tile - batch * rows;\n");
     }
     ind__textf(&w->code, "const %s tile_m = (%s)%s * %d, tile_n = 0, first_m = tile_m;\n", type, type,
-               cg__at_grows(x) ? "(rows - 1 - row_of_tiles)" : "row_of_tiles", tile_m);
+               cg__at_has_limits(x) ? "(rows - 1 - row_of_tiles)" : "row_of_tiles", tile_m);
     ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type, tile_m,
                tile_m);
     cg__write_outer_vars(w, "batch", cg__at_vars(p));
@@ -18683,7 +18684,7 @@ static void cg__at_write_exponentials(ind__writer *w) {
     ind__textf(
         &w->code,
         "__syncwarp();\nif (lane == 0) {\n    ind_barrier_arrive(empty_b + stage);\n    if (step + 1 == end_step) "
-        "ind_barrier_arrive(empty_a);\n}\napply(step);\nstate.add(score[0], factor, scale);\n");
+        "ind_barrier_arrive(empty_a);\n}\ncompute_scores(step);\nstate.add(score[0], factor, scale);\n");
 }
 
 /* "weight": the exponentials as operands; the stage of their values. */
@@ -18698,7 +18699,7 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     const ind__tile_plan *tile = &w->variant->of.tile;
     ind__textf(&w->code, "float score[1][%d][4];\nunsigned weight[%d][4];\nint last, last_phase;\n", tile->k / 8,
                tile->k / 16);
-    ind__textf(&w->code, "const auto apply = [&](%s step) {\n", cg__int(w));
+    ind__textf(&w->code, "const auto compute_scores = [&](%s step) {\n", cg__int(w));
     w->code.indent++;
     w->scope++;
     cg__at_write_step_scores(w, p, x, tile->k / 8, cg__string(w, "step * %d", tile->k));
@@ -18803,14 +18804,15 @@ static ind_status cg__emit_bulk_attention(ind__writer *w) {
 }
 
 /* ============================================================================= src/cuda/templates/attention/split.c */
-/* Attention of few queries, with mma.sync: a decoder's step. Blocks share the keys of at most 16 rows: of queries, or
-   of the heads that share a head of keys. A warp has a quarter of the keys of each step, with a softmax of its own. At
-   the end the states of the warps are combined, then those of the blocks, by the last one of them, in a fixed order. */
+/* Attention of few queries, with mma.sync: a decoder's step. The keys of at most 16 rows are split over blocks. The
+   rows are queries, or the heads that share a head of keys. A warp has a quarter of the keys of each step, with a
+   softmax of its own. At the end the states of the warps are combined, then those of the blocks, by the last one of
+   them, in a fixed order. */
 
 enum {
     AT_SPLIT_WARPS = 4,
     AT_SPLIT_KEYS = 64,  /* of a step: 16 of each warp */
-    AT_SPLIT_LEAST = 128 /* keys that a block has at least, if blocks share them */
+    AT_SPLIT_LEAST = 128 /* fewest keys of a block, if several blocks have them */
 };
 
 /* ---- decisions */
@@ -18818,15 +18820,15 @@ enum {
 /* Bytes of shared memory: queries and stages, reused for the sums of all warps; the states of the rows of the warps. */
 static int64_t cg__at_split_bytes(const cg__attention *x, int stages, int columns) {
     const int64_t tiles =
-        2 * (AT_SPLIT_ROWS * (int64_t)x->features + (int64_t)stages * AT_SPLIT_KEYS * (x->features + columns));
-    const int64_t sums = (int64_t)AT_SPLIT_WARPS * AT_SPLIT_ROWS * 4 * (columns + 8);
-    return (tiles > sums ? tiles : sums) + (AT_SPLIT_WARPS + 1) * AT_SPLIT_ROWS * 8;
+        2 * (IND__SPLIT_QUERIES * (int64_t)x->features + (int64_t)stages * AT_SPLIT_KEYS * (x->features + columns));
+    const int64_t sums = (int64_t)AT_SPLIT_WARPS * IND__SPLIT_QUERIES * 4 * (columns + 8);
+    return (tiles > sums ? tiles : sums) + (AT_SPLIT_WARPS + 1) * IND__SPLIT_QUERIES * 8;
 }
 
 /* True if the rows are known to be few, or may be assumed to be: not in a module that is batch_invariant, as results of
    a row would then depend on their number. The target's shared memory must have two stages. */
 static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
-    const ind_expr most = ind_int(d->w.context, AT_SPLIT_ROWS);
+    const ind_expr most = ind_int(d->w.context, IND__SPLIT_QUERIES);
     x->features = cg__at_columns(x->queries.size_k);
     if (cg__at_split_bytes(x, 2, cg__at_columns(p->size_n)) > d->w.target->shared_per_block) return false;
     if (ind_known_le(p->size_m, most)) return true;
@@ -18844,7 +18846,7 @@ static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__a
     const int columns = cg__at_columns(p->size_n);
     const ind_expr one = ind_int(c, 1);
     x->features = cg__at_columns(x->queries.size_k);
-    v->of.tile = (ind__tile_plan){.m = AT_SPLIT_ROWS,
+    v->of.tile = (ind__tile_plan){.m = IND__SPLIT_QUERIES,
                                   .n = columns,
                                   .k = AT_SPLIT_KEYS,
                                   .products = 1,
@@ -18865,7 +18867,7 @@ static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__a
     const bool alone = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
     v->of.tile.splits = alone ? one : ind_expr_max(ind_expr_min(fills, parts), one);
     v->memory.num_counters = alone ? 0 : (uint32_t)fill;
-    v->memory.partial_bytes = alone ? 0 : fill * AT_SPLIT_ROWS * (columns + 2) * 4;
+    v->memory.partial_bytes = alone ? 0 : fill * IND__SPLIT_QUERIES * (columns + 2) * 4;
     const ind_expr blocks[3] = {v->of.tile.splits, one, p->batch};
     cg__set_axes(d, blocks);
 }
@@ -18897,7 +18899,7 @@ static void cg__at_write_split_step(ind__writer *w, const cg__mm_problem *p, con
 }
 
 /* The steps of the block, of those that the masks leave. */
-static void cg__at_write_share(ind__writer *w) {
+static void cg__at_write_part(ind__writer *w) {
     ind__textf(&w->code, "const %s all_steps = end_step - first_step, part = (%s)split, parts = %s;\n", cg__int(w),
                cg__int(w), cg__expr_string(w, w->variant->of.tile.splits));
     ind__textf(
@@ -18912,9 +18914,9 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
     const bool shared = w->variant->memory.partial_bytes > 0;
     ind__textf(&w->code, "state.combine();\nind_cp_async_wait<0>();\n__syncthreads();\n");
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
-    ind__textf(&w->code,
-               "ind_softmax<float> *const states = reinterpret_cast<ind_softmax<float> *>(ind_smem + %lld);\n",
-               (long long)(cg__at_split_bytes(x, tile->stages, tile->n) - (AT_SPLIT_WARPS + 1) * AT_SPLIT_ROWS * 8));
+    ind__textf(
+        &w->code, "ind_softmax<float> *const states = reinterpret_cast<ind_softmax<float> *>(ind_smem + %lld);\n",
+        (long long)(cg__at_split_bytes(x, tile->stages, tile->n) - (AT_SPLIT_WARPS + 1) * IND__SPLIT_QUERIES * 8));
     ind__textf(&w->code, "ind_combine_warps_of_keys<%d, %d>(sum, states, acc, state);\n", AT_SPLIT_WARPS, tile->n);
     if (shared)
         ind__textf(&w->code,
@@ -18923,7 +18925,7 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
                    "tile, split, parts, (int)size_m)) return;\n",
                    tile->n, w->variant->threads);
     cg__use(w, shared ? IND__CG_COMBINE_BLOCKS_OF_KEYS : IND__CG_COMBINE_WARPS_OF_KEYS);
-    cg__begin(w, "if (threadIdx.x < %d)", AT_SPLIT_ROWS);
+    cg__begin(w, "if (threadIdx.x < %d)", IND__SPLIT_QUERIES);
     ind__textf(&w->code, "const %s row = threadIdx.x;\n", cg__int(w));
     cg__at_write_query(w, p);
     const uint32_t weight = cg__at_write_weight(w, p, x, "states[row]");
@@ -18959,7 +18961,7 @@ static ind_status cg__emit_split_attention(ind__writer *w) {
     ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
     cg__at_write_split_position(w, p, x);
     cg__at_write_steps(w, p, x);
-    cg__at_write_share(w);
+    cg__at_write_part(w);
     cg__at_write_tiles(w, p, x, keys, values);
     ind__textf(&w->code, "#pragma unroll\n");
     cg__begin(w, "for (int ahead = 0; ahead < %d; ahead++)", tile->stages - 1);

@@ -1162,8 +1162,8 @@ typedef struct ind__inst {
 typedef struct ind_body {
     ind_context *context;
     int rank, rrank;
-    int inner; /* of the R variables, the last ones: a REDUCE with IND__INST_INNER is over these, and its result is a
-                  value per point of the others, over which every other REDUCE is */
+    int inner; /* number of inner R variables: the last ones. A REDUCE with IND__INST_INNER reduces only these, and has
+                  a result per point of the other R variables. Any other REDUCE is over those. */
     ind_expr *var;
     ind__inst *inst;
     uint32_t num_inst, cap_inst;

@@ -223,7 +223,7 @@ typedef struct ind_kernel {
     X(int, row_blocks, 1, NONE, "most blocks that share a long row of one kernel", "the target's max_cluster")         \
     X(int, narrow_sums, 1, NONE, "16-bit floats that an instruction adds to memory: 1 none, 2 f16, 3 f16 and bf16",    \
       "the target's architecture")                                                                                     \
-    X(int, attention, 1, NONE, "operands that attention in one kernel takes: 1 none, 2 f16 and bf16",                  \
+    X(int, attention, 1, NONE, "16-bit floats that the attention kernel multiplies: 1 none, 2 f16 and bf16",           \
       "the target's architecture")                                                                                     \
     X(int64_t, attention_step, 2 << 20, BANDWIDTH,                                                                     \
       "memory traffic in the time in which a block of attention multiplies 64 queries with 64 keys and values",        \
@@ -240,7 +240,7 @@ typedef struct ind_fusion_policy {
     bool disable_mix;               /* no kernel reduces columns together with work on the rows */
     bool disable_prologue;          /* no prologues in the operand loads of a matrix product */
     bool disable_row_prologues;     /* no prologue of a product reduces the rows of its operand */
-    bool disable_attention;         /* scores are stored */
+    bool disable_attention;         /* attention is three kernels: scores and probabilities are stored */
     bool disable_product_pairs;     /* two products that share an operand are separate kernels */
     bool disable_scatter_epilogues; /* a scatter of the results of a product is a separate kernel */
     bool disable_row_mutation;      /* a kernel with rows does not change a buffer in place whose old value it reads */
@@ -263,7 +263,7 @@ typedef struct ind_fusion_policy {
     X(FUSED_VERTICAL, "fused: producer and consumer")                                                                  \
     X(FUSED_EPILOGUE, "fused: epilogue of the matrix product")                                                         \
     X(FUSED_PROLOGUE, "fused: prologue of the matrix product")                                                         \
-    X(FUSED_ATTENTION, "fused: attention, whose blocks have scores and probabilities in registers")                    \
+    X(FUSED_ATTENTION, "fused: attention, with scores and probabilities in registers")                                 \
     X(FUSED_HORIZONTAL, "fused: both read the same data")                                                              \
     X(DISABLED, "fusion is disabled")                                                                                  \
     X(DOMAINS_DIFFER, "different iteration domains")                                                                   \
@@ -298,14 +298,14 @@ typedef struct ind_fusion_policy {
     X(PROLOGUE_ROW_RIGHT, "only a left operand is normalised by the blocks of its product")                            \
     X(PROLOGUE_ROW_SHARED, "another kernel reads the normalised operand, or a reduction of its rows")                  \
     X(PROLOGUE_ROW_COST, "normalising the operand in each block of the product costs more than a launch")              \
-    X(ATTENTION_NONE, "attention: the target has no kernel that multiplies its operands")                              \
-    X(ATTENTION_SCORES, "attention: the rows are not those of one matrix product")                                     \
+    X(ATTENTION_NONE, "attention: the target has no attention kernel")                                                 \
+    X(ATTENTION_SCORES, "attention: the softmax is not of the results of one matrix product")                          \
     X(ATTENTION_SHARED, "attention: another kernel reads the scores or the probabilities")                             \
-    X(ATTENTION_SOFTMAX, "attention: the left operand is no softmax of the scores, times a factor per row")            \
+    X(ATTENTION_SOFTMAX, "attention: the left operand of the second product is not a softmax times a factor per row")  \
     X(ATTENTION_INDEX, "attention: the products address the scores differently")                                       \
-    X(ATTENTION_TYPE, "attention: the operands of both products are not f16, or not bf16")                             \
-    X(ATTENTION_SIZE, "attention: a row of queries or values has no constant size of at most 256 elements")            \
-    X(ATTENTION_COST, "attention: one kernel of so few queries takes longer than three kernels")                       \
+    X(ATTENTION_TYPE, "attention: the operands of both products are not all f16 or all bf16")                          \
+    X(ATTENTION_SIZE, "attention: the number of features of queries or values is not a constant of at most 256")       \
+    X(ATTENTION_COST, "attention: three kernels are estimated to take less time than one")                             \
     X(SCAN, "fusion with sorts is disabled")                                                                           \
     X(TWO_SCANS, "too many scans for one kernel")                                                                      \
     X(TWO_SORTS, "two sorts")                                                                                          \
@@ -451,8 +451,10 @@ void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop
 #define IND__ALIGNMENT 256 /* bytes; alignment of offsets and sizes in the arena */
 
 /* Constants that kernels are generated by and that the scheduler's estimates use. */
-#define IND__WARP_ROW     1024 /* longest row in the registers of one warp */
-#define IND__SCAN_COLUMNS 1024 /* from this number of rows on, one thread scans each row if that coalesces reads */
+#define IND__WARP_ROW          1024 /* longest row in the registers of one warp */
+#define IND__SCAN_COLUMNS      1024 /* from this number of rows on, one thread scans each row if that coalesces reads */
+#define IND__SPLIT_QUERIES     16   /* attention: the keys of at most so many queries are split over blocks */
+#define IND__ATTENTION_COLUMNS 256  /* attention: most features of queries and keys, and of values */
 
 /* The variables that a REDUCE is over, as a mask: bit v means body->var[v]. */
 uint32_t ind__reduced_mask(const ind_body *body, const ind__inst *reduce);
@@ -1396,7 +1398,8 @@ static bool sched__find_readers(sched__splitter *s, ind__arena *memory) {
            sched__list_readers(s->program, memory, true, &s->reducers);
 }
 
-/* True if the buffer has results of a product of 16-bit operands, or is computed from them. */
+/* True if the buffer has results of a product of 16-bit operands, or is computed from them by one pointwise loop: the
+   lowering has inlined others into it. */
 static bool sched__has_scores(const ind__lowered *p, uint32_t buffer, int depth) {
     if (p->buffer[buffer].kind != IND__BUFFER_COMPUTED || depth > 1) return false;
     const ind__loop *loop = &p->loop[p->buffer[buffer].loop];
@@ -3796,8 +3799,6 @@ static bool sched__release_rows(sched__fuser *f, uint32_t round) {
    to the sums at the end. The fusion of pairs has made a group of each product, with its epilogue, and one of the
    softmax. */
 
-enum { SCHED__SPLIT_QUERIES = 16 }; /* at most, whose keys blocks share */
-
 /* The groups of an attention, and their variables in those of the last one. The rows of the domain are the keys. */
 typedef struct sched__attention {
     uint32_t scores, softmax, values;
@@ -3929,9 +3930,10 @@ static uint32_t sched__operand_vars(sched__fuser *f, uint32_t l, int k, const sc
     return vars;
 }
 
+/* True if a tile has all columns of such an operand. */
 static bool sched__is_short(ind_expr size) {
     int64_t n;
-    return ind_expr_is_int(size, &n) && n >= 1 && n <= 256;
+    return ind_expr_is_int(size, &n) && n >= 1 && n <= IND__ATTENTION_COLUMNS;
 }
 
 /* Finds the variables of the scores in the domain of the values' product: each row of it is a row of scores. */
@@ -3981,13 +3983,12 @@ static bool sched__find_queries(sched__fuser *f, const sched__attention *x, int 
 }
 
 /* True if one kernel takes less time than three that store scores and probabilities, in bytes of memory traffic. A
-   block is a chain of steps; few queries are no chain, as blocks share their keys. An SM runs two blocks in the time of
-   one. Each of the other two kernels starts and ends.
- */
+   block is a chain of steps. For at most IND__SPLIT_QUERIES queries the keys are split over blocks, so there is no
+   chain. An SM runs two blocks in the time of one. Each of the other two kernels starts and ends. */
 static bool sched__attention_is_profitable(sched__fuser *f, const sched__attention *x, int m) {
     const ind_fusion_policy *p = &f->policy;
     const sched__domain *d = f->group[x->values].domain;
-    if (m < 0 || sched__hint(d->size[m]) <= SCHED__SPLIT_QUERIES) return true;
+    if (m < 0 || sched__hint(d->size[m]) <= IND__SPLIT_QUERIES) return true;
     const double keys = (double)d->rhint, columns = sched__points_of(d, x->left->index, true);
     const double rows = (double)d->hint / (columns > 0 ? columns : 1), queries = (double)sched__hint(d->size[m]);
     const double blocks = rows / (queries > 0 ? queries : 1) * ceil(queries / 64), sms = p->fill_blocks / 4.0;
@@ -3998,14 +3999,22 @@ static bool sched__attention_is_profitable(sched__fuser *f, const sched__attenti
     return fused <= 4.0 * (double)p->launch_bytes + 12 * scores + read + multiply;
 }
 
+/* True if another group changes in place a buffer that group a reads: the order of the three groups may be cyclic. */
+static bool sched__reads_mutated(sched__fuser *f, uint32_t a) {
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
+        if (!it.at->write && f->program->buffer[it.at->buffer].mutated_by) return true;
+    return false;
+}
+
 /* Checks whether the product in group c, the softmax that it multiplies and the product of its rows can be one kernel.
    Returns FUSED_ATTENTION and *x, or the reason against it. */
 static ind_fusion_reason sched__check_attention(sched__fuser *f, uint32_t c, sched__attention *x) {
     const sched__group *values = &f->group[c];
     int m, n;
     *x = (sched__attention){.values = c};
+    if (f->policy.disable || f->policy.disable_attention || f->policy.disable_prologue) return IND_FUSION_DISABLED;
     if (f->policy.attention < 2) return IND_FUSION_ATTENTION_NONE;
-    if (f->policy.disable_attention || values->dot == IND__SCHED_NONE) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
+    if (values->dot == IND__SCHED_NONE) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
     const ind__access *left = sched__product_operand(f, values->dot, 0);
     const uint32_t last = left ? sched__writer(f, left->buffer) : IND__SCHED_NONE;
     if (last == IND__SCHED_NONE || f->group_of[last] == c) return IND_FUSION_ATTENTION_SCORES;
@@ -4017,6 +4026,7 @@ static ind_fusion_reason sched__check_attention(sched__fuser *f, uint32_t c, sch
     if (!one || x->scores == c || values->dot2 != IND__SCHED_NONE || values->domain->rrank != 1)
         return IND_FUSION_ATTENTION_SCORES;
     if (values->mutates || f->group[x->softmax].mutates || f->group[x->scores].mutates) return IND_FUSION_MUTATION;
+    if (sched__reads_mutated(f, x->scores) || sched__reads_mutated(f, x->softmax)) return IND_FUSION_MUTATION;
     if (!sched__has_attention_types(f, x)) return IND_FUSION_ATTENTION_TYPE;
     if (sched__multiplies_quantised(f, values->dot) || sched__multiplies_quantised(f, f->group[x->scores].dot))
         return IND_FUSION_PAIR_QUANTISED;
@@ -4042,22 +4052,14 @@ static ind_fusion_reason sched__check_attention(sched__fuser *f, uint32_t c, sch
         return IND_FUSION_ATTENTION_SIZE;
     if (!sched__attention_is_profitable(f, x, m)) return IND_FUSION_ATTENTION_COST;
     if (sched__too_large(f, x->softmax, c) || sched__too_large(f, x->scores, x->softmax)) return IND_FUSION_TOO_LARGE;
-    return IND_FUSION_FUSED_ATTENTION;
+    reason = sched__check_cycle(f, x->softmax, c);
+    return sched__fused(reason) ? IND_FUSION_FUSED_ATTENTION : reason;
 }
 
-/* True if what group a reads is changed in place by another group: then the order of the three groups may be cyclic. */
-static bool sched__reads_mutated(sched__fuser *f, uint32_t a) {
-    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
-        if (!it.at->write && f->program->buffer[it.at->buffer].mutated_by) return true;
-    return false;
-}
-
-/* Fuses the three groups. */
+/* Fuses the three groups, directly after the check: it has found their places in the order. */
 static bool sched__fuse_attention(sched__fuser *f, const sched__attention *x, uint32_t round) {
     const uint32_t scores = f->group[x->scores].dot, values = f->group[x->values].dot;
-    if (sched__reads_mutated(f, x->scores) || sched__reads_mutated(f, x->softmax)) return true;
-    if (!sched__fused(sched__check_cycle(f, x->softmax, x->values)) || sched__limited(f, x->softmax, x->values))
-        return true;
+    if (sched__limited(f, x->softmax, x->values)) return true;
     f->group[x->softmax].reserved = false;
     if (!sched__fuse_pair(f, x->softmax, x->values, x->rows, round)) return false;
     f->visits.num_after = f->visits.num_before = 0; /* only the softmax needs the scores: they may run later */
@@ -4068,7 +4070,6 @@ static bool sched__fuse_attention(sched__fuser *f, const sched__attention *x, ui
 }
 
 static void sched__fuse_attentions(sched__fuser *f, uint32_t round) {
-    if (f->policy.disable || f->policy.disable_attention || f->policy.disable_prologue) return;
     for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++) {
         sched__attention x;
         if (f->group[f->group_of[l]].dot != l) continue;
@@ -4100,7 +4101,7 @@ static ind_fusion_reason sched__why_no_attention(sched__fuser *f, uint32_t b, in
                 sched__attention x;
                 if (f->group[f->group_of[reader]].dot != reader) continue;
                 const ind_fusion_reason reason = sched__check_attention(f, f->group_of[reader], &x);
-                return sched__fused(reason) ? IND_FUSION_CYCLE : reason;
+                return sched__fused(reason) ? other : reason;
             }
         }
     }

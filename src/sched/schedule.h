@@ -135,7 +135,7 @@ typedef struct ind_kernel {
     X(int, row_blocks, 1, NONE, "most blocks that share a long row of one kernel", "the target's max_cluster")         \
     X(int, narrow_sums, 1, NONE, "16-bit floats that an instruction adds to memory: 1 none, 2 f16, 3 f16 and bf16",    \
       "the target's architecture")                                                                                     \
-    X(int, attention, 1, NONE, "operands that attention in one kernel takes: 1 none, 2 f16 and bf16",                  \
+    X(int, attention, 1, NONE, "16-bit floats that the attention kernel multiplies: 1 none, 2 f16 and bf16",           \
       "the target's architecture")                                                                                     \
     X(int64_t, attention_step, 2 << 20, BANDWIDTH,                                                                     \
       "memory traffic in the time in which a block of attention multiplies 64 queries with 64 keys and values",        \
@@ -152,7 +152,7 @@ typedef struct ind_fusion_policy {
     bool disable_mix;               /* no kernel reduces columns together with work on the rows */
     bool disable_prologue;          /* no prologues in the operand loads of a matrix product */
     bool disable_row_prologues;     /* no prologue of a product reduces the rows of its operand */
-    bool disable_attention;         /* scores are stored */
+    bool disable_attention;         /* attention is three kernels: scores and probabilities are stored */
     bool disable_product_pairs;     /* two products that share an operand are separate kernels */
     bool disable_scatter_epilogues; /* a scatter of the results of a product is a separate kernel */
     bool disable_row_mutation;      /* a kernel with rows does not change a buffer in place whose old value it reads */
@@ -175,7 +175,7 @@ typedef struct ind_fusion_policy {
     X(FUSED_VERTICAL, "fused: producer and consumer")                                                                  \
     X(FUSED_EPILOGUE, "fused: epilogue of the matrix product")                                                         \
     X(FUSED_PROLOGUE, "fused: prologue of the matrix product")                                                         \
-    X(FUSED_ATTENTION, "fused: attention, whose blocks have scores and probabilities in registers")                    \
+    X(FUSED_ATTENTION, "fused: attention, with scores and probabilities in registers")                                 \
     X(FUSED_HORIZONTAL, "fused: both read the same data")                                                              \
     X(DISABLED, "fusion is disabled")                                                                                  \
     X(DOMAINS_DIFFER, "different iteration domains")                                                                   \
@@ -210,14 +210,14 @@ typedef struct ind_fusion_policy {
     X(PROLOGUE_ROW_RIGHT, "only a left operand is normalised by the blocks of its product")                            \
     X(PROLOGUE_ROW_SHARED, "another kernel reads the normalised operand, or a reduction of its rows")                  \
     X(PROLOGUE_ROW_COST, "normalising the operand in each block of the product costs more than a launch")              \
-    X(ATTENTION_NONE, "attention: the target has no kernel that multiplies its operands")                              \
-    X(ATTENTION_SCORES, "attention: the rows are not those of one matrix product")                                     \
+    X(ATTENTION_NONE, "attention: the target has no attention kernel")                                                 \
+    X(ATTENTION_SCORES, "attention: the softmax is not of the results of one matrix product")                          \
     X(ATTENTION_SHARED, "attention: another kernel reads the scores or the probabilities")                             \
-    X(ATTENTION_SOFTMAX, "attention: the left operand is no softmax of the scores, times a factor per row")            \
+    X(ATTENTION_SOFTMAX, "attention: the left operand of the second product is not a softmax times a factor per row")  \
     X(ATTENTION_INDEX, "attention: the products address the scores differently")                                       \
-    X(ATTENTION_TYPE, "attention: the operands of both products are not f16, or not bf16")                             \
-    X(ATTENTION_SIZE, "attention: a row of queries or values has no constant size of at most 256 elements")            \
-    X(ATTENTION_COST, "attention: one kernel of so few queries takes longer than three kernels")                       \
+    X(ATTENTION_TYPE, "attention: the operands of both products are not all f16 or all bf16")                          \
+    X(ATTENTION_SIZE, "attention: the number of features of queries or values is not a constant of at most 256")       \
+    X(ATTENTION_COST, "attention: three kernels are estimated to take less time than one")                             \
     X(SCAN, "fusion with sorts is disabled")                                                                           \
     X(TWO_SCANS, "too many scans for one kernel")                                                                      \
     X(TWO_SORTS, "two sorts")                                                                                          \

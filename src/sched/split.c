@@ -184,7 +184,8 @@ static bool sched__find_readers(sched__splitter *s, ind__arena *memory) {
            sched__list_readers(s->program, memory, true, &s->reducers);
 }
 
-/* True if the buffer has results of a product of 16-bit operands, or is computed from them. */
+/* True if the buffer has results of a product of 16-bit operands, or is computed from them by one pointwise loop: the
+   lowering has inlined others into it. */
 static bool sched__has_scores(const ind__lowered *p, uint32_t buffer, int depth) {
     if (p->buffer[buffer].kind != IND__BUFFER_COMPUTED || depth > 1) return false;
     const ind__loop *loop = &p->loop[p->buffer[buffer].loop];

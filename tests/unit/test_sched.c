@@ -730,6 +730,26 @@ static void test_encoder(void) {
     program_end(&p);
 }
 
+/* Scores of f32 are stored, each time for another reason. */
+static void test_stored_scores(void) {
+    const struct {
+        ind_fusion_policy policy;
+        ind_fusion_reason reason;
+    } cases[] = {{{0}, IND_FUSION_ATTENTION_NONE},
+                 {{.attention = 2}, IND_FUSION_ATTENTION_TYPE},
+                 {{.attention = 2, .disable_attention = true}, IND_FUSION_DISABLED},
+                 {{.attention = 2, .disable_prologue = true}, IND_FUSION_DISABLED}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        program p;
+        program_begin(&p, NULL);
+        check(build_encoder(&p, 1, 8, 2, size(&p, "B", 1, 64, 2), size(&p, "S", 1, 512, 3)), "stored scores", "builds");
+        check(schedule(&p, &cases[i].policy) == IND_OK, "stored scores", "schedules");
+        const ind_edge *edge = p.s ? find_edge(&p, cases[i].reason) : NULL;
+        check(edge != NULL, "stored scores", ind__fusion_reason_text(cases[i].reason));
+        program_end(&p);
+    }
+}
+
 static void test_attention_dims(void) {
     const char *t = "attention's products";
     program p;
@@ -1117,6 +1137,7 @@ int main(void) {
     test_one_row(1 << 16, 2, "one long row");
     test_one_row((1 << 16) + 1, 1, "one long row, shared by blocks");
     test_encoder();
+    test_stored_scores();
     test_attention_dims();
     test_memory();
     test_inplace();

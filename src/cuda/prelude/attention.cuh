@@ -87,7 +87,7 @@ static IND_INLINE void ind_mma_weighted(float (&acc)[NI][4], const float (&weigh
 }
 //@ WGMMA_READY
 #ifndef IND_EMULATION
-// Waits until at most N wgmma groups are in flight, later ones than that of these accumulators: they may be read.
+// Waits until at most the N latest wgmma groups are in flight. The accumulators of the earlier groups may then be read.
 template <int N, int NI> static IND_INLINE void ind_wgmma_ready(float (&c)[NI][4]) {
     asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(N) : "memory");
     _Pragma("unroll")

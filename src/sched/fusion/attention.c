@@ -6,8 +6,6 @@
    to the sums at the end. The fusion of pairs has made a group of each product, with its epilogue, and one of the
    softmax. */
 
-enum { SCHED__SPLIT_QUERIES = 16 }; /* at most, whose keys blocks share */
-
 /* The groups of an attention, and their variables in those of the last one. The rows of the domain are the keys. */
 typedef struct sched__attention {
     uint32_t scores, softmax, values;
@@ -139,9 +137,10 @@ static uint32_t sched__operand_vars(sched__fuser *f, uint32_t l, int k, const sc
     return vars;
 }
 
+/* True if a tile has all columns of such an operand. */
 static bool sched__is_short(ind_expr size) {
     int64_t n;
-    return ind_expr_is_int(size, &n) && n >= 1 && n <= 256;
+    return ind_expr_is_int(size, &n) && n >= 1 && n <= IND__ATTENTION_COLUMNS;
 }
 
 /* Finds the variables of the scores in the domain of the values' product: each row of it is a row of scores. */
@@ -191,13 +190,12 @@ static bool sched__find_queries(sched__fuser *f, const sched__attention *x, int 
 }
 
 /* True if one kernel takes less time than three that store scores and probabilities, in bytes of memory traffic. A
-   block is a chain of steps; few queries are no chain, as blocks share their keys. An SM runs two blocks in the time of
-   one. Each of the other two kernels starts and ends.
- */
+   block is a chain of steps. For at most IND__SPLIT_QUERIES queries the keys are split over blocks, so there is no
+   chain. An SM runs two blocks in the time of one. Each of the other two kernels starts and ends. */
 static bool sched__attention_is_profitable(sched__fuser *f, const sched__attention *x, int m) {
     const ind_fusion_policy *p = &f->policy;
     const sched__domain *d = f->group[x->values].domain;
-    if (m < 0 || sched__hint(d->size[m]) <= SCHED__SPLIT_QUERIES) return true;
+    if (m < 0 || sched__hint(d->size[m]) <= IND__SPLIT_QUERIES) return true;
     const double keys = (double)d->rhint, columns = sched__points_of(d, x->left->index, true);
     const double rows = (double)d->hint / (columns > 0 ? columns : 1), queries = (double)sched__hint(d->size[m]);
     const double blocks = rows / (queries > 0 ? queries : 1) * ceil(queries / 64), sms = p->fill_blocks / 4.0;
@@ -208,14 +206,22 @@ static bool sched__attention_is_profitable(sched__fuser *f, const sched__attenti
     return fused <= 4.0 * (double)p->launch_bytes + 12 * scores + read + multiply;
 }
 
+/* True if another group changes in place a buffer that group a reads: the order of the three groups may be cyclic. */
+static bool sched__reads_mutated(sched__fuser *f, uint32_t a) {
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
+        if (!it.at->write && f->program->buffer[it.at->buffer].mutated_by) return true;
+    return false;
+}
+
 /* Checks whether the product in group c, the softmax that it multiplies and the product of its rows can be one kernel.
    Returns FUSED_ATTENTION and *x, or the reason against it. */
 static ind_fusion_reason sched__check_attention(sched__fuser *f, uint32_t c, sched__attention *x) {
     const sched__group *values = &f->group[c];
     int m, n;
     *x = (sched__attention){.values = c};
+    if (f->policy.disable || f->policy.disable_attention || f->policy.disable_prologue) return IND_FUSION_DISABLED;
     if (f->policy.attention < 2) return IND_FUSION_ATTENTION_NONE;
-    if (f->policy.disable_attention || values->dot == IND__SCHED_NONE) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
+    if (values->dot == IND__SCHED_NONE) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
     const ind__access *left = sched__product_operand(f, values->dot, 0);
     const uint32_t last = left ? sched__writer(f, left->buffer) : IND__SCHED_NONE;
     if (last == IND__SCHED_NONE || f->group_of[last] == c) return IND_FUSION_ATTENTION_SCORES;
@@ -227,6 +233,7 @@ static ind_fusion_reason sched__check_attention(sched__fuser *f, uint32_t c, sch
     if (!one || x->scores == c || values->dot2 != IND__SCHED_NONE || values->domain->rrank != 1)
         return IND_FUSION_ATTENTION_SCORES;
     if (values->mutates || f->group[x->softmax].mutates || f->group[x->scores].mutates) return IND_FUSION_MUTATION;
+    if (sched__reads_mutated(f, x->scores) || sched__reads_mutated(f, x->softmax)) return IND_FUSION_MUTATION;
     if (!sched__has_attention_types(f, x)) return IND_FUSION_ATTENTION_TYPE;
     if (sched__multiplies_quantised(f, values->dot) || sched__multiplies_quantised(f, f->group[x->scores].dot))
         return IND_FUSION_PAIR_QUANTISED;
@@ -252,22 +259,14 @@ static ind_fusion_reason sched__check_attention(sched__fuser *f, uint32_t c, sch
         return IND_FUSION_ATTENTION_SIZE;
     if (!sched__attention_is_profitable(f, x, m)) return IND_FUSION_ATTENTION_COST;
     if (sched__too_large(f, x->softmax, c) || sched__too_large(f, x->scores, x->softmax)) return IND_FUSION_TOO_LARGE;
-    return IND_FUSION_FUSED_ATTENTION;
+    reason = sched__check_cycle(f, x->softmax, c);
+    return sched__fused(reason) ? IND_FUSION_FUSED_ATTENTION : reason;
 }
 
-/* True if what group a reads is changed in place by another group: then the order of the three groups may be cyclic. */
-static bool sched__reads_mutated(sched__fuser *f, uint32_t a) {
-    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
-        if (!it.at->write && f->program->buffer[it.at->buffer].mutated_by) return true;
-    return false;
-}
-
-/* Fuses the three groups. */
+/* Fuses the three groups, directly after the check: it has found their places in the order. */
 static bool sched__fuse_attention(sched__fuser *f, const sched__attention *x, uint32_t round) {
     const uint32_t scores = f->group[x->scores].dot, values = f->group[x->values].dot;
-    if (sched__reads_mutated(f, x->scores) || sched__reads_mutated(f, x->softmax)) return true;
-    if (!sched__fused(sched__check_cycle(f, x->softmax, x->values)) || sched__limited(f, x->softmax, x->values))
-        return true;
+    if (sched__limited(f, x->softmax, x->values)) return true;
     f->group[x->softmax].reserved = false;
     if (!sched__fuse_pair(f, x->softmax, x->values, x->rows, round)) return false;
     f->visits.num_after = f->visits.num_before = 0; /* only the softmax needs the scores: they may run later */
@@ -278,7 +277,6 @@ static bool sched__fuse_attention(sched__fuser *f, const sched__attention *x, ui
 }
 
 static void sched__fuse_attentions(sched__fuser *f, uint32_t round) {
-    if (f->policy.disable || f->policy.disable_attention || f->policy.disable_prologue) return;
     for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++) {
         sched__attention x;
         if (f->group[f->group_of[l]].dot != l) continue;
@@ -310,7 +308,7 @@ static ind_fusion_reason sched__why_no_attention(sched__fuser *f, uint32_t b, in
                 sched__attention x;
                 if (f->group[f->group_of[reader]].dot != reader) continue;
                 const ind_fusion_reason reason = sched__check_attention(f, f->group_of[reader], &x);
-                return sched__fused(reason) ? IND_FUSION_CYCLE : reason;
+                return sched__fused(reason) ? other : reason;
             }
         }
     }

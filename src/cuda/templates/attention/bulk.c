@@ -1,7 +1,7 @@
 /* Attention with wgmma on tiles that bulk tensor copies bring in, by persistent blocks: sm_90a. A warpgroup has 64
-   queries. One more warpgroup copies: tiles of queries, keys and values, as far ahead as there are stages. While a
-   warpgroup computes exponentials, its product with the values of the step before is in flight, and the products of the
-   other warpgroup. */
+   queries. One more warpgroup copies tiles of queries, keys and values, as far ahead as there are stages. While a
+   warpgroup computes exponentials, the tensor cores multiply for both: its product with the values of the previous step
+   is in flight, and so are the products of the other warpgroup. */
 
 /* ---- the maps */
 
@@ -43,12 +43,12 @@ static int64_t cg__at_bulk_bytes(const cg__attention *x, const cg__mm_problem *p
 /* Columns of tiles with rows of 128 bytes. */
 static int cg__at_bulk_columns(ind_expr size) {
     int64_t n;
-    return ind_expr_is_int(size, &n) ? (int)(n + 63) / 64 * 64 : 256;
+    return ind_expr_is_int(size, &n) ? (int)(n + 63) / 64 * 64 : IND__ATTENTION_COLUMNS;
 }
 
 /* Batches whose keys and values take half of the L2. Their tiles run in the order of their lengths, the longest first:
    each block gets as many steps, and the keys are read from the L2. */
-static int cg__at_batches_together(const cg__decider *d, const cg__mm_problem *p, const cg__attention *x) {
+static int cg__at_sorted_batches(const cg__decider *d, const cg__mm_problem *p, const cg__attention *x) {
     const ind__lowered *program = d->w.schedule->program;
     const uint32_t load[2] = {x->keys.b.load, p->b.load};
     double bytes = 0;
@@ -77,7 +77,7 @@ static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attentio
     v->of.tile.warps_m = v->of.tile.m / 16;
     while (v->of.tile.stages > 2 && cg__at_bulk_bytes(x, p, &v->of.tile) > d->w.target->shared_per_block)
         v->of.tile.stages--;
-    x->together = cg__at_grows(x) ? cg__at_batches_together(d, p, x) : 0;
+    x->sorted_batches = cg__at_has_limits(x) ? cg__at_sorted_batches(d, p, x) : 0;
     v->strategy = IND_STRATEGY_ATTENTION_TMA;
     v->threads = 32 * (v->of.tile.warps_m + 4);
     v->rows = v->per_thread = v->blocks_per_sm = 1;
@@ -93,7 +93,7 @@ static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attentio
 
 /* ---- writing: device functions */
 
-/* A wgmma whose left operand is `left`, with the right one in operand `b` of the asm statement. */
+/* A wgmma instruction. `weights`: its left operand is in registers; otherwise both are in shared memory. */
 static void cg__at_write_wgmma(ind__text *t, const cg__mm_problem *p, int n, bool weights) {
     const int a = n / 2, b = weights ? a + 4 : a + 1;
     const char *type = cg__mm_wgmma_type(&p->b);
@@ -125,7 +125,8 @@ static void cg__at_end_wgmma(ind__text *t) {
 }
 
 /* ind_wgmma_scores and ind_wgmma_weighted: asynchronous, one warpgroup. The descriptors of a tile differ by constants.
-   The first one is opaque in each step: otherwise NVRTC 13.0 keeps all of them in registers, and spills. */
+   The first one is opaque in each step: otherwise NVRTC 13.0 keeps all of them in registers, and spills. BF16 selects the
+   type in the emulation's functions of these names; here the text of the instruction has it. */
 static void cg__at_write_functions(ind__writer *w, ind__text *t) {
     const cg__mm_problem *p = w->plan->matmul;
     const ind__tile_plan *tile = &w->variant->of.tile;
@@ -169,19 +170,19 @@ static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg
     const char *type = cg__int(w);
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
-    if (x->together) {
+    if (x->sorted_batches) {
         ind__textf(&w->code, "const unsigned group = tile / (rows * %d), in_group = tile - group * (rows * %d);\n",
-                   x->together, x->together);
+                   x->sorted_batches, x->sorted_batches);
         ind__textf(
             &w->code,
             "const unsigned left = tiles / rows - group * %d, high = left < %d ? left : %d, row_of_tiles = in_group "
             "/ high, batch = group * %d + in_group - row_of_tiles * high;\n",
-            x->together, x->together, x->together, x->together);
+            x->sorted_batches, x->sorted_batches, x->sorted_batches, x->sorted_batches);
     } else {
         ind__textf(&w->code, "const unsigned batch = tile / rows, row_of_tiles = tile - batch * rows;\n");
     }
     ind__textf(&w->code, "const %s tile_m = (%s)%s * %d, tile_n = 0, first_m = tile_m;\n", type, type,
-               cg__at_grows(x) ? "(rows - 1 - row_of_tiles)" : "row_of_tiles", tile_m);
+               cg__at_has_limits(x) ? "(rows - 1 - row_of_tiles)" : "row_of_tiles", tile_m);
     ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type, tile_m,
                tile_m);
     cg__write_outer_vars(w, "batch", cg__at_vars(p));
@@ -296,7 +297,7 @@ static void cg__at_write_exponentials(ind__writer *w) {
     ind__textf(
         &w->code,
         "__syncwarp();\nif (lane == 0) {\n    ind_barrier_arrive(empty_b + stage);\n    if (step + 1 == end_step) "
-        "ind_barrier_arrive(empty_a);\n}\napply(step);\nstate.add(score[0], factor, scale);\n");
+        "ind_barrier_arrive(empty_a);\n}\ncompute_scores(step);\nstate.add(score[0], factor, scale);\n");
 }
 
 /* "weight": the exponentials as operands; the stage of their values. */
@@ -311,7 +312,7 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     const ind__tile_plan *tile = &w->variant->of.tile;
     ind__textf(&w->code, "float score[1][%d][4];\nunsigned weight[%d][4];\nint last, last_phase;\n", tile->k / 8,
                tile->k / 16);
-    ind__textf(&w->code, "const auto apply = [&](%s step) {\n", cg__int(w));
+    ind__textf(&w->code, "const auto compute_scores = [&](%s step) {\n", cg__int(w));
     w->code.indent++;
     w->scope++;
     cg__at_write_step_scores(w, p, x, tile->k / 8, cg__string(w, "step * %d", tile->k));

@@ -9,8 +9,8 @@ typedef struct cg__at_range {
     const char *start, *end, *all_start, *all_end;
 } cg__at_range;
 
-/* The expression with the first or last query of the tile in place of m. */
-static const char *cg__at_at_query(ind__writer *w, const cg__mm_problem *p, ind_expr e, bool last) {
+/* The expression for the first or last query of the tile. */
+static const char *cg__at_query_text(ind__writer *w, const cg__mm_problem *p, ind_expr e, bool last) {
     if (p->m < 0) return cg__expr_string(w, e);
     const char *before = w->var[p->m];
     w->var[p->m] = last ? "last_m" : "first_m";
@@ -31,13 +31,13 @@ static bool cg__at_inequality(ind__writer *w, const cg__mm_problem *p, ind_expr 
         return false;
     *r = (cg__at_range){0};
     if (by == -1) {
-        r->end = cg__at_at_query(w, p, ind_expr_add(rest, one), slope > 0);
-        r->all_end = cg__at_at_query(w, p, ind_expr_add(rest, one), slope < 0);
+        r->end = cg__at_query_text(w, p, ind_expr_add(rest, one), slope > 0);
+        r->all_end = cg__at_query_text(w, p, ind_expr_add(rest, one), slope < 0);
         return true;
     }
     if (by != 1) return false;
-    r->start = cg__at_at_query(w, p, ind_expr_neg(rest), slope > 0);
-    r->all_start = cg__at_at_query(w, p, ind_expr_neg(rest), slope < 0);
+    r->start = cg__at_query_text(w, p, ind_expr_neg(rest), slope > 0);
+    r->all_start = cg__at_query_text(w, p, ind_expr_neg(rest), slope < 0);
     return true;
 }
 
@@ -250,8 +250,9 @@ static void cg__at_write_position(ind__writer *w, const cg__mm_problem *p, const
                cg__expr_string(w, p->size_m), cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k),
                cg__expr_string(w, x->queries.size_k));
     cg__write_axes(w, blocks, at);
-    const char *number = cg__at_grows(x) ? cg__string(w, "(%s - 1 - (%s)%s)", cg__expr_string(w, tiles), type, at[0])
-                                         : cg__string(w, "(%s)%s", type, at[0]);
+    const char *number = cg__at_has_limits(x)
+                             ? cg__string(w, "(%s - 1 - (%s)%s)", cg__expr_string(w, tiles), type, at[0])
+                             : cg__string(w, "(%s)%s", type, at[0]);
     ind__textf(&w->code, "const %s first_m = %s * %d, first_n = 0, first_d = 0;\n", type, number, tile->m);
     ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type, tile->m,
                tile->m);

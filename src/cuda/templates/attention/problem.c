@@ -5,10 +5,7 @@
    operand is computed from the scores, which are the inner product of its body. Each operand has a problem in the terms
    of templates/gemm, for the functions that load its tiles. */
 
-enum {
-    AT_MAX_MASKS = 8,
-    AT_SPLIT_ROWS = 16 /* split.c: queries, or heads that share keys, of a tile */
-};
+enum { AT_MAX_MASKS = 8 };
 
 /* A condition on query and key without which the score is -inf. */
 typedef struct cg__at_mask {
@@ -22,11 +19,11 @@ typedef struct cg__attention {
     uint32_t scores;              /* the product of queries and keys */
     uint32_t reduce, term;        /* the softmax, and its exponentials */
     int features;                 /* columns of the tiles of queries and keys */
-    int together; /* bulk copies: batches whose tiles run in the order of their lengths; 0: batch after batch */
+    int sorted_batches; /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
     cg__at_mask mask[AT_MAX_MASKS];
     int num_masks;
-    uint32_t scaled; /* the product of the scores with a positive number that is the same for all of them, of which the
-                        softmax is, apart from masks: the exponentials apply it. 0: none */
+    uint32_t scaled; /* scores times a positive number that is the same for all of them, before the masks. The
+                        exponentials apply the number. 0: none */
 } cg__attention;
 
 /* ---- masks: conditions in indices */
@@ -94,6 +91,7 @@ static ind_expr cg__at_condition(const ind__writer *w, uint32_t i, bool when, in
     return (in->op == IND_LOOP_AND) == when ? ind_expr_and(a, b) : ind_expr_or(a, b);
 }
 
+/* Masks that exceed the array stay operations like others: they skip no tiles. */
 static void cg__at_add_mask(const ind__writer *w, cg__attention *x, uint32_t value, bool when) {
     if (x->num_masks == AT_MAX_MASKS) return;
     x->mask[x->num_masks++] =
@@ -148,8 +146,9 @@ static void cg__at_find_masks(const ind__writer *w, const cg__mm_problem *p, cg_
     }
 }
 
-/* True if later tiles of queries see more keys: they start first, so that the last blocks are short. */
-static bool cg__at_grows(const cg__attention *x) {
+/* True if the keys of a tile are known to be limited. The last queries then start first: a causal mask leaves them the
+   most keys, so the blocks that end last are short. */
+static bool cg__at_has_limits(const cg__attention *x) {
     return x->num_masks > 0 && ind__ok(x->mask[0].condition);
 }
 
@@ -228,7 +227,7 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
 /* Columns of a tile: powers of two. */
 static int cg__at_columns(ind_expr size) {
     int64_t n;
-    return ind_expr_is_int(size, &n) ? cg__pow2_at_least(n, 16, 256) : 256;
+    return ind_expr_is_int(size, &n) ? cg__pow2_at_least(n, 16, IND__ATTENTION_COLUMNS) : IND__ATTENTION_COLUMNS;
 }
 
 /* Bytes of shared memory for tiles of so many queries and keys. */
@@ -272,7 +271,7 @@ static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p, cg__att
 static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x);
 
-/* Decides everything. Error: IND_NOT_SUPPORTED. */
+/* Decides everything. Error: IND_VERIFY, if the body has no softmax. */
 static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
     cg__attention *x = (cg__attention *)ind__arena_alloc(&d->w.scratch, sizeof *x);
@@ -305,6 +304,6 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
             ind_dtype_name(p->b.memory), all ? "copied" : "not all copied",
             p->no_maps ? "16-byte vectors" : "boxes by tensor maps", known ? "; masked tiles of keys are skipped" : "");
     if (few && d->variant->why)
-        cg__why(d, "at most %d rows, whose keys blocks share; %s", AT_SPLIT_ROWS, d->variant->why);
+        cg__why(d, "at most %d rows; their keys are split over blocks; %s", IND__SPLIT_QUERIES, d->variant->why);
     return d->w.failed ? ind__failed(d->w.context) : IND_OK;
 }

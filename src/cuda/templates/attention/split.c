@@ -1,11 +1,12 @@
-/* Attention of few queries, with mma.sync: a decoder's step. Blocks share the keys of at most 16 rows: of queries, or
-   of the heads that share a head of keys. A warp has a quarter of the keys of each step, with a softmax of its own. At
-   the end the states of the warps are combined, then those of the blocks, by the last one of them, in a fixed order. */
+/* Attention of few queries, with mma.sync: a decoder's step. The keys of at most 16 rows are split over blocks. The
+   rows are queries, or the heads that share a head of keys. A warp has a quarter of the keys of each step, with a
+   softmax of its own. At the end the states of the warps are combined, then those of the blocks, by the last one of
+   them, in a fixed order. */
 
 enum {
     AT_SPLIT_WARPS = 4,
     AT_SPLIT_KEYS = 64,  /* of a step: 16 of each warp */
-    AT_SPLIT_LEAST = 128 /* keys that a block has at least, if blocks share them */
+    AT_SPLIT_LEAST = 128 /* fewest keys of a block, if several blocks have them */
 };
 
 /* ---- decisions */
@@ -13,15 +14,15 @@ enum {
 /* Bytes of shared memory: queries and stages, reused for the sums of all warps; the states of the rows of the warps. */
 static int64_t cg__at_split_bytes(const cg__attention *x, int stages, int columns) {
     const int64_t tiles =
-        2 * (AT_SPLIT_ROWS * (int64_t)x->features + (int64_t)stages * AT_SPLIT_KEYS * (x->features + columns));
-    const int64_t sums = (int64_t)AT_SPLIT_WARPS * AT_SPLIT_ROWS * 4 * (columns + 8);
-    return (tiles > sums ? tiles : sums) + (AT_SPLIT_WARPS + 1) * AT_SPLIT_ROWS * 8;
+        2 * (IND__SPLIT_QUERIES * (int64_t)x->features + (int64_t)stages * AT_SPLIT_KEYS * (x->features + columns));
+    const int64_t sums = (int64_t)AT_SPLIT_WARPS * IND__SPLIT_QUERIES * 4 * (columns + 8);
+    return (tiles > sums ? tiles : sums) + (AT_SPLIT_WARPS + 1) * IND__SPLIT_QUERIES * 8;
 }
 
 /* True if the rows are known to be few, or may be assumed to be: not in a module that is batch_invariant, as results of
    a row would then depend on their number. The target's shared memory must have two stages. */
 static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
-    const ind_expr most = ind_int(d->w.context, AT_SPLIT_ROWS);
+    const ind_expr most = ind_int(d->w.context, IND__SPLIT_QUERIES);
     x->features = cg__at_columns(x->queries.size_k);
     if (cg__at_split_bytes(x, 2, cg__at_columns(p->size_n)) > d->w.target->shared_per_block) return false;
     if (ind_known_le(p->size_m, most)) return true;
@@ -39,7 +40,7 @@ static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__a
     const int columns = cg__at_columns(p->size_n);
     const ind_expr one = ind_int(c, 1);
     x->features = cg__at_columns(x->queries.size_k);
-    v->of.tile = (ind__tile_plan){.m = AT_SPLIT_ROWS,
+    v->of.tile = (ind__tile_plan){.m = IND__SPLIT_QUERIES,
                                   .n = columns,
                                   .k = AT_SPLIT_KEYS,
                                   .products = 1,
@@ -60,7 +61,7 @@ static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__a
     const bool alone = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
     v->of.tile.splits = alone ? one : ind_expr_max(ind_expr_min(fills, parts), one);
     v->memory.num_counters = alone ? 0 : (uint32_t)fill;
-    v->memory.partial_bytes = alone ? 0 : fill * AT_SPLIT_ROWS * (columns + 2) * 4;
+    v->memory.partial_bytes = alone ? 0 : fill * IND__SPLIT_QUERIES * (columns + 2) * 4;
     const ind_expr blocks[3] = {v->of.tile.splits, one, p->batch};
     cg__set_axes(d, blocks);
 }
@@ -92,7 +93,7 @@ static void cg__at_write_split_step(ind__writer *w, const cg__mm_problem *p, con
 }
 
 /* The steps of the block, of those that the masks leave. */
-static void cg__at_write_share(ind__writer *w) {
+static void cg__at_write_part(ind__writer *w) {
     ind__textf(&w->code, "const %s all_steps = end_step - first_step, part = (%s)split, parts = %s;\n", cg__int(w),
                cg__int(w), cg__expr_string(w, w->variant->of.tile.splits));
     ind__textf(
@@ -107,9 +108,9 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
     const bool shared = w->variant->memory.partial_bytes > 0;
     ind__textf(&w->code, "state.combine();\nind_cp_async_wait<0>();\n__syncthreads();\n");
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
-    ind__textf(&w->code,
-               "ind_softmax<float> *const states = reinterpret_cast<ind_softmax<float> *>(ind_smem + %lld);\n",
-               (long long)(cg__at_split_bytes(x, tile->stages, tile->n) - (AT_SPLIT_WARPS + 1) * AT_SPLIT_ROWS * 8));
+    ind__textf(
+        &w->code, "ind_softmax<float> *const states = reinterpret_cast<ind_softmax<float> *>(ind_smem + %lld);\n",
+        (long long)(cg__at_split_bytes(x, tile->stages, tile->n) - (AT_SPLIT_WARPS + 1) * IND__SPLIT_QUERIES * 8));
     ind__textf(&w->code, "ind_combine_warps_of_keys<%d, %d>(sum, states, acc, state);\n", AT_SPLIT_WARPS, tile->n);
     if (shared)
         ind__textf(&w->code,
@@ -118,7 +119,7 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
                    "tile, split, parts, (int)size_m)) return;\n",
                    tile->n, w->variant->threads);
     cg__use(w, shared ? IND__CG_COMBINE_BLOCKS_OF_KEYS : IND__CG_COMBINE_WARPS_OF_KEYS);
-    cg__begin(w, "if (threadIdx.x < %d)", AT_SPLIT_ROWS);
+    cg__begin(w, "if (threadIdx.x < %d)", IND__SPLIT_QUERIES);
     ind__textf(&w->code, "const %s row = threadIdx.x;\n", cg__int(w));
     cg__at_write_query(w, p);
     const uint32_t weight = cg__at_write_weight(w, p, x, "states[row]");
@@ -154,7 +155,7 @@ static ind_status cg__emit_split_attention(ind__writer *w) {
     ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
     cg__at_write_split_position(w, p, x);
     cg__at_write_steps(w, p, x);
-    cg__at_write_share(w);
+    cg__at_write_part(w);
     cg__at_write_tiles(w, p, x, keys, values);
     ind__textf(&w->code, "#pragma unroll\n");
     cg__begin(w, "for (int ahead = 0; ahead < %d; ahead++)", tile->stages - 1);
