@@ -18512,8 +18512,8 @@ static void cg__at_end_wgmma(ind__text *t) {
 }
 
 /* ind_wgmma_scores and ind_wgmma_weighted: asynchronous, one warpgroup. The descriptors of a tile differ by constants.
-   The first one is opaque in each step: otherwise NVRTC 13.0 keeps all of them in registers, and spills. BF16 selects the
-   type in the emulation's functions of these names; here the text of the instruction has it. */
+   The first one is opaque in each step: otherwise NVRTC 13.0 keeps all of them in registers, and spills. BF16 selects
+   the type in the emulation's functions of these names; here the text of the instruction has it. */
 static void cg__at_write_functions(ind__writer *w, ind__text *t) {
     const cg__mm_problem *p = w->plan->matmul;
     const ind__tile_plan *tile = &w->variant->of.tile;
