@@ -433,9 +433,11 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVR
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER | IND__HAS_TENSOR_MAPS)                              \
     X(MATMUL_TCGEN05, "matmul, bulk-copied tcgen05 tiles", MATMUL, TILE, "templates/gemm/tcgen05.c", cg__emit_matmul,  \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_TENSOR_MAPS)                                                 \
-    /* two products with an online softmax between them */                                                            \
+    /* two products with an online softmax between them */                                                             \
     X(ATTENTION, "attention, mma.sync tiles", MATMUL, TILE, "templates/attention/problem.c", cg__emit_attention,       \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+    X(ATTENTION_FMA, "attention, FMA tiles", MATMUL, TILE, "templates/attention/problem.c", cg__emit_attention,        \
+      IND__HAS_VECTORS)                                                                                                \
     /* the same for few queries: blocks share their keys */                                                            \
     X(ATTENTION_SPLIT, "attention, split keys", MATMUL, TILE, "templates/attention/split.c", cg__emit_split_attention, \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
@@ -2900,14 +2902,15 @@ static const char *const cg__prelude_ADD_SLICES[] = {
     NULL,
 };
 static const char *const cg__prelude_MMA_SUMS[] = {
-    "// Writes the warp's accumulators into the tile of sums at (m, n).\n",
-    "template <int TN, typename T, int MI, int NI>\n",
+    "// Writes the warp's accumulators into the tile of sums at (m, n). FOURS: a lane has 4 adjacent columns of each 16.\n",
+    "template <int TN, bool FOURS = false, typename T, int MI, int NI>\n",
     "static IND_INLINE void ind_mma_sums(T *sum, const T (&acc)[MI][NI][4], int m, int n) {\n",
     "    const int lane = threadIdx.x & 31;\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int ij = 0; ij < MI * NI; ij++) {\n",
     "        const int i = ij / NI, j = ij % NI;\n",
-    "        T *const at = sum + ind_sum_at<TN>(m + i * 16 + (lane >> 2), n + j * 8 + (lane & 3) * 2);\n",
+    "        const int column = FOURS ? j / 2 * 16 + (lane & 3) * 4 + j % 2 * 2 : j * 8 + (lane & 3) * 2;\n",
+    "        T *const at = sum + ind_sum_at<TN>(m + i * 16 + (lane >> 2), n + column);\n",
     "        ind_store(at, ind_vec<T, 2>{{acc[i][j][0], acc[i][j][1]}});\n",
     "        ind_store(at + 8 * (TN + 8), ind_vec<T, 2>{{acc[i][j][2], acc[i][j][3]}});\n",
     "    }\n",
@@ -3133,12 +3136,12 @@ static const char *const cg__prelude_PACK_WEIGHTS[] = {
 };
 static const char *const cg__prelude_MMA_KEYS[] = {
     "// score += Q * K^T for 16 rows of queries and 16 keys, from number `first` on, of a tile of TK keys of D features.\n",
-    "template <typename MMA, int TM, int TK, int D, bool K_MAJOR>\n",
+    "template <typename MMA, int TM, int TK, int D, bool A_K_MAJOR, bool K_MAJOR>\n",
     "static IND_INLINE void ind_mma_keys(float (&score)[2][4], const unsigned short *tile_a, const unsigned short *tile, int first) {\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int k = 0; k < D; k += 16) {\n",
     "        unsigned a[4], b[4];\n",
-    "        ind_fragment_a<false, TM, D, true>(a, tile_a, 0, k);\n",
+    "        ind_fragment_a<false, TM, D, A_K_MAJOR>(a, tile_a, 0, k);\n",
     "        ind_fragment_b<false, TK, D, K_MAJOR>(b, tile, first, k);\n",
     "        const unsigned left[2] = {b[0], b[1]}, right[2] = {b[2], b[3]};\n",
     "        MMA::multiply(score[0], a, left);\n",
@@ -3147,10 +3150,134 @@ static const char *const cg__prelude_MMA_KEYS[] = {
     "}\n",
     NULL,
 };
+static const char *const cg__prelude_TILE_FOUR[] = {
+    "// Four elements of 32 bits of a tile [ROWS][COLS]: (row, col) and the next columns if ALONG, else the next rows.\n",
+    "template <int ROWS, int COLS, bool ALONG, bool ACROSS>\n",
+    "static IND_INLINE ind_vec<float, 4> ind_tile_four(const unsigned short *tile, int row, int col) {\n",
+    "    if (ALONG) return ind_load<4>(reinterpret_cast<const float *>(tile + ind_tile_at<ROWS, COLS * 2, ACROSS>(row, col >> 2)));\n",
+    "    ind_vec<float, 4> x;\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < 4; i++)\n",
+    "        x.at[i] = reinterpret_cast<const float *>(tile + ind_tile_at<ROWS, COLS * 2, ACROSS>(row + i, col >> 2))[col & 3];\n",
+    "    return x;\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_FMA_KEYS[] = {
+    "// score += Q * K^T of f32, for 16 queries from number m on and 8 NI keys from number `first` on, of tiles of TM queries and TK keys\n",
+    "// of D features: [query][d] if Q_ROWS, else [d][query]; keys likewise. Of each 8 keys a lane has the keys lane % 4 and lane % 4 + 4.\n",
+    "template <int TM, int TK, int D, bool Q_ROWS, bool K_ROWS, int NI>\n",
+    "static IND_INLINE void ind_fma_keys(float (&score)[NI][4], const unsigned short *queries, const unsigned short *keys, int m, int first) {\n",
+    "    const int row = m + (threadIdx.x & 31) / 4, key = first + (threadIdx.x & 3);\n",
+    "    _Pragma(\"unroll 4\")\n",
+    "    for (int d = 0; d < D; d += 4) {\n",
+    "        ind_vec<float, 4> q[2];\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int r = 0; r < 2; r++)\n",
+    "            q[r] = Q_ROWS ? ind_tile_four<TM, D, true, false>(queries, row + r * 8, d) : ind_tile_four<D, TM, false, true>(queries, d, row + r * 8);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int j = 0; j < NI * 2; j++) {\n",
+    "            const ind_vec<float, 4> k = K_ROWS ? ind_tile_four<TK, D, true, false>(keys, key + j * 4, d) : ind_tile_four<D, TK, false, false>(keys, d, key + j * 4);\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int i = 0; i < 8; i++) {\n",
+    "                float &sum = score[j / 2][i / 4 * 2 + j % 2];\n",
+    "                sum = fmaf(q[i / 4].at[i % 4], k.at[i % 4], sum);\n",
+    "            }\n",
+    "        }\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_FMA_WEIGHTED[] = {
+    "// acc += W * V of f32, for 16 rows of weights, in registers as ind_fma_keys leaves scores, and the values of their keys, from\n",
+    "// number `first` on, in a tile of TK keys: [key][n] if V_ROWS, else [n][key]. A lane has columns lane % 4 * 4 .. + 3 of each 16:\n",
+    "// those of two neighbouring accumulators. `own`: 16 rows of NK * 8 + 4 weights of the warp. Chains of 8 products are added to acc.\n",
+    "template <int TN, int TK, bool V_ROWS, int NI, int NK>\n",
+    "static IND_INLINE void ind_fma_weighted(float (&acc)[NI][4], const float (&weight)[NK][4], const unsigned short *values, float *own,\n",
+    "                                        int first = 0) {\n",
+    "    constexpr int PITCH = NK * 8 + 4;\n",
+    "    const int row = (threadIdx.x & 31) / 4, c = threadIdx.x & 3;\n",
+    "    __syncwarp();\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < NK * 4; i++) own[(row + i % 4 / 2 * 8) * PITCH + i / 4 * 8 + i % 2 * 4 + c] = weight[i / 4][i % 4];\n",
+    "    __syncwarp();\n",
+    "    _Pragma(\"unroll 1\")\n",
+    "    for (int k = 0; k < NK * 8; k += 8) {\n",
+    "        ind_vec<float, 4> w[4];\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < 4; i++) w[i] = ind_load<4>(own + (row + i / 2 * 8) * PITCH + k + i % 2 * 4);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int j = 0; j < NI / 2; j++) {\n",
+    "            float sum[2][4] = {};\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int e = 0; e < 8; e++) {\n",
+    "                const int key = first + k + e, n = j * 16 + c * 4;\n",
+    "                const ind_vec<float, 4> v = V_ROWS ? ind_tile_four<TK, TN, true, true>(values, key, n) : ind_tile_four<TN, TK, false, false>(values, n, key);\n",
+    "                _Pragma(\"unroll\")\n",
+    "                for (int i = 0; i < 8; i++) sum[i / 4][i % 4] = fmaf(w[i / 4 * 2 + e / 4].at[e % 4], v.at[i % 4], sum[i / 4][i % 4]);\n",
+    "            }\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int i = 0; i < 8; i++) acc[2 * j + i % 4 / 2][i / 4 * 2 + i % 2] += sum[i / 4][i % 4];\n",
+    "        }\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_TF32_KEYS[] = {
+    "// The same as ind_fma_keys with mma.sync of operands that are rounded to tf32.\n",
+    "template <int TM, int TK, int D, bool Q_ROWS, bool K_ROWS, int NI>\n",
+    "static IND_INLINE void ind_tf32_keys(float (&score)[NI][4], const unsigned short *queries, const unsigned short *keys, int m, int first) {\n",
+    "    const int lane = threadIdx.x & 31, column = first + (lane & 1) * 4 + (lane >> 1 & 3);\n",
+    "    _Pragma(\"unroll 4\")\n",
+    "    for (int d = 0; d < D; d += 8) {\n",
+    "        unsigned q[4], k[4];\n",
+    "        ind_fragment_a<true, TM, 2 * D, Q_ROWS>(q, queries, m, 2 * d);\n",
+    "        ind_mma_words::round(q);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int j = 0; j < NI; j += 2) {\n",
+    "            if (K_ROWS) {\n",
+    "                ind_ldmatrix_x4(k, keys + ind_tile_at<TK, 2 * D>(column + (j + (lane >> 4)) * 8, (d >> 2) + (lane >> 3 & 1)));\n",
+    "            } else {\n",
+    "                _Pragma(\"unroll\")\n",
+    "                for (int i = 0; i < 4; i++) {\n",
+    "                    const int x = first + (j + i / 2) * 8 + (lane >> 2 & 1) * 4 + (lane >> 3);\n",
+    "                    k[i] = reinterpret_cast<const unsigned *>(keys + ind_tile_at<D, 2 * TK>(d + i % 2 * 4 + (lane & 3), x >> 2))[x & 3];\n",
+    "                }\n",
+    "            }\n",
+    "            ind_mma_words::round(k);\n",
+    "            const unsigned left[2] = {k[0], k[1]}, right[2] = {k[2], k[3]};\n",
+    "            ind_mma_words::multiply(score[j], q, left);\n",
+    "            ind_mma_words::multiply(score[j + 1], q, right);\n",
+    "        }\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_TF32_WEIGHTED[] = {
+    "// acc += W * V with mma.sync of operands that are rounded to tf32, for weights as ind_tf32_keys leaves scores.\n",
+    "template <int TN, int TK, bool V_ROWS, int NI, int NK>\n",
+    "static IND_INLINE void ind_tf32_weighted(float (&acc)[NI][4], const float (&weight)[NK][4], const unsigned short *values, int first = 0) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int k = 0; k < NK; k++) {\n",
+    "        const float (&w)[4] = weight[k];\n",
+    "        unsigned a[4] = {__float_as_uint(w[0]), __float_as_uint(w[2]), __float_as_uint(w[1]), __float_as_uint(w[3])}, b[4];\n",
+    "        ind_mma_words::round(a);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int j = 0; j < NI; j += 2) {\n",
+    "            ind_fragment_b<true, TN, 2 * TK, !V_ROWS>(b, values, j * 8, 2 * (first + k * 8));\n",
+    "            ind_mma_words::round(b);\n",
+    "            const unsigned left[2] = {b[0], b[1]}, right[2] = {b[2], b[3]};\n",
+    "            ind_mma_words::multiply(acc[j], a, left);\n",
+    "            ind_mma_words::multiply(acc[j + 1], a, right);\n",
+    "        }\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_COMBINE_WARPS_OF_KEYS[] = {
     "// Warps have the same 16 rows and different keys. Adds their sums into the tile `sum`; states[row] becomes the softmax of the\n",
     "// row, of maxima times `scale`. states[16 ..] is for the warps.\n",
-    "template <int WARPS, int TN, int NI>\n",
+    "template <int WARPS, int TN, bool FOURS = false, int NI>\n",
     "static IND_INLINE void ind_combine_warps_of_keys(float *sum, ind_softmax<float> *states, float (&acc)[1][NI][4],\n",
     "                                                 const ind_online_rows &own) {\n",
     "    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n",
@@ -3171,7 +3298,7 @@ static const char *const cg__prelude_COMBINE_WARPS_OF_KEYS[] = {
     "        if (warp == 0 && lane % 4 == 0) states[row] = {max, total};\n",
     "    }\n",
     "    ind_scale_rows(acc[0], factor);\n",
-    "    ind_mma_sums<TN>(sum, acc, warp * 16, 0);\n",
+    "    ind_mma_sums<TN, FOURS>(sum, acc, warp * 16, 0);\n",
     "    __syncthreads();\n",
     "    for (int at = threadIdx.x; at < 16 * TN / 4; at += WARPS * 32) {\n",
     "        float *const place = sum + ind_sum_at<TN>(at / (TN / 4), at % (TN / 4) * 4);\n",
@@ -4676,6 +4803,11 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(WGMMA_READY, IND__CG_NEEDS(IND__CG_WGMMA))                                                       \
     X(PACK_WEIGHTS, 0)                                                                                 \
     X(MMA_KEYS, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_HALVES))                                   \
+    X(TILE_FOUR, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                        \
+    X(FMA_KEYS, IND__CG_NEEDS(IND__CG_TILE_FOUR))                                                      \
+    X(FMA_WEIGHTED, IND__CG_NEEDS(IND__CG_TILE_FOUR))                                                  \
+    X(TF32_KEYS, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_WORDS))                                   \
+    X(TF32_WEIGHTED, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_WORDS))                               \
     X(TRANSPOSE_PANELS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                 \
     X(BULK_COPY, 0)                                                                                    \
     X(MULTICAST, IND__CG_NEEDS(IND__CG_BULK_COPY))                                                     \
@@ -11578,6 +11710,7 @@ typedef struct cg__mm_operand {
     int x;            /* domain variable, -1: none */
     bool k_major;     /* the tile has rows along k; else along x, which is contiguous in memory */
     bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
+    bool along_rows;  /* 32 bits, not k_major: multiplied along the rows of its tile, though steps are not along them */
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
     bool misaligned;  /* 16 bits, not `copy`: contiguous rows that start at any element of a 16-byte aligned buffer */
     bool reads_misaligned; /* b: rows_misaligned.c can read the operands */
@@ -11633,7 +11766,7 @@ typedef struct cg__mm_problem {
     ind__tensor_map *map[3];     /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
     cg__mm_epilogue epilogue;
-    const cg__mm_packed *packed;           /* of b */
+    const cg__mm_packed *packed; /* of b */
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
@@ -12980,7 +13113,7 @@ static void cg__mm_write_all_addresses(ind__writer *w, const cg__mm_problem *p) 
 
 /* Has the tile rows along m or n of 32-bit elements? ldmatrix does not transpose these: lanes read them one by one. */
 static bool cg__mm_is_across(const cg__mm_problem *p, const cg__mm_operand *o) {
-    return p->tensor_bytes == 4 && !o->k_major;
+    return p->tensor_bytes == 4 && !o->k_major && !o->along_rows;
 }
 
 /* One asynchronous copy of an operand's tile. */
@@ -17754,6 +17887,9 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
 
 enum { AT_MAX_MASKS = 8 };
 
+/* How operands are multiplied. */
+typedef enum cg__at_product { AT_MMA_HALVES, AT_MMA_TF32, AT_FMA } cg__at_product;
+
 /* A condition on query and key without which the score is -inf. */
 typedef struct cg__at_mask {
     uint32_t value;     /* the bool */
@@ -17763,10 +17899,11 @@ typedef struct cg__at_mask {
 
 typedef struct cg__attention {
     cg__mm_problem queries, keys; /* operand a: [m, d]; operand b: [t, d], whose steps are along t */
-    uint32_t scores;              /* the product of queries and keys */
-    uint32_t reduce, term;        /* the softmax, and its exponentials */
-    int features;                 /* columns of the tiles of queries and keys */
-    int sorted_batches; /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
+    cg__at_product product;
+    uint32_t scores;       /* the product of queries and keys */
+    uint32_t reduce, term; /* the softmax, and its exponentials */
+    int features;          /* columns of the tiles of queries and keys */
+    int sorted_batches;    /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
     cg__at_mask mask[AT_MAX_MASKS];
     int num_masks;
     uint32_t scaled; /* scores times a positive number that is the same for all of them, before the masks. The
@@ -17901,9 +18038,12 @@ static bool cg__at_has_limits(const cg__attention *x) {
 
 /* ---- the problem */
 
+static void cg__at_set_product(const ind__writer *w, cg__mm_problem *p, cg__attention *x);
+static int cg__at_bytes(const cg__attention *x);
+static int64_t cg__at_weight_bytes(const cg__attention *x, int keys);
+
 static void cg__at_set_sizes(const ind__writer *w, cg__mm_problem *p) {
     p->sum = IND_F32;
-    p->tensor_bytes = 2;
     p->program = w->schedule->program;
     p->size_m = cg__mm_extent(w, p->m);
     p->size_n = cg__mm_extent(w, p->n);
@@ -17959,6 +18099,7 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
     cg__mm_find_operand(w, p, &p->b, p->n);
     cg__mm_find_operand(w, &x->queries, &x->queries.a, p->m);
     cg__mm_find_operand(w, &x->keys, &x->keys.b, features);
+    cg__at_set_product(w, p, x);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__inst(w, i)->reduction == IND_REDUCE_ONLINE_SOFTMAX)
             x->reduce = i;
@@ -17977,11 +18118,25 @@ static int cg__at_columns(ind_expr size) {
     return ind_expr_is_int(size, &n) ? cg__pow2_at_least(n, 16, IND__ATTENTION_COLUMNS) : IND__ATTENTION_COLUMNS;
 }
 
-/* Bytes of shared memory for tiles of so many queries and keys. */
+/* Bytes of shared memory for tiles of so many queries and keys, without the weights of the warps. */
 static int64_t cg__at_shared(const cg__attention *x, int queries, int keys, int columns) {
-    const int64_t tiles = 2 * ((int64_t)queries * x->features + 2 * (int64_t)keys * (x->features + columns));
+    const int64_t tiles =
+        cg__at_bytes(x) * ((int64_t)queries * x->features + 2 * (int64_t)keys * (x->features + columns));
     const int64_t sums = 4 * (int64_t)queries * (columns + 8);
     return tiles > sums ? tiles : sums;
+}
+
+/* The same with them. */
+static int64_t cg__at_all_shared(const cg__attention *x, const ind__tile_plan *tile) {
+    return cg__at_shared(x, tile->m, tile->k, tile->n) + tile->m / 16 * cg__at_weight_bytes(x, tile->k);
+}
+
+/* Makes the tile small enough. Of 32-bit operands two blocks fit, if they have 16 keys or more. */
+static void cg__at_fit_tile(const cg__attention *x, const ind_target *t, ind__tile_plan *tile) {
+    const bool words = cg__at_bytes(x) == 4;
+    while (words && tile->k > 16 && 2 * cg__at_all_shared(x, tile) > t->shared_per_block) tile->k /= 2;
+    while (tile->m > 32 && cg__at_all_shared(x, tile) > t->shared_per_block) tile->m /= 2;
+    tile->warps_m = tile->m / 16;
 }
 
 /* Chooses the tile: rows of 16 queries per warp. Each step of keys has two stages. */
@@ -17991,30 +18146,26 @@ static void cg__at_set_tile(cg__decider *d, const cg__mm_problem *p, cg__attenti
     const int columns = cg__at_columns(p->size_n);
     x->features = cg__at_columns(x->queries.size_k);
     const int64_t queries = ind_hint(p->size_m), tiles = ind_hint(p->batch) * ((queries + 127) / 128);
-    const bool wide = queries > 64 && tiles >= t->num_sms;
+    const bool wide = queries > 64 && tiles >= t->num_sms && cg__at_bytes(x) == 2;
     v->of.tile = (ind__tile_plan){.m = wide ? 128 : 64,
                                   .n = columns,
                                   .k = columns > 128 || x->features > 128 ? 32 : 64,
                                   .products = 1,
-                                  .warps_m = wide ? 8 : 4,
                                   .warps_n = 1,
                                   .stages = 2};
-    if (cg__at_shared(x, v->of.tile.m, v->of.tile.k, columns) > t->shared_per_block) {
-        v->of.tile.m = 64;
-        v->of.tile.warps_m = 4;
-    }
-    v->strategy = IND_STRATEGY_ATTENTION;
+    cg__at_fit_tile(x, t, &v->of.tile);
+    v->strategy = x->product == AT_FMA ? IND_STRATEGY_ATTENTION_FMA : IND_STRATEGY_ATTENTION;
     v->threads = 32 * v->of.tile.warps_m;
     v->rows = v->per_thread = 1;
     v->blocks_per_sm = v->threads > 128 ? 1 : 2;
-    v->memory.shared = ind_int(d->w.context, cg__at_shared(x, v->of.tile.m, v->of.tile.k, columns));
+    v->memory.shared = ind_int(d->w.context, cg__at_all_shared(x, &v->of.tile));
     const ind_expr one = ind_int(d->w.context, 1);
     const ind_expr blocks[3] = {cg__mm_tiles(p->size_m, v->of.tile.m), one, p->batch};
     cg__set_axes(d, blocks);
 }
 
 static void cg__at_find_maps(cg__decider *d, cg__mm_problem *p, const cg__attention *x);
-static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
+static bool cg__at_splits_keys(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x);
 
@@ -18032,11 +18183,11 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     x->keys.b.copy = cg__mm_can_copy(d, &x->keys, &x->keys.b);
     p->b.copy = cg__mm_can_copy(d, p, &p->b);
     v->vector = cg__mm_choose_vector(d, p);
-    const bool few = cg__at_has_few_rows(d, p, x);
+    const bool few = cg__at_splits_keys(d, p, x);
     if (!few) cg__at_find_maps(d, p, x);
     if (d->w.failed) return ind__failed(d->w.context);
     if (few) {
-        p->no_maps = "there are few queries";
+        p->no_maps = "the keys are split";
         cg__at_set_split_tile(d, p, x);
     } else if (p->no_maps) {
         cg__at_set_tile(d, p, x);
@@ -18047,12 +18198,107 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     int known = 0;
     for (int i = 0; i < x->num_masks; i++) known += ind__ok(x->mask[i].condition);
     const bool all = x->queries.a.copy && x->keys.b.copy && p->b.copy;
-    cg__why(d, "scores and probabilities in registers; %s operands on tensor cores, %s in %s%s",
-            ind_dtype_name(p->b.memory), all ? "copied" : "not all copied",
+    cg__why(d, "scores and probabilities in registers; %s operands %s, %s in %s%s", ind_dtype_name(p->b.memory),
+            x->product == AT_FMA ? "multiplied with FMA" : "on tensor cores", all ? "copied" : "not all copied",
             p->no_maps ? "16-byte vectors" : "boxes by tensor maps", known ? "; masked tiles of keys are skipped" : "");
     if (few && d->variant->why)
-        cg__why(d, "at most %d rows; their keys are split over blocks; %s", IND__SPLIT_QUERIES, d->variant->why);
+        cg__why(d, "the keys of %d rows are split over warps and blocks; %s", IND__SPLIT_QUERIES, d->variant->why);
     return d->w.failed ? ind__failed(d->w.context) : IND_OK;
+}
+
+/* ========================================================================== src/cuda/templates/attention/products.c */
+/* The products of a warp's 16 queries with keys, and of its weights with values, by the type of the operands: 16-bit
+   types and tf32 with mma.sync, f32 with FMA. Scores and sums have the layout of accumulators of mma.sync; with 32-bit
+   operands a lane has the keys lane % 4 and lane % 4 + 4 of each 8. */
+
+/* Bytes per warp of the weights of so many keys, which FMA reads from shared memory. */
+static int64_t cg__at_weight_bytes(const cg__attention *x, int keys) {
+    return x->product == AT_FMA ? 16 * 4 * ((int64_t)keys + 4) : 0;
+}
+
+static int cg__at_bytes(const cg__attention *x) {
+    return x->product == AT_MMA_HALVES ? 2 : 4;
+}
+
+/* 16-bit units of so many elements of a tile. */
+static int cg__at_units(const cg__attention *x, int elements) {
+    return elements * cg__at_bytes(x) / 2;
+}
+
+/* The type of the operands: both products have the same one. */
+static void cg__at_set_product(const ind__writer *w, cg__mm_problem *p, cg__attention *x) {
+    const bool halves = p->b.memory == IND_F16 || p->b.memory == IND_BF16;
+    x->product = halves ? AT_MMA_HALVES : w->schedule->program->allow_tf32 ? AT_MMA_TF32 : AT_FMA;
+    p->tensor_bytes = x->queries.tensor_bytes = x->keys.tensor_bytes = halves ? 2 : 4;
+    x->keys.b.along_rows = true;
+}
+
+static const char *cg__at_bool(bool value) {
+    return value ? "true" : "false";
+}
+
+static const char *cg__at_halves(const cg__mm_problem *p) {
+    return p->b.memory == IND_BF16 ? "ind_mma_halves<true>" : "ind_mma_halves<false>";
+}
+
+/* score += queries * keys, for the warp's queries from `m` on and the stage's keys from `first` on; NULL: all keys. */
+static void cg__at_write_keys_product(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, const char *m,
+                                      const char *first) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const bool by_query = x->queries.a.k_major, by_key = !x->keys.b.k_major;
+    const char *stage = cg__string(w, "tile_d + stage * %d", cg__at_units(x, tile->k * x->features));
+    if (x->product != AT_MMA_HALVES) {
+        const bool fma = x->product == AT_FMA;
+        ind__textf(&w->code, "%s<%d, %d, %d, %s, %s>(score[0], tile_a, %s, %s, %s);\n",
+                   fma ? "ind_fma_keys" : "ind_tf32_keys", tile->m, tile->k, x->features, cg__at_bool(by_query),
+                   cg__at_bool(by_key), stage, m, first ? first : "0");
+        cg__use(w, fma ? IND__CG_FMA_KEYS : IND__CG_TF32_KEYS);
+        return;
+    }
+    cg__use(w, IND__CG_MMA_HALVES);
+    cg__use(w, first ? IND__CG_MMA_KEYS : IND__CG_MMA_TILE);
+    if (first)
+        ind__textf(&w->code, "ind_mma_keys<%s, %d, %d, %d, %s, %s>(score[0], tile_a, %s, %s);\n", cg__at_halves(p),
+                   tile->m, tile->k, x->features, cg__at_bool(by_query), cg__at_bool(by_key), stage, first);
+    else
+        ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, %s, %s>(score, tile_a, %s, %s, 0);\n", cg__at_halves(p),
+                   tile->m, tile->k, x->features, cg__at_bool(by_query), cg__at_bool(by_key), stage, m);
+}
+
+/* acc += weights * values, for the same keys. */
+static void cg__at_write_values_product(ind__writer *w, const cg__mm_problem *p, const cg__attention *x,
+                                        const char *first) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const char *stage = cg__string(w, "tile_b + stage * %d", cg__at_units(x, tile->k * tile->n));
+    const char *from = first ? cg__string(w, ", %s", first) : "";
+    if (x->product == AT_MMA_HALVES) {
+        ind__textf(&w->code, "ind_mma_weighted<%s, %d, %d, %s>(acc[0], score[0], %s, ind_pack_%s%s);\n",
+                   cg__at_halves(p), tile->n, tile->k, cg__at_bool(p->b.k_major), stage, ind_dtype_name(p->b.memory),
+                   from);
+        cg__use(w, IND__CG_MMA_WEIGHTED);
+        cg__use(w, p->b.memory == IND_BF16 ? IND__CG_PACK_BF16 : IND__CG_PACK_F16);
+    } else if (x->product == AT_FMA) {
+        ind__textf(&w->code, "ind_fma_weighted<%d, %d, %s>(acc[0], score[0], %s, own_weights%s);\n", tile->n, tile->k,
+                   cg__at_bool(!p->b.k_major), stage, from);
+        cg__use(w, IND__CG_FMA_WEIGHTED);
+    } else {
+        ind__textf(&w->code, "ind_tf32_weighted<%d, %d, %s>(acc[0], score[0], %s%s);\n", tile->n, tile->k,
+                   cg__at_bool(!p->b.k_major), stage, from);
+        cg__use(w, IND__CG_TF32_WEIGHTED);
+    }
+}
+
+/* Declares where the warp has its weights, from this byte of shared memory on. */
+static void cg__at_write_own_weights(ind__writer *w, const cg__attention *x, int64_t at, int keys) {
+    if (x->product != AT_FMA) return;
+    ind__textf(&w->code,
+               "float *const own_weights = reinterpret_cast<float *>(ind_smem + %lld) + threadIdx.x / 32 * %d;\n",
+               (long long)at, 16 * (keys + 4));
+}
+
+/* The key of score number u, from the lane's first one on, as a text. */
+static const char *cg__at_key_text(const cg__attention *x) {
+    return x->product == AT_MMA_HALVES ? "first_t + u / 4 * 8 + u % 2" : "first_t + u / 4 * 8 + u % 2 * 4";
 }
 
 /* =============================================================================== src/cuda/templates/attention/mma.c */
@@ -18228,7 +18474,7 @@ static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const c
     cg__at_need_score(w, p, x, false);
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", fragments * 4);
-    ind__textf(&w->code, "const %s row = row_m + u %% 4 / 2 * 8, key = first_t + u / 4 * 8 + u %% 2;\n", cg__int(w));
+    ind__textf(&w->code, "const %s row = row_m + u %% 4 / 2 * 8, key = %s;\n", cg__int(w), cg__at_key_text(x));
     cg__at_write_query(w, p);
     ind__textf(&w->code, whole ? "const %s r0 = key;\n" : "const %s r0 = key < size_k ? key : size_k - 1;\n",
                cg__int(w));
@@ -18245,7 +18491,8 @@ static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const c
 /* Computes the scores of so many fragments of 8 keys from `first` on. */
 static void cg__at_write_step_scores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int fragments,
                                      const char *first) {
-    ind__textf(&w->code, "const %s first_key = %s, first_t = first_key + lane %% 4 * 2;\n", cg__int(w), first);
+    ind__textf(&w->code, "const %s first_key = %s, first_t = first_key + lane %% 4%s;\n", cg__int(w), first,
+               x->product == AT_MMA_HALVES ? " * 2" : "");
     cg__begin(w, "if (first_key >= all_start && first_key + %d <= all_end)", fragments * 8);
     cg__at_write_scores(w, p, x, fragments, true);
     cg__else(w, "else");
@@ -18332,25 +18579,17 @@ static void cg__at_write_tiles(ind__writer *w, const cg__mm_problem *p, const cg
 /* A step: a tile of keys, then the values of the same keys. The copies of the next step are in flight. */
 static void cg__at_write_step(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    const bool bf16 = p->b.memory == IND_BF16;
-    const char *mma = bf16 ? "ind_mma_halves<true>" : "ind_mma_halves<false>";
     ind__textf(&w->code,
                "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_keys(step + 1, stage ^ "
                "1);\nind_cp_async_commit();\n");
     ind__textf(&w->code, "float score[1][%d][4] = {};\n", tile->k / 8);
-    ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, true, %s>(score, tile_a, tile_d + stage * %d, warp_m, 0);\n",
-               mma, tile->m, tile->k, x->features, x->keys.b.k_major ? "false" : "true", tile->k * x->features);
+    cg__at_write_keys_product(w, p, x, "warp_m", NULL);
     cg__at_write_step_scores(w, p, x, tile->k / 8, cg__string(w, "step * %d", tile->k));
     ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
     ind__textf(&w->code,
                "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_values(step + 1, stage ^ "
                "1);\nind_cp_async_commit();\n");
-    ind__textf(&w->code, "ind_mma_weighted<%s, %d, %d, %s>(acc[0], score[0], tile_b + stage * %d, ind_pack_%s);\n", mma,
-               tile->n, tile->k, p->b.k_major ? "true" : "false", tile->k * tile->n, ind_dtype_name(p->b.memory));
-    cg__use(w, IND__CG_MMA_HALVES);
-    cg__use(w, IND__CG_MMA_TILE);
-    cg__use(w, IND__CG_MMA_WEIGHTED);
-    cg__use(w, bf16 ? IND__CG_PACK_BF16 : IND__CG_PACK_F16);
+    cg__at_write_values_product(w, p, x, NULL);
 }
 
 /* The body of the kernel function, as cg__choose_attention decided. */
@@ -18362,8 +18601,9 @@ static ind_status cg__emit_attention(ind__writer *w) {
     ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
     cg__at_write_position(w, p, x);
     cg__at_write_steps(w, p, x);
-    const int keys = tile->m * x->features;
-    cg__at_write_tiles(w, p, x, keys, keys + 2 * tile->k * x->features);
+    const int keys = cg__at_units(x, tile->m * x->features);
+    cg__at_write_tiles(w, p, x, keys, keys + cg__at_units(x, 2 * tile->k * x->features));
+    cg__at_write_own_weights(w, x, cg__at_shared(x, tile->m, tile->k, tile->n), tile->k);
     ind__textf(&w->code, "if (first_step < end_step) load_keys(first_step, 0);\nind_cp_async_commit();\n"
                          "if (first_step < end_step) load_values(first_step, 0);\nind_cp_async_commit();\n");
     cg__at_need_score(w, p, x, true);
@@ -18375,7 +18615,8 @@ static ind_status cg__emit_attention(ind__writer *w) {
     cg__at_write_factor(w, p, x, "acc[0]");
     ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
-    ind__textf(&w->code, "ind_mma_sums<%d>(sum, acc, warp_m, 0);\n__syncthreads();\n", tile->n);
+    ind__textf(&w->code, "ind_mma_sums<%d%s>(sum, acc, warp_m, 0);\n__syncthreads();\n", tile->n,
+               x->product == AT_FMA ? ", true" : "");
     cg__use(w, IND__CG_MMA_SUMS);
     const cg__mm_area area = {
         .rows = tile->m, .cols = tile->n, .threads = w->variant->threads, .thread = "threadIdx.x", .pitch = tile->n};
@@ -18398,6 +18639,7 @@ static void cg__at_find_maps(cg__decider *d, cg__mm_problem *p, const cg__attent
     const cg__mm_operand *o[3] = {&x->queries.a, &x->keys.b, &p->b};
     if (!(d->assume & IND__ASSUME_MAPS)) p->no_maps = "the variant assumes no tensor maps";
     if (!d->w.target->specific || d->w.target->sm != 90) p->no_maps = "wgmma exists on sm_90a only";
+    if (x->product != AT_MMA_HALVES) p->no_maps = "the operands are f32";
     if (!x->queries.a.k_major || x->keys.b.k_major || p->b.k_major) p->no_maps = "keys or values lie along the keys";
     if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
     for (int i = 0; i < 3 && !p->no_maps; i++) {
@@ -18804,36 +19046,58 @@ static ind_status cg__emit_bulk_attention(ind__writer *w) {
 }
 
 /* ============================================================================= src/cuda/templates/attention/split.c */
-/* Attention of few queries, with mma.sync: a decoder's step. The keys of at most 16 rows are split over blocks. The
-   rows are queries, or the heads that share a head of keys. A warp has a quarter of the keys of each step, with a
-   softmax of its own. At the end the states of the warps are combined, then those of the blocks, by the last one of
-   them, in a fixed order. */
+/* Attention of few queries: a decoder's step. The keys of 16 rows are split over blocks. The rows are queries, or the
+   heads that share a head of keys. A warp has a quarter of the keys of each step, with a softmax of its own. At the end
+   the states of the warps are combined, then those of the blocks, by the last one of them, in a fixed order. */
 
 enum {
     AT_SPLIT_WARPS = 4,
-    AT_SPLIT_KEYS = 64,  /* of a step: 16 of each warp */
-    AT_SPLIT_LEAST = 128 /* fewest keys of a block, if several blocks have them */
+    AT_SPLIT_LEAST = 128, /* fewest keys of a block, if several blocks have them */
+    AT_SPLIT_STATES = (AT_SPLIT_WARPS + 1) * IND__SPLIT_QUERIES * 8 /* bytes of the states of the rows */
 };
 
 /* ---- decisions */
 
-/* Bytes of shared memory: queries and stages, reused for the sums of all warps; the states of the rows of the warps. */
-static int64_t cg__at_split_bytes(const cg__attention *x, int stages, int columns) {
-    const int64_t tiles =
-        2 * (IND__SPLIT_QUERIES * (int64_t)x->features + (int64_t)stages * AT_SPLIT_KEYS * (x->features + columns));
+/* Bytes of shared memory: queries and stages of so many keys, reused for the sums of all warps; the states of the rows
+   of the warps; their weights. */
+static int64_t cg__at_split_bytes(const cg__attention *x, int stages, int keys, int columns) {
+    const int64_t tiles = cg__at_bytes(x) * (IND__SPLIT_QUERIES * (int64_t)x->features +
+                                             (int64_t)stages * keys * (x->features + columns));
     const int64_t sums = (int64_t)AT_SPLIT_WARPS * IND__SPLIT_QUERIES * 4 * (columns + 8);
-    return (tiles > sums ? tiles : sums) + (AT_SPLIT_WARPS + 1) * IND__SPLIT_QUERIES * 8;
+    return (tiles > sums ? tiles : sums) + AT_SPLIT_STATES +
+           AT_SPLIT_WARPS * cg__at_weight_bytes(x, keys / AT_SPLIT_WARPS);
 }
 
-/* True if the rows are known to be few, or may be assumed to be: not in a module that is batch_invariant, as results of
-   a row would then depend on their number. The target's shared memory must have two stages. */
-static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
-    const ind_expr most = ind_int(d->w.context, IND__SPLIT_QUERIES);
+/* The byte at which the states begin; the weights come after them. */
+static int64_t cg__at_split_states(const cg__attention *x, const ind__tile_plan *tile) {
+    return cg__at_split_bytes(x, tile->stages, tile->k, tile->n) - AT_SPLIT_STATES -
+           AT_SPLIT_WARPS * cg__at_weight_bytes(x, tile->k / AT_SPLIT_WARPS);
+}
+
+/* Keys of a step: 16 of each warp, or 8 with FMA. 0: the target's shared memory has no two stages of them. */
+static int cg__at_split_keys(const cg__decider *d, const cg__attention *x, int columns) {
+    const int64_t most = d->w.target->shared_per_block;
+    if (cg__at_split_bytes(x, 2, 16 * AT_SPLIT_WARPS, columns) <= most) return 16 * AT_SPLIT_WARPS;
+    const bool half = x->product == AT_FMA && cg__at_split_bytes(x, 2, 8 * AT_SPLIT_WARPS, columns) <= most;
+    return half ? 8 * AT_SPLIT_WARPS : 0;
+}
+
+/* True if blocks of few rows are to share keys: there are few rows, or few blocks of more of them. A symbolic number of
+   rows may be assumed to be small, but not in a module that is batch_invariant: results of a row would then depend on
+   it. */
+static bool cg__at_splits_keys(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
+    const int64_t queries = ind_hint(p->size_m), blocks = ind_hint(p->batch) * ((queries + 63) / 64);
+    int64_t most = IND__SPLIT_QUERIES, known;
     x->features = cg__at_columns(x->queries.size_k);
-    if (cg__at_split_bytes(x, 2, cg__at_columns(p->size_n)) > d->w.target->shared_per_block) return false;
-    if (ind_known_le(p->size_m, most)) return true;
-    if (d->w.schedule->program->batch_invariant) return false;
-    if (!(d->assume & IND__ASSUME_FEW_ROWS) || !cg__guard(d->variant, ind_expr_le(p->size_m, most))) return false;
+    if (!cg__at_split_keys(d, x, cg__at_columns(p->size_n))) return false;
+    const bool fma = x->product == AT_FMA;
+    if (ind__attention_splits_keys((double)queries, (double)blocks, fma, d->w.target->num_sms)) {
+        if (ind_expr_is_int(p->size_m, &known)) return true;
+        most = queries > IND__SHARED_QUERIES ? queries : IND__SHARED_QUERIES;
+    }
+    if (ind_known_le(p->size_m, ind_int(d->w.context, most))) return true;
+    if (d->w.schedule->program->batch_invariant || !(d->assume & IND__ASSUME_FEW_ROWS)) return false;
+    if (!cg__guard(d->variant, ind_expr_le(p->size_m, ind_int(d->w.context, most)))) return false;
     d->used |= IND__ASSUME_FEW_ROWS;
     return true;
 }
@@ -18844,58 +19108,51 @@ static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__a
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
     const int columns = cg__at_columns(p->size_n);
-    const ind_expr one = ind_int(c, 1);
-    x->features = cg__at_columns(x->queries.size_k);
+    const ind_expr one = ind_int(c, 1), rows = cg__mm_tiles(p->size_m, IND__SPLIT_QUERIES);
     v->of.tile = (ind__tile_plan){.m = IND__SPLIT_QUERIES,
                                   .n = columns,
-                                  .k = AT_SPLIT_KEYS,
+                                  .k = cg__at_split_keys(d, x, columns),
                                   .products = 1,
                                   .warps_m = 1,
                                   .warps_n = AT_SPLIT_WARPS,
                                   .stages = 4};
     while (v->of.tile.stages > 2 &&
-           2 * cg__at_split_bytes(x, v->of.tile.stages, columns) > d->w.target->shared_per_block)
+           2 * cg__at_split_bytes(x, v->of.tile.stages, v->of.tile.k, columns) > d->w.target->shared_per_block)
         v->of.tile.stages--;
     v->strategy = IND_STRATEGY_ATTENTION_SPLIT;
     v->threads = 32 * AT_SPLIT_WARPS;
     v->rows = v->per_thread = 1;
     v->blocks_per_sm = 2;
-    v->memory.shared = ind_int(c, cg__at_split_bytes(x, v->of.tile.stages, columns));
+    v->memory.shared = ind_int(c, cg__at_split_bytes(x, v->of.tile.stages, v->of.tile.k, columns));
     const int64_t fill = 2 * (int64_t)d->w.target->num_sms;
-    const ind_expr fills = ind_expr_floordiv(ind_int(c, fill), ind_expr_max(p->batch, one));
+    const ind_expr fills = ind_expr_floordiv(ind_int(c, fill), ind_expr_max(ind_expr_mul(rows, p->batch), one));
     const ind_expr parts = ind_expr_floordiv(p->size_k, ind_int(c, AT_SPLIT_LEAST));
     const bool alone = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
     v->of.tile.splits = alone ? one : ind_expr_max(ind_expr_min(fills, parts), one);
     v->memory.num_counters = alone ? 0 : (uint32_t)fill;
     v->memory.partial_bytes = alone ? 0 : fill * IND__SPLIT_QUERIES * (columns + 2) * 4;
-    const ind_expr blocks[3] = {v->of.tile.splits, one, p->batch};
+    const ind_expr blocks[3] = {v->of.tile.splits, rows, p->batch};
     cg__set_axes(d, blocks);
 }
 
 /* ---- writing */
 
-/* A step: the 16 keys of the warp. */
+/* A step: the keys of the warp. */
 static void cg__at_write_split_step(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    const char *mma = p->b.memory == IND_BF16 ? "ind_mma_halves<true>" : "ind_mma_halves<false>";
+    const int keys = tile->k / AT_SPLIT_WARPS;
+    const char *first = cg__string(w, "warp * %d", keys);
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", tile->stages - 2);
     cg__begin(w, "if (step + %d < end_step)", tile->stages - 1);
     ind__textf(&w->code, "load_keys(step + %d, into);\nload_values(step + %d, into);\n", tile->stages - 1,
                tile->stages - 1);
     cg__end(w);
-    ind__textf(&w->code, "ind_cp_async_commit();\nfloat score[1][2][4] = {};\n");
-    ind__textf(&w->code, "ind_mma_keys<%s, %d, %d, %d, %s>(score[0], tile_a, tile_d + stage * %d, warp * 16);\n", mma,
-               tile->m, tile->k, x->features, x->keys.b.k_major ? "false" : "true", tile->k * x->features);
-    cg__at_write_step_scores(w, p, x, 2, cg__string(w, "step * %d + warp * 16", tile->k));
+    ind__textf(&w->code, "ind_cp_async_commit();\nfloat score[1][%d][4] = {};\n", keys / 8);
+    cg__at_write_keys_product(w, p, x, "0", first);
+    cg__at_write_step_scores(w, p, x, keys / 8, cg__string(w, "step * %d + %s", tile->k, first));
     ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
-    ind__textf(&w->code,
-               "ind_mma_weighted<%s, %d, %d, %s>(acc[0], score[0], tile_b + stage * %d, ind_pack_%s, warp * 16);\n",
-               mma, tile->n, tile->k, p->b.k_major ? "true" : "false", tile->k * tile->n, ind_dtype_name(p->b.memory));
+    cg__at_write_values_product(w, p, x, first);
     cg__mm_end_stages(w);
-    cg__use(w, IND__CG_MMA_HALVES);
-    cg__use(w, IND__CG_MMA_KEYS);
-    cg__use(w, IND__CG_MMA_WEIGHTED);
-    cg__use(w, p->b.memory == IND_BF16 ? IND__CG_PACK_BF16 : IND__CG_PACK_F16);
 }
 
 /* The steps of the block, of those that the masks leave. */
@@ -18914,22 +19171,23 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
     const bool shared = w->variant->memory.partial_bytes > 0;
     ind__textf(&w->code, "state.combine();\nind_cp_async_wait<0>();\n__syncthreads();\n");
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
-    ind__textf(
-        &w->code, "ind_softmax<float> *const states = reinterpret_cast<ind_softmax<float> *>(ind_smem + %lld);\n",
-        (long long)(cg__at_split_bytes(x, tile->stages, tile->n) - (AT_SPLIT_WARPS + 1) * IND__SPLIT_QUERIES * 8));
-    ind__textf(&w->code, "ind_combine_warps_of_keys<%d, %d>(sum, states, acc, state);\n", AT_SPLIT_WARPS, tile->n);
+    ind__textf(&w->code,
+               "ind_softmax<float> *const states = reinterpret_cast<ind_softmax<float> *>(ind_smem + %lld);\n",
+               (long long)cg__at_split_states(x, tile));
+    ind__textf(&w->code, "ind_combine_warps_of_keys<%d, %d%s>(sum, states, acc, state);\n", AT_SPLIT_WARPS, tile->n,
+               x->product == AT_FMA ? ", true" : "");
     if (shared)
         ind__textf(&w->code,
                    "if (!ind_combine_blocks_of_keys<%d, %d>(sum, states, reinterpret_cast<float *>(partials), "
                    "&counters[tile], "
-                   "tile, split, parts, (int)size_m)) return;\n",
+                   "tile, split, parts, (int)(last_m - first_m) + 1)) return;\n",
                    tile->n, w->variant->threads);
     cg__use(w, shared ? IND__CG_COMBINE_BLOCKS_OF_KEYS : IND__CG_COMBINE_WARPS_OF_KEYS);
     cg__begin(w, "if (threadIdx.x < %d)", IND__SPLIT_QUERIES);
-    ind__textf(&w->code, "const %s row = threadIdx.x;\n", cg__int(w));
+    ind__textf(&w->code, "const %s row = first_m + (int)threadIdx.x;\n", cg__int(w));
     cg__at_write_query(w, p);
-    const uint32_t weight = cg__at_write_weight(w, p, x, "states[row]");
-    ind__textf(&w->code, "states[row].sum = ");
+    const uint32_t weight = cg__at_write_weight(w, p, x, "states[threadIdx.x]");
+    ind__textf(&w->code, "states[threadIdx.x].sum = ");
     cg__value(w, weight);
     ind__textf(&w->code, ";\n");
     cg__end(w);
@@ -18938,17 +19196,22 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
 }
 
 static void cg__at_write_split_position(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
-    const ind_expr one = ind_int(w->context, 1), blocks[3] = {w->variant->of.tile.splits, one, p->batch};
+    const ind_expr rows = cg__mm_tiles(p->size_m, IND__SPLIT_QUERIES);
+    const ind_expr blocks[3] = {w->variant->of.tile.splits, rows, p->batch};
     const char *at[3], *type = cg__int(w);
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s, size_d = %s;\n", type,
                cg__expr_string(w, p->size_m), cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k),
                cg__expr_string(w, x->queries.size_k));
     cg__write_axes(w, blocks, at);
-    ind__textf(&w->code, "const unsigned split = %s, tile = %s;\n", at[0], at[2]);
-    ind__textf(&w->code, "const %s first_m = 0, first_n = 0, first_d = 0, last_m = size_m - 1;\n", type);
-    cg__write_outer_vars(w, "tile", cg__at_vars(p));
-    ind__textf(&w->code, "const int lane = threadIdx.x %% 32, warp = threadIdx.x / 32;\nconst %s row_m = lane / 4;\n",
-               type);
+    ind__textf(&w->code, "const unsigned split = %s, tile = %s * (unsigned)(%s) + %s;\n", at[0], at[2],
+               cg__expr_string(w, rows), at[1]);
+    ind__textf(&w->code, "const %s first_m = (%s)%s * %d, first_n = 0, first_d = 0;\n", type, type, at[1],
+               IND__SPLIT_QUERIES);
+    ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type,
+               IND__SPLIT_QUERIES, IND__SPLIT_QUERIES);
+    cg__write_outer_vars(w, at[2], cg__at_vars(p));
+    ind__textf(&w->code, "const int lane = threadIdx.x %% 32, warp = threadIdx.x / 32;\n");
+    ind__textf(&w->code, "const %s row_m = first_m + lane / 4;\n", type);
 }
 
 /* The body of the kernel function for few queries. */
@@ -18956,13 +19219,15 @@ static ind_status cg__emit_split_attention(ind__writer *w) {
     const cg__mm_problem *p = w->plan->matmul;
     const cg__attention *x = w->plan->attention;
     const ind__tile_plan *tile = &w->variant->of.tile;
-    const int keys = tile->m * x->features, values = keys + tile->stages * tile->k * x->features;
+    const int keys = cg__at_units(x, tile->m * x->features);
+    const int values = keys + cg__at_units(x, tile->stages * tile->k * x->features);
     cg__mm_set_plain_names(w);
     ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
     cg__at_write_split_position(w, p, x);
     cg__at_write_steps(w, p, x);
     cg__at_write_part(w);
     cg__at_write_tiles(w, p, x, keys, values);
+    cg__at_write_own_weights(w, x, cg__at_split_states(x, tile) + AT_SPLIT_STATES, tile->k / AT_SPLIT_WARPS);
     ind__textf(&w->code, "#pragma unroll\n");
     cg__begin(w, "for (int ahead = 0; ahead < %d; ahead++)", tile->stages - 1);
     cg__begin(w, "if (first_step + ahead < end_step)");
@@ -23302,7 +23567,7 @@ static int cg__narrow_sums(const ind_target *t) {
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p) {
     if (p->row_blocks <= 0) p->row_blocks = t->max_cluster;
     if (p->narrow_sums <= 0) p->narrow_sums = cg__narrow_sums(t);
-    if (p->attention <= 0) p->attention = t->sm >= 80 ? 2 : 1;
+    if (p->attention <= 0) p->attention = t->sm >= 80 ? 3 : 1;
 #define X(type, field, value, scale, meaning, source)                                                                  \
     if (p->field <= 0) p->field = (type)cg__scaled(t, value, IND__CG_SCALE_##scale);
     IND_FUSION_FIGURES(X)

@@ -70,9 +70,11 @@
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER | IND__HAS_TENSOR_MAPS)                              \
     X(MATMUL_TCGEN05, "matmul, bulk-copied tcgen05 tiles", MATMUL, TILE, "templates/gemm/tcgen05.c", cg__emit_matmul,  \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_TENSOR_MAPS)                                                 \
-    /* two products with an online softmax between them */                                                            \
+    /* two products with an online softmax between them */                                                             \
     X(ATTENTION, "attention, mma.sync tiles", MATMUL, TILE, "templates/attention/problem.c", cg__emit_attention,       \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+    X(ATTENTION_FMA, "attention, FMA tiles", MATMUL, TILE, "templates/attention/problem.c", cg__emit_attention,        \
+      IND__HAS_VECTORS)                                                                                                \
     /* the same for few queries: blocks share their keys */                                                            \
     X(ATTENTION_SPLIT, "attention, split keys", MATMUL, TILE, "templates/attention/split.c", cg__emit_split_attention, \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \

@@ -196,6 +196,7 @@ extern "C" {
 //@ cuda/templates/gemm/epilogue.c
 //@ cuda/templates/gemm/fragments.c
 //@ cuda/templates/attention/problem.c
+//@ cuda/templates/attention/products.c
 //@ cuda/templates/attention/mma.c
 //@ cuda/templates/attention/bulk.c
 //@ cuda/templates/attention/split.c

@@ -2,6 +2,7 @@
 
 typedef struct sched__recording {
     sched__fuser *f;
+    const ind_body *body; /* recorded so far */
     uint32_t group, loop;
     ind_value within; /* true for elements of the prefix that the loop computes; id 0: it computes all */
     ind_expr row;     /* the variable along the row */
@@ -25,8 +26,40 @@ static ind_value sched__neutral(ind_ops *o, ind_reduction kind, ind_dtype d) {
     return ind_op_constant_int(o, !lowest ? most : is_signed ? -most - 1 : 0, d);
 }
 
+/* The number v if the condition is that it is not -inf; 0: it is another condition. */
+static uint32_t sched__not_lowest(const ind_body *body, uint32_t condition) {
+    const ind__inst *in = &body->inst[condition];
+    const bool negated = in->op == IND_LOOP_NOT;
+    if (negated) in = &body->inst[in->arg[0]];
+    if (in->op != (negated ? IND_LOOP_EQ : IND_LOOP_NE)) return 0;
+    for (int k = 0; k < 2; k++) {
+        const ind__inst *c = &body->inst[in->arg[k]];
+        if (c->op == IND_LOOP_CONSTANT && ind_dtype_is_float((ind_dtype)c->dtype) && c->imm.f == -(double)INFINITY)
+            return in->arg[1 - k];
+    }
+    return 0;
+}
+
+/* Has a row any number but -inf? Its maximum tells it, if a softmax of the same numbers has been recorded. id 0: the
+   reduction is another one. NaN counts as a number: the maximum is NaN then. */
+static ind_value sched__any_by_maximum(ind_ops *o, const sched__recording *r, const ind__inst *in) {
+    const uint32_t v = in->reduction == IND_REDUCE_ANY ? sched__not_lowest(r->body, in->arg[0]) : 0;
+    for (uint32_t i = 1; v && i < r->body->num_inst; i++) {
+        const ind__inst *softmax = &r->body->inst[i];
+        if (softmax->op != IND_LOOP_REDUCE || softmax->reduction != IND_REDUCE_ONLINE_SOFTMAX || softmax->arg[0] != v)
+            continue;
+        const ind__inst part = {.op = IND_LOOP_PART, .dtype = softmax->dtype, .arg = {i}};
+        const ind_value lowest = ind_op_constant(o, -(double)INFINITY, (ind_dtype)softmax->dtype);
+        return ind_op_ne(o, o->emit(o, &part, NULL), lowest);
+    }
+    return (ind_value){0};
+}
+
 static ind_value sched__record_reduce(ind_ops *o, const ind__inst *in, void *user) {
     const sched__recording *r = user;
+    const ind_value known =
+        r->within.id || r->body->rrank - r->body->inner != 1 ? (ind_value){0} : sched__any_by_maximum(o, r, in);
+    if (known.id) return known;
     ind__inst bounded = *in;
     ind_value x = {in->arg[0]};
     if (r->f->group[r->group].scores == r->loop) bounded.flags |= IND__INST_INNER;
@@ -110,6 +143,7 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
     if (inner) reduced[d->rrank] = sched__depth(f, f->group[g].scores);
     if (ind__record_begin(&r, f->context, d->size, d->rank, reduced, d->rrank + inner)) return sched__fail(f), NULL;
     r.body->inner = inner;
+    user.body = r.body;
     r.body->call = f->program->loop[f->group[g].head].body->call;
     bool ok = true;
     for (uint32_t l = f->group[g].head; ok && l != IND__SCHED_NONE; l = f->next_loop[l]) {

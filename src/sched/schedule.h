@@ -135,11 +135,13 @@ typedef struct ind_kernel {
     X(int, row_blocks, 1, NONE, "most blocks that share a long row of one kernel", "the target's max_cluster")         \
     X(int, narrow_sums, 1, NONE, "16-bit floats that an instruction adds to memory: 1 none, 2 f16, 3 f16 and bf16",    \
       "the target's architecture")                                                                                     \
-    X(int, attention, 1, NONE, "16-bit floats that the attention kernel multiplies: 1 none, 2 f16 and bf16",           \
+    X(int, attention, 1, NONE, "floats that the attention kernel multiplies: 1 none, 2 f16 and bf16, 3 f32 too",       \
       "the target's architecture")                                                                                     \
     X(int64_t, attention_step, 2 << 20, BANDWIDTH,                                                                     \
       "memory traffic in the time in which a block of attention multiplies 64 queries with 64 keys and values",        \
-      "0.5 us, estimated")
+      "0.5 us, estimated")                                                                                             \
+    X(int64_t, attention_f32_step, 12 << 20, BANDWIDTH,                                                                \
+      "the same with FMA of f32, if queries and values have 64 elements each", "3 us, estimated")
 
 /* What fusion may do, and its figures; 0 means the default. */
 typedef struct ind_fusion_policy {
@@ -215,7 +217,7 @@ typedef struct ind_fusion_policy {
     X(ATTENTION_SHARED, "attention: another kernel reads the scores or the probabilities")                             \
     X(ATTENTION_SOFTMAX, "attention: the left operand of the second product is not a softmax times a factor per row")  \
     X(ATTENTION_INDEX, "attention: the products address the scores differently")                                       \
-    X(ATTENTION_TYPE, "attention: the operands of both products are not all f16 or all bf16")                          \
+    X(ATTENTION_TYPE, "attention: the operands of both products are not all f16, all bf16 or all f32")                 \
     X(ATTENTION_SIZE, "attention: the number of features of queries or values is not a constant of at most 256")       \
     X(ATTENTION_COST, "attention: three kernels are estimated to take less time than one")                             \
     X(SCAN, "fusion with sorts is disabled")                                                                           \

@@ -16,7 +16,7 @@ STRATEGIES = {"9.0": "attention, bulk-copied wgmma tiles", "8.0": "attention, mm
 
 @pytest.fixture(params=STRATEGIES)
 def library(request, device, monkeypatch):
-    found = emulated(device, monkeypatch, InEachOrder, SMS=4, CC=request.param)
+    found = emulated(device, monkeypatch, InEachOrder, SMS=3, CC=request.param)
     found.strategy = STRATEGIES[request.param]
     yield found
     found.c.ind_context_destroy(found.context)
@@ -26,8 +26,13 @@ def graph(lines):
     return "graph attention {\n  " + lines.replace("; ", "\n  ") + "\n}\n"
 
 
+NUMPY = {"bf16": np.uint16, "f16": np.float16, "f32": np.float32}
+BOUND = {"bf16": 2**-7, "f16": 2**-7, "f32": 2**-18, "tf32": 2**-8}  # of an error, relative to the largest result
+ALWAYS = {"fusion.launch_bytes": 1 << 50}  # the cost of a launch forbids three kernels
+
+
 def stored(values, dtype):
-    return to_bf16(values.astype(np.float32)) if dtype == "bf16" else values.astype(np.float16)
+    return to_bf16(values.astype(np.float32)) if dtype == "bf16" else values.astype(NUMPY[dtype])
 
 
 def numbers(array, dtype):
@@ -53,18 +58,20 @@ def attention(q, k, v, score, nan_rows=False):
     return weights @ v
 
 
-def check(library, text, arrays, want, sizes=None, dtype="bf16", kernels=1, bound=2**-7):
-    module = library.compile(text, "attention")
+def check(library, text, arrays, want, sizes=None, dtype="bf16", kernels=1, bound=None, options=None):
+    module = compiled(library, text, ALWAYS | (options or {}))
     plan = plan_of(library, module)
-    assert library.strategy in plan and len(re.findall(r"^kernel \d", plan, re.M)) == kernels, plan
-    got = arrays | {"y": np.full(want.shape, 0x7FC0 if dtype == "bf16" else 0, np.uint16 if dtype == "bf16" else np.float16)}
+    fma = dtype == "f32" and "split" not in library.strategy and not (options or {}).get("allow_tf32")
+    strategy = "attention, FMA tiles" if fma else library.strategy
+    assert strategy in plan and len(re.findall(r"^kernel \d", plan, re.M)) == kernels, plan
+    got = arrays | {"y": np.full(want.shape, 0x7FC0 if dtype == "bf16" else 0, NUMPY[dtype])}
     status = library.run(module, got, sizes or {})
     assert status == 0, library.error()
     library.c.ind_module_destroy(module)
     result = numbers(got["y"], dtype)
     assert (np.isnan(result) == np.isnan(want)).all()
     scale = np.abs(np.nan_to_num(want)).max(initial=1e-3)
-    assert np.abs(np.nan_to_num(result) - np.nan_to_num(want)).max(initial=0) <= bound * scale
+    assert np.abs(np.nan_to_num(result) - np.nan_to_num(want)).max(initial=0) <= (bound or BOUND[dtype]) * scale
 
 
 def drawn(seed, shapes, dtype):
@@ -88,7 +95,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+@pytest.mark.parametrize("dtype", ["bf16", "f16", "f32"])
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("b, h, g, s, t, d, n", SHAPES)
 def test_op(library, b, h, g, s, t, d, n, causal, dtype):
@@ -122,11 +129,12 @@ SCORES = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
 @pytest.mark.parametrize("name", SCORES)
-def test_written_out(library, name):
+def test_written_out(library, name, dtype):
     lines, score = SCORES[name]
     shapes = {"q": (2, 3, 70, 64), "k": (2, 3, 150, 64), "v": (2, 3, 150, 48)}
-    arrays = drawn(len(name), shapes, "bf16")
+    arrays = drawn(len(name), shapes, dtype)
     extra, inputs = {}, ""
     if "slope" in lines:
         extra, inputs = {"slope": SLOPES.reshape(3, 1, 1).astype(np.float32)}, "input slope : f32[3, 1, 1]; "
@@ -137,14 +145,14 @@ def test_written_out(library, name):
         extra, inputs = {"seen": np.random.default_rng(1).random((2, 1, 70, 150)) < 0.3}, "input seen : bool[2, 1, 70, 150]; "
         extra["seen"][0, 0, 5] = False
         score = lambda x, i, j: np.where(extra["seen"], x * 0.125, -np.inf)  # noqa: E731
-    declared = "; ".join(f"input {x} : bf16[{', '.join(map(str, shape))}]" for x, shape in shapes.items())
+    declared = "; ".join(f"input {x} : {dtype}[{', '.join(map(str, shape))}]" for x, shape in shapes.items())
     text = graph(f"{declared}; {inputs}kt = transpose(k, dim0=-1, dim1=-2); pb = matmul(q, kt); p = cast(pb, dtype=f32); {lines}; "
-                 "u = softmax(w, dim=-1); ub = cast(u, dtype=bf16); y = matmul(ub, v); output y")  # fmt: skip
-    want = attention(*qkv(arrays, "bf16"), score, nan_rows=True)
-    check(library, text, arrays | extra, want, bound=2**-6)
+                 f"u = softmax(w, dim=-1); ub = cast(u, dtype={dtype}); y = matmul(ub, v); output y")  # fmt: skip
+    want = attention(*qkv(arrays, dtype), score, nan_rows=True)
+    check(library, text, arrays | extra, want, dtype=dtype, bound=2**-6 if dtype == "bf16" else None)
 
 
-@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+@pytest.mark.parametrize("dtype", ["bf16", "f16", "f32"])
 @pytest.mark.parametrize("b, h, g, t, d, n", [(1, 8, 2, 700, 128, 128), (2, 4, 4, 300, 64, 64), (1, 4, 1, 1, 32, 40), (3, 2, 1, 129, 256, 256), (1, 1, 1, 1000, 64, 8)])
 def test_one_query(library, b, h, g, t, d, n, dtype):
     """Blocks share the keys; heads that share keys are rows of a tile."""
@@ -154,6 +162,53 @@ def test_one_query(library, b, h, g, t, d, n, dtype):
                  f"input v : {dtype}[{b}, {g}, T, {n}]; y = scaled_dot_product_attention(q, k, v, enable_gqa=true); output y")  # fmt: skip
     want = attention(*qkv(arrays, dtype), lambda x, i, j: x / np.sqrt(d))
     check(library, text, arrays, want, {"T": t}, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16", "f32"])
+@pytest.mark.parametrize("s, t, causal", [(50, 300, False), (33, 300, True), (64, 1000, True), (17, 129, False)])
+def test_few_blocks_of_queries(device, monkeypatch, s, t, causal, dtype):
+    """Blocks of 64 queries would leave half of the SMs idle: blocks of 16 queries share keys."""
+    library = emulated(device, monkeypatch, InEachOrder, SMS=16, CC="9.0")
+    library.strategy = "attention, split keys"
+    arrays = drawn(s, {"q": (1, 2, s, 64), "k": (1, 2, t, 64), "v": (1, 2, t, 32)}, dtype)
+    inputs = "; ".join(f"input {x} : {dtype}[{', '.join(map(str, arrays[x].shape))}]" for x in "qkv")
+    text = graph(f"{inputs}; y = scaled_dot_product_attention(q, k, v, is_causal={str(causal).lower()}); output y")
+    want = attention(*qkv(arrays, dtype), lambda x, i, j: np.where(j <= i, x / 8, -np.inf) if causal else x / 8)
+    check(library, text, arrays, want, dtype=dtype)
+    library.c.ind_context_destroy(library.context)
+
+
+@pytest.mark.parametrize("name, turned", [("q", "k"), ("k", "q"), ("v", "k"), ("q", "v")])
+@pytest.mark.parametrize("dtype, strategy", [("bf16", "attention, mma.sync tiles"), ("f32", "attention, FMA tiles"), ("tf32", "attention, mma.sync tiles")])
+@pytest.mark.parametrize("s", [1, 70])
+def test_layouts(device, monkeypatch, name, turned, dtype, strategy, s):
+    """Operands that lie along the queries or keys, in tiles that are multiplied in both directions. tf32: f32 with allow_tf32."""
+    library = emulated(device, monkeypatch, InEachOrder, SMS=3, CC="8.0")
+    library.strategy = "attention, split keys" if s == 1 else strategy
+    shapes, memory = {"q": (2, s, 64), "k": (2, 104, 64), "v": (2, 104, 48)}, "f32" if dtype == "tf32" else dtype
+    arrays = drawn(s, shapes, memory)
+    q, k, v = qkv(arrays, memory)
+    inputs, lines = "", ""
+    for x in "qkv":
+        across = x in (name, turned)
+        arrays[x] = np.ascontiguousarray(np.swapaxes(arrays[x], 1, 2)) if across else arrays[x]
+        inputs += f"input {x} : {memory}[{', '.join(map(str, arrays[x].shape))}]; "
+        lines += f"{x}t = transpose({x}, dim0=1, dim1=2); " if across else f"{x}t = reshape({x}, shape=[{', '.join(map(str, shapes[x]))}]); "
+    text = graph(f"{inputs}{lines}y = scaled_dot_product_attention(qt, kt, vt); output y")
+    want = attention(q, k, v, lambda x, i, j: x / 8)
+    options = {"allow_tf32": 1} if dtype == "tf32" else None
+    check(library, text, arrays, want, dtype=memory, options=options, bound=BOUND[dtype])
+    library.c.ind_context_destroy(library.context)
+
+
+@pytest.mark.parametrize("s, t, d, n", [(70, 97, 64, 64), (1, 300, 128, 64), (70, 129, 40, 16)])
+def test_tf32(library, s, t, d, n):
+    """Operands are rounded to tf32, sums are f32."""
+    library.strategy = "attention, split keys" if s == 1 else STRATEGIES["8.0"]
+    arrays = drawn(s, {"q": (1, 2, s, d), "k": (1, 2, t, d), "v": (1, 2, t, n)}, "f32")
+    inputs = "; ".join(f"input {x} : f32[{', '.join(map(str, arrays[x].shape))}]" for x in "qkv")
+    text = graph(f"{inputs}; y = scaled_dot_product_attention(q, k, v); output y")
+    check(library, text, arrays, attention(*qkv(arrays, "f32"), lambda x, i, j: x / np.sqrt(d)), dtype="f32", options={"allow_tf32": 1}, bound=BOUND["tf32"])
 
 
 def test_one_query_in_little_shared_memory(device, monkeypatch):
@@ -222,7 +277,7 @@ def test_epilogue_and_layout(library):
 
 
 NEAR_MISSES = {
-    "f32 operands": ("the operands of both products are not all f16 or all bf16", "f32", "pb = matmul(q, kt); w = softmax(pb, dim=-1); y = matmul(w, v); output y"),
+    "f64 operands": ("the operands of both products are not all f16, all bf16 or all f32", "f64", "pb = matmul(q, kt); w = softmax(pb, dim=-1); y = matmul(w, v); output y"),
     "stored probabilities": ("another kernel reads the scores or the probabilities", "bf16", "p = matmul(q, kt); w = softmax(p, dim=-1); y = matmul(w, v); output y, w"),
     "stored scores": ("another kernel reads the scores or the probabilities", "bf16", "p = matmul(q, kt); w = softmax(p, dim=-1); y = matmul(w, v); output y, p"),
     "another row normalisation": ("a kernel cannot have both a matrix product and a reduction", "bf16", "p = matmul(q, kt); w = rms_norm(p, normalized_shape=[90], eps=1e-5); y = matmul(w, v); output y"),

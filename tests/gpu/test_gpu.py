@@ -393,6 +393,10 @@ GRAPHS = {
   input i : bf16[4, T, 36]
   input j : bf16[4, T, 20]
   input k : bf16[2, 8, 1, 64]
+  input l : f32[24, S, 64]
+  input m : f32[24, T, 64]
+  input n : f32[24, T, 40]
+  input lh : f32[2, 48, 64]
   u = scaled_dot_product_attention(k, b, c, enable_gqa=true)
   o = scaled_dot_product_attention(a, b, c, is_causal=true, enable_gqa=true)
   et = transpose(e, dim0=1, dim1=2)
@@ -404,7 +408,9 @@ GRAPHS = {
   q = bmm(wh, f)
   r = relu(q)
   t = scaled_dot_product_attention(h, i, j)
-  output o, r, t, u
+  x = scaled_dot_product_attention(l, m, n)
+  y = scaled_dot_product_attention(lh, lh, lh, is_causal=true)
+  output o, r, t, u, x, y
 }""",
     "products_multicast": """graph products_multicast {
   size M in [0, 20000] hint 16384

@@ -730,19 +730,24 @@ static void test_encoder(void) {
     program_end(&p);
 }
 
-/* Scores of f32 are stored, each time for another reason. */
+/* Scores of f32 are stored, each time for another reason, or not. */
 static void test_stored_scores(void) {
     const struct {
         ind_fusion_policy policy;
         ind_fusion_reason reason;
-    } cases[] = {{{0}, IND_FUSION_ATTENTION_NONE},
-                 {{.attention = 2}, IND_FUSION_ATTENTION_TYPE},
-                 {{.attention = 2, .disable_attention = true}, IND_FUSION_DISABLED},
-                 {{.attention = 2, .disable_prologue = true}, IND_FUSION_DISABLED}};
+        int64_t queries;
+    } cases[] = {{{0}, IND_FUSION_ATTENTION_NONE, 3},
+                 {{.attention = 2}, IND_FUSION_ATTENTION_TYPE, 3},
+                 {{.attention = 3}, IND_FUSION_FUSED_ATTENTION, 3},
+                 {{.attention = 3}, IND_FUSION_FUSED_ATTENTION, 300},
+                 {{.attention = 3, .attention_f32_step = 1LL << 40}, IND_FUSION_ATTENTION_COST, 300},
+                 {{.attention = 3, .disable_attention = true}, IND_FUSION_DISABLED, 3},
+                 {{.attention = 3, .disable_prologue = true}, IND_FUSION_DISABLED, 3}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         program p;
         program_begin(&p, NULL);
-        check(build_encoder(&p, 1, 8, 2, size(&p, "B", 1, 64, 2), size(&p, "S", 1, 512, 3)), "stored scores", "builds");
+        check(build_encoder(&p, 1, 8, 2, size(&p, "B", 1, 64, 2), size(&p, "S", 1, 512, cases[i].queries)),
+              "stored scores", "builds");
         check(schedule(&p, &cases[i].policy) == IND_OK, "stored scores", "schedules");
         const ind_edge *edge = p.s ? find_edge(&p, cases[i].reason) : NULL;
         check(edge != NULL, "stored scores", ind__fusion_reason_text(cases[i].reason));

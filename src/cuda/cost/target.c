@@ -113,7 +113,7 @@ static int cg__narrow_sums(const ind_target *t) {
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p) {
     if (p->row_blocks <= 0) p->row_blocks = t->max_cluster;
     if (p->narrow_sums <= 0) p->narrow_sums = cg__narrow_sums(t);
-    if (p->attention <= 0) p->attention = t->sm >= 80 ? 2 : 1;
+    if (p->attention <= 0) p->attention = t->sm >= 80 ? 3 : 1;
 #define X(type, field, value, scale, meaning, source)                                                                  \
     if (p->field <= 0) p->field = (type)cg__scaled(t, value, IND__CG_SCALE_##scale);
     IND_FUSION_FIGURES(X)

@@ -106,22 +106,136 @@ static IND_INLINE void ind_pack_weights(unsigned (&a)[NK][4], const float (&weig
 }
 //@ MMA_KEYS
 // score += Q * K^T for 16 rows of queries and 16 keys, from number `first` on, of a tile of TK keys of D features.
-template <typename MMA, int TM, int TK, int D, bool K_MAJOR>
+template <typename MMA, int TM, int TK, int D, bool A_K_MAJOR, bool K_MAJOR>
 static IND_INLINE void ind_mma_keys(float (&score)[2][4], const unsigned short *tile_a, const unsigned short *tile, int first) {
     _Pragma("unroll")
     for (int k = 0; k < D; k += 16) {
         unsigned a[4], b[4];
-        ind_fragment_a<false, TM, D, true>(a, tile_a, 0, k);
+        ind_fragment_a<false, TM, D, A_K_MAJOR>(a, tile_a, 0, k);
         ind_fragment_b<false, TK, D, K_MAJOR>(b, tile, first, k);
         const unsigned left[2] = {b[0], b[1]}, right[2] = {b[2], b[3]};
         MMA::multiply(score[0], a, left);
         MMA::multiply(score[1], a, right);
     }
 }
+//@ TILE_FOUR
+// Four elements of 32 bits of a tile [ROWS][COLS]: (row, col) and the next columns if ALONG, else the next rows.
+template <int ROWS, int COLS, bool ALONG, bool ACROSS>
+static IND_INLINE ind_vec<float, 4> ind_tile_four(const unsigned short *tile, int row, int col) {
+    if (ALONG) return ind_load<4>(reinterpret_cast<const float *>(tile + ind_tile_at<ROWS, COLS * 2, ACROSS>(row, col >> 2)));
+    ind_vec<float, 4> x;
+    _Pragma("unroll")
+    for (int i = 0; i < 4; i++)
+        x.at[i] = reinterpret_cast<const float *>(tile + ind_tile_at<ROWS, COLS * 2, ACROSS>(row + i, col >> 2))[col & 3];
+    return x;
+}
+//@ FMA_KEYS
+// score += Q * K^T of f32, for 16 queries from number m on and 8 NI keys from number `first` on, of tiles of TM queries and TK keys
+// of D features: [query][d] if Q_ROWS, else [d][query]; keys likewise. Of each 8 keys a lane has the keys lane % 4 and lane % 4 + 4.
+template <int TM, int TK, int D, bool Q_ROWS, bool K_ROWS, int NI>
+static IND_INLINE void ind_fma_keys(float (&score)[NI][4], const unsigned short *queries, const unsigned short *keys, int m, int first) {
+    const int row = m + (threadIdx.x & 31) / 4, key = first + (threadIdx.x & 3);
+    _Pragma("unroll 4")
+    for (int d = 0; d < D; d += 4) {
+        ind_vec<float, 4> q[2];
+        _Pragma("unroll")
+        for (int r = 0; r < 2; r++)
+            q[r] = Q_ROWS ? ind_tile_four<TM, D, true, false>(queries, row + r * 8, d) : ind_tile_four<D, TM, false, true>(queries, d, row + r * 8);
+        _Pragma("unroll")
+        for (int j = 0; j < NI * 2; j++) {
+            const ind_vec<float, 4> k = K_ROWS ? ind_tile_four<TK, D, true, false>(keys, key + j * 4, d) : ind_tile_four<D, TK, false, false>(keys, d, key + j * 4);
+            _Pragma("unroll")
+            for (int i = 0; i < 8; i++) {
+                float &sum = score[j / 2][i / 4 * 2 + j % 2];
+                sum = fmaf(q[i / 4].at[i % 4], k.at[i % 4], sum);
+            }
+        }
+    }
+}
+//@ FMA_WEIGHTED
+// acc += W * V of f32, for 16 rows of weights, in registers as ind_fma_keys leaves scores, and the values of their keys, from
+// number `first` on, in a tile of TK keys: [key][n] if V_ROWS, else [n][key]. A lane has columns lane % 4 * 4 .. + 3 of each 16:
+// those of two neighbouring accumulators. `own`: 16 rows of NK * 8 + 4 weights of the warp. Chains of 8 products are added to acc.
+template <int TN, int TK, bool V_ROWS, int NI, int NK>
+static IND_INLINE void ind_fma_weighted(float (&acc)[NI][4], const float (&weight)[NK][4], const unsigned short *values, float *own,
+                                        int first = 0) {
+    constexpr int PITCH = NK * 8 + 4;
+    const int row = (threadIdx.x & 31) / 4, c = threadIdx.x & 3;
+    __syncwarp();
+    _Pragma("unroll")
+    for (int i = 0; i < NK * 4; i++) own[(row + i % 4 / 2 * 8) * PITCH + i / 4 * 8 + i % 2 * 4 + c] = weight[i / 4][i % 4];
+    __syncwarp();
+    _Pragma("unroll 1")
+    for (int k = 0; k < NK * 8; k += 8) {
+        ind_vec<float, 4> w[4];
+        _Pragma("unroll")
+        for (int i = 0; i < 4; i++) w[i] = ind_load<4>(own + (row + i / 2 * 8) * PITCH + k + i % 2 * 4);
+        _Pragma("unroll")
+        for (int j = 0; j < NI / 2; j++) {
+            float sum[2][4] = {};
+            _Pragma("unroll")
+            for (int e = 0; e < 8; e++) {
+                const int key = first + k + e, n = j * 16 + c * 4;
+                const ind_vec<float, 4> v = V_ROWS ? ind_tile_four<TK, TN, true, true>(values, key, n) : ind_tile_four<TN, TK, false, false>(values, n, key);
+                _Pragma("unroll")
+                for (int i = 0; i < 8; i++) sum[i / 4][i % 4] = fmaf(w[i / 4 * 2 + e / 4].at[e % 4], v.at[i % 4], sum[i / 4][i % 4]);
+            }
+            _Pragma("unroll")
+            for (int i = 0; i < 8; i++) acc[2 * j + i % 4 / 2][i / 4 * 2 + i % 2] += sum[i / 4][i % 4];
+        }
+    }
+}
+//@ TF32_KEYS
+// The same as ind_fma_keys with mma.sync of operands that are rounded to tf32.
+template <int TM, int TK, int D, bool Q_ROWS, bool K_ROWS, int NI>
+static IND_INLINE void ind_tf32_keys(float (&score)[NI][4], const unsigned short *queries, const unsigned short *keys, int m, int first) {
+    const int lane = threadIdx.x & 31, column = first + (lane & 1) * 4 + (lane >> 1 & 3);
+    _Pragma("unroll 4")
+    for (int d = 0; d < D; d += 8) {
+        unsigned q[4], k[4];
+        ind_fragment_a<true, TM, 2 * D, Q_ROWS>(q, queries, m, 2 * d);
+        ind_mma_words::round(q);
+        _Pragma("unroll")
+        for (int j = 0; j < NI; j += 2) {
+            if (K_ROWS) {
+                ind_ldmatrix_x4(k, keys + ind_tile_at<TK, 2 * D>(column + (j + (lane >> 4)) * 8, (d >> 2) + (lane >> 3 & 1)));
+            } else {
+                _Pragma("unroll")
+                for (int i = 0; i < 4; i++) {
+                    const int x = first + (j + i / 2) * 8 + (lane >> 2 & 1) * 4 + (lane >> 3);
+                    k[i] = reinterpret_cast<const unsigned *>(keys + ind_tile_at<D, 2 * TK>(d + i % 2 * 4 + (lane & 3), x >> 2))[x & 3];
+                }
+            }
+            ind_mma_words::round(k);
+            const unsigned left[2] = {k[0], k[1]}, right[2] = {k[2], k[3]};
+            ind_mma_words::multiply(score[j], q, left);
+            ind_mma_words::multiply(score[j + 1], q, right);
+        }
+    }
+}
+//@ TF32_WEIGHTED
+// acc += W * V with mma.sync of operands that are rounded to tf32, for weights as ind_tf32_keys leaves scores.
+template <int TN, int TK, bool V_ROWS, int NI, int NK>
+static IND_INLINE void ind_tf32_weighted(float (&acc)[NI][4], const float (&weight)[NK][4], const unsigned short *values, int first = 0) {
+    _Pragma("unroll")
+    for (int k = 0; k < NK; k++) {
+        const float (&w)[4] = weight[k];
+        unsigned a[4] = {__float_as_uint(w[0]), __float_as_uint(w[2]), __float_as_uint(w[1]), __float_as_uint(w[3])}, b[4];
+        ind_mma_words::round(a);
+        _Pragma("unroll")
+        for (int j = 0; j < NI; j += 2) {
+            ind_fragment_b<true, TN, 2 * TK, !V_ROWS>(b, values, j * 8, 2 * (first + k * 8));
+            ind_mma_words::round(b);
+            const unsigned left[2] = {b[0], b[1]}, right[2] = {b[2], b[3]};
+            ind_mma_words::multiply(acc[j], a, left);
+            ind_mma_words::multiply(acc[j + 1], a, right);
+        }
+    }
+}
 //@ COMBINE_WARPS_OF_KEYS
 // Warps have the same 16 rows and different keys. Adds their sums into the tile `sum`; states[row] becomes the softmax of the
 // row, of maxima times `scale`. states[16 ..] is for the warps.
-template <int WARPS, int TN, int NI>
+template <int WARPS, int TN, bool FOURS = false, int NI>
 static IND_INLINE void ind_combine_warps_of_keys(float *sum, ind_softmax<float> *states, float (&acc)[1][NI][4],
                                                  const ind_online_rows &own) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -142,7 +256,7 @@ static IND_INLINE void ind_combine_warps_of_keys(float *sum, ind_softmax<float> 
         if (warp == 0 && lane % 4 == 0) states[row] = {max, total};
     }
     ind_scale_rows(acc[0], factor);
-    ind_mma_sums<TN>(sum, acc, warp * 16, 0);
+    ind_mma_sums<TN, FOURS>(sum, acc, warp * 16, 0);
     __syncthreads();
     for (int at = threadIdx.x; at < 16 * TN / 4; at += WARPS * 32) {
         float *const place = sum + ind_sum_at<TN>(at / (TN / 4), at % (TN / 4) * 4);

@@ -52,8 +52,10 @@ static bool sched__is_scaled_term(const ind_body *body, const uint32_t *mask, ui
             if (mask[in->arg[1]] & along) return false;
             break;
         case IND_LOOP_WHERE: /* of rows without keys */
-            if (mask[in->arg[0]] & along || !sched__is_zero(&body->inst[in->arg[1]])) return false;
-            return sched__is_scaled_term(body, mask, in->arg[2], term, along);
+            for (int k = 1; k < 3; k++)
+                if (!(mask[in->arg[0]] & along) && sched__is_zero(&body->inst[in->arg[3 - k]]))
+                    return sched__is_scaled_term(body, mask, in->arg[k], term, along);
+            return false;
         default: return false;
         }
     }
@@ -90,7 +92,7 @@ static uint32_t sched__scores_of(sched__fuser *f, uint32_t b) {
     return scores;
 }
 
-/* The 16-bit type of operand k of the product in loop l; DTYPE_NONE: it has another one. */
+/* The type of operand k of the product in loop l: f16, bf16 or f32. DTYPE_NONE: it has another one. */
 static ind_dtype sched__operand_type(const sched__fuser *f, uint32_t l, int k) {
     const ind_body *body = f->program->loop[l].body;
     const ind__inst *in = &body->inst[sched__product_of(body)->arg[k]];
@@ -98,18 +100,19 @@ static ind_dtype sched__operand_type(const sched__fuser *f, uint32_t l, int k) {
     const ind_dtype dtype = in->op == IND_LOOP_LOAD         ? f->program->buffer[in->source].dtype
                             : in->op == IND_LOOP_ROUND_F16  ? IND_F16
                             : in->op == IND_LOOP_ROUND_BF16 ? IND_BF16
-                                                            : IND_DTYPE_NONE;
-    return dtype == IND_F16 || dtype == IND_BF16 ? dtype : IND_DTYPE_NONE;
+                                                            : (ind_dtype)in->dtype;
+    return dtype == IND_F16 || dtype == IND_BF16 || dtype == IND_F32 ? dtype : IND_DTYPE_NONE;
 }
 
-/* True if all operands of both products are of one 16-bit type, and sums are f32. */
+/* True if all operands of both products are of one type that the target's kernel multiplies, and sums are f32. */
 static bool sched__has_attention_types(const sched__fuser *f, const sched__attention *x) {
     const uint32_t scores = f->group[x->scores].dot, values = f->group[x->values].dot;
     const ind_dtype dtype = sched__operand_type(f, scores, 0);
     if (sched__product_of(f->program->loop[scores].body)->dtype != IND_F32) return false;
     if (sched__product_of(f->program->loop[values].body)->dtype != IND_F32) return false;
-    return dtype != IND_DTYPE_NONE && sched__operand_type(f, scores, 1) == dtype &&
-           sched__operand_type(f, values, 0) == dtype && sched__operand_type(f, values, 1) == dtype;
+    return dtype != IND_DTYPE_NONE && (dtype != IND_F32 || f->policy.attention >= 3) &&
+           sched__operand_type(f, scores, 1) == dtype && sched__operand_type(f, values, 0) == dtype &&
+           sched__operand_type(f, values, 1) == dtype;
 }
 
 /* True if the right operand is a quantised weight: a product multiplies it as it is packed. */
@@ -189,21 +192,57 @@ static bool sched__find_queries(sched__fuser *f, const sched__attention *x, int 
            (values & key) && !(left & column);
 }
 
-/* True if one kernel takes less time than three that store scores and probabilities, in bytes of memory traffic. A
-   block is a chain of steps. For at most IND__SPLIT_QUERIES queries the keys are split over blocks, so there is no
-   chain. An SM runs two blocks in the time of one. Each of the other two kernels starts and ends. */
+/* The time of a step of a block, 64 queries and keys, in bytes of memory traffic. */
+typedef struct sched__attention_step {
+    double bytes;    /* of the one kernel */
+    double multiply; /* share of it that two products take, which store their results */
+    double blocks;   /* that an SM runs in this time */
+} sched__attention_step;
+
+/* The steps of 16-bit operands and of tf32 wait for the softmax: an SM runs two in the time of one. FMA takes as much
+   time as there are products. */
+static sched__attention_step sched__step_of(const sched__fuser *f, ind_dtype dtype, double features) {
+    const ind_fusion_policy *p = &f->policy;
+    if (dtype == IND_F32 && !f->program->allow_tf32)
+        return (sched__attention_step){(double)p->attention_f32_step * features / 128, 0.9, 1};
+    return (sched__attention_step){(double)p->attention_step * (dtype == IND_F32 ? 2 : 1), 0.5, 2};
+}
+
+bool ind__attention_splits_keys(double queries, double blocks, bool fma, double sms) {
+    return queries <= IND__SPLIT_QUERIES || (2 * blocks <= sms && (fma || queries <= IND__SHARED_QUERIES));
+}
+
+/* The time of the one kernel: blocks of 64 queries are chains of steps. Of blocks of 16 queries an SM runs two, and
+   each has at least two steps; one of FMA then takes a quarter of the time. */
+static double sched__attention_time(const sched__attention_step *step, double queries, double batch, double keys,
+                                    double sms) {
+    const double blocks = batch * ceil(queries / 64), steps = ceil(keys / 64);
+    const bool fma = step->blocks == 1;
+    if (!ind__attention_splits_keys(queries, blocks, fma, sms))
+        return ceil(blocks / (step->blocks * sms)) * steps * step->bytes;
+    const double few = batch * ceil(queries / IND__SPLIT_QUERIES), parts = floor(2 * sms / few);
+    const double splits = parts < 1 ? 1 : parts > steps / 2 && steps > 2 ? floor(steps / 2) : parts > steps ? 1 : parts;
+    return ceil(few * splits / (2 * sms)) * ceil(steps / splits) * step->bytes * (fma ? 0.5 : 1);
+}
+
+/* True if one kernel takes less time than three that store scores and probabilities, in bytes of memory traffic. Each
+ * of the other two kernels starts and ends. */
 static bool sched__attention_is_profitable(sched__fuser *f, const sched__attention *x, int m) {
     const ind_fusion_policy *p = &f->policy;
-    const sched__domain *d = f->group[x->values].domain;
+    const sched__group *values = &f->group[x->values];
+    const sched__domain *d = values->domain;
     if (m < 0 || sched__hint(d->size[m]) <= IND__SPLIT_QUERIES) return true;
     const double keys = (double)d->rhint, columns = sched__points_of(d, x->left->index, true);
     const double rows = (double)d->hint / (columns > 0 ? columns : 1), queries = (double)sched__hint(d->size[m]);
-    const double blocks = rows / (queries > 0 ? queries : 1) * ceil(queries / 64), sms = p->fill_blocks / 4.0;
-    const double fused = ceil(blocks / (2 * sms)) * ceil(keys / 64) * (double)p->attention_step;
-    const double scores = rows * keys,
-                 read = blocks * keys * 2 * (columns + (double)ind_hint(sched__depth(f, f->group[x->scores].dot)));
-    const double multiply = ceil(scores / 4096) / (2 * sms) * (double)p->attention_step * 0.5;
-    return fused <= 4.0 * (double)p->launch_bytes + 12 * scores + read + multiply;
+    const double features = columns + (double)ind_hint(sched__depth(f, f->group[x->scores].dot));
+    const ind_dtype dtype = sched__operand_type(f, values->dot, 0);
+    const sched__attention_step step = sched__step_of(f, dtype, features);
+    const double sms = p->fill_blocks / 4.0, batch = rows / (queries > 0 ? queries : 1), scores = rows * keys;
+    const double fused = sched__attention_time(&step, queries, batch, keys, sms);
+    const double stored = (double)ind_dtype_bytes(dtype) * 2 + 8,
+                 read = batch * ceil(queries / 64) * keys * ind_dtype_bytes(dtype) * features;
+    const double multiply = ceil(scores / 4096) / (step.blocks * sms) * step.bytes * step.multiply;
+    return fused <= 4.0 * (double)p->launch_bytes + stored * scores + read + multiply;
 }
 
 /* True if another group changes in place a buffer that group a reads: the order of the three groups may be cyclic. */

@@ -24,13 +24,19 @@ static ind_fusion_reason sched__find_left_read(const sched__fuser *f, uint32_t a
     return *read ? IND_FUSION_FUSED_PROLOGUE : IND_FUSION_PROLOGUE_REDUCED;
 }
 
+/* True if the loop loads at indices from memory. */
+static bool sched__is_indirect(const ind_body *body) {
+    for (uint32_t i = 1; i < body->num_inst; i++)
+        if (body->inst[i].op == IND_LOOP_INDIRECT) return true;
+    return false;
+}
+
 /* Checks that blocks of b may compute loop l again, and that no other kernel needs what it stores. */
 static ind_fusion_reason sched__check_row_loop(const sched__fuser *f, uint32_t l, uint32_t a, uint32_t b,
                                                uint32_t operand) {
     const ind_body *body = f->program->loop[l].body;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        if (in->op == IND_LOOP_INDIRECT) return IND_FUSION_PROLOGUE_GATHERED;
         if (in->op != IND_LOOP_STORE) continue;
         if (in->arg[1] || in->reduction || in->flags & IND__INST_SCATTER) return IND_FUSION_PROLOGUE_PARTIAL;
         if (!sched__stored(f, in->source, a, b)) continue;
@@ -130,7 +136,7 @@ static sched__fit *sched__fit_row_prologue(sched__fuser *f, uint32_t a, uint32_t
         const bool reads = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
         if (reads && (it.at->buffer != read->buffer || !sched__reads_same_point(f, it.at, fit))) return NULL;
     }
-    return sched__stays_affine(f, a, fit) ? fit : NULL;
+    return fit;
 }
 
 /* Checks whether the products of b may compute the rows of group a: all rows, or if `few` is not 0 those of launches of
@@ -147,12 +153,13 @@ static ind_fusion_reason sched__check_rows(sched__fuser *f, uint32_t a, uint32_t
     ind_fusion_reason reason = sched__find_left_read(f, a, b, &read);
     const sched__fit *own = sched__fused(reason) ? sched__fit_row_prologue(f, a, b, read) : NULL;
     if (!sched__fused(reason)) return reason;
-    if (!own) return IND_FUSION_PROLOGUE_REDUCED;
+    if (!own || !sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE_REDUCED;
     ind__known_bounds(f->group[a].domain->numel, &least, &most);
     if ((few ? least : most) > (few ? few : f->policy.packed_rows)) return IND_FUSION_PROLOGUE_ROWS;
     if (few) most = few;
     for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE && sched__fused(reason); l = f->next_loop[l])
-        reason = sched__check_row_loop(f, l, a, b, read->buffer);
+        reason = sched__is_indirect(f->program->loop[l].body) ? IND_FUSION_PROLOGUE_GATHERED
+                                                              : sched__check_row_loop(f, l, a, b, read->buffer);
     if (!sched__fused(reason)) return reason;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
     if (!sched__normalising_is_profitable(f, a, b, own, read, most, few != 0)) return IND_FUSION_PROLOGUE_ROW_COST;

@@ -11,6 +11,7 @@ static void cg__at_find_maps(cg__decider *d, cg__mm_problem *p, const cg__attent
     const cg__mm_operand *o[3] = {&x->queries.a, &x->keys.b, &p->b};
     if (!(d->assume & IND__ASSUME_MAPS)) p->no_maps = "the variant assumes no tensor maps";
     if (!d->w.target->specific || d->w.target->sm != 90) p->no_maps = "wgmma exists on sm_90a only";
+    if (x->product != AT_MMA_HALVES) p->no_maps = "the operands are f32";
     if (!x->queries.a.k_major || x->keys.b.k_major || p->b.k_major) p->no_maps = "keys or values lie along the keys";
     if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
     for (int i = 0; i < 3 && !p->no_maps; i++) {

@@ -170,7 +170,7 @@ static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const c
     cg__at_need_score(w, p, x, false);
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", fragments * 4);
-    ind__textf(&w->code, "const %s row = row_m + u %% 4 / 2 * 8, key = first_t + u / 4 * 8 + u %% 2;\n", cg__int(w));
+    ind__textf(&w->code, "const %s row = row_m + u %% 4 / 2 * 8, key = %s;\n", cg__int(w), cg__at_key_text(x));
     cg__at_write_query(w, p);
     ind__textf(&w->code, whole ? "const %s r0 = key;\n" : "const %s r0 = key < size_k ? key : size_k - 1;\n",
                cg__int(w));
@@ -187,7 +187,8 @@ static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const c
 /* Computes the scores of so many fragments of 8 keys from `first` on. */
 static void cg__at_write_step_scores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int fragments,
                                      const char *first) {
-    ind__textf(&w->code, "const %s first_key = %s, first_t = first_key + lane %% 4 * 2;\n", cg__int(w), first);
+    ind__textf(&w->code, "const %s first_key = %s, first_t = first_key + lane %% 4%s;\n", cg__int(w), first,
+               x->product == AT_MMA_HALVES ? " * 2" : "");
     cg__begin(w, "if (first_key >= all_start && first_key + %d <= all_end)", fragments * 8);
     cg__at_write_scores(w, p, x, fragments, true);
     cg__else(w, "else");
@@ -274,25 +275,17 @@ static void cg__at_write_tiles(ind__writer *w, const cg__mm_problem *p, const cg
 /* A step: a tile of keys, then the values of the same keys. The copies of the next step are in flight. */
 static void cg__at_write_step(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    const bool bf16 = p->b.memory == IND_BF16;
-    const char *mma = bf16 ? "ind_mma_halves<true>" : "ind_mma_halves<false>";
     ind__textf(&w->code,
                "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_keys(step + 1, stage ^ "
                "1);\nind_cp_async_commit();\n");
     ind__textf(&w->code, "float score[1][%d][4] = {};\n", tile->k / 8);
-    ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, true, %s>(score, tile_a, tile_d + stage * %d, warp_m, 0);\n",
-               mma, tile->m, tile->k, x->features, x->keys.b.k_major ? "false" : "true", tile->k * x->features);
+    cg__at_write_keys_product(w, p, x, "warp_m", NULL);
     cg__at_write_step_scores(w, p, x, tile->k / 8, cg__string(w, "step * %d", tile->k));
     ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
     ind__textf(&w->code,
                "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_values(step + 1, stage ^ "
                "1);\nind_cp_async_commit();\n");
-    ind__textf(&w->code, "ind_mma_weighted<%s, %d, %d, %s>(acc[0], score[0], tile_b + stage * %d, ind_pack_%s);\n", mma,
-               tile->n, tile->k, p->b.k_major ? "true" : "false", tile->k * tile->n, ind_dtype_name(p->b.memory));
-    cg__use(w, IND__CG_MMA_HALVES);
-    cg__use(w, IND__CG_MMA_TILE);
-    cg__use(w, IND__CG_MMA_WEIGHTED);
-    cg__use(w, bf16 ? IND__CG_PACK_BF16 : IND__CG_PACK_F16);
+    cg__at_write_values_product(w, p, x, NULL);
 }
 
 /* The body of the kernel function, as cg__choose_attention decided. */
@@ -304,8 +297,9 @@ static ind_status cg__emit_attention(ind__writer *w) {
     ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
     cg__at_write_position(w, p, x);
     cg__at_write_steps(w, p, x);
-    const int keys = tile->m * x->features;
-    cg__at_write_tiles(w, p, x, keys, keys + 2 * tile->k * x->features);
+    const int keys = cg__at_units(x, tile->m * x->features);
+    cg__at_write_tiles(w, p, x, keys, keys + cg__at_units(x, 2 * tile->k * x->features));
+    cg__at_write_own_weights(w, x, cg__at_shared(x, tile->m, tile->k, tile->n), tile->k);
     ind__textf(&w->code, "if (first_step < end_step) load_keys(first_step, 0);\nind_cp_async_commit();\n"
                          "if (first_step < end_step) load_values(first_step, 0);\nind_cp_async_commit();\n");
     cg__at_need_score(w, p, x, true);
@@ -317,7 +311,8 @@ static ind_status cg__emit_attention(ind__writer *w) {
     cg__at_write_factor(w, p, x, "acc[0]");
     ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
-    ind__textf(&w->code, "ind_mma_sums<%d>(sum, acc, warp_m, 0);\n__syncthreads();\n", tile->n);
+    ind__textf(&w->code, "ind_mma_sums<%d%s>(sum, acc, warp_m, 0);\n__syncthreads();\n", tile->n,
+               x->product == AT_FMA ? ", true" : "");
     cg__use(w, IND__CG_MMA_SUMS);
     const cg__mm_area area = {
         .rows = tile->m, .cols = tile->n, .threads = w->variant->threads, .thread = "threadIdx.x", .pitch = tile->n};

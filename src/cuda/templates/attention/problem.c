@@ -7,6 +7,9 @@
 
 enum { AT_MAX_MASKS = 8 };
 
+/* How operands are multiplied. */
+typedef enum cg__at_product { AT_MMA_HALVES, AT_MMA_TF32, AT_FMA } cg__at_product;
+
 /* A condition on query and key without which the score is -inf. */
 typedef struct cg__at_mask {
     uint32_t value;     /* the bool */
@@ -16,10 +19,11 @@ typedef struct cg__at_mask {
 
 typedef struct cg__attention {
     cg__mm_problem queries, keys; /* operand a: [m, d]; operand b: [t, d], whose steps are along t */
-    uint32_t scores;              /* the product of queries and keys */
-    uint32_t reduce, term;        /* the softmax, and its exponentials */
-    int features;                 /* columns of the tiles of queries and keys */
-    int sorted_batches; /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
+    cg__at_product product;
+    uint32_t scores;       /* the product of queries and keys */
+    uint32_t reduce, term; /* the softmax, and its exponentials */
+    int features;          /* columns of the tiles of queries and keys */
+    int sorted_batches;    /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
     cg__at_mask mask[AT_MAX_MASKS];
     int num_masks;
     uint32_t scaled; /* scores times a positive number that is the same for all of them, before the masks. The
@@ -154,9 +158,12 @@ static bool cg__at_has_limits(const cg__attention *x) {
 
 /* ---- the problem */
 
+static void cg__at_set_product(const ind__writer *w, cg__mm_problem *p, cg__attention *x);
+static int cg__at_bytes(const cg__attention *x);
+static int64_t cg__at_weight_bytes(const cg__attention *x, int keys);
+
 static void cg__at_set_sizes(const ind__writer *w, cg__mm_problem *p) {
     p->sum = IND_F32;
-    p->tensor_bytes = 2;
     p->program = w->schedule->program;
     p->size_m = cg__mm_extent(w, p->m);
     p->size_n = cg__mm_extent(w, p->n);
@@ -212,6 +219,7 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
     cg__mm_find_operand(w, p, &p->b, p->n);
     cg__mm_find_operand(w, &x->queries, &x->queries.a, p->m);
     cg__mm_find_operand(w, &x->keys, &x->keys.b, features);
+    cg__at_set_product(w, p, x);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__inst(w, i)->reduction == IND_REDUCE_ONLINE_SOFTMAX)
             x->reduce = i;
@@ -230,11 +238,25 @@ static int cg__at_columns(ind_expr size) {
     return ind_expr_is_int(size, &n) ? cg__pow2_at_least(n, 16, IND__ATTENTION_COLUMNS) : IND__ATTENTION_COLUMNS;
 }
 
-/* Bytes of shared memory for tiles of so many queries and keys. */
+/* Bytes of shared memory for tiles of so many queries and keys, without the weights of the warps. */
 static int64_t cg__at_shared(const cg__attention *x, int queries, int keys, int columns) {
-    const int64_t tiles = 2 * ((int64_t)queries * x->features + 2 * (int64_t)keys * (x->features + columns));
+    const int64_t tiles =
+        cg__at_bytes(x) * ((int64_t)queries * x->features + 2 * (int64_t)keys * (x->features + columns));
     const int64_t sums = 4 * (int64_t)queries * (columns + 8);
     return tiles > sums ? tiles : sums;
+}
+
+/* The same with them. */
+static int64_t cg__at_all_shared(const cg__attention *x, const ind__tile_plan *tile) {
+    return cg__at_shared(x, tile->m, tile->k, tile->n) + tile->m / 16 * cg__at_weight_bytes(x, tile->k);
+}
+
+/* Makes the tile small enough. Of 32-bit operands two blocks fit, if they have 16 keys or more. */
+static void cg__at_fit_tile(const cg__attention *x, const ind_target *t, ind__tile_plan *tile) {
+    const bool words = cg__at_bytes(x) == 4;
+    while (words && tile->k > 16 && 2 * cg__at_all_shared(x, tile) > t->shared_per_block) tile->k /= 2;
+    while (tile->m > 32 && cg__at_all_shared(x, tile) > t->shared_per_block) tile->m /= 2;
+    tile->warps_m = tile->m / 16;
 }
 
 /* Chooses the tile: rows of 16 queries per warp. Each step of keys has two stages. */
@@ -244,30 +266,26 @@ static void cg__at_set_tile(cg__decider *d, const cg__mm_problem *p, cg__attenti
     const int columns = cg__at_columns(p->size_n);
     x->features = cg__at_columns(x->queries.size_k);
     const int64_t queries = ind_hint(p->size_m), tiles = ind_hint(p->batch) * ((queries + 127) / 128);
-    const bool wide = queries > 64 && tiles >= t->num_sms;
+    const bool wide = queries > 64 && tiles >= t->num_sms && cg__at_bytes(x) == 2;
     v->of.tile = (ind__tile_plan){.m = wide ? 128 : 64,
                                   .n = columns,
                                   .k = columns > 128 || x->features > 128 ? 32 : 64,
                                   .products = 1,
-                                  .warps_m = wide ? 8 : 4,
                                   .warps_n = 1,
                                   .stages = 2};
-    if (cg__at_shared(x, v->of.tile.m, v->of.tile.k, columns) > t->shared_per_block) {
-        v->of.tile.m = 64;
-        v->of.tile.warps_m = 4;
-    }
-    v->strategy = IND_STRATEGY_ATTENTION;
+    cg__at_fit_tile(x, t, &v->of.tile);
+    v->strategy = x->product == AT_FMA ? IND_STRATEGY_ATTENTION_FMA : IND_STRATEGY_ATTENTION;
     v->threads = 32 * v->of.tile.warps_m;
     v->rows = v->per_thread = 1;
     v->blocks_per_sm = v->threads > 128 ? 1 : 2;
-    v->memory.shared = ind_int(d->w.context, cg__at_shared(x, v->of.tile.m, v->of.tile.k, columns));
+    v->memory.shared = ind_int(d->w.context, cg__at_all_shared(x, &v->of.tile));
     const ind_expr one = ind_int(d->w.context, 1);
     const ind_expr blocks[3] = {cg__mm_tiles(p->size_m, v->of.tile.m), one, p->batch};
     cg__set_axes(d, blocks);
 }
 
 static void cg__at_find_maps(cg__decider *d, cg__mm_problem *p, const cg__attention *x);
-static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
+static bool cg__at_splits_keys(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x);
 
@@ -285,11 +303,11 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     x->keys.b.copy = cg__mm_can_copy(d, &x->keys, &x->keys.b);
     p->b.copy = cg__mm_can_copy(d, p, &p->b);
     v->vector = cg__mm_choose_vector(d, p);
-    const bool few = cg__at_has_few_rows(d, p, x);
+    const bool few = cg__at_splits_keys(d, p, x);
     if (!few) cg__at_find_maps(d, p, x);
     if (d->w.failed) return ind__failed(d->w.context);
     if (few) {
-        p->no_maps = "there are few queries";
+        p->no_maps = "the keys are split";
         cg__at_set_split_tile(d, p, x);
     } else if (p->no_maps) {
         cg__at_set_tile(d, p, x);
@@ -300,10 +318,10 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     int known = 0;
     for (int i = 0; i < x->num_masks; i++) known += ind__ok(x->mask[i].condition);
     const bool all = x->queries.a.copy && x->keys.b.copy && p->b.copy;
-    cg__why(d, "scores and probabilities in registers; %s operands on tensor cores, %s in %s%s",
-            ind_dtype_name(p->b.memory), all ? "copied" : "not all copied",
+    cg__why(d, "scores and probabilities in registers; %s operands %s, %s in %s%s", ind_dtype_name(p->b.memory),
+            x->product == AT_FMA ? "multiplied with FMA" : "on tensor cores", all ? "copied" : "not all copied",
             p->no_maps ? "16-byte vectors" : "boxes by tensor maps", known ? "; masked tiles of keys are skipped" : "");
     if (few && d->variant->why)
-        cg__why(d, "at most %d rows; their keys are split over blocks; %s", IND__SPLIT_QUERIES, d->variant->why);
+        cg__why(d, "the keys of %d rows are split over warps and blocks; %s", IND__SPLIT_QUERIES, d->variant->why);
     return d->w.failed ? ind__failed(d->w.context) : IND_OK;
 }

@@ -1,33 +1,55 @@
-/* Attention of few queries, with mma.sync: a decoder's step. The keys of at most 16 rows are split over blocks. The
-   rows are queries, or the heads that share a head of keys. A warp has a quarter of the keys of each step, with a
-   softmax of its own. At the end the states of the warps are combined, then those of the blocks, by the last one of
-   them, in a fixed order. */
+/* Attention of few queries: a decoder's step. The keys of 16 rows are split over blocks. The rows are queries, or the
+   heads that share a head of keys. A warp has a quarter of the keys of each step, with a softmax of its own. At the end
+   the states of the warps are combined, then those of the blocks, by the last one of them, in a fixed order. */
 
 enum {
     AT_SPLIT_WARPS = 4,
-    AT_SPLIT_KEYS = 64,  /* of a step: 16 of each warp */
-    AT_SPLIT_LEAST = 128 /* fewest keys of a block, if several blocks have them */
+    AT_SPLIT_LEAST = 128, /* fewest keys of a block, if several blocks have them */
+    AT_SPLIT_STATES = (AT_SPLIT_WARPS + 1) * IND__SPLIT_QUERIES * 8 /* bytes of the states of the rows */
 };
 
 /* ---- decisions */
 
-/* Bytes of shared memory: queries and stages, reused for the sums of all warps; the states of the rows of the warps. */
-static int64_t cg__at_split_bytes(const cg__attention *x, int stages, int columns) {
-    const int64_t tiles =
-        2 * (IND__SPLIT_QUERIES * (int64_t)x->features + (int64_t)stages * AT_SPLIT_KEYS * (x->features + columns));
+/* Bytes of shared memory: queries and stages of so many keys, reused for the sums of all warps; the states of the rows
+   of the warps; their weights. */
+static int64_t cg__at_split_bytes(const cg__attention *x, int stages, int keys, int columns) {
+    const int64_t tiles = cg__at_bytes(x) * (IND__SPLIT_QUERIES * (int64_t)x->features +
+                                             (int64_t)stages * keys * (x->features + columns));
     const int64_t sums = (int64_t)AT_SPLIT_WARPS * IND__SPLIT_QUERIES * 4 * (columns + 8);
-    return (tiles > sums ? tiles : sums) + (AT_SPLIT_WARPS + 1) * IND__SPLIT_QUERIES * 8;
+    return (tiles > sums ? tiles : sums) + AT_SPLIT_STATES +
+           AT_SPLIT_WARPS * cg__at_weight_bytes(x, keys / AT_SPLIT_WARPS);
 }
 
-/* True if the rows are known to be few, or may be assumed to be: not in a module that is batch_invariant, as results of
-   a row would then depend on their number. The target's shared memory must have two stages. */
-static bool cg__at_has_few_rows(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
-    const ind_expr most = ind_int(d->w.context, IND__SPLIT_QUERIES);
+/* The byte at which the states begin; the weights come after them. */
+static int64_t cg__at_split_states(const cg__attention *x, const ind__tile_plan *tile) {
+    return cg__at_split_bytes(x, tile->stages, tile->k, tile->n) - AT_SPLIT_STATES -
+           AT_SPLIT_WARPS * cg__at_weight_bytes(x, tile->k / AT_SPLIT_WARPS);
+}
+
+/* Keys of a step: 16 of each warp, or 8 with FMA. 0: the target's shared memory has no two stages of them. */
+static int cg__at_split_keys(const cg__decider *d, const cg__attention *x, int columns) {
+    const int64_t most = d->w.target->shared_per_block;
+    if (cg__at_split_bytes(x, 2, 16 * AT_SPLIT_WARPS, columns) <= most) return 16 * AT_SPLIT_WARPS;
+    const bool half = x->product == AT_FMA && cg__at_split_bytes(x, 2, 8 * AT_SPLIT_WARPS, columns) <= most;
+    return half ? 8 * AT_SPLIT_WARPS : 0;
+}
+
+/* True if blocks of few rows are to share keys: there are few rows, or few blocks of more of them. A symbolic number of
+   rows may be assumed to be small, but not in a module that is batch_invariant: results of a row would then depend on
+   it. */
+static bool cg__at_splits_keys(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
+    const int64_t queries = ind_hint(p->size_m), blocks = ind_hint(p->batch) * ((queries + 63) / 64);
+    int64_t most = IND__SPLIT_QUERIES, known;
     x->features = cg__at_columns(x->queries.size_k);
-    if (cg__at_split_bytes(x, 2, cg__at_columns(p->size_n)) > d->w.target->shared_per_block) return false;
-    if (ind_known_le(p->size_m, most)) return true;
-    if (d->w.schedule->program->batch_invariant) return false;
-    if (!(d->assume & IND__ASSUME_FEW_ROWS) || !cg__guard(d->variant, ind_expr_le(p->size_m, most))) return false;
+    if (!cg__at_split_keys(d, x, cg__at_columns(p->size_n))) return false;
+    const bool fma = x->product == AT_FMA;
+    if (ind__attention_splits_keys((double)queries, (double)blocks, fma, d->w.target->num_sms)) {
+        if (ind_expr_is_int(p->size_m, &known)) return true;
+        most = queries > IND__SHARED_QUERIES ? queries : IND__SHARED_QUERIES;
+    }
+    if (ind_known_le(p->size_m, ind_int(d->w.context, most))) return true;
+    if (d->w.schedule->program->batch_invariant || !(d->assume & IND__ASSUME_FEW_ROWS)) return false;
+    if (!cg__guard(d->variant, ind_expr_le(p->size_m, ind_int(d->w.context, most)))) return false;
     d->used |= IND__ASSUME_FEW_ROWS;
     return true;
 }
@@ -38,58 +60,51 @@ static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__a
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
     const int columns = cg__at_columns(p->size_n);
-    const ind_expr one = ind_int(c, 1);
-    x->features = cg__at_columns(x->queries.size_k);
+    const ind_expr one = ind_int(c, 1), rows = cg__mm_tiles(p->size_m, IND__SPLIT_QUERIES);
     v->of.tile = (ind__tile_plan){.m = IND__SPLIT_QUERIES,
                                   .n = columns,
-                                  .k = AT_SPLIT_KEYS,
+                                  .k = cg__at_split_keys(d, x, columns),
                                   .products = 1,
                                   .warps_m = 1,
                                   .warps_n = AT_SPLIT_WARPS,
                                   .stages = 4};
     while (v->of.tile.stages > 2 &&
-           2 * cg__at_split_bytes(x, v->of.tile.stages, columns) > d->w.target->shared_per_block)
+           2 * cg__at_split_bytes(x, v->of.tile.stages, v->of.tile.k, columns) > d->w.target->shared_per_block)
         v->of.tile.stages--;
     v->strategy = IND_STRATEGY_ATTENTION_SPLIT;
     v->threads = 32 * AT_SPLIT_WARPS;
     v->rows = v->per_thread = 1;
     v->blocks_per_sm = 2;
-    v->memory.shared = ind_int(c, cg__at_split_bytes(x, v->of.tile.stages, columns));
+    v->memory.shared = ind_int(c, cg__at_split_bytes(x, v->of.tile.stages, v->of.tile.k, columns));
     const int64_t fill = 2 * (int64_t)d->w.target->num_sms;
-    const ind_expr fills = ind_expr_floordiv(ind_int(c, fill), ind_expr_max(p->batch, one));
+    const ind_expr fills = ind_expr_floordiv(ind_int(c, fill), ind_expr_max(ind_expr_mul(rows, p->batch), one));
     const ind_expr parts = ind_expr_floordiv(p->size_k, ind_int(c, AT_SPLIT_LEAST));
     const bool alone = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
     v->of.tile.splits = alone ? one : ind_expr_max(ind_expr_min(fills, parts), one);
     v->memory.num_counters = alone ? 0 : (uint32_t)fill;
     v->memory.partial_bytes = alone ? 0 : fill * IND__SPLIT_QUERIES * (columns + 2) * 4;
-    const ind_expr blocks[3] = {v->of.tile.splits, one, p->batch};
+    const ind_expr blocks[3] = {v->of.tile.splits, rows, p->batch};
     cg__set_axes(d, blocks);
 }
 
 /* ---- writing */
 
-/* A step: the 16 keys of the warp. */
+/* A step: the keys of the warp. */
 static void cg__at_write_split_step(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    const char *mma = p->b.memory == IND_BF16 ? "ind_mma_halves<true>" : "ind_mma_halves<false>";
+    const int keys = tile->k / AT_SPLIT_WARPS;
+    const char *first = cg__string(w, "warp * %d", keys);
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", tile->stages - 2);
     cg__begin(w, "if (step + %d < end_step)", tile->stages - 1);
     ind__textf(&w->code, "load_keys(step + %d, into);\nload_values(step + %d, into);\n", tile->stages - 1,
                tile->stages - 1);
     cg__end(w);
-    ind__textf(&w->code, "ind_cp_async_commit();\nfloat score[1][2][4] = {};\n");
-    ind__textf(&w->code, "ind_mma_keys<%s, %d, %d, %d, %s>(score[0], tile_a, tile_d + stage * %d, warp * 16);\n", mma,
-               tile->m, tile->k, x->features, x->keys.b.k_major ? "false" : "true", tile->k * x->features);
-    cg__at_write_step_scores(w, p, x, 2, cg__string(w, "step * %d + warp * 16", tile->k));
+    ind__textf(&w->code, "ind_cp_async_commit();\nfloat score[1][%d][4] = {};\n", keys / 8);
+    cg__at_write_keys_product(w, p, x, "0", first);
+    cg__at_write_step_scores(w, p, x, keys / 8, cg__string(w, "step * %d + %s", tile->k, first));
     ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
-    ind__textf(&w->code,
-               "ind_mma_weighted<%s, %d, %d, %s>(acc[0], score[0], tile_b + stage * %d, ind_pack_%s, warp * 16);\n",
-               mma, tile->n, tile->k, p->b.k_major ? "true" : "false", tile->k * tile->n, ind_dtype_name(p->b.memory));
+    cg__at_write_values_product(w, p, x, first);
     cg__mm_end_stages(w);
-    cg__use(w, IND__CG_MMA_HALVES);
-    cg__use(w, IND__CG_MMA_KEYS);
-    cg__use(w, IND__CG_MMA_WEIGHTED);
-    cg__use(w, p->b.memory == IND_BF16 ? IND__CG_PACK_BF16 : IND__CG_PACK_F16);
 }
 
 /* The steps of the block, of those that the masks leave. */
@@ -108,22 +123,23 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
     const bool shared = w->variant->memory.partial_bytes > 0;
     ind__textf(&w->code, "state.combine();\nind_cp_async_wait<0>();\n__syncthreads();\n");
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
-    ind__textf(
-        &w->code, "ind_softmax<float> *const states = reinterpret_cast<ind_softmax<float> *>(ind_smem + %lld);\n",
-        (long long)(cg__at_split_bytes(x, tile->stages, tile->n) - (AT_SPLIT_WARPS + 1) * IND__SPLIT_QUERIES * 8));
-    ind__textf(&w->code, "ind_combine_warps_of_keys<%d, %d>(sum, states, acc, state);\n", AT_SPLIT_WARPS, tile->n);
+    ind__textf(&w->code,
+               "ind_softmax<float> *const states = reinterpret_cast<ind_softmax<float> *>(ind_smem + %lld);\n",
+               (long long)cg__at_split_states(x, tile));
+    ind__textf(&w->code, "ind_combine_warps_of_keys<%d, %d%s>(sum, states, acc, state);\n", AT_SPLIT_WARPS, tile->n,
+               x->product == AT_FMA ? ", true" : "");
     if (shared)
         ind__textf(&w->code,
                    "if (!ind_combine_blocks_of_keys<%d, %d>(sum, states, reinterpret_cast<float *>(partials), "
                    "&counters[tile], "
-                   "tile, split, parts, (int)size_m)) return;\n",
+                   "tile, split, parts, (int)(last_m - first_m) + 1)) return;\n",
                    tile->n, w->variant->threads);
     cg__use(w, shared ? IND__CG_COMBINE_BLOCKS_OF_KEYS : IND__CG_COMBINE_WARPS_OF_KEYS);
     cg__begin(w, "if (threadIdx.x < %d)", IND__SPLIT_QUERIES);
-    ind__textf(&w->code, "const %s row = threadIdx.x;\n", cg__int(w));
+    ind__textf(&w->code, "const %s row = first_m + (int)threadIdx.x;\n", cg__int(w));
     cg__at_write_query(w, p);
-    const uint32_t weight = cg__at_write_weight(w, p, x, "states[row]");
-    ind__textf(&w->code, "states[row].sum = ");
+    const uint32_t weight = cg__at_write_weight(w, p, x, "states[threadIdx.x]");
+    ind__textf(&w->code, "states[threadIdx.x].sum = ");
     cg__value(w, weight);
     ind__textf(&w->code, ";\n");
     cg__end(w);
@@ -132,17 +148,22 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
 }
 
 static void cg__at_write_split_position(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
-    const ind_expr one = ind_int(w->context, 1), blocks[3] = {w->variant->of.tile.splits, one, p->batch};
+    const ind_expr rows = cg__mm_tiles(p->size_m, IND__SPLIT_QUERIES);
+    const ind_expr blocks[3] = {w->variant->of.tile.splits, rows, p->batch};
     const char *at[3], *type = cg__int(w);
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s, size_d = %s;\n", type,
                cg__expr_string(w, p->size_m), cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k),
                cg__expr_string(w, x->queries.size_k));
     cg__write_axes(w, blocks, at);
-    ind__textf(&w->code, "const unsigned split = %s, tile = %s;\n", at[0], at[2]);
-    ind__textf(&w->code, "const %s first_m = 0, first_n = 0, first_d = 0, last_m = size_m - 1;\n", type);
-    cg__write_outer_vars(w, "tile", cg__at_vars(p));
-    ind__textf(&w->code, "const int lane = threadIdx.x %% 32, warp = threadIdx.x / 32;\nconst %s row_m = lane / 4;\n",
-               type);
+    ind__textf(&w->code, "const unsigned split = %s, tile = %s * (unsigned)(%s) + %s;\n", at[0], at[2],
+               cg__expr_string(w, rows), at[1]);
+    ind__textf(&w->code, "const %s first_m = (%s)%s * %d, first_n = 0, first_d = 0;\n", type, type, at[1],
+               IND__SPLIT_QUERIES);
+    ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type,
+               IND__SPLIT_QUERIES, IND__SPLIT_QUERIES);
+    cg__write_outer_vars(w, at[2], cg__at_vars(p));
+    ind__textf(&w->code, "const int lane = threadIdx.x %% 32, warp = threadIdx.x / 32;\n");
+    ind__textf(&w->code, "const %s row_m = first_m + lane / 4;\n", type);
 }
 
 /* The body of the kernel function for few queries. */
@@ -150,13 +171,15 @@ static ind_status cg__emit_split_attention(ind__writer *w) {
     const cg__mm_problem *p = w->plan->matmul;
     const cg__attention *x = w->plan->attention;
     const ind__tile_plan *tile = &w->variant->of.tile;
-    const int keys = tile->m * x->features, values = keys + tile->stages * tile->k * x->features;
+    const int keys = cg__at_units(x, tile->m * x->features);
+    const int values = keys + cg__at_units(x, tile->stages * tile->k * x->features);
     cg__mm_set_plain_names(w);
     ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
     cg__at_write_split_position(w, p, x);
     cg__at_write_steps(w, p, x);
     cg__at_write_part(w);
     cg__at_write_tiles(w, p, x, keys, values);
+    cg__at_write_own_weights(w, x, cg__at_split_states(x, tile) + AT_SPLIT_STATES, tile->k / AT_SPLIT_WARPS);
     ind__textf(&w->code, "#pragma unroll\n");
     cg__begin(w, "for (int ahead = 0; ahead < %d; ahead++)", tile->stages - 1);
     cg__begin(w, "if (first_step + ahead < end_step)");

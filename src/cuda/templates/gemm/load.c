@@ -158,7 +158,7 @@ static void cg__mm_write_all_addresses(ind__writer *w, const cg__mm_problem *p) 
 
 /* Has the tile rows along m or n of 32-bit elements? ldmatrix does not transpose these: lanes read them one by one. */
 static bool cg__mm_is_across(const cg__mm_problem *p, const cg__mm_operand *o) {
-    return p->tensor_bytes == 4 && !o->k_major;
+    return p->tensor_bytes == 4 && !o->k_major && !o->along_rows;
 }
 
 /* One asynchronous copy of an operand's tile. */

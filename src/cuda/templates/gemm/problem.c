@@ -25,6 +25,7 @@ typedef struct cg__mm_operand {
     int x;            /* domain variable, -1: none */
     bool k_major;     /* the tile has rows along k; else along x, which is contiguous in memory */
     bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
+    bool along_rows;  /* 32 bits, not k_major: multiplied along the rows of its tile, though steps are not along them */
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
     bool misaligned;  /* 16 bits, not `copy`: contiguous rows that start at any element of a 16-byte aligned buffer */
     bool reads_misaligned; /* b: rows_misaligned.c can read the operands */
@@ -80,7 +81,7 @@ typedef struct cg__mm_problem {
     ind__tensor_map *map[3];     /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
     cg__mm_epilogue epilogue;
-    const cg__mm_packed *packed;           /* of b */
+    const cg__mm_packed *packed; /* of b */
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
