@@ -114,7 +114,7 @@ $(BUILD)/tests/fuzz/fuzz_ops: tests/fuzz/own_ops.h
 $(foreach d,tests plain,$(BUILD)/$(d)/fuzz/check_graphs $(BUILD)/$(d)/fuzz/check_passes): tests/fuzz/elements.h
 
 # Without AddressSanitizer, which does not go with compute-sanitizer and doubles the time of NVRTC.
-PLAIN       := $(addprefix $(BUILD)/plain/unit/,test_scans test_ordered test_data_sizes test_splits)
+PLAIN       := $(addprefix $(BUILD)/plain/unit/,test_scans test_ordered test_data_sizes test_device_sizes test_splits)
 PLAIN_NVRTC := $(BUILD)/plain/gpu/cubins $(addprefix $(BUILD)/plain/unit/,test_codegen test_scans test_ordered)
 
 $(BUILD)/plain/%: tests/%.c $(HEADERS) $(LIBRARY_OBJECTS)

@@ -1143,7 +1143,9 @@ IND_API ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tens
     X(ARGWHERE, "argwhere", "self", "min_length:size=0 max_length:size=none length:size=none", 1, "Z")                 \
     X(MASKED_SELECT, "masked_select", "self mask", "min_length:size=0 max_length:size=none length:size=none", 1, "Z")  \
     X(REPEAT_INTERLEAVE, "repeat_interleave", "self repeats?",                                                         \
-      "dim:int=none output_size:size=none max_output_size:size=none length:size=none", 1, "Z")
+      "dim:int=none output_size:size=none max_output_size:size=none length:size=none", 1, "Z")                         \
+    X(ARANGE_OF_ITEM, "arange_of_item", "self",                                                                        \
+      "hint:int=none min_length:size=0 max_length:size=none length:size=none", 1, "Z")
 
 /* source's elements, in order, where mask is true; x elsewhere. If source has too few elements, the run returns
    IND_INDEX_OUT_OF_RANGE. mask is bool; x and mask broadcast; x and source have the same type. */
@@ -1168,6 +1170,12 @@ IND_API ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask);
    max_output_size. */
 IND_API ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int dim, ind_expr output_size,
                                          ind_expr max_output_size);
+
+/* 0, 1, .. x - 1, as i64[u0], for a tensor x of one element, i32 or i64: its value is a size that later ops may use, as
+   torch.arange(x.item()). It lies in [min_length, max_length], which are sizes; min_length may be invalid: 0. A value
+   outside is an error at run time, IND_INDEX_OUT_OF_RANGE, and the nearest of the two is taken. hint: a likely value,
+   -1: max_length's. ind_size declares such a size together with an input ("P device in [0, N]"). */
+IND_API ind_tensor ind_arange_of_item(ind_tensor x, ind_expr min_length, ind_expr max_length, int64_t hint);
 
 /* ================================================================================== src/graph/ops/indexing/unique.h */
 /* ---- unique values */
@@ -1888,6 +1896,8 @@ typedef enum ind_graph_op {
      graph     = "graph" name "{" { statement newline } "}"
      statement = size | fact | guard | function | pattern | input | const | assign | mutate | donate | output
      size      = "size" name "in" "[" int "," int "]" [ "multiple_of" int ] [ "hint" int ]
+               | "size" name "device" "in" "[" expr "," expr "]" [ "hint" int ]
+                 (an input "name : i64[]" whose value is the size: see ind_arange_of_item)
      fact      = "fact" expr                      guard = "guard" expr      (a condition on sizes; see ind_fact)
      input     = "input" name ":" type            const = "const" name ":" type
      function  = "function" name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype "=" string
@@ -2830,6 +2840,7 @@ typedef struct ind__infer {
     ind_expr length;       /* Z: the data-dependent size .. */
     ind_expr least, limit; /* Z: .. and its lower and upper bound; least: invalid is 0 */
     bool bounded;          /* Z: the caller gave bounds */
+    const ind__attr *hint; /* Z: of the data-dependent size; NULL: that of its upper bound */
     uint32_t source;       /* Z: as in ind__unbacked */
     ind_status status;
     char error[800];
@@ -12464,7 +12475,7 @@ static ind_status graph__lower_embedding_backward(graph__lower_ctx *l, ind__box 
 /* Creates the symbol of the graph's next data-dependent size, with this unused name. */
 static ind_expr ind__new_length(ind__infer *in, const char *name) {
     ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->data_sizes.num, .name = name, .multiple_of = 1};
-    int64_t hint = ind_hint(in->limit);
+    int64_t hint = in->hint ? in->hint->i : ind_hint(in->limit);
     ind__known_bounds(in->limit, NULL, &s.hi);
     if (ind__ok(in->least)) ind__known_bounds(in->least, &s.lo, NULL);
     s.hint = hint < s.lo ? s.lo : hint > s.hi ? s.hi : hint;
@@ -12546,6 +12557,27 @@ static ind_status ind__rule_masked_select(ind__infer *in) {
     ind_expr limit = ind_expr_product(in->c, s.size, s.rank);
     if (ind__bounded_length(in, limit, whole ? in->operand[1] : 0, &length)) return in->status;
     ind__set_result(in, 0, ind__operand(in, 0)->dtype, &length, 1);
+    return IND_OK;
+}
+
+/* Checks that the operand is one i32 or i64. */
+static ind_status ind__need_item(ind__infer *in, uint32_t k) {
+    const ind__tensor_info *x = ind__operand(in, k);
+    if (ind__need_index(in, k)) return in->status;
+    if (!x->weak && ind__is_int(ind_expr_product(in->c, x->size, x->rank), 1)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must be a tensor of one element",
+                       ind__describe_name(in, k), ind__describe_type(in, k));
+}
+
+static ind_status ind__rule_arange_of_item(ind__infer *in) {
+    const ind__attr *hint = &in->attr[0], *most = &in->attr[2];
+    ind_expr length;
+    if (ind__need_item(in, 0)) return in->status;
+    if (most->kind == IND__ATTR_NONE)
+        return ind__reject(in, IND_INVALID_ARGUMENT, "max_length is missing; memory is allocated for it");
+    in->hint = hint->kind == IND__ATTR_NONE ? NULL : hint;
+    if (ind__bounded_length(in, most->e, 0, &length)) return in->status;
+    ind__set_result(in, 0, IND_I64, &length, 1);
     return IND_OK;
 }
 
@@ -12635,6 +12667,14 @@ ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int dim, ind_
     if (ind__ok(output_size)) a[1] = ind__attr_size(output_size);
     if (ind__ok(max_output_size)) a[2] = ind__attr_size(max_output_size);
     return ind__call(IND_OP_REPEAT_INTERLEAVE, operands, 2, a, 3);
+}
+
+ind_tensor ind_arange_of_item(ind_tensor x, ind_expr min_length, ind_expr max_length, int64_t hint) {
+    ind__attr a[4] = {{0}, {0}, {0}, {0}};
+    if (hint >= 0) a[0] = ind__attr_int(hint);
+    if (ind__ok(min_length)) a[1] = ind__attr_size(min_length);
+    if (ind__ok(max_length)) a[2] = ind__attr_size(max_length);
+    return ind__call(IND_OP_ARANGE_OF_ITEM, &x, 1, a, 4);
 }
 
 ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source) {
@@ -12918,6 +12958,37 @@ static ind_status graph__lower_repeat_interleave(graph__lower_ctx *l, ind__box *
     return status ? status : graph__lower_loop(l, y->dtype, y->size, y->rank, graph__repeated_element, results);
 }
 
+/* ---- arange_of_item */
+
+/* Returns the item. One outside the bounds is reported and replaced by the nearest of them. */
+static ind_value graph__item_length(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__attr *bounds = ind__length_bounds(l->node->op, l->node->attr, l->node->num_attrs);
+    const ind__box *x = graph__lower_operand_box(l, 0);
+    const ind_expr end = ind_expr_add(bounds[1].e, ind_int(l->context, 1));
+    ind_expr at[IND_MAX_RANK];
+    (void)index, (void)rank;
+    for (int d = 0; d < x->rank; d++) at[d] = ind_int(l->context, 0);
+    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), IND_I64);
+    ind_value least = ind_op_index(o, bounds[0].e, IND_I64), most = ind_op_index(o, bounds[1].e, IND_I64);
+    ind_value low = ind_op_lt(o, v, least), high = ind_op_lt(o, most, v), none = ind_op_constant_int(o, -1, IND_I64);
+    ind_value short_of = ind_op_and(o, low, ind_op_le(o, ind_op_constant_int(o, 0, IND_I64), v)); /* and no bad index */
+    ind_expr item = ind_op_indirect(o, ind_op_where(o, short_of, none, v), end, false);
+    if (!ind__ok(item)) return (ind_value){0};
+    return ind_op_where(o, low, least, ind_op_where(o, high, most, ind_op_index(o, item, IND_I64)));
+}
+
+static ind_value graph__position(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    (void)rank, (void)l;
+    return ind_op_index(o, index[0], IND_I64);
+}
+
+static ind_status graph__lower_arange_of_item(graph__lower_ctx *l, ind__box **results) {
+    ind__box *length;
+    ind_status status = graph__lower_loop(l, IND_I64, NULL, 0, graph__item_length, &length);
+    if (!status) status = graph__lower_length(l, length);
+    return status ? status : graph__lower_loop(l, IND_I64, l->result->size, 1, graph__position, results);
+}
+
 /* ---- results with data-dependent sizes: implementations */
 
 /* Op, shape rule, lowering, element function of a pointwise loop, loop op, loop op on bools. */
@@ -12926,7 +12997,8 @@ static ind_status graph__lower_repeat_interleave(graph__lower_ctx *l, ind__box *
     X(NONZERO, ind__rule_nonzero, graph__lower_where_nonzero, NULL, NONE, NONE)                                        \
     X(ARGWHERE, ind__rule_nonzero, graph__lower_where_nonzero, NULL, NONE, NONE)                                       \
     X(MASKED_SELECT, ind__rule_masked_select, graph__lower_masked_select, NULL, NONE, NONE)                            \
-    X(REPEAT_INTERLEAVE, ind__rule_repeat_interleave, graph__lower_repeat_interleave, NULL, NONE, NONE)
+    X(REPEAT_INTERLEAVE, ind__rule_repeat_interleave, graph__lower_repeat_interleave, NULL, NONE, NONE)                \
+    X(ARANGE_OF_ITEM, ind__rule_arange_of_item, graph__lower_arange_of_item, NULL, NONE, NONE)
 
 /* ================================================================================== src/graph/ops/indexing/unique.c */
 /* ---- unique values: shape rules */
@@ -21549,11 +21621,16 @@ static int64_t ind__default_hint(const ind_symbol *s) {
     return down >= s->lo || down > INT64_MAX - m ? down : down + m;
 }
 
+static bool ind__check_size_name(ind__parser *p, const char *at, const char *name) {
+    if (strchr(name, '.'))
+        return ind__parse_error(p, at, IND_PARSE, "size \"%s\": no point is allowed in this name", name);
+    if (!strcmp(name, "not") || !strcmp(name, "and") || !strcmp(name, "or"))
+        return ind__parse_error(p, at, IND_PARSE, "size \"%s\": this is an operator and cannot be a name", name);
+    return true;
+}
+
 static bool ind__check_size(ind__parser *p, const char *at, ind_symbol *s, bool hinted) {
-    if (strchr(s->name, '.'))
-        return ind__parse_error(p, at, IND_PARSE, "size \"%s\": no point is allowed in this name", s->name);
-    if (!strcmp(s->name, "not") || !strcmp(s->name, "and") || !strcmp(s->name, "or"))
-        return ind__parse_error(p, at, IND_PARSE, "size \"%s\": this is an operator and cannot be a name", s->name);
+    if (!ind__check_size_name(p, at, s->name)) return false;
     if (s->lo < 0 || s->hi < s->lo) {
         return ind__parse_error(p, at, IND_OUT_OF_RANGE, "size %s: the range [%lld, %lld] is %s", s->name,
                                 (long long)s->lo, (long long)s->hi, s->lo < 0 ? "negative" : "empty");
@@ -21571,7 +21648,31 @@ static bool ind__check_size(ind__parser *p, const char *at, ind_symbol *s, bool 
     return true;
 }
 
-/* size = name "in" "[" int "," int "]" [ "multiple_of" int ] [ "hint" int ] */
+/* name "device" "in" "[" expr "," expr "]" [ "hint" int ]: an input of this name, and a size with its value. */
+static ind_expr ind__parse_device_size(ind__parser *p, const char *at, const char *name) {
+    ind_expr bound[2], none = {p->g->context, 0};
+    int64_t hint = -1;
+    if (!ind__take_word(p, "in")) return ind__expected(p, "\"in\""), none;
+    if (!ind__need(p, '[') || !ind__need_expr(p, &bound[0]) || !ind__need(p, ',') || !ind__need_expr(p, &bound[1]) ||
+        !ind__need(p, ']'))
+        return none;
+    if (ind__take_word(p, "hint") && !ind__need_int(p, &hint)) return none;
+    if (!ind__check_size_name(p, at, name)) return none;
+    if (ind__ok(ind__find_size(p->g, name, strlen(name))))
+        return ind__parse_error(p, at, IND_INVALID_ARGUMENT, "size: %s is declared twice", name), none;
+    ind_tensor x = ind__graph_source(p->g, IND_OP_INPUT, name, IND_I64, NULL, 0);
+    if (!ind__check_graph(p, at)) return none;
+    p->g->data_sizes.wanted_name = name;
+    x = ind_arange_of_item(x, bound[0], bound[1], hint);
+    p->g->data_sizes.wanted_name = NULL;
+    if (!ind__check_graph(p, at)) return none;
+    char own[IND__MAX_NAME + 8];
+    snprintf(own, sizeof own, "%s.arange", name);
+    if (strlen(own) <= IND__MAX_NAME && !ind__find_tensor(p->g, own, strlen(own))) ind__rename(p->g, x.id, own, true);
+    return ind_tensor_size(x, 0);
+}
+
+/* size = name "in" "[" int "," int "]" [ "multiple_of" int ] [ "hint" int ] | name "device" .. */
 static ind_expr ind__parse_size(ind__parser *p) {
     char name[IND__MAX_NAME + 1];
     ind_symbol s = {.kind = IND_SYMBOL_SIZE, .slot = (int)p->g->sizes.num, .name = name, .multiple_of = 1};
@@ -21579,6 +21680,7 @@ static ind_expr ind__parse_size(ind__parser *p) {
     ind__skip(p);
     const char *at = p->at;
     if (!ind__need_new_name(p, "the name of a size", name)) return none;
+    if (ind__take_word(p, "device")) return ind__parse_device_size(p, at, name);
     if (!ind__take_word(p, "in")) return ind__expected(p, "\"in\""), none;
     if (!ind__need(p, '[') || !ind__need_int(p, &s.lo) || !ind__need(p, ',') || !ind__need_int(p, &s.hi)) return none;
     if (!ind__need(p, ']')) return none;

@@ -19102,13 +19102,26 @@ static bool cg__at_splits_keys(cg__decider *d, const cg__mm_problem *p, cg__atte
     return true;
 }
 
-/* Chooses the stages, and the blocks per tile: two on each SM at the hinted sizes. A module that is batch_invariant
-   does not split keys, as their number of parts would depend on the batch. */
+/* Blocks that share the keys of a tile: two on each SM at the hinted sizes, of a number of keys that is known at the
+   launch: the most there can be, if the number comes from data. One block, if the number of tiles comes from data, or
+   in a module that is batch_invariant: the number of parts would depend on the batch. */
+static ind_expr cg__at_parts(cg__decider *d, ind_expr tiles, ind_expr keys) {
+    ind_context *c = d->w.context;
+    const ind__lowered *program = d->w.schedule->program;
+    const ind_expr one = ind_int(c, 1), fill = ind_int(c, 2 * (int64_t)d->w.target->num_sms);
+    const ind_expr most = ind__most(program->unbacked, program->num_unbacked, keys);
+    if (program->batch_invariant || ind__unbacked_in(program->unbacked, program->num_unbacked, tiles)) return one;
+    if (!ind__ok(most)) return one;
+    const ind_expr parts = ind_expr_floordiv(most, ind_int(c, AT_SPLIT_LEAST));
+    return ind_expr_max(ind_expr_min(ind_expr_floordiv(fill, ind_expr_max(tiles, one)), parts), one);
+}
+
+/* Chooses the stages, and the blocks per tile. */
 static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
     const int columns = cg__at_columns(p->size_n);
-    const ind_expr one = ind_int(c, 1), rows = cg__mm_tiles(p->size_m, IND__SPLIT_QUERIES);
+    const ind_expr rows = cg__mm_tiles(p->size_m, IND__SPLIT_QUERIES);
     v->of.tile = (ind__tile_plan){.m = IND__SPLIT_QUERIES,
                                   .n = columns,
                                   .k = cg__at_split_keys(d, x, columns),
@@ -19124,11 +19137,9 @@ static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__a
     v->rows = v->per_thread = 1;
     v->blocks_per_sm = 2;
     v->memory.shared = ind_int(c, cg__at_split_bytes(x, v->of.tile.stages, v->of.tile.k, columns));
+    v->of.tile.splits = cg__at_parts(d, ind_expr_mul(rows, p->batch), p->size_k);
+    const bool alone = ind_known_eq(v->of.tile.splits, ind_int(c, 1));
     const int64_t fill = 2 * (int64_t)d->w.target->num_sms;
-    const ind_expr fills = ind_expr_floordiv(ind_int(c, fill), ind_expr_max(ind_expr_mul(rows, p->batch), one));
-    const ind_expr parts = ind_expr_floordiv(p->size_k, ind_int(c, AT_SPLIT_LEAST));
-    const bool alone = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
-    v->of.tile.splits = alone ? one : ind_expr_max(ind_expr_min(fills, parts), one);
     v->memory.num_counters = alone ? 0 : (uint32_t)fill;
     v->memory.partial_bytes = alone ? 0 : fill * IND__SPLIT_QUERIES * (columns + 2) * 4;
     const ind_expr blocks[3] = {v->of.tile.splits, rows, p->batch};

@@ -3377,11 +3377,14 @@ static ind_fusion_reason sched__find_left_read(const sched__fuser *f, uint32_t a
     return *read ? IND_FUSION_FUSED_PROLOGUE : IND_FUSION_PROLOGUE_REDUCED;
 }
 
-/* True if the loop loads at indices from memory. */
-static bool sched__is_indirect(const ind_body *body) {
+/* The reason why no product recomputes rows of loop l in its prologue, if sizes or indices come from memory. */
+static ind_fusion_reason sched__check_data(const sched__fuser *f, uint32_t l) {
+    const ind_body *body = f->program->loop[l].body;
     for (uint32_t i = 1; i < body->num_inst; i++)
-        if (body->inst[i].op == IND_LOOP_INDIRECT) return true;
-    return false;
+        if (body->inst[i].op == IND_LOOP_INDIRECT) return IND_FUSION_PROLOGUE_GATHERED;
+    for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++)
+        if (f->access[i].size) return IND_FUSION_PROLOGUE_PARTIAL;
+    return IND_FUSION_FUSED_PROLOGUE;
 }
 
 /* Checks that blocks of b may compute loop l again, and that no other kernel needs what it stores. */
@@ -3396,7 +3399,7 @@ static ind_fusion_reason sched__check_row_loop(const sched__fuser *f, uint32_t l
         return in->source == operand ? IND_FUSION_PROLOGUE_SHARED : IND_FUSION_PROLOGUE_ROW_SHARED;
     }
     for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++)
-        if (f->access[i].whole || f->access[i].size) return IND_FUSION_PROLOGUE_PARTIAL;
+        if (f->access[i].whole) return IND_FUSION_PROLOGUE_PARTIAL;
     return IND_FUSION_FUSED_PROLOGUE;
 }
 
@@ -3510,9 +3513,10 @@ static ind_fusion_reason sched__check_rows(sched__fuser *f, uint32_t a, uint32_t
     ind__known_bounds(f->group[a].domain->numel, &least, &most);
     if ((few ? least : most) > (few ? few : f->policy.packed_rows)) return IND_FUSION_PROLOGUE_ROWS;
     if (few) most = few;
-    for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE && sched__fused(reason); l = f->next_loop[l])
-        reason = sched__is_indirect(f->program->loop[l].body) ? IND_FUSION_PROLOGUE_GATHERED
-                                                              : sched__check_row_loop(f, l, a, b, read->buffer);
+    for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE && sched__fused(reason); l = f->next_loop[l]) {
+        reason = sched__check_data(f, l);
+        if (sched__fused(reason)) reason = sched__check_row_loop(f, l, a, b, read->buffer);
+    }
     if (!sched__fused(reason)) return reason;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
     if (!sched__normalising_is_profitable(f, a, b, own, read, most, few != 0)) return IND_FUSION_PROLOGUE_ROW_COST;

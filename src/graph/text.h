@@ -7,6 +7,8 @@
      graph     = "graph" name "{" { statement newline } "}"
      statement = size | fact | guard | function | pattern | input | const | assign | mutate | donate | output
      size      = "size" name "in" "[" int "," int "]" [ "multiple_of" int ] [ "hint" int ]
+               | "size" name "device" "in" "[" expr "," expr "]" [ "hint" int ]
+                 (an input "name : i64[]" whose value is the size: see ind_arange_of_item)
      fact      = "fact" expr                      guard = "guard" expr      (a condition on sizes; see ind_fact)
      input     = "input" name ":" type            const = "const" name ":" type
      function  = "function" name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype "=" string

@@ -418,6 +418,18 @@ static const char *rt__index_origin(const ind_module *m, const ind_kernel *k) {
     return k->name;
 }
 
+/* The size that the kernel reads from a tensor with one element; NULL: none. */
+static const char *rt__item_size(const ind_module *m, const ind_kernel *k) {
+    const ind__lowered *p = m->desc.lowered;
+    for (uint32_t u = 0; u < p->num_unbacked; u++) {
+        const uint32_t loop = p->buffer[p->unbacked[u].buffer].loop, origin = p->unbacked[u].node;
+        if (origin >= m->desc.num_origins || strcmp(m->desc.called_name[origin], "arange_of_item")) continue;
+        for (uint32_t l = 0; l < k->num_loops; l++)
+            if (k->loop[l] == loop) return ind_expr_symbol(p->unbacked[u].symbol)->name;
+    }
+    return NULL;
+}
+
 static ind_status rt__cuda_fetch_errors(ind_instance *n) {
     ind_context *c = n->module->context;
     ind__executable *x = n->module->executable;
@@ -442,8 +454,10 @@ static ind_status rt__instance_check(ind_instance *n) {
         const uint64_t *e = n->index_errors.host + (size_t)i * 4;
         if (!e[0]) continue;
         const ind_kernel *k = &m->desc.schedule->kernel[i];
-        status = ind__fail(m->context, IND_INDEX_OUT_OF_RANGE, "%s: index %lld is outside [0, %lld) (kernel %s)",
-                           rt__index_origin(m, k), (long long)e[1], (long long)e[2], k->name);
+        const char *size = rt__item_size(m, k);
+        status = ind__fail(m->context, IND_INDEX_OUT_OF_RANGE, "%s%s: index %lld is outside [0, %lld) (kernel %s)",
+                           size ? "size " : "", size ? size : rt__index_origin(m, k), (long long)e[1], (long long)e[2],
+                           k->name);
     }
     if (x->launches.checked) memset(n->index_errors.host, 0, (size_t)x->launches.num_steps * 32);
     return status;

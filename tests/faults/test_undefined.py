@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from conftest import ROOT, SKIPPED, make
 
-PROGRAMS = ["unit/test_body", "unit/test_kernel_graphs", "unit/test_bindings", "unit/test_graph", "unit/test_data_sizes",
+PROGRAMS = ["unit/test_body", "unit/test_kernel_graphs", "unit/test_bindings", "unit/test_graph", "unit/test_data_sizes", "unit/test_device_sizes",
             "unit/test_inplace", "unit/test_scatter", "unit/test_scans", "unit/test_variants"]
 STAGES = ["graph", "loops", "schedule", "kernels", "plan", "cuda"]
 RUNS = [path for path in sorted(ROOT.glob("tests/text/*.case")) if "\n$ ind run" in path.read_text(errors="replace")]

@@ -93,7 +93,7 @@ static const char same_bits[] =
     " max_pool1d max_pool2d max_pool3d max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices"
     " adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d embedding gather index_select index take put"
     " scatter index_copy index_fill masked_scatter cummax cummin sort topk im2col msort kthvalue median nanmedian"
-    " mode masked_select unique unique_consecutive repeat_interleave ";
+    " mode masked_select unique unique_consecutive repeat_interleave arange_of_item ";
 
 /* Matrix products: their rows are often scattered. */
 static const char products[] = " matmul mm linear addmm grouped_mm scaled_mm int_mm ";

@@ -959,7 +959,7 @@ SIZES = {"attentions": ["S=200", "T=333"], "products_of_tensor_memory": ["M=1300
 FLAGS = {"products_multicast": ["--figure", "product_l2_rate=30", "--figure", "product_received=30"], "products_in_turn": ["--figure", "product_turn_epilogue=1"], "products_tf32": ["--allow-tf32"], "products_tf32_boxes": ["--allow-tf32"], "products_of_tensor_memory": ["--tcgen05"]}
 # Programs whose graphs have functions of the user or the flag `deterministic`: warp, block, column; sorted and looked at.
 PROGRAMS = {"test_scans": ["recur", "recur_exclusive_block", "recur_column", "sum_starts", "sum_reverse", "product_block"], "test_ordered": ["bits"],
-            "test_data_sizes": ["bits"], "test_splits": ["bits"]}
+            "test_data_sizes": ["bits"], "test_device_sizes": ["bits"], "test_splits": ["bits"]}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -95,3 +95,13 @@ case("sizes_bounds_equal", "input x : f32[10]; input y : f32[5]; g = lt(x, 5.0);
 case("range_bounds_more", "input x : f32[10]; g = lt(x, 5.0); y = masked_select(x, g, max_length=4); output y", error=RANGE, x="values 1 7 2 8 3 9 4 6 0 5")
 case("range_bounds_fewer", "input x : f32[10]; g = lt(x, 5.0); y = nonzero(g, min_length=6); output y", error=RANGE, x="values 1 7 2 8 3 9 4 6 0 5")
 case("range_bounds_shared", "input x : f32[10]; input z : f32[10]; g = lt(x, 5.0); n = nonzero(g, max_length=3); y = masked_select(z, g); output y", error=RANGE, x="values 1 7 2 8 3 9 4 6 0 5")
+
+# ---- sizes that are the item of a tensor
+
+case("sizes_item", "size N in [1, 200] hint 30; input x : f32[N, 8]; input p : i64[1]; input q : i32[]; a = arange_of_item(p, max_length=N); c = arange_of_item(q, min_length=1, max_length=99); "
+     "s = index(x, [a]); t = sum(s, dim=[0]); d = mul(c, 2); e = cumsum(c, 0); output a, c, s, t, d, e", runs=({"N": 30}, {"N": 9}), p="values 9", q="values 5")
+case("sizes_item_none", "input p : i64[]; input x : f32[40]; a = arange_of_item(p, hint=7, max_length=40); b = index(x, [a]); c = sum(b); output a, b, c", p="values 0")
+case("sizes_item_whole", "input p : i64[]; input x : f32[40]; a = arange_of_item(p, hint=7, max_length=40); b = index(x, [a]); c = sum(b); output a, b, c", p="values 40")
+case("range_item_more", "input p : i64[]; y = arange_of_item(p, max_length=40); output y", error=RANGE, p="values 41")
+case("range_item_fewer", "input p : i64[]; y = arange_of_item(p, min_length=2, max_length=40); output y", error=RANGE, p="values 1")
+case("range_item_negative", "input p : i32[1, 1]; y = arange_of_item(p, max_length=40); output y", error=RANGE, p="values -1")

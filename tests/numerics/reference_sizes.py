@@ -92,3 +92,7 @@ def repeat_interleave(x, repeats=None, dim=None, output_size=None, max_output_si
     times = repeats if isinstance(repeats, int) else repeats.v if repeats.v.size != 1 else repeats.v.item()
     dim = 0 if x.v.ndim == 0 and dim is not None else dim
     return Tensor(np.repeat(x.v, times, dim), x.dtype, np.repeat(x.e, times, dim))
+
+
+def arange_of_item(x, hint=None, min_length=0, max_length=None):
+    return Tensor(np.arange(x.v.item()), "i64")

@@ -25,11 +25,16 @@ static int64_t ind__default_hint(const ind_symbol *s) {
     return down >= s->lo || down > INT64_MAX - m ? down : down + m;
 }
 
+static bool ind__check_size_name(ind__parser *p, const char *at, const char *name) {
+    if (strchr(name, '.'))
+        return ind__parse_error(p, at, IND_PARSE, "size \"%s\": no point is allowed in this name", name);
+    if (!strcmp(name, "not") || !strcmp(name, "and") || !strcmp(name, "or"))
+        return ind__parse_error(p, at, IND_PARSE, "size \"%s\": this is an operator and cannot be a name", name);
+    return true;
+}
+
 static bool ind__check_size(ind__parser *p, const char *at, ind_symbol *s, bool hinted) {
-    if (strchr(s->name, '.'))
-        return ind__parse_error(p, at, IND_PARSE, "size \"%s\": no point is allowed in this name", s->name);
-    if (!strcmp(s->name, "not") || !strcmp(s->name, "and") || !strcmp(s->name, "or"))
-        return ind__parse_error(p, at, IND_PARSE, "size \"%s\": this is an operator and cannot be a name", s->name);
+    if (!ind__check_size_name(p, at, s->name)) return false;
     if (s->lo < 0 || s->hi < s->lo) {
         return ind__parse_error(p, at, IND_OUT_OF_RANGE, "size %s: the range [%lld, %lld] is %s", s->name,
                                 (long long)s->lo, (long long)s->hi, s->lo < 0 ? "negative" : "empty");
@@ -47,7 +52,31 @@ static bool ind__check_size(ind__parser *p, const char *at, ind_symbol *s, bool 
     return true;
 }
 
-/* size = name "in" "[" int "," int "]" [ "multiple_of" int ] [ "hint" int ] */
+/* name "device" "in" "[" expr "," expr "]" [ "hint" int ]: an input of this name, and a size with its value. */
+static ind_expr ind__parse_device_size(ind__parser *p, const char *at, const char *name) {
+    ind_expr bound[2], none = {p->g->context, 0};
+    int64_t hint = -1;
+    if (!ind__take_word(p, "in")) return ind__expected(p, "\"in\""), none;
+    if (!ind__need(p, '[') || !ind__need_expr(p, &bound[0]) || !ind__need(p, ',') || !ind__need_expr(p, &bound[1]) ||
+        !ind__need(p, ']'))
+        return none;
+    if (ind__take_word(p, "hint") && !ind__need_int(p, &hint)) return none;
+    if (!ind__check_size_name(p, at, name)) return none;
+    if (ind__ok(ind__find_size(p->g, name, strlen(name))))
+        return ind__parse_error(p, at, IND_INVALID_ARGUMENT, "size: %s is declared twice", name), none;
+    ind_tensor x = ind__graph_source(p->g, IND_OP_INPUT, name, IND_I64, NULL, 0);
+    if (!ind__check_graph(p, at)) return none;
+    p->g->data_sizes.wanted_name = name;
+    x = ind_arange_of_item(x, bound[0], bound[1], hint);
+    p->g->data_sizes.wanted_name = NULL;
+    if (!ind__check_graph(p, at)) return none;
+    char own[IND__MAX_NAME + 8];
+    snprintf(own, sizeof own, "%s.arange", name);
+    if (strlen(own) <= IND__MAX_NAME && !ind__find_tensor(p->g, own, strlen(own))) ind__rename(p->g, x.id, own, true);
+    return ind_tensor_size(x, 0);
+}
+
+/* size = name "in" "[" int "," int "]" [ "multiple_of" int ] [ "hint" int ] | name "device" .. */
 static ind_expr ind__parse_size(ind__parser *p) {
     char name[IND__MAX_NAME + 1];
     ind_symbol s = {.kind = IND_SYMBOL_SIZE, .slot = (int)p->g->sizes.num, .name = name, .multiple_of = 1};
@@ -55,6 +84,7 @@ static ind_expr ind__parse_size(ind__parser *p) {
     ind__skip(p);
     const char *at = p->at;
     if (!ind__need_new_name(p, "the name of a size", name)) return none;
+    if (ind__take_word(p, "device")) return ind__parse_device_size(p, at, name);
     if (!ind__take_word(p, "in")) return ind__expected(p, "\"in\""), none;
     if (!ind__need(p, '[') || !ind__need_int(p, &s.lo) || !ind__need(p, ',') || !ind__need_int(p, &s.hi)) return none;
     if (!ind__need(p, ']')) return none;

@@ -3,7 +3,7 @@
 /* Creates the symbol of the graph's next data-dependent size, with this unused name. */
 static ind_expr ind__new_length(ind__infer *in, const char *name) {
     ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->data_sizes.num, .name = name, .multiple_of = 1};
-    int64_t hint = ind_hint(in->limit);
+    int64_t hint = in->hint ? in->hint->i : ind_hint(in->limit);
     ind__known_bounds(in->limit, NULL, &s.hi);
     if (ind__ok(in->least)) ind__known_bounds(in->least, &s.lo, NULL);
     s.hint = hint < s.lo ? s.lo : hint > s.hi ? s.hi : hint;
@@ -85,6 +85,27 @@ static ind_status ind__rule_masked_select(ind__infer *in) {
     ind_expr limit = ind_expr_product(in->c, s.size, s.rank);
     if (ind__bounded_length(in, limit, whole ? in->operand[1] : 0, &length)) return in->status;
     ind__set_result(in, 0, ind__operand(in, 0)->dtype, &length, 1);
+    return IND_OK;
+}
+
+/* Checks that the operand is one i32 or i64. */
+static ind_status ind__need_item(ind__infer *in, uint32_t k) {
+    const ind__tensor_info *x = ind__operand(in, k);
+    if (ind__need_index(in, k)) return in->status;
+    if (!x->weak && ind__is_int(ind_expr_product(in->c, x->size, x->rank), 1)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must be a tensor of one element",
+                       ind__describe_name(in, k), ind__describe_type(in, k));
+}
+
+static ind_status ind__rule_arange_of_item(ind__infer *in) {
+    const ind__attr *hint = &in->attr[0], *most = &in->attr[2];
+    ind_expr length;
+    if (ind__need_item(in, 0)) return in->status;
+    if (most->kind == IND__ATTR_NONE)
+        return ind__reject(in, IND_INVALID_ARGUMENT, "max_length is missing; memory is allocated for it");
+    in->hint = hint->kind == IND__ATTR_NONE ? NULL : hint;
+    if (ind__bounded_length(in, most->e, 0, &length)) return in->status;
+    ind__set_result(in, 0, IND_I64, &length, 1);
     return IND_OK;
 }
 
@@ -174,6 +195,14 @@ ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int dim, ind_
     if (ind__ok(output_size)) a[1] = ind__attr_size(output_size);
     if (ind__ok(max_output_size)) a[2] = ind__attr_size(max_output_size);
     return ind__call(IND_OP_REPEAT_INTERLEAVE, operands, 2, a, 3);
+}
+
+ind_tensor ind_arange_of_item(ind_tensor x, ind_expr min_length, ind_expr max_length, int64_t hint) {
+    ind__attr a[4] = {{0}, {0}, {0}, {0}};
+    if (hint >= 0) a[0] = ind__attr_int(hint);
+    if (ind__ok(min_length)) a[1] = ind__attr_size(min_length);
+    if (ind__ok(max_length)) a[2] = ind__attr_size(max_length);
+    return ind__call(IND_OP_ARANGE_OF_ITEM, &x, 1, a, 4);
 }
 
 ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source) {
@@ -457,6 +486,37 @@ static ind_status graph__lower_repeat_interleave(graph__lower_ctx *l, ind__box *
     return status ? status : graph__lower_loop(l, y->dtype, y->size, y->rank, graph__repeated_element, results);
 }
 
+/* ---- arange_of_item */
+
+/* Returns the item. One outside the bounds is reported and replaced by the nearest of them. */
+static ind_value graph__item_length(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__attr *bounds = ind__length_bounds(l->node->op, l->node->attr, l->node->num_attrs);
+    const ind__box *x = graph__lower_operand_box(l, 0);
+    const ind_expr end = ind_expr_add(bounds[1].e, ind_int(l->context, 1));
+    ind_expr at[IND_MAX_RANK];
+    (void)index, (void)rank;
+    for (int d = 0; d < x->rank; d++) at[d] = ind_int(l->context, 0);
+    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), IND_I64);
+    ind_value least = ind_op_index(o, bounds[0].e, IND_I64), most = ind_op_index(o, bounds[1].e, IND_I64);
+    ind_value low = ind_op_lt(o, v, least), high = ind_op_lt(o, most, v), none = ind_op_constant_int(o, -1, IND_I64);
+    ind_value short_of = ind_op_and(o, low, ind_op_le(o, ind_op_constant_int(o, 0, IND_I64), v)); /* and no bad index */
+    ind_expr item = ind_op_indirect(o, ind_op_where(o, short_of, none, v), end, false);
+    if (!ind__ok(item)) return (ind_value){0};
+    return ind_op_where(o, low, least, ind_op_where(o, high, most, ind_op_index(o, item, IND_I64)));
+}
+
+static ind_value graph__position(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    (void)rank, (void)l;
+    return ind_op_index(o, index[0], IND_I64);
+}
+
+static ind_status graph__lower_arange_of_item(graph__lower_ctx *l, ind__box **results) {
+    ind__box *length;
+    ind_status status = graph__lower_loop(l, IND_I64, NULL, 0, graph__item_length, &length);
+    if (!status) status = graph__lower_length(l, length);
+    return status ? status : graph__lower_loop(l, IND_I64, l->result->size, 1, graph__position, results);
+}
+
 /* ---- results with data-dependent sizes: implementations */
 
 /* Op, shape rule, lowering, element function of a pointwise loop, loop op, loop op on bools. */
@@ -465,4 +525,5 @@ static ind_status graph__lower_repeat_interleave(graph__lower_ctx *l, ind__box *
     X(NONZERO, ind__rule_nonzero, graph__lower_where_nonzero, NULL, NONE, NONE)                                        \
     X(ARGWHERE, ind__rule_nonzero, graph__lower_where_nonzero, NULL, NONE, NONE)                                       \
     X(MASKED_SELECT, ind__rule_masked_select, graph__lower_masked_select, NULL, NONE, NONE)                            \
-    X(REPEAT_INTERLEAVE, ind__rule_repeat_interleave, graph__lower_repeat_interleave, NULL, NONE, NONE)
+    X(REPEAT_INTERLEAVE, ind__rule_repeat_interleave, graph__lower_repeat_interleave, NULL, NONE, NONE)                \
+    X(ARANGE_OF_ITEM, ind__rule_arange_of_item, graph__lower_arange_of_item, NULL, NONE, NONE)

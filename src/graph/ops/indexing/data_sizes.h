@@ -6,7 +6,9 @@
     X(ARGWHERE, "argwhere", "self", "min_length:size=0 max_length:size=none length:size=none", 1, "Z")                 \
     X(MASKED_SELECT, "masked_select", "self mask", "min_length:size=0 max_length:size=none length:size=none", 1, "Z")  \
     X(REPEAT_INTERLEAVE, "repeat_interleave", "self repeats?",                                                         \
-      "dim:int=none output_size:size=none max_output_size:size=none length:size=none", 1, "Z")
+      "dim:int=none output_size:size=none max_output_size:size=none length:size=none", 1, "Z")                         \
+    X(ARANGE_OF_ITEM, "arange_of_item", "self",                                                                        \
+      "hint:int=none min_length:size=0 max_length:size=none length:size=none", 1, "Z")
 
 /* source's elements, in order, where mask is true; x elsewhere. If source has too few elements, the run returns
    IND_INDEX_OUT_OF_RANGE. mask is bool; x and mask broadcast; x and source have the same type. */
@@ -31,3 +33,9 @@ IND_API ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask);
    max_output_size. */
 IND_API ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int dim, ind_expr output_size,
                                          ind_expr max_output_size);
+
+/* 0, 1, .. x - 1, as i64[u0], for a tensor x of one element, i32 or i64: its value is a size that later ops may use, as
+   torch.arange(x.item()). It lies in [min_length, max_length], which are sizes; min_length may be invalid: 0. A value
+   outside is an error at run time, IND_INDEX_OUT_OF_RANGE, and the nearest of the two is taken. hint: a likely value,
+   -1: max_length's. ind_size declares such a size together with an input ("P device in [0, N]"). */
+IND_API ind_tensor ind_arange_of_item(ind_tensor x, ind_expr min_length, ind_expr max_length, int64_t hint);
