@@ -551,6 +551,7 @@ typedef struct sched__group {
     uint32_t changed;           /* round of the last change */
     uint32_t dot, dot2;         /* its loops with a matrix product, or SCHED_NONE */
     uint32_t scores;            /* attention: the loop with the product of queries and keys, or SCHED_NONE */
+    bool few_queries;           /* attention: blocks share keys, so each key is read once */
     bool reduces;               /* it has another reduction */
     bool mutates;               /* it changes a buffer in place */
     bool scans, sorts;          /* it has a SCAN; one that sorts */
@@ -3080,8 +3081,9 @@ static ind_fusion_reason sched__check_inlinable(const sched__fuser *f, uint32_t 
         if (in->arg[1] || in->reduction || in->flags & IND__INST_SCATTER) return IND_FUSION_PROLOGUE_PARTIAL;
         if (sched__stored(f, in->source, a, b)) return IND_FUSION_PROLOGUE_SHARED;
     }
+    const bool attention = f->group[b].scores != IND__SCHED_NONE; /* its template reads sizes from memory */
     for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++)
-        if (f->access[i].whole || f->access[i].size) return IND_FUSION_PROLOGUE_PARTIAL;
+        if (f->access[i].whole || (f->access[i].size && !attention)) return IND_FUSION_PROLOGUE_PARTIAL;
     return IND_FUSION_FUSED_PROLOGUE;
 }
 
@@ -3121,10 +3123,11 @@ static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made
         for (int k = 0; k < rank && !found; k++) {
             if (ind__ok(map[k]) || !ind_known_eq(stride[k], next)) continue;
             found = true, left--;
-            map[k] = ind_expr_floordiv(read, ind_expr_max(next, one));
-            if (left) map[k] = ind_expr_mod(map[k], ind_expr_max(d->size[k], one));
+            const ind_expr size = ind_expr_max(d->size[k], one);
+            map[k] = left ? ind_expr_mod(read, size) : read;
+            read = left ? ind_expr_floordiv(read, size) : read;
             next = ind_expr_mul(next, d->size[k]);
-            if (!ind__ok(map[k]) || !ind__ok(next)) return sched__fail(f);
+            if (!ind__ok(map[k]) || !ind__ok(next) || !ind__ok(read)) return sched__fail(f);
         }
     }
     return !left;
@@ -3302,6 +3305,22 @@ static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, uint32_t 
     return fused <= unfused;
 }
 
+static ind_expr sched__depth(const sched__fuser *f, uint32_t l);
+
+/* True if blocks of attention compute the operand of `product` in their loads. They have few queries, so each key is
+   read once per head: blocks of many queries would compute it again, and lose the bulk copies of other operands. Fused:
+   the operations. Unfused: the result written and read, and a launch. In bytes of memory traffic in the same time. */
+static bool sched__operand_is_profitable(sched__fuser *f, uint32_t a, uint32_t b, uint32_t product,
+                                         const ind__access *read) {
+    const sched__group *y = &f->group[b];
+    double points = sched__points_of(y->domain, read->index, false), inner = 0;
+    if (product == y->scores) points *= (double)ind_hint(sched__depth(f, product));
+    for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
+        inner += sched__element_ops(&f->policy, f->program->loop[l].body);
+    return y->few_queries && points * inner / f->policy.ops_per_byte <=
+                                 2 * (double)f->buffers.bytes_hint[read->buffer] + (double)f->policy.launch_bytes;
+}
+
 static bool sched__normalises_rows(const sched__group *x);
 static ind_fusion_reason sched__can_inline_rows(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit);
 
@@ -3310,6 +3329,7 @@ static ind_fusion_reason sched__can_inline_rows(sched__fuser *f, uint32_t a, uin
 static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     const ind__access *read = NULL;
+    uint32_t product = IND__SCHED_NONE;
     if (f->policy.disable || f->policy.disable_prologue) return IND_FUSION_DISABLED;
     if (sched__normalises_rows(x)) return sched__can_inline_rows(f, a, b, fit);
     ind_fusion_reason reason = sched__check_pointwise(x);
@@ -3325,7 +3345,7 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
         reason =
             sched__check_operand(it.at, sched__multiplies(f, it.loop), f->program->buffer[it.at->buffer].padded_rows);
         if (!sched__fused(reason)) return reason;
-        read = it.at;
+        read = it.at, product = it.loop;
     }
     if (!read) return IND_FUSION_PROLOGUE;
     sched__fit *own = sched__scratch(f, 1, sizeof *own);
@@ -3339,10 +3359,13 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
         bool made = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
         if (made && !sched__reads_same_point(f, it.at, own)) return IND_FUSION_PROLOGUE;
     }
-    if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
+    const bool attention = y->scores != IND__SCHED_NONE; /* divides a block's number into batches once */
+    if (!attention && !sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
     if (sched__memory_scarcity(f, a, b) && !sched__is_quantised(f, a))
         return IND_FUSION_MEMORY; /* constants take no memory of the arena */
-    if (!sched__inlining_is_profitable(f, a, b, own, read->index)) return IND_FUSION_NO_GAIN;
+    if (attention ? !sched__operand_is_profitable(f, a, b, product, read)
+                  : !sched__inlining_is_profitable(f, a, b, own, read->index))
+        return IND_FUSION_NO_GAIN;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     reason = sched__check_cycle(f, a, b);
     if (!sched__fused(reason)) return reason;
@@ -3820,6 +3843,7 @@ static bool sched__release_rows(sched__fuser *f, uint32_t round) {
 /* The groups of an attention, and their variables in those of the last one. The rows of the domain are the keys. */
 typedef struct sched__attention {
     uint32_t scores, softmax, values;
+    bool few;                /* at most IND__SPLIT_QUERIES queries, at the hints */
     const ind__access *left; /* by which `values` reads the probabilities */
     const sched__fit *rows;  /* softmax */
     sched__fit *outer;       /* scores: its R variable becomes the inner one */
@@ -3924,12 +3948,6 @@ static bool sched__has_attention_types(const sched__fuser *f, const sched__atten
     return dtype != IND_DTYPE_NONE && (dtype != IND_F32 || f->policy.attention >= 3) &&
            sched__operand_type(f, scores, 1) == dtype && sched__operand_type(f, values, 0) == dtype &&
            sched__operand_type(f, values, 1) == dtype;
-}
-
-/* True if the right operand is a quantised weight: a product multiplies it as it is packed. */
-static bool sched__multiplies_quantised(sched__fuser *f, uint32_t l) {
-    const ind__access *right = sched__product_operand(f, l, 1);
-    return right && sched__reads_quantised(f, right);
 }
 
 /* The variables of the domain, as a mask, in the accesses that feed operand k of the product in loop l. `map`: the
@@ -4042,7 +4060,7 @@ static bool sched__attention_is_profitable(sched__fuser *f, const sched__attenti
     const ind_fusion_policy *p = &f->policy;
     const sched__group *values = &f->group[x->values];
     const sched__domain *d = values->domain;
-    if (m < 0 || sched__hint(d->size[m]) <= IND__SPLIT_QUERIES) return true;
+    if (x->few) return true;
     const double keys = (double)d->rhint, columns = sched__points_of(d, x->left->index, true);
     const double rows = (double)d->hint / (columns > 0 ? columns : 1), queries = (double)sched__hint(d->size[m]);
     const double features = columns + (double)ind_hint(sched__depth(f, f->group[x->scores].dot));
@@ -4085,8 +4103,6 @@ static ind_fusion_reason sched__check_attention(sched__fuser *f, uint32_t c, sch
     if (values->mutates || f->group[x->softmax].mutates || f->group[x->scores].mutates) return IND_FUSION_MUTATION;
     if (sched__reads_mutated(f, x->scores) || sched__reads_mutated(f, x->softmax)) return IND_FUSION_MUTATION;
     if (!sched__has_attention_types(f, x)) return IND_FUSION_ATTENTION_TYPE;
-    if (sched__multiplies_quantised(f, values->dot) || sched__multiplies_quantised(f, f->group[x->scores].dot))
-        return IND_FUSION_PAIR_QUANTISED;
     ind_fusion_reason reason = sched__find_left_read(f, x->softmax, c, &left);
     x->rows = sched__fused(reason) ? sched__fit_row_prologue(f, x->softmax, c, left) : NULL;
     if (!sched__fused(reason)) return reason;
@@ -4105,6 +4121,7 @@ static ind_fusion_reason sched__check_attention(sched__fuser *f, uint32_t c, sch
     reason = sched__fit_scores(f, x);
     if (!sched__fused(reason)) return reason;
     if (!sched__find_queries(f, x, &m, &n)) return IND_FUSION_ATTENTION_INDEX;
+    x->few = m < 0 || sched__hint(values->domain->size[m]) <= IND__SPLIT_QUERIES;
     if (!sched__is_short(values->domain->size[n]) || !sched__is_short(sched__depth(f, f->group[x->scores].dot)))
         return IND_FUSION_ATTENTION_SIZE;
     if (!sched__attention_is_profitable(f, x, m)) return IND_FUSION_ATTENTION_COST;
@@ -4123,6 +4140,7 @@ static bool sched__fuse_attention(sched__fuser *f, const sched__attention *x, ui
     if (!sched__fuse_pair(f, x->scores, x->softmax, x->outer, round)) return false;
     sched__group *all = &f->group[x->scores];
     all->dot = values, all->dot2 = IND__SCHED_NONE, all->scores = scores;
+    all->few_queries = x->few;
     return true;
 }
 
@@ -4261,6 +4279,7 @@ static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sche
         x->dot2 = y->dot;
     else if (x->dot == IND__SCHED_NONE)
         x->dot = y->dot, x->dot2 = y->dot2;
+    if (x->scores == IND__SCHED_NONE) x->scores = y->scores, x->few_queries = y->few_queries;
     x->reduces |= y->reduces;
     x->mutates |= y->mutates;
     x->scans |= y->scans;
@@ -4297,7 +4316,6 @@ static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round)
     for (uint32_t i = f->first_access[dot]; i < f->first_access[dot + 1] && !f->failed; i++) {
         uint32_t writer = sched__writer(f, f->access[i].buffer), a, b = f->group_of[dot];
         const sched__fit *fit;
-        if (f->group[b].scores != IND__SCHED_NONE) break; /* the template of attention loads its operands plainly */
         if (f->access[i].write || !f->access[i].operand || writer == IND__SCHED_NONE) continue;
         a = f->group_of[writer];
         if (a == b || sched__can_inline(f, a, b, &fit) != IND_FUSION_FUSED_PROLOGUE || sched__limited(f, a, b))
@@ -4379,8 +4397,8 @@ static bool sched__explain_vertical(sched__fuser *f, uint32_t buffer) {
             continue;
         }
         e->reason = f->group[g].dot == IND__SCHED_NONE                  ? IND_FUSION_FUSED_VERTICAL
-                    : sched__within_attention(f, buffer)                ? IND_FUSION_FUSED_ATTENTION
                     : f->access[f->buffers.written[buffer] - 1].operand ? IND_FUSION_FUSED_PROLOGUE
+                    : sched__within_attention(f, buffer)                ? IND_FUSION_FUSED_ATTENTION
                                                                         : IND_FUSION_FUSED_EPILOGUE;
         if (!sched__stored(f, buffer, g, g)) e->bytes = ind_expr_mul(e->bytes, ind_int(f->context, 2));
         if (!ind__ok(e->bytes)) return sched__fail(f);

@@ -59,6 +59,7 @@ typedef struct sched__group {
     uint32_t changed;           /* round of the last change */
     uint32_t dot, dot2;         /* its loops with a matrix product, or SCHED_NONE */
     uint32_t scores;            /* attention: the loop with the product of queries and keys, or SCHED_NONE */
+    bool few_queries;           /* attention: blocks share keys, so each key is read once */
     bool reduces;               /* it has another reduction */
     bool mutates;               /* it changes a buffer in place */
     bool scans, sorts;          /* it has a SCAN; one that sorts */

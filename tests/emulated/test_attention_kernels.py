@@ -11,6 +11,8 @@ from conftest import make
 from emulation import InEachOrder, compiled, emulated, from_bf16, to_bf16
 from test_split_products import plan_of
 
+from reference import load, store  # where emulation.py looks, too
+
 STRATEGIES = {"9.0": "attention, bulk-copied wgmma tiles", "8.0": "attention, mma.sync tiles"}
 
 
@@ -312,3 +314,50 @@ def test_batch_invariant(library):
     for y in found[1:]:
         assert (y == found[0][: y.shape[0], :, : y.shape[2]]).all()
     library.c.ind_module_destroy(module)
+
+
+@pytest.mark.parametrize("kind, rows", [("i8", ""), ("f8e4m3fn", ""), ("i8", "P"), ("f8e5m2", "P")])
+@pytest.mark.parametrize("d, n", [(64, 64), (40, 24), (128, 20)])
+def test_caches_of_bytes(library, kind, rows, d, n):
+    """A decoder's step over caches of 8-bit elements, with scales per key: the loads dequantise. P: the position is in device memory."""
+    library.strategy = "attention, split keys"
+    b, h, g, t, used = 2, 4, 2, 300, 210
+    random = np.random.default_rng(d)
+    arrays = {"q": stored(random.standard_normal((b, h, 1, d)), "bf16")}
+    numbers_of = {}
+    for name, columns in (("kc", d), ("vc", n)):
+        if kind == "i8":
+            arrays[name] = random.integers(-127, 128, (b, g, t, columns)).astype(np.int8)
+            numbers_of[name] = arrays[name].astype(np.float64)
+        else:
+            values = store(random.standard_normal((b, g, t, columns)), kind)
+            arrays[name], numbers_of[name] = values, load(values, kind).astype(np.float64)
+        scale = stored(random.random((b, g, t, 1)) / (64 if kind == "i8" else 1), "bf16")
+        arrays[name[0] + "s"] = scale
+        numbers_of[name] = numbers_of[name] * numbers(scale, "bf16")
+    taken = "P + 1" if rows else "T"
+    declared = "size P device in [0, T - 1] hint 500; " if rows else ""
+    lines = "".join(
+        f"input {x}c : {kind}[{b}, {g}, T, {columns}]; input {x}s : bf16[{b}, {g}, T, 1]; {x}1 = slice({x}c, dim=2, start=0, end={taken}); "
+        f"{x}2 = slice({x}s, dim=2, start=0, end={taken}); {x}3 = cast({x}1, dtype=bf16); {x} = mul({x}3, {x}2); "
+        for x, columns in (("k", d), ("v", n))
+    )
+    text = graph(f"size T in [2, 4096] hint 1024; {declared}input q : bf16[{b}, {h}, 1, {d}]; {lines}y = scaled_dot_product_attention(q, k, v, enable_gqa=true); output y")
+    if rows:
+        arrays["P"] = np.array(used - 1, np.int64)
+        numbers_of = {name: v[:, :, :used] for name, v in numbers_of.items()}
+    want = attention(numbers(arrays["q"], "bf16"), numbers_of["kc"], numbers_of["vc"], lambda x, i, j: x / np.sqrt(d))
+    check(library, text, arrays, want, {"T": t}, kernels=2 if rows else 1, bound=2**-6)
+
+
+def test_rotated_query(library):
+    """A decoder's step rotates its query, and adds a bias, in the loads of the kernel."""
+    library.strategy = "attention, split keys"
+    arrays = drawn(4, {"q": (2, 4, 1, 64), "k": (2, 2, 300, 64), "v": (2, 2, 300, 64), "c": (1, 64), "s": (1, 64), "b": (4, 1, 64)}, "bf16")
+    inputs = "; ".join(f"input {x} : bf16[{', '.join(map(str, a.shape))}]" for x, a in arrays.items())
+    text = graph(f"{inputs}; p = add(q, b); l = slice(p, dim=3, start=0, end=32); h = slice(p, dim=3, start=32, end=64); n = neg(h); r = cat([n, l], dim=-1); "
+                 "x = mul(p, c); z = mul(r, s); w = add(x, z); y = scaled_dot_product_attention(w, k, v, enable_gqa=true); output y")  # fmt: skip
+    q, k, v, c, s, b = (numbers(a, "bf16") for a in arrays.values())
+    p = q + b
+    turned = p * c + np.concatenate([-p[..., 32:], p[..., :32]], -1) * s
+    check(library, text, arrays, attention(turned, k, v, lambda x, i, j: x / 8), bound=2**-6)

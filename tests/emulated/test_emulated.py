@@ -79,6 +79,15 @@ def test_unit_program(environment, program, tmp_path):
     assert program == "scans" or runs["forward"].stdout == runs["reverse"].stdout
 
 
+@pytest.mark.parametrize("model", ["bert", "llama", "t5"])
+def test_exported_model(environment, model):
+    """Models whose attention is one kernel of f32, with a mask of data, rotated queries and a table of biases."""
+    env = {name: value for name, value in environment.items() if name != "LD_PRELOAD"} | {"IND_EMULATION_FLAGS": "-O1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"tests/export/test_export.py::test_model[{model}.ind]"]
+    run = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0 and "1 passed" in run.stdout, run.stdout[-4000:]
+
+
 def start_minilm(environment, model_folder, dtype, texts, order="forward"):
     command = [make("build/minilm"), "--json", "--dtype", dtype, "--device", "cuda", "--model", model_folder, "--", *texts]
     env = {**environment, "IND_EMULATION_ORDER": order}

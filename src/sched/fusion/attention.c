@@ -9,6 +9,7 @@
 /* The groups of an attention, and their variables in those of the last one. The rows of the domain are the keys. */
 typedef struct sched__attention {
     uint32_t scores, softmax, values;
+    bool few;                /* at most IND__SPLIT_QUERIES queries, at the hints */
     const ind__access *left; /* by which `values` reads the probabilities */
     const sched__fit *rows;  /* softmax */
     sched__fit *outer;       /* scores: its R variable becomes the inner one */
@@ -113,12 +114,6 @@ static bool sched__has_attention_types(const sched__fuser *f, const sched__atten
     return dtype != IND_DTYPE_NONE && (dtype != IND_F32 || f->policy.attention >= 3) &&
            sched__operand_type(f, scores, 1) == dtype && sched__operand_type(f, values, 0) == dtype &&
            sched__operand_type(f, values, 1) == dtype;
-}
-
-/* True if the right operand is a quantised weight: a product multiplies it as it is packed. */
-static bool sched__multiplies_quantised(sched__fuser *f, uint32_t l) {
-    const ind__access *right = sched__product_operand(f, l, 1);
-    return right && sched__reads_quantised(f, right);
 }
 
 /* The variables of the domain, as a mask, in the accesses that feed operand k of the product in loop l. `map`: the
@@ -231,7 +226,7 @@ static bool sched__attention_is_profitable(sched__fuser *f, const sched__attenti
     const ind_fusion_policy *p = &f->policy;
     const sched__group *values = &f->group[x->values];
     const sched__domain *d = values->domain;
-    if (m < 0 || sched__hint(d->size[m]) <= IND__SPLIT_QUERIES) return true;
+    if (x->few) return true;
     const double keys = (double)d->rhint, columns = sched__points_of(d, x->left->index, true);
     const double rows = (double)d->hint / (columns > 0 ? columns : 1), queries = (double)sched__hint(d->size[m]);
     const double features = columns + (double)ind_hint(sched__depth(f, f->group[x->scores].dot));
@@ -274,8 +269,6 @@ static ind_fusion_reason sched__check_attention(sched__fuser *f, uint32_t c, sch
     if (values->mutates || f->group[x->softmax].mutates || f->group[x->scores].mutates) return IND_FUSION_MUTATION;
     if (sched__reads_mutated(f, x->scores) || sched__reads_mutated(f, x->softmax)) return IND_FUSION_MUTATION;
     if (!sched__has_attention_types(f, x)) return IND_FUSION_ATTENTION_TYPE;
-    if (sched__multiplies_quantised(f, values->dot) || sched__multiplies_quantised(f, f->group[x->scores].dot))
-        return IND_FUSION_PAIR_QUANTISED;
     ind_fusion_reason reason = sched__find_left_read(f, x->softmax, c, &left);
     x->rows = sched__fused(reason) ? sched__fit_row_prologue(f, x->softmax, c, left) : NULL;
     if (!sched__fused(reason)) return reason;
@@ -294,6 +287,7 @@ static ind_fusion_reason sched__check_attention(sched__fuser *f, uint32_t c, sch
     reason = sched__fit_scores(f, x);
     if (!sched__fused(reason)) return reason;
     if (!sched__find_queries(f, x, &m, &n)) return IND_FUSION_ATTENTION_INDEX;
+    x->few = m < 0 || sched__hint(values->domain->size[m]) <= IND__SPLIT_QUERIES;
     if (!sched__is_short(values->domain->size[n]) || !sched__is_short(sched__depth(f, f->group[x->scores].dot)))
         return IND_FUSION_ATTENTION_SIZE;
     if (!sched__attention_is_profitable(f, x, m)) return IND_FUSION_ATTENTION_COST;
@@ -312,6 +306,7 @@ static bool sched__fuse_attention(sched__fuser *f, const sched__attention *x, ui
     if (!sched__fuse_pair(f, x->scores, x->softmax, x->outer, round)) return false;
     sched__group *all = &f->group[x->scores];
     all->dot = values, all->dot2 = IND__SCHED_NONE, all->scores = scores;
+    all->few_queries = x->few;
     return true;
 }
 

@@ -43,8 +43,8 @@ static bool sched__explain_vertical(sched__fuser *f, uint32_t buffer) {
             continue;
         }
         e->reason = f->group[g].dot == IND__SCHED_NONE                  ? IND_FUSION_FUSED_VERTICAL
-                    : sched__within_attention(f, buffer)                ? IND_FUSION_FUSED_ATTENTION
                     : f->access[f->buffers.written[buffer] - 1].operand ? IND_FUSION_FUSED_PROLOGUE
+                    : sched__within_attention(f, buffer)                ? IND_FUSION_FUSED_ATTENTION
                                                                         : IND_FUSION_FUSED_EPILOGUE;
         if (!sched__stored(f, buffer, g, g)) e->bytes = ind_expr_mul(e->bytes, ind_int(f->context, 2));
         if (!ind__ok(e->bytes)) return sched__fail(f);

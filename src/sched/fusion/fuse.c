@@ -85,6 +85,7 @@ static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sche
         x->dot2 = y->dot;
     else if (x->dot == IND__SCHED_NONE)
         x->dot = y->dot, x->dot2 = y->dot2;
+    if (x->scores == IND__SCHED_NONE) x->scores = y->scores, x->few_queries = y->few_queries;
     x->reduces |= y->reduces;
     x->mutates |= y->mutates;
     x->scans |= y->scans;
@@ -121,7 +122,6 @@ static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round)
     for (uint32_t i = f->first_access[dot]; i < f->first_access[dot + 1] && !f->failed; i++) {
         uint32_t writer = sched__writer(f, f->access[i].buffer), a, b = f->group_of[dot];
         const sched__fit *fit;
-        if (f->group[b].scores != IND__SCHED_NONE) break; /* the template of attention loads its operands plainly */
         if (f->access[i].write || !f->access[i].operand || writer == IND__SCHED_NONE) continue;
         a = f->group_of[writer];
         if (a == b || sched__can_inline(f, a, b, &fit) != IND_FUSION_FUSED_PROLOGUE || sched__limited(f, a, b))

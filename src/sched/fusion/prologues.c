@@ -39,8 +39,9 @@ static ind_fusion_reason sched__check_inlinable(const sched__fuser *f, uint32_t 
         if (in->arg[1] || in->reduction || in->flags & IND__INST_SCATTER) return IND_FUSION_PROLOGUE_PARTIAL;
         if (sched__stored(f, in->source, a, b)) return IND_FUSION_PROLOGUE_SHARED;
     }
+    const bool attention = f->group[b].scores != IND__SCHED_NONE; /* its template reads sizes from memory */
     for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++)
-        if (f->access[i].whole || f->access[i].size) return IND_FUSION_PROLOGUE_PARTIAL;
+        if (f->access[i].whole || (f->access[i].size && !attention)) return IND_FUSION_PROLOGUE_PARTIAL;
     return IND_FUSION_FUSED_PROLOGUE;
 }
 
@@ -80,10 +81,11 @@ static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made
         for (int k = 0; k < rank && !found; k++) {
             if (ind__ok(map[k]) || !ind_known_eq(stride[k], next)) continue;
             found = true, left--;
-            map[k] = ind_expr_floordiv(read, ind_expr_max(next, one));
-            if (left) map[k] = ind_expr_mod(map[k], ind_expr_max(d->size[k], one));
+            const ind_expr size = ind_expr_max(d->size[k], one);
+            map[k] = left ? ind_expr_mod(read, size) : read;
+            read = left ? ind_expr_floordiv(read, size) : read;
             next = ind_expr_mul(next, d->size[k]);
-            if (!ind__ok(map[k]) || !ind__ok(next)) return sched__fail(f);
+            if (!ind__ok(map[k]) || !ind__ok(next) || !ind__ok(read)) return sched__fail(f);
         }
     }
     return !left;
@@ -261,6 +263,22 @@ static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, uint32_t 
     return fused <= unfused;
 }
 
+static ind_expr sched__depth(const sched__fuser *f, uint32_t l);
+
+/* True if blocks of attention compute the operand of `product` in their loads. They have few queries, so each key is
+   read once per head: blocks of many queries would compute it again, and lose the bulk copies of other operands. Fused:
+   the operations. Unfused: the result written and read, and a launch. In bytes of memory traffic in the same time. */
+static bool sched__operand_is_profitable(sched__fuser *f, uint32_t a, uint32_t b, uint32_t product,
+                                         const ind__access *read) {
+    const sched__group *y = &f->group[b];
+    double points = sched__points_of(y->domain, read->index, false), inner = 0;
+    if (product == y->scores) points *= (double)ind_hint(sched__depth(f, product));
+    for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
+        inner += sched__element_ops(&f->policy, f->program->loop[l].body);
+    return y->few_queries && points * inner / f->policy.ops_per_byte <=
+                                 2 * (double)f->buffers.bytes_hint[read->buffer] + (double)f->policy.launch_bytes;
+}
+
 static bool sched__normalises_rows(const sched__group *x);
 static ind_fusion_reason sched__can_inline_rows(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit);
 
@@ -269,6 +287,7 @@ static ind_fusion_reason sched__can_inline_rows(sched__fuser *f, uint32_t a, uin
 static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     const ind__access *read = NULL;
+    uint32_t product = IND__SCHED_NONE;
     if (f->policy.disable || f->policy.disable_prologue) return IND_FUSION_DISABLED;
     if (sched__normalises_rows(x)) return sched__can_inline_rows(f, a, b, fit);
     ind_fusion_reason reason = sched__check_pointwise(x);
@@ -284,7 +303,7 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
         reason =
             sched__check_operand(it.at, sched__multiplies(f, it.loop), f->program->buffer[it.at->buffer].padded_rows);
         if (!sched__fused(reason)) return reason;
-        read = it.at;
+        read = it.at, product = it.loop;
     }
     if (!read) return IND_FUSION_PROLOGUE;
     sched__fit *own = sched__scratch(f, 1, sizeof *own);
@@ -298,10 +317,13 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
         bool made = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
         if (made && !sched__reads_same_point(f, it.at, own)) return IND_FUSION_PROLOGUE;
     }
-    if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
+    const bool attention = y->scores != IND__SCHED_NONE; /* divides a block's number into batches once */
+    if (!attention && !sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
     if (sched__memory_scarcity(f, a, b) && !sched__is_quantised(f, a))
         return IND_FUSION_MEMORY; /* constants take no memory of the arena */
-    if (!sched__inlining_is_profitable(f, a, b, own, read->index)) return IND_FUSION_NO_GAIN;
+    if (attention ? !sched__operand_is_profitable(f, a, b, product, read)
+                  : !sched__inlining_is_profitable(f, a, b, own, read->index))
+        return IND_FUSION_NO_GAIN;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     reason = sched__check_cycle(f, a, b);
     if (!sched__fused(reason)) return reason;

@@ -98,6 +98,8 @@ static void cg__at_write_steps(ind__writer *w, const cg__mm_problem *p, const cg
 static void cg__at_write_tile(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     if (o->copy)
         cg__mm_write_copy(w, p, o, name);
+    else if (o->computed && p->tensor_bytes == 2)
+        cg__at_write_computed(w, p, o, name);
     else
         cg__mm_write_units(w, p, o, name);
 }

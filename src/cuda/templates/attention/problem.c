@@ -159,6 +159,7 @@ static bool cg__at_has_limits(const cg__attention *x) {
 /* ---- the problem */
 
 static void cg__at_set_product(const ind__writer *w, cg__mm_problem *p, cg__attention *x);
+static void cg__at_choose_vectors(cg__decider *d, const cg__mm_problem *p, cg__mm_operand *o);
 static int cg__at_bytes(const cg__attention *x);
 static int64_t cg__at_weight_bytes(const cg__attention *x, int keys);
 
@@ -302,6 +303,9 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     x->queries.a.copy = cg__mm_can_copy(d, &x->queries, &x->queries.a);
     x->keys.b.copy = cg__mm_can_copy(d, &x->keys, &x->keys.b);
     p->b.copy = cg__mm_can_copy(d, p, &p->b);
+    cg__at_choose_vectors(d, &x->queries, &x->queries.a);
+    cg__at_choose_vectors(d, &x->keys, &x->keys.b);
+    cg__at_choose_vectors(d, p, &p->b);
     v->vector = cg__mm_choose_vector(d, p);
     const bool few = cg__at_splits_keys(d, p, x);
     if (!few) cg__at_find_maps(d, p, x);

@@ -1,0 +1,141 @@
+/* Operands of 16 bits that are computed in their loads: dequantised caches, rotated queries. A thread has chunks of 8
+   neighbours of a tile. It loads what several chunks are computed from before it computes the first one. */
+
+enum { AT_REGISTERS_AHEAD = 48 }; /* of a thread, for what is loaded ahead */
+
+/* The variable along which neighbours lie. */
+static int cg__at_along(const cg__mm_problem *p, const cg__mm_operand *o) {
+    return o->k_major ? p->k : o->x;
+}
+
+/* Chooses the LOADs of a computed operand that read 8 neighbours as a vector. A rounding at the end is that to the
+   tile. */
+static void cg__at_choose_vectors(cg__decider *d, const cg__mm_problem *p, cg__mm_operand *o) {
+    const int along = cg__at_along(p, o);
+    if (!o->computed || p->tensor_bytes != 2) return;
+    if (cg__inst(&d->w, o->value)->op != IND_LOOP_LOAD) o->value = cg__inst(&d->w, o->value)->arg[0];
+    cg__mm_need_operand(&d->w, o);
+    for (uint32_t i = 1; i <= o->value; i++) {
+        ind_expr guard = {0};
+        bool aligned = false;
+        if (!cg__mm_is_early_load(&d->w, i) || !cg__mm_contiguous(&d->w, i, along)) continue;
+        if (ind_dtype_bytes(cg__memory_dtype(&d->w, i)) > 4) continue;
+        if (!ind_known_multiple(cg__mm_along_size(p, o), 8) || !cg__vector_access(d, i, along, 8, &guard, &aligned))
+            continue;
+        if (ind__ok(guard)) cg__guard(d->variant, guard);
+        d->variant->guard_aligned |= aligned;
+        d->plan->resident[i] |= (uint8_t)(MM_VECTOR << cg__mm_resident_shift(p, o));
+    }
+}
+
+static bool cg__at_is_vector(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
+    return cg__mm_is_early_load(w, i) && cg__mm_is_resident(w, p, o, i, MM_VECTOR);
+}
+
+/* Is the LOAD one element per chunk? */
+static bool cg__at_is_shared(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
+    return cg__mm_is_early_load(w, i) && !(w->plan->varies[i] >> cg__at_along(p, o) & 1);
+}
+
+/* Chunks of a thread, out of `all`, that are loaded before the first one is computed: a divisor of them. */
+static int cg__at_chunks_ahead(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int all) {
+    int registers = 0;
+    for (uint32_t i = 1; i <= o->value; i++) {
+        if (cg__at_is_vector(w, p, o, i)) registers += 2 * ind_dtype_bytes(cg__memory_dtype(w, i));
+        registers += cg__at_is_shared(w, p, o, i);
+    }
+    int n = registers ? AT_REGISTERS_AHEAD / registers : 1;
+    n = n < 1 ? 1 : n > all ? all : n;
+    while (all % n) n--;
+    return n;
+}
+
+/* A loop over n chunks from number g on, with their variables, and in it the condition that a chunk has elements. Both
+   are scopes that stay open. before: statements between them. */
+static void cg__at_begin_chunks(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name, int n,
+                                const char *before) {
+    const ind__variant *v = w->variant;
+    const int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_tile_cols(v, o, name) / 8;
+    const char x = cg__mm_axis(name);
+    cg__unroll(w);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", n);
+    ind__textf(&w->code, "const int at = (g + i) * %d + (int)threadIdx.x, %c = at / %d, %c = at %% %d * 8;\n",
+               v->threads, o->k_major ? 'x' : 'k', chunks, o->k_major ? 'k' : 'x', chunks);
+    if (rows * chunks % v->threads) ind__textf(&w->code, "if (at >= %d) break;\n", rows * chunks);
+    if (o->x >= 0) ind__textf(&w->code, "const %s %s = first_%c + x;\n", cg__int(w), w->var[o->x], x);
+    ind__textf(&w->code, "const %s %s = first_k + k;\n%s", cg__int(w), w->var[p->k], before);
+    cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
+}
+
+/* Declares what is loaded ahead, and loads it. */
+static void cg__at_write_ahead(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name, int n) {
+    for (uint32_t i = 1; i <= o->value; i++) {
+        const char *type = cg__types[cg__memory_dtype(w, i)].memory;
+        if (cg__at_is_vector(w, p, o, i))
+            ind__textf(&w->code, "ind_vec<%s, 8> x%u[%d];\n", type, i, n);
+        else if (cg__at_is_shared(w, p, o, i))
+            ind__textf(&w->code, "%s x%u[%d];\n", type, i, n);
+    }
+    cg__at_begin_chunks(w, p, o, name, n, "");
+    for (uint32_t i = 1; i <= o->value; i++) {
+        if (cg__at_is_vector(w, p, o, i))
+            ind__textf(&w->code, "x%u[i] = ind_load<8>(&%s);\n", i, cg__element(w, i));
+        else if (cg__at_is_shared(w, p, o, i))
+            ind__textf(&w->code, "x%u[i] = %s;\n", i, cg__element(w, i));
+    }
+    cg__end(w);
+    cg__end(w);
+    for (uint32_t i = 1; i <= o->value; i++) {
+        if (cg__at_is_vector(w, p, o, i))
+            w->memory[i] = cg__string(w, "x%u[i].at[j]", i);
+        else if (cg__at_is_shared(w, p, o, i))
+            w->memory[i] = cg__string(w, "x%u[i]", i);
+    }
+}
+
+/* The values of one chunk, into `made`. */
+static void cg__at_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const int along = cg__at_along(p, o);
+    const char *base = w->var[along], x = cg__mm_axis(name);
+    const char *left = o->k_major ? "size_k - first_k - k" : cg__string(w, "size_%c - first_%c - x", x, x);
+    cg__emit_same(w, along, 8);
+    cg__mm_write_runs(w, p, o);
+    cg__set_lane_values(w, along, 8, false);
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < 8; j++)");
+    w->var[along] = cg__string(w, "(%s + j)", base);
+    if (!ind_known_multiple(cg__mm_along_size(p, o), 8)) ind__textf(&w->code, "if (j >= %s) break;\n", left);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "made.at[j] = ind_f32_to_%s(", ind_dtype_name(o->memory));
+    cg__value(w, o->value);
+    ind__textf(&w->code, ");\n");
+    cg__end(w);
+    w->var[along] = base;
+    cg__set_lane_values(w, along, 8, true);
+}
+
+/* The operand's tile in its stage. */
+static void cg__at_write_computed(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const int rows = cg__mm_tile_rows(v, o, name), cols = cg__mm_tile_cols(v, o, name);
+    const int all = (rows * cols / 8 + v->threads - 1) / v->threads;
+    const char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
+    cg__mm_set_plain_names(w);
+    cg__mm_need_operand(w, o);
+    const int n = cg__at_chunks_ahead(w, p, o, all);
+    cg__unroll(w);
+    cg__begin(w, "for (int g = 0; g < %d; g += %d)", all, n);
+    cg__at_write_ahead(w, p, o, name, n);
+    cg__at_begin_chunks(w, p, o, name, n, "ind_vec<unsigned short, 8> made = {};\n");
+    cg__at_write_chunk(w, p, o, name);
+    cg__end(w);
+    ind__textf(&w->code, "ind_store(tile_%c + stage * %d + ind_tile_at<%d, %d>(%c, %c >> 3), made);\n", name,
+               cg__mm_stage_elements(v, name), rows, cols, row, col);
+    cg__end(w);
+    cg__end(w);
+    for (uint32_t i = 1; i <= o->value; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD) w->memory[i] = NULL;
+    cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
+    cg__use(w, IND__CG_HALF_TILE);
+    cg__use(w, IND__CG_VEC);
+}
