@@ -397,6 +397,9 @@ GRAPHS = {
   input m : f32[24, T, 64]
   input n : f32[24, T, 40]
   input lh : f32[2, 48, 64]
+  input kc : i8[2, 2, S, 64]
+  input vc : f8e4m3fn[2, 2, S, 64]
+  input kz : bf16[2, 2, S, 1]
   u = scaled_dot_product_attention(k, b, c, enable_gqa=true)
   o = scaled_dot_product_attention(a, b, c, is_causal=true, enable_gqa=true)
   et = transpose(e, dim0=1, dim1=2)
@@ -410,7 +413,11 @@ GRAPHS = {
   t = scaled_dot_product_attention(h, i, j)
   x = scaled_dot_product_attention(l, m, n)
   y = scaled_dot_product_attention(lh, lh, lh, is_causal=true)
-  output o, r, t, u, x, y
+  kb = cast(kc, dtype=bf16)
+  kd = mul(kb, kz)
+  vd = cast(vc, dtype=bf16)
+  z = scaled_dot_product_attention(k, kd, vd, enable_gqa=true)
+  output o, r, t, u, x, y, z
 }""",
     "products_multicast": """graph products_multicast {
   size M in [0, 20000] hint 16384
