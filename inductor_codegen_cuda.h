@@ -3274,6 +3274,18 @@ static const char *const cg__prelude_TF32_WEIGHTED[] = {
     "}\n",
     NULL,
 };
+static const char *const cg__prelude_BYTES_TO_F32[] = {
+    "// Eight integers of 8 bits as f32, by their place in the mantissa of 2^23. Conversion instructions have a quarter of the rate or\n",
+    "// less.\n",
+    "template <bool SIGNED> static IND_INLINE void ind_bytes_to_f32(float (&f)[8], const ind_vec<unsigned, 2> &x) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < 8; i++) {\n",
+    "        const unsigned bits = __byte_perm(SIGNED ? x.at[i / 4] ^ 0x80808080u : x.at[i / 4], 0x4b000000u, 0x7440 + i % 4);\n",
+    "        f[i] = __uint_as_float(bits) - (SIGNED ? 8388736.0f : 8388608.0f);\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_COMBINE_WARPS_OF_KEYS[] = {
     "// Warps have the same 16 rows and different keys. Adds their sums into the tile `sum`; states[row] becomes the softmax of the\n",
     "// row, of maxima times `scale`. states[16 ..] is for the warps.\n",
@@ -4804,6 +4816,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(PACK_WEIGHTS, 0)                                                                                 \
     X(MMA_KEYS, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_HALVES))                                   \
     X(TILE_FOUR, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                        \
+    X(BYTES_TO_F32, IND__CG_NEEDS(IND__CG_VEC))                                                        \
     X(FMA_KEYS, IND__CG_NEEDS(IND__CG_TILE_FOUR))                                                      \
     X(FMA_WEIGHTED, IND__CG_NEEDS(IND__CG_TILE_FOUR))                                                  \
     X(TF32_KEYS, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_WORDS))                                   \
@@ -18340,6 +18353,12 @@ static bool cg__at_is_vector(const ind__writer *w, const cg__mm_problem *p, cons
     return cg__mm_is_early_load(w, i) && cg__mm_is_resident(w, p, o, i, MM_VECTOR);
 }
 
+/* Is the LOAD a vector of integers of 8 bits? It is two words. */
+static bool cg__at_is_integers(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
+    if (!cg__at_is_vector(w, p, o, i)) return false;
+    return cg__memory_dtype(w, i) == IND_I8 || cg__memory_dtype(w, i) == IND_U8;
+}
+
 /* Is the LOAD one element per chunk? */
 static bool cg__at_is_shared(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
     return cg__mm_is_early_load(w, i) && !(w->plan->varies[i] >> cg__at_along(p, o) & 1);
@@ -18379,14 +18398,19 @@ static void cg__at_begin_chunks(ind__writer *w, const cg__mm_problem *p, const c
 static void cg__at_write_ahead(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name, int n) {
     for (uint32_t i = 1; i <= o->value; i++) {
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
-        if (cg__at_is_vector(w, p, o, i))
+        if (cg__at_is_integers(w, p, o, i))
+            ind__textf(&w->code, "ind_vec<unsigned, 2> x%u[%d];\n", i, n);
+        else if (cg__at_is_vector(w, p, o, i))
             ind__textf(&w->code, "ind_vec<%s, 8> x%u[%d];\n", type, i, n);
         else if (cg__at_is_shared(w, p, o, i))
             ind__textf(&w->code, "%s x%u[%d];\n", type, i, n);
     }
     cg__at_begin_chunks(w, p, o, name, n, "");
     for (uint32_t i = 1; i <= o->value; i++) {
-        if (cg__at_is_vector(w, p, o, i))
+        if (cg__at_is_integers(w, p, o, i))
+            ind__textf(&w->code, "x%u[i] = ind_load<2>(reinterpret_cast<const unsigned *>(&%s));\n", i,
+                       cg__element(w, i));
+        else if (cg__at_is_vector(w, p, o, i))
             ind__textf(&w->code, "x%u[i] = ind_load<8>(&%s);\n", i, cg__element(w, i));
         else if (cg__at_is_shared(w, p, o, i))
             ind__textf(&w->code, "x%u[i] = %s;\n", i, cg__element(w, i));
@@ -18394,11 +18418,31 @@ static void cg__at_write_ahead(ind__writer *w, const cg__mm_problem *p, const cg
     cg__end(w);
     cg__end(w);
     for (uint32_t i = 1; i <= o->value; i++) {
-        if (cg__at_is_vector(w, p, o, i))
+        if (cg__at_is_integers(w, p, o, i))
+            w->memory[i] =
+                cg__string(w, "((%s)(x%u[i].at[j / 4] >> j %% 4 * 8))", cg__types[cg__memory_dtype(w, i)].memory, i);
+        else if (cg__at_is_vector(w, p, o, i))
             w->memory[i] = cg__string(w, "x%u[i].at[j]", i);
         else if (cg__at_is_shared(w, p, o, i))
             w->memory[i] = cg__string(w, "x%u[i]", i);
     }
+}
+
+/* Converts the chunk's integers of 8 bits. A rounding to 16 bits changes none of them. */
+static void cg__at_write_integers(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+    for (uint32_t i = 1; i <= o->value; i++) {
+        const ind__inst *in = cg__inst(w, i);
+        const uint32_t from = in->arg[0];
+        const bool rounds = in->op == IND_LOOP_ROUND_F16 || in->op == IND_LOOP_ROUND_BF16;
+        if (!w->needed[i] || (!rounds && in->op != IND_LOOP_CAST) || in->dtype != IND_F32) continue;
+        if (rounds && w->value[from]) w->value[i] = w->value[from];
+        if (rounds || !cg__at_is_integers(w, p, o, from)) continue;
+        ind__textf(&w->code, "float f%u[8];\nind_bytes_to_f32<%s>(f%u, x%u[i]);\n", i,
+                   cg__at_bool(cg__memory_dtype(w, from) == IND_I8), i, from);
+        w->value[i] = cg__string(w, "f%u[j]", i);
+        cg__use(w, IND__CG_BYTES_TO_F32);
+    }
+    cg__mm_need_operand(w, o);
 }
 
 /* The values of one chunk, into `made`. */
@@ -18406,6 +18450,7 @@ static void cg__at_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
     const int along = cg__at_along(p, o);
     const char *base = w->var[along], x = cg__mm_axis(name);
     const char *left = o->k_major ? "size_k - first_k - k" : cg__string(w, "size_%c - first_%c - x", x, x);
+    cg__at_write_integers(w, p, o);
     cg__emit_same(w, along, 8);
     cg__mm_write_runs(w, p, o);
     cg__set_lane_values(w, along, 8, false);
@@ -18441,8 +18486,11 @@ static void cg__at_write_computed(ind__writer *w, const cg__mm_problem *p, const
                cg__mm_stage_elements(v, name), rows, cols, row, col);
     cg__end(w);
     cg__end(w);
-    for (uint32_t i = 1; i <= o->value; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_LOAD) w->memory[i] = NULL;
+    for (uint32_t i = 1; i <= o->value; i++) {
+        const ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
+        if (op == IND_LOOP_LOAD) w->memory[i] = NULL;
+        if (op == IND_LOOP_CAST || op == IND_LOOP_ROUND_F16 || op == IND_LOOP_ROUND_BF16) w->value[i] = NULL;
+    }
     cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
     cg__use(w, IND__CG_HALF_TILE);
     cg__use(w, IND__CG_VEC);

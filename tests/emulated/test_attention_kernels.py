@@ -316,7 +316,7 @@ def test_batch_invariant(library):
     library.c.ind_module_destroy(module)
 
 
-@pytest.mark.parametrize("kind, rows", [("i8", ""), ("f8e4m3fn", ""), ("i8", "P"), ("f8e5m2", "P")])
+@pytest.mark.parametrize("kind, rows", [("i8", ""), ("u8", ""), ("f8e4m3fn", ""), ("i8", "P"), ("f8e5m2", "P")])
 @pytest.mark.parametrize("d, n", [(64, 64), (40, 24), (128, 20)])
 def test_caches_of_bytes(library, kind, rows, d, n):
     """A decoder's step over caches of 8-bit elements, with scales per key: the loads dequantise. P: the position is in device memory."""
@@ -326,13 +326,13 @@ def test_caches_of_bytes(library, kind, rows, d, n):
     arrays = {"q": stored(random.standard_normal((b, h, 1, d)), "bf16")}
     numbers_of = {}
     for name, columns in (("kc", d), ("vc", n)):
-        if kind == "i8":
-            arrays[name] = random.integers(-127, 128, (b, g, t, columns)).astype(np.int8)
+        if kind in ("i8", "u8"):
+            arrays[name] = random.integers(-128 if kind == "i8" else 0, 128, (b, g, t, columns)).astype(np.int8 if kind == "i8" else np.uint8)
             numbers_of[name] = arrays[name].astype(np.float64)
         else:
             values = store(random.standard_normal((b, g, t, columns)), kind)
             arrays[name], numbers_of[name] = values, load(values, kind).astype(np.float64)
-        scale = stored(random.random((b, g, t, 1)) / (64 if kind == "i8" else 1), "bf16")
+        scale = stored(random.random((b, g, t, 1)) / (64 if kind in ("i8", "u8") else 1), "bf16")
         arrays[name[0] + "s"] = scale
         numbers_of[name] = numbers_of[name] * numbers(scale, "bf16")
     taken = "P + 1" if rows else "T"

@@ -136,9 +136,8 @@ static void test_declarations(ind_context *c) {
     } cases[] = {{"P device in [0, 9]", IND_OK},           {"P device in [2, N] hint 9", IND_OK},
                  {"P device in [0, N - 1]", IND_OK},       {"P device [0, 9]", IND_PARSE},
                  {"P device in [0]", IND_PARSE},           {"N device in [0, 9]", IND_INVALID_ARGUMENT},
-                 {"P.x device in [0, 9]", IND_PARSE},
-                 {"P device in [9, 3]", IND_OUT_OF_RANGE}, {"P device in [0, 0]", IND_OUT_OF_RANGE},
-                 {"P device in [0, 9] hint x", IND_PARSE}};
+                 {"P.x device in [0, 9]", IND_PARSE},      {"P device in [9, 3]", IND_OUT_OF_RANGE},
+                 {"P device in [0, 0]", IND_OUT_OF_RANGE}, {"P device in [0, 9] hint x", IND_PARSE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ind_graph *g = ind_graph_create(c, "declared");
         ind_size(g, "N in [4, 64]");

@@ -232,6 +232,16 @@ static IND_INLINE void ind_tf32_weighted(float (&acc)[NI][4], const float (&weig
         }
     }
 }
+//@ BYTES_TO_F32
+// Eight integers of 8 bits as f32, by their place in the mantissa of 2^23. Conversion instructions have a quarter of the rate or
+// less.
+template <bool SIGNED> static IND_INLINE void ind_bytes_to_f32(float (&f)[8], const ind_vec<unsigned, 2> &x) {
+    _Pragma("unroll")
+    for (int i = 0; i < 8; i++) {
+        const unsigned bits = __byte_perm(SIGNED ? x.at[i / 4] ^ 0x80808080u : x.at[i / 4], 0x4b000000u, 0x7440 + i % 4);
+        f[i] = __uint_as_float(bits) - (SIGNED ? 8388736.0f : 8388608.0f);
+    }
+}
 //@ COMBINE_WARPS_OF_KEYS
 // Warps have the same 16 rows and different keys. Adds their sums into the tile `sum`; states[row] becomes the softmax of the
 // row, of maxima times `scale`. states[16 ..] is for the warps.

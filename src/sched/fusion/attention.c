@@ -221,7 +221,7 @@ static double sched__attention_time(const sched__attention_step *step, double qu
 }
 
 /* True if one kernel takes less time than three that store scores and probabilities, in bytes of memory traffic. Each
- * of the other two kernels starts and ends. */
+   of the other two kernels starts and ends. */
 static bool sched__attention_is_profitable(sched__fuser *f, const sched__attention *x, int m) {
     const ind_fusion_policy *p = &f->policy;
     const sched__group *values = &f->group[x->values];
