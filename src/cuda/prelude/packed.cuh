@@ -396,29 +396,28 @@ struct ind_packed_i8 : ind_packed_plain<ind_packed_i8> {
     }
 };
 //@ PACKED_F8
-#ifndef IND_EMULATION
 // Two e4m3, and two f16.
 static IND_INLINE unsigned ind_e4m3x2_to_f16x2(unsigned x) {
+#if !defined(IND_EMULATION) && __CUDA_ARCH__ >= 890
     unsigned r;
     asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(r) : "h"((unsigned short)x));
     return r;
+#else
+    const float low = ind_f8e4m3fn_to_f32((unsigned char)x), high = ind_f8e4m3fn_to_f32((unsigned char)(x >> 8));
+    return ind_f32_to_f16(low) | (unsigned)ind_f32_to_f16(high) << 16;
+#endif
 }
 static IND_INLINE unsigned ind_f16x2_to_bf16x2(unsigned x) {
+#ifndef IND_EMULATION
     unsigned r;
     asm("{\n.reg .b16 a, b;\n.reg .f32 c, d;\nmov.b32 {a, b}, %1;\ncvt.f32.f16 c, a;\ncvt.f32.f16 d, b;\n"
         "cvt.rn.bf16x2.f32 %0, d, c;\n}" : "=r"(r) : "r"(x));
     return r;
-}
 #else
-static IND_INLINE unsigned ind_e4m3x2_to_f16x2(unsigned x) {
-    const float low = ind_f8e4m3fn_to_f32((unsigned char)x), high = ind_f8e4m3fn_to_f32((unsigned char)(x >> 8));
-    return ind_f32_to_f16(low) | (unsigned)ind_f32_to_f16(high) << 16;
-}
-static IND_INLINE unsigned ind_f16x2_to_bf16x2(unsigned x) {
     const float low = ind_f16_to_f32((unsigned short)x), high = ind_f16_to_f32((unsigned short)(x >> 16));
     return ind_f32_to_bf16(low) | (unsigned)ind_f32_to_bf16(high) << 16;
-}
 #endif
+}
 // 8-bit floats, each of which f16 and bf16 have. e5m2 is the upper half of an f16. SIZE elements have a scale in another
 // tensor. SCALE: 4 f32, 2 f16, 1 bf16, 0 none.
 template <bool E5M2, int SCALE, int SIZE> struct ind_packed_f8 : ind_packed_plain<ind_packed_f8<E5M2, SCALE, SIZE>> {
