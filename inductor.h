@@ -209,7 +209,8 @@ IND_API ind_context *ind_graph_context(const ind_graph *graph);
 IND_API void ind_here(ind_graph *graph, const char *file, int line);
 #define IND_HERE(graph) ind_here((graph), __FILE__, __LINE__)
 
-/* Declares a symbolic size: "B in [1, 4096] multiple_of 1 hint 32"; multiple_of and hint are optional. */
+/* Declares a symbolic size: "B in [1, 4096] multiple_of 1 hint 32"; multiple_of and hint are optional. "P device in [0,
+   N] hint 100" declares a size whose value lies in device memory, as the input P : i64[]; see ind_arange_of_item. */
 IND_API ind_expr ind_size(ind_graph *graph, const char *declaration);
 
 /* Declares that a condition on sizes holds: "S == 4*T", "S <= T", "S % 8 == 0", "S != T", combined by `and`. An
