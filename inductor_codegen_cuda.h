@@ -2902,14 +2902,14 @@ static const char *const cg__prelude_ADD_SLICES[] = {
     NULL,
 };
 static const char *const cg__prelude_MMA_SUMS[] = {
-    "// Writes the warp's accumulators into the tile of sums at (m, n). FOURS: a lane has 4 adjacent columns of each 16.\n",
-    "template <int TN, bool FOURS = false, typename T, int MI, int NI>\n",
+    "// Writes the warp's accumulators into the tile of sums at (m, n). FLOAT4: a lane has 4 adjacent columns of each 16.\n",
+    "template <int TN, bool FLOAT4 = false, typename T, int MI, int NI>\n",
     "static IND_INLINE void ind_mma_sums(T *sum, const T (&acc)[MI][NI][4], int m, int n) {\n",
     "    const int lane = threadIdx.x & 31;\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int ij = 0; ij < MI * NI; ij++) {\n",
     "        const int i = ij / NI, j = ij % NI;\n",
-    "        const int column = FOURS ? j / 2 * 16 + (lane & 3) * 4 + j % 2 * 2 : j * 8 + (lane & 3) * 2;\n",
+    "        const int column = FLOAT4 ? j / 2 * 16 + (lane & 3) * 4 + j % 2 * 2 : j * 8 + (lane & 3) * 2;\n",
     "        T *const at = sum + ind_sum_at<TN>(m + i * 16 + (lane >> 2), n + column);\n",
     "        ind_store(at, ind_vec<T, 2>{{acc[i][j][0], acc[i][j][1]}});\n",
     "        ind_store(at + 8 * (TN + 8), ind_vec<T, 2>{{acc[i][j][2], acc[i][j][3]}});\n",
@@ -3150,10 +3150,10 @@ static const char *const cg__prelude_MMA_KEYS[] = {
     "}\n",
     NULL,
 };
-static const char *const cg__prelude_TILE_FOUR[] = {
+static const char *const cg__prelude_TILE_FLOAT4[] = {
     "// Four elements of 32 bits of a tile [ROWS][COLS]: (row, col) and the next columns if ALONG, else the next rows.\n",
     "template <int ROWS, int COLS, bool ALONG, bool ACROSS>\n",
-    "static IND_INLINE ind_vec<float, 4> ind_tile_four(const unsigned short *tile, int row, int col) {\n",
+    "static IND_INLINE ind_vec<float, 4> ind_tile_float4(const unsigned short *tile, int row, int col) {\n",
     "    if (ALONG) return ind_load<4>(reinterpret_cast<const float *>(tile + ind_tile_at<ROWS, COLS * 2, ACROSS>(row, col >> 2)));\n",
     "    ind_vec<float, 4> x;\n",
     "    _Pragma(\"unroll\")\n",
@@ -3174,10 +3174,10 @@ static const char *const cg__prelude_FMA_KEYS[] = {
     "        ind_vec<float, 4> q[2];\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int r = 0; r < 2; r++)\n",
-    "            q[r] = Q_ROWS ? ind_tile_four<TM, D, true, false>(queries, row + r * 8, d) : ind_tile_four<D, TM, false, true>(queries, d, row + r * 8);\n",
+    "            q[r] = Q_ROWS ? ind_tile_float4<TM, D, true, false>(queries, row + r * 8, d) : ind_tile_float4<D, TM, false, true>(queries, d, row + r * 8);\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int j = 0; j < NI * 2; j++) {\n",
-    "            const ind_vec<float, 4> k = K_ROWS ? ind_tile_four<TK, D, true, false>(keys, key + j * 4, d) : ind_tile_four<D, TK, false, false>(keys, d, key + j * 4);\n",
+    "            const ind_vec<float, 4> k = K_ROWS ? ind_tile_float4<TK, D, true, false>(keys, key + j * 4, d) : ind_tile_float4<D, TK, false, false>(keys, d, key + j * 4);\n",
     "            _Pragma(\"unroll\")\n",
     "            for (int i = 0; i < 8; i++) {\n",
     "                float &sum = score[j / 2][i / 4 * 2 + j % 2];\n",
@@ -3212,7 +3212,7 @@ static const char *const cg__prelude_FMA_WEIGHTED[] = {
     "            _Pragma(\"unroll\")\n",
     "            for (int e = 0; e < 8; e++) {\n",
     "                const int key = first + k + e, n = j * 16 + c * 4;\n",
-    "                const ind_vec<float, 4> v = V_ROWS ? ind_tile_four<TK, TN, true, true>(values, key, n) : ind_tile_four<TN, TK, false, false>(values, n, key);\n",
+    "                const ind_vec<float, 4> v = V_ROWS ? ind_tile_float4<TK, TN, true, true>(values, key, n) : ind_tile_float4<TN, TK, false, false>(values, n, key);\n",
     "                _Pragma(\"unroll\")\n",
     "                for (int i = 0; i < 8; i++) sum[i / 4][i % 4] = fmaf(w[i / 4 * 2 + e / 4].at[e % 4], v.at[i % 4], sum[i / 4][i % 4]);\n",
     "            }\n",
@@ -3275,8 +3275,7 @@ static const char *const cg__prelude_TF32_WEIGHTED[] = {
     NULL,
 };
 static const char *const cg__prelude_BYTES_TO_F32[] = {
-    "// Eight integers of 8 bits as f32, by their place in the mantissa of 2^23. Conversion instructions have a quarter of the rate or\n",
-    "// less.\n",
+    "// Eight integers of 8 bits as f32, without conversion instructions: prmt puts each into the mantissa of 2^23, which is subtracted.\n",
     "template <bool SIGNED> static IND_INLINE void ind_bytes_to_f32(float (&f)[8], const ind_vec<unsigned, 2> &x) {\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 0; i < 8; i++) {\n",
@@ -3289,7 +3288,7 @@ static const char *const cg__prelude_BYTES_TO_F32[] = {
 static const char *const cg__prelude_COMBINE_WARPS_OF_KEYS[] = {
     "// Warps have the same 16 rows and different keys. Adds their sums into the tile `sum`; states[row] becomes the softmax of the\n",
     "// row, of maxima times `scale`. states[16 ..] is for the warps.\n",
-    "template <int WARPS, int TN, bool FOURS = false, int NI>\n",
+    "template <int WARPS, int TN, bool FLOAT4 = false, int NI>\n",
     "static IND_INLINE void ind_combine_warps_of_keys(float *sum, ind_softmax<float> *states, float (&acc)[1][NI][4],\n",
     "                                                 const ind_online_rows &own) {\n",
     "    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n",
@@ -3310,7 +3309,7 @@ static const char *const cg__prelude_COMBINE_WARPS_OF_KEYS[] = {
     "        if (warp == 0 && lane % 4 == 0) states[row] = {max, total};\n",
     "    }\n",
     "    ind_scale_rows(acc[0], factor);\n",
-    "    ind_mma_sums<TN, FOURS>(sum, acc, warp * 16, 0);\n",
+    "    ind_mma_sums<TN, FLOAT4>(sum, acc, warp * 16, 0);\n",
     "    __syncthreads();\n",
     "    for (int at = threadIdx.x; at < 16 * TN / 4; at += WARPS * 32) {\n",
     "        float *const place = sum + ind_sum_at<TN>(at / (TN / 4), at % (TN / 4) * 4);\n",
@@ -4814,10 +4813,10 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(WGMMA_READY, IND__CG_NEEDS(IND__CG_WGMMA))                                                       \
     X(PACK_WEIGHTS, 0)                                                                                 \
     X(MMA_KEYS, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_HALVES))                                   \
-    X(TILE_FOUR, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                        \
+    X(TILE_FLOAT4, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                      \
     X(BYTES_TO_F32, IND__CG_NEEDS(IND__CG_VEC))                                                        \
-    X(FMA_KEYS, IND__CG_NEEDS(IND__CG_TILE_FOUR))                                                      \
-    X(FMA_WEIGHTED, IND__CG_NEEDS(IND__CG_TILE_FOUR))                                                  \
+    X(FMA_KEYS, IND__CG_NEEDS(IND__CG_TILE_FLOAT4))                                                    \
+    X(FMA_WEIGHTED, IND__CG_NEEDS(IND__CG_TILE_FLOAT4))                                                  \
     X(TF32_KEYS, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_WORDS))                                   \
     X(TF32_WEIGHTED, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_WORDS))                               \
     X(TRANSPOSE_PANELS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                 \
@@ -11722,7 +11721,7 @@ typedef struct cg__mm_operand {
     int x;            /* domain variable, -1: none */
     bool k_major;     /* the tile has rows along k; else along x, which is contiguous in memory */
     bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
-    bool along_rows;  /* 32 bits, not k_major: multiplied along the rows of its tile, though steps are not along them */
+    bool along_rows;  /* 32 bits, not k_major: read along the rows of its tile, which is swizzled like k_major ones */
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
     bool misaligned;  /* 16 bits, not `copy`: contiguous rows that start at any element of a 16-byte aligned buffer */
     bool reads_misaligned; /* b: rows_misaligned.c can read the operands */
@@ -18319,9 +18318,9 @@ static const char *cg__at_key_text(const cg__attention *x) {
 
 /* ========================================================================== src/cuda/templates/attention/computed.c */
 /* Operands of 16 bits that are computed in their loads: dequantised caches, rotated queries. A thread has chunks of 8
-   neighbours of a tile. It loads what several chunks are computed from before it computes the first one. */
+   neighbours of a tile. It loads the inputs of several chunks, then computes these chunks. */
 
-enum { AT_REGISTERS_AHEAD = 48 }; /* of a thread, for what is loaded ahead */
+enum { AT_PRELOAD_REGISTERS = 48 }; /* of a thread */
 
 /* The variable along which neighbours lie. */
 static int cg__at_along(const cg__mm_problem *p, const cg__mm_operand *o) {
@@ -18363,21 +18362,21 @@ static bool cg__at_is_shared(const ind__writer *w, const cg__mm_problem *p, cons
     return cg__mm_is_early_load(w, i) && !(w->plan->varies[i] >> cg__at_along(p, o) & 1);
 }
 
-/* Chunks of a thread, out of `all`, that are loaded before the first one is computed: a divisor of them. */
-static int cg__at_chunks_ahead(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int all) {
+/* The number of chunks whose inputs a thread loads before it computes them: a divisor of `all`. */
+static int cg__at_preloaded_chunks(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int all) {
     int registers = 0;
     for (uint32_t i = 1; i <= o->value; i++) {
         if (cg__at_is_vector(w, p, o, i)) registers += 2 * ind_dtype_bytes(cg__memory_dtype(w, i));
         registers += cg__at_is_shared(w, p, o, i);
     }
-    int n = registers ? AT_REGISTERS_AHEAD / registers : 1;
+    int n = registers ? AT_PRELOAD_REGISTERS / registers : 1;
     n = n < 1 ? 1 : n > all ? all : n;
     while (all % n) n--;
     return n;
 }
 
-/* A loop over n chunks from number g on, with their variables, and in it the condition that a chunk has elements. Both
-   are scopes that stay open. before: statements between them. */
+/* Begins a loop over n chunks from number g on, with their variables, and in it the condition that a chunk has
+   elements. The caller ends both. before: statements before the condition. */
 static void cg__at_begin_chunks(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name, int n,
                                 const char *before) {
     const ind__variant *v = w->variant;
@@ -18393,8 +18392,8 @@ static void cg__at_begin_chunks(ind__writer *w, const cg__mm_problem *p, const c
     cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
 }
 
-/* Declares what is loaded ahead, and loads it. */
-static void cg__at_write_ahead(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name, int n) {
+/* Loads the inputs of n chunks into registers. */
+static void cg__at_write_preloads(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name, int n) {
     for (uint32_t i = 1; i <= o->value; i++) {
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         if (cg__at_is_integers(w, p, o, i))
@@ -18474,10 +18473,10 @@ static void cg__at_write_computed(ind__writer *w, const cg__mm_problem *p, const
     const char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
     cg__mm_set_plain_names(w);
     cg__mm_need_operand(w, o);
-    const int n = cg__at_chunks_ahead(w, p, o, all);
+    const int n = cg__at_preloaded_chunks(w, p, o, all);
     cg__unroll(w);
     cg__begin(w, "for (int g = 0; g < %d; g += %d)", all, n);
-    cg__at_write_ahead(w, p, o, name, n);
+    cg__at_write_preloads(w, p, o, name, n);
     cg__at_begin_chunks(w, p, o, name, n, "ind_vec<unsigned short, 8> made = {};\n");
     cg__at_write_chunk(w, p, o, name);
     cg__end(w);

@@ -361,3 +361,19 @@ def test_rotated_query(library):
     p = q + b
     turned = p * c + np.concatenate([-p[..., 32:], p[..., :32]], -1) * s
     check(library, text, arrays, attention(turned, k, v, lambda x, i, j: x / 8), bound=2**-6)
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
+def test_rows_without_keys_written_out(library, dtype):
+    """where(any(x != -inf), softmax(x), 0), as PyTorch decomposes attention: the maximum of the softmax replaces the second reduction."""
+    arrays = drawn(6, {"q": (1, 2, 70, 64), "k": (1, 2, 90, 64), "v": (1, 2, 90, 64)}, dtype)
+    arrays["seen"] = np.random.default_rng(6).random((70, 90)) < 0.5
+    arrays["seen"][[0, 9, 69]] = False
+    arrays["q"][0, 0, 5, 0] = 0x7FC0 if dtype == "bf16" else np.nan
+    inputs = "; ".join(f"input {x} : {dtype}[{', '.join(map(str, arrays[x].shape))}]" for x in "qkv") + "; input seen : bool[70, 90]"
+    text = graph(f"{inputs}; t = transpose(k, dim0=-1, dim1=-2); pb = matmul(q, t); p = cast(pb, dtype=f32); s = mul(p, 0.125); x = where(seen, s, -inf); "
+                 "u = softmax(x, dim=-1); e = eq(x, -inf); n = logical_not(e); a = any(n, dim=[-1], keepdim=true); z = logical_not(a); w = where(z, 0.0, u); "
+                 f"wb = cast(w, dtype={dtype}); y = matmul(wb, v); output y")  # fmt: skip
+    want = attention(*qkv(arrays, dtype), lambda x, i, j: np.where(arrays["seen"], x * 0.125, -np.inf))
+    assert np.isnan(want).any() and (want[0, 0, 9] == 0).all()
+    check(library, text, arrays, want, dtype=dtype, bound=2**-6 if dtype == "bf16" else None)

@@ -56,7 +56,7 @@ static float drawn(void) {
     return (float)(state >> 8) / (float)(1 << 24) - 0.5f;
 }
 
-/* Puts the new rows into the caches of the host, and computes the result for head h. */
+/* Computes the result for head h from the caches of the host. */
 static void expected(int h, int64_t rows, double *out) {
     const int group = h / (HEADS / GROUPS);
     double most = -INFINITY, sum = 0, score[ROWS];
@@ -72,6 +72,7 @@ static void expected(int h, int64_t rows, double *out) {
         for (int d = 0; d < FEATURES; d++) out[d] += score[t] / sum * values[(group * ROWS + t) * FEATURES + d];
 }
 
+/* Puts the new rows into the caches of the host, and compares the results. */
 static void check_result(void) {
     double worst = 0;
     for (int g = 0; g < GROUPS; g++) {
@@ -96,6 +97,26 @@ static void step(ind_module *m, ind_instance *n, void *const *memory, const ind_
     CHECK(!ind_module_download(m, y, memory[Y], sizeof y), "download");
 }
 
+/* A position outside its range is an error; the nearest one in it is taken. The next launch is right again. */
+static void test_out_of_range(ind_module *m, ind_instance *n, void *const *memory, const ind_launch_desc *launch) {
+    static const int64_t given[] = {ROWS, -3, (int64_t)1 << 40}, taken[] = {ROWS - 1, 0, ROWS - 1};
+    static float found[GROUPS * ROWS * FEATURES];
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        for (int e = 0; e < GROUPS * FEATURES; e++) k[e] = drawn();
+        CHECK(!ind_module_upload(m, memory[P], &given[i], sizeof given[i]) &&
+                  !ind_module_upload(m, memory[K], k, sizeof k),
+              "upload");
+        CHECK(!ind_launch(n, launch), "%s", ind_instance_error(n));
+        CHECK(ind_instance_check(n) == IND_INDEX_OUT_OF_RANGE && strstr(ind_instance_error(n), "size P: index"), "%s",
+              ind_instance_error(n));
+        CHECK(!ind_module_download(m, found, memory[KEYS], sizeof found), "download");
+        CHECK(!memcmp(&found[taken[i] * FEATURES], k, FEATURES * sizeof *k), "row %d was not written", (int)taken[i]);
+    }
+    position = 5;
+    CHECK(!ind_module_upload(m, memory[P], &position, sizeof position), "upload");
+    CHECK(!ind_launch(n, launch) && !ind_instance_check(n), "%s", ind_instance_error(n));
+}
+
 static void test_steps(ind_context *c, ind_module *m) {
     ind_instance *captured = NULL, *launched = NULL;
     void *memory[2][BINDINGS] = {{0}};
@@ -103,13 +124,13 @@ static void test_steps(ind_context *c, ind_module *m) {
     ind_launch_desc launch[2];
     for (int i = 0; i < ROWS * FEATURES * GROUPS; i++)
         keys[i] = values[i] = NAN; /* nothing after the position counts */
-    for (int way = 0; way < 2; way++) {
+    for (int set = 0; set < 2; set++) {
         for (int b = 0; b < BINDINGS; b++) {
-            CHECK(!ind_module_alloc(m, bindings[b].bytes, &memory[way][b]), "%s", ind_error(c));
-            CHECK(!ind_module_upload(m, memory[way][b], bindings[b].data, bindings[b].bytes), "%s", ind_error(c));
-            io[way][b] = (ind_binding){bindings[b].name, memory[way][b]};
+            CHECK(!ind_module_alloc(m, bindings[b].bytes, &memory[set][b]), "%s", ind_error(c));
+            CHECK(!ind_module_upload(m, memory[set][b], bindings[b].data, bindings[b].bytes), "%s", ind_error(c));
+            io[set][b] = (ind_binding){bindings[b].name, memory[set][b]};
         }
-        launch[way] = (ind_launch_desc){.bindings = io[way], .num_bindings = BINDINGS, .sizes = "N=130"};
+        launch[set] = (ind_launch_desc){.bindings = io[set], .num_bindings = BINDINGS, .sizes = "N=130"};
     }
     CHECK(!ind_instance_create(m, NULL, &captured) && !ind_instance_create(m, NULL, &launched), "%s", ind_error(c));
     CHECK(!ind_capture(captured, &launch[0]), "%s", ind_instance_error(captured));
@@ -124,6 +145,7 @@ static void test_steps(ind_context *c, ind_module *m) {
         CHECK(!memcmp(first, y, sizeof y), "position %d: the replay gives other bits", (int)position);
         for (size_t i = 0; i < sizeof y; i++) all_bits = (all_bits ^ ((const uint8_t *)y)[i]) * 1099511628211ull;
     }
+    test_out_of_range(m, launched, memory[1], &launch[1]);
     ind_instance_destroy(captured);
     ind_instance_destroy(launched);
     for (int b = 0; b < 2 * BINDINGS; b++) ind_module_free(m, memory[b / BINDINGS][b % BINDINGS]);

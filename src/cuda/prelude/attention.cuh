@@ -118,10 +118,10 @@ static IND_INLINE void ind_mma_keys(float (&score)[2][4], const unsigned short *
         MMA::multiply(score[1], a, right);
     }
 }
-//@ TILE_FOUR
+//@ TILE_FLOAT4
 // Four elements of 32 bits of a tile [ROWS][COLS]: (row, col) and the next columns if ALONG, else the next rows.
 template <int ROWS, int COLS, bool ALONG, bool ACROSS>
-static IND_INLINE ind_vec<float, 4> ind_tile_four(const unsigned short *tile, int row, int col) {
+static IND_INLINE ind_vec<float, 4> ind_tile_float4(const unsigned short *tile, int row, int col) {
     if (ALONG) return ind_load<4>(reinterpret_cast<const float *>(tile + ind_tile_at<ROWS, COLS * 2, ACROSS>(row, col >> 2)));
     ind_vec<float, 4> x;
     _Pragma("unroll")
@@ -140,10 +140,10 @@ static IND_INLINE void ind_fma_keys(float (&score)[NI][4], const unsigned short 
         ind_vec<float, 4> q[2];
         _Pragma("unroll")
         for (int r = 0; r < 2; r++)
-            q[r] = Q_ROWS ? ind_tile_four<TM, D, true, false>(queries, row + r * 8, d) : ind_tile_four<D, TM, false, true>(queries, d, row + r * 8);
+            q[r] = Q_ROWS ? ind_tile_float4<TM, D, true, false>(queries, row + r * 8, d) : ind_tile_float4<D, TM, false, true>(queries, d, row + r * 8);
         _Pragma("unroll")
         for (int j = 0; j < NI * 2; j++) {
-            const ind_vec<float, 4> k = K_ROWS ? ind_tile_four<TK, D, true, false>(keys, key + j * 4, d) : ind_tile_four<D, TK, false, false>(keys, d, key + j * 4);
+            const ind_vec<float, 4> k = K_ROWS ? ind_tile_float4<TK, D, true, false>(keys, key + j * 4, d) : ind_tile_float4<D, TK, false, false>(keys, d, key + j * 4);
             _Pragma("unroll")
             for (int i = 0; i < 8; i++) {
                 float &sum = score[j / 2][i / 4 * 2 + j % 2];
@@ -176,7 +176,7 @@ static IND_INLINE void ind_fma_weighted(float (&acc)[NI][4], const float (&weigh
             _Pragma("unroll")
             for (int e = 0; e < 8; e++) {
                 const int key = first + k + e, n = j * 16 + c * 4;
-                const ind_vec<float, 4> v = V_ROWS ? ind_tile_four<TK, TN, true, true>(values, key, n) : ind_tile_four<TN, TK, false, false>(values, n, key);
+                const ind_vec<float, 4> v = V_ROWS ? ind_tile_float4<TK, TN, true, true>(values, key, n) : ind_tile_float4<TN, TK, false, false>(values, n, key);
                 _Pragma("unroll")
                 for (int i = 0; i < 8; i++) sum[i / 4][i % 4] = fmaf(w[i / 4 * 2 + e / 4].at[e % 4], v.at[i % 4], sum[i / 4][i % 4]);
             }
@@ -233,8 +233,7 @@ static IND_INLINE void ind_tf32_weighted(float (&acc)[NI][4], const float (&weig
     }
 }
 //@ BYTES_TO_F32
-// Eight integers of 8 bits as f32, by their place in the mantissa of 2^23. Conversion instructions have a quarter of the rate or
-// less.
+// Eight integers of 8 bits as f32, without conversion instructions: prmt puts each into the mantissa of 2^23, which is subtracted.
 template <bool SIGNED> static IND_INLINE void ind_bytes_to_f32(float (&f)[8], const ind_vec<unsigned, 2> &x) {
     _Pragma("unroll")
     for (int i = 0; i < 8; i++) {
@@ -245,7 +244,7 @@ template <bool SIGNED> static IND_INLINE void ind_bytes_to_f32(float (&f)[8], co
 //@ COMBINE_WARPS_OF_KEYS
 // Warps have the same 16 rows and different keys. Adds their sums into the tile `sum`; states[row] becomes the softmax of the
 // row, of maxima times `scale`. states[16 ..] is for the warps.
-template <int WARPS, int TN, bool FOURS = false, int NI>
+template <int WARPS, int TN, bool FLOAT4 = false, int NI>
 static IND_INLINE void ind_combine_warps_of_keys(float *sum, ind_softmax<float> *states, float (&acc)[1][NI][4],
                                                  const ind_online_rows &own) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -266,7 +265,7 @@ static IND_INLINE void ind_combine_warps_of_keys(float *sum, ind_softmax<float> 
         if (warp == 0 && lane % 4 == 0) states[row] = {max, total};
     }
     ind_scale_rows(acc[0], factor);
-    ind_mma_sums<TN, FOURS>(sum, acc, warp * 16, 0);
+    ind_mma_sums<TN, FLOAT4>(sum, acc, warp * 16, 0);
     __syncthreads();
     for (int at = threadIdx.x; at < 16 * TN / 4; at += WARPS * 32) {
         float *const place = sum + ind_sum_at<TN>(at / (TN / 4), at % (TN / 4) * 4);

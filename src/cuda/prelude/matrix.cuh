@@ -706,14 +706,14 @@ template <int N, int NI> static IND_INLINE void ind_put_slice(float (&acc)[NI][4
     for (int i = 0; i < NI * 4; i++) acc[i / 4][i % 4] = i / 4 / N == (int)rank ? slice[i / 4 % N][i % 4] : 0;
 }
 //@ MMA_SUMS
-// Writes the warp's accumulators into the tile of sums at (m, n). FOURS: a lane has 4 adjacent columns of each 16.
-template <int TN, bool FOURS = false, typename T, int MI, int NI>
+// Writes the warp's accumulators into the tile of sums at (m, n). FLOAT4: a lane has 4 adjacent columns of each 16.
+template <int TN, bool FLOAT4 = false, typename T, int MI, int NI>
 static IND_INLINE void ind_mma_sums(T *sum, const T (&acc)[MI][NI][4], int m, int n) {
     const int lane = threadIdx.x & 31;
     _Pragma("unroll")
     for (int ij = 0; ij < MI * NI; ij++) {
         const int i = ij / NI, j = ij % NI;
-        const int column = FOURS ? j / 2 * 16 + (lane & 3) * 4 + j % 2 * 2 : j * 8 + (lane & 3) * 2;
+        const int column = FLOAT4 ? j / 2 * 16 + (lane & 3) * 4 + j % 2 * 2 : j * 8 + (lane & 3) * 2;
         T *const at = sum + ind_sum_at<TN>(m + i * 16 + (lane >> 2), n + column);
         ind_store(at, ind_vec<T, 2>{{acc[i][j][0], acc[i][j][1]}});
         ind_store(at + 8 * (TN + 8), ind_vec<T, 2>{{acc[i][j][2], acc[i][j][3]}});

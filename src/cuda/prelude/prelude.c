@@ -94,10 +94,10 @@
     X(WGMMA_READY, IND__CG_NEEDS(IND__CG_WGMMA))                                                       \
     X(PACK_WEIGHTS, 0)                                                                                 \
     X(MMA_KEYS, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_HALVES))                                   \
-    X(TILE_FOUR, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                        \
+    X(TILE_FLOAT4, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                      \
     X(BYTES_TO_F32, IND__CG_NEEDS(IND__CG_VEC))                                                        \
-    X(FMA_KEYS, IND__CG_NEEDS(IND__CG_TILE_FOUR))                                                      \
-    X(FMA_WEIGHTED, IND__CG_NEEDS(IND__CG_TILE_FOUR))                                                  \
+    X(FMA_KEYS, IND__CG_NEEDS(IND__CG_TILE_FLOAT4))                                                    \
+    X(FMA_WEIGHTED, IND__CG_NEEDS(IND__CG_TILE_FLOAT4))                                                  \
     X(TF32_KEYS, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_WORDS))                                   \
     X(TF32_WEIGHTED, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_WORDS))                               \
     X(TRANSPOSE_PANELS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                 \

@@ -1,4 +1,4 @@
-/* ---- scatters: change the buffer of operand 0, or a copy of it, in place (>>realise of inductor_ir.h) ---- */
+/* ---- scatters: change the buffer of operand 0, or a copy of it, in place (realise.c of inductor_ir.h) ---- */
 
 /* True if both boxes share memory, now or after they are stored. */
 static bool graph__same_memory(const ind__box *a, const ind__box *b) {

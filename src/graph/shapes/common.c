@@ -24,7 +24,7 @@ typedef struct ind__infer {
     ind_expr length;       /* Z: the data-dependent size .. */
     ind_expr least, limit; /* Z: .. and its lower and upper bound; least: invalid is 0 */
     bool bounded;          /* Z: the caller gave bounds */
-    const ind__attr *hint; /* Z: of the data-dependent size; NULL: that of its upper bound */
+    const ind__attr *hint; /* Z: attribute with the hint of the size; NULL: the hint of `limit` */
     uint32_t source;       /* Z: as in ind__unbacked */
     ind_status status;
     char error[800];

@@ -1,7 +1,7 @@
 /* Operands of 16 bits that are computed in their loads: dequantised caches, rotated queries. A thread has chunks of 8
-   neighbours of a tile. It loads what several chunks are computed from before it computes the first one. */
+   neighbours of a tile. It loads the inputs of several chunks, then computes these chunks. */
 
-enum { AT_REGISTERS_AHEAD = 48 }; /* of a thread, for what is loaded ahead */
+enum { AT_PRELOAD_REGISTERS = 48 }; /* of a thread */
 
 /* The variable along which neighbours lie. */
 static int cg__at_along(const cg__mm_problem *p, const cg__mm_operand *o) {
@@ -43,21 +43,21 @@ static bool cg__at_is_shared(const ind__writer *w, const cg__mm_problem *p, cons
     return cg__mm_is_early_load(w, i) && !(w->plan->varies[i] >> cg__at_along(p, o) & 1);
 }
 
-/* Chunks of a thread, out of `all`, that are loaded before the first one is computed: a divisor of them. */
-static int cg__at_chunks_ahead(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int all) {
+/* The number of chunks whose inputs a thread loads before it computes them: a divisor of `all`. */
+static int cg__at_preloaded_chunks(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int all) {
     int registers = 0;
     for (uint32_t i = 1; i <= o->value; i++) {
         if (cg__at_is_vector(w, p, o, i)) registers += 2 * ind_dtype_bytes(cg__memory_dtype(w, i));
         registers += cg__at_is_shared(w, p, o, i);
     }
-    int n = registers ? AT_REGISTERS_AHEAD / registers : 1;
+    int n = registers ? AT_PRELOAD_REGISTERS / registers : 1;
     n = n < 1 ? 1 : n > all ? all : n;
     while (all % n) n--;
     return n;
 }
 
-/* A loop over n chunks from number g on, with their variables, and in it the condition that a chunk has elements. Both
-   are scopes that stay open. before: statements between them. */
+/* Begins a loop over n chunks from number g on, with their variables, and in it the condition that a chunk has
+   elements. The caller ends both. before: statements before the condition. */
 static void cg__at_begin_chunks(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name, int n,
                                 const char *before) {
     const ind__variant *v = w->variant;
@@ -73,8 +73,8 @@ static void cg__at_begin_chunks(ind__writer *w, const cg__mm_problem *p, const c
     cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
 }
 
-/* Declares what is loaded ahead, and loads it. */
-static void cg__at_write_ahead(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name, int n) {
+/* Loads the inputs of n chunks into registers. */
+static void cg__at_write_preloads(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name, int n) {
     for (uint32_t i = 1; i <= o->value; i++) {
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         if (cg__at_is_integers(w, p, o, i))
@@ -154,10 +154,10 @@ static void cg__at_write_computed(ind__writer *w, const cg__mm_problem *p, const
     const char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
     cg__mm_set_plain_names(w);
     cg__mm_need_operand(w, o);
-    const int n = cg__at_chunks_ahead(w, p, o, all);
+    const int n = cg__at_preloaded_chunks(w, p, o, all);
     cg__unroll(w);
     cg__begin(w, "for (int g = 0; g < %d; g += %d)", all, n);
-    cg__at_write_ahead(w, p, o, name, n);
+    cg__at_write_preloads(w, p, o, name, n);
     cg__at_begin_chunks(w, p, o, name, n, "ind_vec<unsigned short, 8> made = {};\n");
     cg__at_write_chunk(w, p, o, name);
     cg__end(w);

@@ -499,8 +499,9 @@ static ind_value graph__item_length(ind_ops *o, const ind_expr *index, int rank,
     ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), IND_I64);
     ind_value least = ind_op_index(o, bounds[0].e, IND_I64), most = ind_op_index(o, bounds[1].e, IND_I64);
     ind_value low = ind_op_lt(o, v, least), high = ind_op_lt(o, most, v), none = ind_op_constant_int(o, -1, IND_I64);
-    ind_value short_of = ind_op_and(o, low, ind_op_le(o, ind_op_constant_int(o, 0, IND_I64), v)); /* and no bad index */
-    ind_expr item = ind_op_indirect(o, ind_op_where(o, short_of, none, v), end, false);
+    /* The check is for [0, end): an item from 0 to below the lower bound is reported as -1. */
+    ind_value in_check = ind_op_and(o, low, ind_op_le(o, ind_op_constant_int(o, 0, IND_I64), v));
+    ind_expr item = ind_op_indirect(o, ind_op_where(o, in_check, none, v), end, false);
     if (!ind__ok(item)) return (ind_value){0};
     return ind_op_where(o, low, least, ind_op_where(o, high, most, ind_op_index(o, item, IND_I64)));
 }
