@@ -441,6 +441,8 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVR
     /* the same for few queries: blocks share their keys */                                                            \
     X(ATTENTION_SPLIT, "attention, split keys", MATMUL, TILE, "templates/attention/split.c", cg__emit_split_attention, \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+    X(ATTENTION_FMA_SPLIT, "attention, FMA, split keys", MATMUL, TILE, "templates/attention/split.c",                  \
+      cg__emit_split_attention, IND__HAS_VECTORS)                                                                      \
     X(ATTENTION_TMA, "attention, bulk-copied wgmma tiles", MATMUL, TILE, "templates/attention/bulk.c",                 \
       cg__emit_bulk_attention, IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_TENSOR_MAPS)                        \
     /* several kernels in one launch; each part has its own strategy */                                                \
@@ -19327,7 +19329,7 @@ static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__a
     while (v->of.tile.stages > 2 &&
            2 * cg__at_split_bytes(x, v->of.tile.stages, v->of.tile.k, columns) > d->w.target->shared_per_block)
         v->of.tile.stages--;
-    v->strategy = IND_STRATEGY_ATTENTION_SPLIT;
+    v->strategy = x->product == AT_FMA ? IND_STRATEGY_ATTENTION_FMA_SPLIT : IND_STRATEGY_ATTENTION_SPLIT;
     v->threads = 32 * AT_SPLIT_WARPS;
     v->rows = v->per_thread = 1;
     v->blocks_per_sm = 2;
@@ -20113,6 +20115,13 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
     return fewest > t->small_block ? fewest : cg__pow2_at_least(fewest, 32 * t->small_warps, t->small_block);
 }
 
+/* True if a thread has no registers for what it loads of a row that is only reduced: elements that are sums of several
+   loads. */
+static bool cg__waits_for_many(const ind__writer *w) {
+    return cg__looped_passes(w) == 1 &&
+           cg__waiting_registers(w) + w->target->thresholds.other_registers > w->target->registers_per_thread;
+}
+
 /* Plans a row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
@@ -20131,6 +20140,7 @@ static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
         v->threads = threads;
         v->rows = 1;
         v->per_thread = (int)per_thread;
+        if (cg__waits_for_many(&d->w)) continue;
         if (v->misaligned) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
         cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
         cg__fit_threads(d);

@@ -78,6 +78,8 @@
     /* the same for few queries: blocks share their keys */                                                            \
     X(ATTENTION_SPLIT, "attention, split keys", MATMUL, TILE, "templates/attention/split.c", cg__emit_split_attention, \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+    X(ATTENTION_FMA_SPLIT, "attention, FMA, split keys", MATMUL, TILE, "templates/attention/split.c",                  \
+      cg__emit_split_attention, IND__HAS_VECTORS)                                                                      \
     X(ATTENTION_TMA, "attention, bulk-copied wgmma tiles", MATMUL, TILE, "templates/attention/bulk.c",                 \
       cg__emit_bulk_attention, IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_TENSOR_MAPS)                        \
     /* several kernels in one launch; each part has its own strategy */                                                \

@@ -418,14 +418,16 @@ static const char *rt__index_origin(const ind_module *m, const ind_kernel *k) {
     return k->name;
 }
 
-/* The size that the kernel reads from a tensor with one element; NULL: none. */
-static const char *rt__item_size(const ind_module *m, const ind_kernel *k) {
+/* The device size that the kernel reads: an input has its name. NULL: none. */
+static const char *rt__device_size(const ind_module *m, const ind_kernel *k) {
     const ind__lowered *p = m->desc.lowered;
     for (uint32_t u = 0; u < p->num_unbacked; u++) {
-        const uint32_t loop = p->buffer[p->unbacked[u].buffer].loop, origin = p->unbacked[u].node;
-        if (origin >= m->desc.num_origins || strcmp(m->desc.called_name[origin], "arange_of_item")) continue;
-        for (uint32_t l = 0; l < k->num_loops; l++)
-            if (k->loop[l] == loop) return ind_expr_symbol(p->unbacked[u].symbol)->name;
+        const char *name = ind_expr_symbol(p->unbacked[u].symbol)->name;
+        const uint32_t loop = p->buffer[p->unbacked[u].buffer].loop;
+        bool input = false;
+        for (uint32_t i = 0; i < m->num_inputs; i++) input |= !strcmp(m->binding[i].name, name);
+        for (uint32_t l = 0; input && l < k->num_loops; l++)
+            if (k->loop[l] == loop) return name;
     }
     return NULL;
 }
@@ -454,7 +456,7 @@ static ind_status rt__instance_check(ind_instance *n) {
         const uint64_t *e = n->index_errors.host + (size_t)i * 4;
         if (!e[0]) continue;
         const ind_kernel *k = &m->desc.schedule->kernel[i];
-        const char *size = rt__item_size(m, k);
+        const char *size = rt__device_size(m, k);
         status = ind__fail(m->context, IND_INDEX_OUT_OF_RANGE, "%s%s: index %lld is outside [0, %lld) (kernel %s)",
                            size ? "size " : "", size ? size : rt__index_origin(m, k), (long long)e[1], (long long)e[2],
                            k->name);

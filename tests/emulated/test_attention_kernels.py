@@ -63,8 +63,9 @@ def attention(q, k, v, score, nan_rows=False):
 def check(library, text, arrays, want, sizes=None, dtype="bf16", kernels=1, bound=None, options=None):
     module = compiled(library, text, ALWAYS | (options or {}))
     plan = plan_of(library, module)
-    fma = dtype == "f32" and "split" not in library.strategy and not (options or {}).get("allow_tf32")
-    strategy = "attention, FMA tiles" if fma else library.strategy
+    strategy = library.strategy
+    if dtype == "f32" and not (options or {}).get("allow_tf32"):
+        strategy = "attention, FMA, split keys" if "split" in strategy else "attention, FMA tiles"
     assert strategy in plan and len(re.findall(r"^kernel \d", plan, re.M)) == kernels, plan
     got = arrays | {"y": np.full(want.shape, 0x7FC0 if dtype == "bf16" else 0, NUMPY[dtype])}
     status = library.run(module, got, sizes or {})

@@ -252,8 +252,9 @@ def out_of_range(op, at, index):
     good, head = Good(sample), []
     operands = matrix.asked().parse(sample.graph())[0]
     place = {f"a{k}": p for k, p in enumerate(sample.where)}
+    most = {"u0": int(good.attributes["max_length"])} if good.attributes.get("max_length", "none") != "none" else {}
     for name, dtype, shape in (t for t in matrix.TYPED.findall(operands) if t[0] in [*place, *good.results]):
-        bytes_ = NUMPY_BYTES[dtype] * max(matrix.math.prod(matrix.shape_at(shape, {})), 0)
+        bytes_ = NUMPY_BYTES[dtype] * max(matrix.math.prod(matrix.shape_at(shape, most)), 0)
         if name in place:
             value = index if place[name] == at else 1 if dtype == "bool" else 0
             head.append(f" {name}:{bytes_}={value}:{NUMPY_BYTES[dtype]}")

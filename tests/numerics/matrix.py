@@ -565,7 +565,8 @@ def made_odd(sample, at):
     for n in even:
         put = lambda s: tuple(k + 1 if k == n else k for k in s)
         now = [t for s in now for t in attributes_changed(s.with_operands(lambda p, o: dataclasses.replace(o, shape=put(o.shape))), n, n + 1)]
-    yield from now
+    if math.prod(shape) != 1:
+        yield from now
     if math.prod(shape) < 2:
         yield from resized(sample, at, 3)
 

@@ -248,6 +248,13 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
     return fewest > t->small_block ? fewest : cg__pow2_at_least(fewest, 32 * t->small_warps, t->small_block);
 }
 
+/* True if a thread has no registers for what it loads of a row that is only reduced: elements that are sums of several
+   loads. */
+static bool cg__waits_for_many(const ind__writer *w) {
+    return cg__looped_passes(w) == 1 &&
+           cg__waiting_registers(w) + w->target->thresholds.other_registers > w->target->registers_per_thread;
+}
+
 /* Plans a row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
@@ -266,6 +273,7 @@ static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
         v->threads = threads;
         v->rows = 1;
         v->per_thread = (int)per_thread;
+        if (cg__waits_for_many(&d->w)) continue;
         if (v->misaligned) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
         cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
         cg__fit_threads(d);

@@ -84,7 +84,7 @@ static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__a
     while (v->of.tile.stages > 2 &&
            2 * cg__at_split_bytes(x, v->of.tile.stages, v->of.tile.k, columns) > d->w.target->shared_per_block)
         v->of.tile.stages--;
-    v->strategy = IND_STRATEGY_ATTENTION_SPLIT;
+    v->strategy = x->product == AT_FMA ? IND_STRATEGY_ATTENTION_FMA_SPLIT : IND_STRATEGY_ATTENTION_SPLIT;
     v->threads = 32 * AT_SPLIT_WARPS;
     v->rows = v->per_thread = 1;
     v->blocks_per_sm = 2;
