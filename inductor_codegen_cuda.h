@@ -11724,6 +11724,9 @@ typedef struct cg__mm_operand {
     bool k_major;     /* the tile has rows along k; else along x, which is contiguous in memory */
     bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
     bool along_rows;  /* 32 bits, not k_major: read along the rows of its tile, which is swizzled like k_major ones */
+    bool gathered;    /* the rows of its tiles are where indices from memory say */
+    const char
+        *nearest_row; /* b, whose rows along k may be gathered: the one to read for the tile's "row"; NULL: none */
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
     bool misaligned;  /* 16 bits, not `copy`: contiguous rows that start at any element of a 16-byte aligned buffer */
     bool reads_misaligned; /* b: rows_misaligned.c can read the operands */
@@ -11833,7 +11836,6 @@ static bool cg__mm_has_indirect(const ind__writer *w, ind_expr index);
 static void cg__mm_find_group(cg__decider *d, cg__mm_problem *p);
 
 static bool cg__mm_find_gathered(const ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o);
-static bool cg__mm_gathers(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o);
 
 static bool cg__mm_contiguous(const ind__writer *w, uint32_t i, int v) {
     return v >= 0 && !cg__mm_has_indirect(w, cg__index_of(w, i)) && cg__contiguous(w, i, v);
@@ -11890,6 +11892,12 @@ static bool cg__mm_starts_anywhere(const cg__mm_problem *p, const cg__mm_operand
     return p->group.indirect && o == &p->a;
 }
 
+/* Is the LOAD of a prologue contiguous along v? Indices from memory may say where rows begin that are gathered. */
+static bool cg__mm_runs_along(const ind__writer *w, const cg__mm_operand *o, uint32_t i, int v) {
+    if (!o->gathered) return cg__mm_contiguous(w, i, v);
+    return v >= 0 && !cg__indirect_varies(w, cg__index_of(w, i), v) && cg__contiguous(w, i, v);
+}
+
 /* A prologue: rounded to 16 bits it is for tensor cores. The tile's rows lie along what most of the bytes lie along. */
 static void cg__mm_find_computed(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o) {
     const ind__inst *last = cg__inst(w, o->value);
@@ -11899,11 +11907,14 @@ static void cg__mm_find_computed(ind__writer *w, const cg__mm_problem *p, cg__mm
                 : last->op == IND_LOOP_ROUND_BF16 ? IND_BF16
                                                   : (ind_dtype)last->dtype;
     cg__mm_need_operand(w, o);
+    for (uint32_t i = 1; i <= o->value && o->nearest_row; i++)
+        o->gathered |= w->needed[i] && cg__inst(w, i)->op == IND_LOOP_INDIRECT;
     for (uint32_t i = 1; i <= o->value; i++) {
-        if (!cg__mm_is_early_load(w, i) || !cg__mm_is_tile(w, p, o, i)) continue;
+        const bool load = w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0];
+        if (!(o->gathered ? load : cg__mm_is_early_load(w, i)) || !cg__mm_is_tile(w, p, o, i)) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
-        along_k += cg__mm_contiguous(w, i, p->k) ? bytes : 0;
-        along_x += cg__mm_contiguous(w, i, o->x) ? bytes : 0;
+        along_k += cg__mm_runs_along(w, o, i, p->k) ? bytes : 0;
+        along_x += cg__mm_runs_along(w, o, i, o->x) ? bytes : 0;
     }
     o->k_major = along_k >= along_x || cg__mm_starts_anywhere(p, o);
 }
@@ -12072,8 +12083,7 @@ static bool cg__mm_can_copy(cg__decider *d, const cg__mm_problem *p, const cg__m
     ind_expr guard = {0};
     bool aligned = false;
     int along = o->k_major ? p->k : o->x;
-    const bool gathers = cg__mm_gathers(&d->w, p, o);
-    if (!o->load || (!gathers && !cg__mm_contiguous(&d->w, o->load, along)) ||
+    if (!o->load || (!o->gathered && !cg__mm_contiguous(&d->w, o->load, along)) ||
         !cg__vector_access(d, o->load, along, cg__mm_chunk(p), &guard, &aligned))
         return false;
     if (ind__ok(guard)) cg__guard(d->variant, guard);
@@ -12204,9 +12214,10 @@ static void cg__mm_find_group(cg__decider *d, cg__mm_problem *p) {
     cg__mm_set_group_text(&d->w, p);
 }
 
-/* ---- rows of a that are gathered */
+/* ---- rows that are gathered: those of a with groups, and of the right operands of attention */
 
-/* The LOAD of a whose value is rounded to the type that it has in memory, which changes nothing; 0: another value. */
+/* The LOAD of an operand whose value is rounded to the type that it has in memory, which changes nothing; 0: another
+   value. */
 static uint32_t cg__mm_stored_load(const ind__writer *w, uint32_t i) {
     const ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
     const uint32_t load = op == IND_LOOP_LOAD ? i : cg__inst(w, i)->arg[0];
@@ -12216,40 +12227,44 @@ static uint32_t cg__mm_stored_load(const ind__writer *w, uint32_t i) {
     return cg__inst(w, load)->op == IND_LOOP_LOAD && cg__memory_dtype(w, load) == type ? load : 0;
 }
 
-/* True if a is a LOAD, contiguous along k, of rows that indices from memory find. */
-static bool cg__mm_gathers(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+/* True if the LOAD is contiguous along variable v, and indices from memory, which vary with variables of `rows` alone,
+   find where. */
+static bool cg__mm_gathers(const ind__writer *w, uint32_t load, int v, uint32_t rows) {
     ind_expr symbol[32];
-    if (!p->group.indirect || o != &p->a || !o->load || p->k < 0 || cg__inst(w, o->load)->arg[0]) return false;
-    const ind_expr index = cg__index_of(w, o->load);
+    if (v < 0 || cg__inst(w, load)->arg[0]) return false;
+    const ind_expr index = cg__index_of(w, load);
     const int num = ind__expr_symbols(index, symbol, 32);
     bool any = false;
     for (int s = 0; s < num && s < 32; s++) {
         const ind_symbol *sym = ind_expr_symbol(symbol[s]);
         if (sym->kind != IND_SYMBOL_INDIRECT) continue;
-        if (w->plan->varies[sym->slot] != 1u << p->m) return false;
+        if (w->plan->varies[sym->slot] & ~rows) return false;
         any = true;
     }
-    return any && num <= 32 && cg__contiguous(w, o->load, p->k);
+    return any && num <= 32 && cg__contiguous(w, load, v);
 }
 
 static bool cg__mm_find_gathered(const ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o) {
-    o->load = cg__mm_stored_load(w, o->value);
-    const bool gathers = o->load && cg__mm_gathers(w, p, o);
-    if (gathers)
-        o->memory = cg__memory_dtype(w, o->load);
-    else
-        o->load = 0;
-    return gathers;
+    const bool left = p->group.indirect && o == &p->a;
+    const int along = left ? p->k : o->x;
+    const uint32_t load = left || o->nearest_row ? cg__mm_stored_load(w, o->value) : 0;
+    const uint32_t rows = left ? 1u << p->m : along >= 0 ? ~(1u << along) : 0;
+    if (!load || !cg__mm_gathers(w, load, along, rows)) return false;
+    o->load = load;
+    o->memory = cg__memory_dtype(w, load);
+    o->gathered = true;
+    o->k_major = left;
+    return true;
 }
 
 /* True if tiles after the last group have no steps. If a reads indices, its steps check them. */
-static bool cg__mm_skips_steps(const ind__writer *w, const cg__mm_problem *p) {
-    return p->group.indirect && !p->a.computed && !cg__mm_gathers(w, p, &p->a);
+static bool cg__mm_skips_steps(const cg__mm_problem *p) {
+    return p->group.indirect && !p->a.computed && !p->a.gathered;
 }
 
-/* Writes the indices of a row of a, in the scope of the row. */
-static void cg__mm_write_gathered(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
-    if (!cg__mm_gathers(w, p, o)) return;
+/* Writes the indices of a gathered row, in the scope of the row. */
+static void cg__mm_write_gathered(ind__writer *w, const cg__mm_operand *o) {
+    if (!o->gathered) return;
     cg__need_none(w);
     cg__need(w, o->load);
     cg__close_needed(w);
@@ -12813,7 +12828,7 @@ static void cg__mm_write_steps(ind__writer *w, const cg__mm_problem *p) {
     const char *type = cg__int(w);
     if (!cg__mm_is_split(w->variant)) {
         ind__textf(&w->code, "const %s steps = %s(size_k + %d) / %d;\n", type,
-                   cg__mm_skips_steps(w, p) ? "!grouped ? 0 : " : "", tile->k - 1, tile->k);
+                   cg__mm_skips_steps(p) ? "!grouped ? 0 : " : "", tile->k - 1, tile->k);
         return;
     }
     const ind_expr steps = cg__mm_tiles(p->size_k, tile->k), each = ind_expr_floordiv(steps, tile->splits);
@@ -13079,6 +13094,7 @@ static const char *cg__mm_buffer_end(ind__writer *w, uint32_t load) {
 static bool cg__mm_step_of(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, ind_expr *stride) {
     ind_expr rest;
     *stride = ind_int(w->context, 0);
+    if (o->gathered && !o->k_major) return false;
     return p->k < 0 || ind__affine(cg__index_of(w, o->load), w->plan->domain.var[p->k], stride, &rest);
 }
 
@@ -13098,7 +13114,9 @@ static void cg__mm_write_addresses(ind__writer *w, const cg__mm_problem *p, cons
     cg__begin(w, "for (int i = 0; i < %d; i++)", n);
     ind__textf(&w->code, "const %s row = i * %d + (int)threadIdx.x / %d%s%s;\n", cg__int(w), apart, chunks,
                *first_k ? " + " : "", first_k);
-    const char *row = cg__string(w, "(row < size_k ? row : 0)");
+    const bool nearest = o->gathered && !o->k_major;
+    if (nearest) ind__textf(&w->code, "const %s nearest = %s;\n", cg__int(w), o->nearest_row);
+    const char *row = nearest ? "nearest" : cg__string(w, "(row < size_k ? row : 0)");
     if (o->k_major && o->x >= 0) {
         ind__textf(&w->code, "const %s x = first_%c + row < size_%c ? first_%c + row : first_%c;\n", cg__int(w), x, x,
                    x, x);
@@ -13110,7 +13128,7 @@ static void cg__mm_write_addresses(ind__writer *w, const cg__mm_problem *p, cons
     if (mask) ind__textf(&w->code, "in_%c |= (unsigned)(first_%c + row < size_%c) << i;\n", name, x, x);
     cg__mm_set_text(w, o->x, "x");
     cg__mm_set_text(w, p->k, o->k_major ? "0" : row);
-    cg__mm_write_gathered(w, p, o);
+    cg__mm_write_gathered(w, o);
     ind__textf(&w->code, "at_%c[i] = %s;\n", name, cg__expr_string(w, cg__index_of(w, o->load)));
     cg__end(w);
     cg__use(w, IND__CG_TILE_COPY);
@@ -17900,6 +17918,9 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
 
 enum { AT_MAX_MASKS = 8 };
 
+/* Integers from memory that limit keys are at most this, and at least its negative. */
+#define AT_MAX_LIMIT ((int64_t)1 << 60)
+
 /* How operands are multiplied. */
 typedef enum cg__at_product { AT_MMA_HALVES, AT_MMA_TF32, AT_FMA } cg__at_product;
 
@@ -17907,7 +17928,8 @@ typedef enum cg__at_product { AT_MMA_HALVES, AT_MMA_TF32, AT_FMA } cg__at_produc
 typedef struct cg__at_mask {
     uint32_t value;     /* the bool */
     bool when;          /* its value for keys that count */
-    ind_expr condition; /* that they count, in indices and sizes; not set: it depends on data */
+    ind_expr condition; /* that they count, in indices, sizes and integers from memory that are the same for all queries
+                           and keys of a batch, as INDIRECT symbols; not set: it depends on other data */
 } cg__at_mask;
 
 typedef struct cg__attention {
@@ -17930,21 +17952,35 @@ static bool cg__at_is_constant(const ind__writer *w, uint32_t i, double value) {
     return in->op == IND_LOOP_CONSTANT && ind_dtype_is_float((ind_dtype)in->dtype) && in->imm.f == value;
 }
 
-/* The integer as an expression of indices and sizes; not set: it depends on data. */
-static ind_expr cg__at_integer(const ind__writer *w, uint32_t i, int depth) {
+/* Queries, keys and columns of the result, as bits of ind__body_plan.varies. */
+static uint32_t cg__at_vars(const cg__mm_problem *p) {
+    return (p->m >= 0 ? 1u << p->m : 0) | 1u << p->n | 1u << p->k;
+}
+
+/* The integer as an expression of indices, sizes, and values that are the same for all queries and keys of a batch; not
+   set: it depends on other data. */
+static ind_expr cg__at_integer(const ind__writer *w, const cg__mm_problem *p, uint32_t i, int depth) {
     const ind__inst *in = cg__inst(w, i);
-    if (depth > IND__CG_MAX_DEPTH || (in->dtype != IND_I32 && in->dtype != IND_I64)) return (ind_expr){0};
+    ind_expr a = {0}, b = {0};
+    if (depth > IND__CG_MAX_DEPTH || (in->dtype != IND_I32 && in->dtype != IND_I64)) return a;
     if (in->op == IND_LOOP_INDEX) return cg__index_of(w, i);
     if (in->op == IND_LOOP_CONSTANT) return ind_int(w->context, in->imm.i);
-    if (in->op == IND_LOOP_CAST) return cg__at_integer(w, in->arg[0], depth + 1);
-    if (in->op != IND_LOOP_ADD && in->op != IND_LOOP_SUB) return (ind_expr){0};
-    const ind_expr a = cg__at_integer(w, in->arg[0], depth + 1), b = cg__at_integer(w, in->arg[1], depth + 1);
-    if (!ind__ok(a) || !ind__ok(b)) return (ind_expr){0};
-    return in->op == IND_LOOP_ADD ? ind_expr_add(a, b) : ind_expr_sub(a, b);
+    if (in->op == IND_LOOP_CAST) a = cg__at_integer(w, p, in->arg[0], depth + 1);
+    if (ind__ok(a)) return a;
+    if (in->op == IND_LOOP_ADD || in->op == IND_LOOP_SUB) {
+        a = cg__at_integer(w, p, in->arg[0], depth + 1), b = cg__at_integer(w, p, in->arg[1], depth + 1);
+        if (ind__ok(a) && ind__ok(b)) return in->op == IND_LOOP_ADD ? ind_expr_add(a, b) : ind_expr_sub(a, b);
+    }
+    if (w->plan->varies[i] & cg__at_vars(p) || w->plan->stage[i]) return (ind_expr){0};
+    char name[16];
+    ind__format(name, sizeof name, "t%u", i);
+    const ind_symbol same = {
+        .kind = IND_SYMBOL_INDIRECT, .slot = (int)i, .name = name, .lo = -AT_MAX_LIMIT, .hi = AT_MAX_LIMIT};
+    return ind_symbol_expr(w->context, &same);
 }
 
 /* The same for a bool that must be `when`: a condition of LE, LT, AND and OR. */
-static ind_expr cg__at_condition(const ind__writer *w, uint32_t i, bool when, int depth);
+static ind_expr cg__at_condition(const ind__writer *w, const cg__mm_problem *p, uint32_t i, bool when, int depth);
 
 /* The condition that e has the value `when`. */
 static ind_expr cg__at_truth(ind_expr e, bool when) {
@@ -17955,8 +17991,9 @@ static ind_expr cg__at_truth(ind_expr e, bool when) {
     return kind == IND_EXPR_LT ? ind_expr_le(ind_expr_arg(e, 1), ind_expr_arg(e, 0)) : (ind_expr){0};
 }
 
-static ind_expr cg__at_comparison(const ind__writer *w, const ind__inst *in, bool when, int depth) {
-    const ind_expr a = cg__at_integer(w, in->arg[0], depth + 1), b = cg__at_integer(w, in->arg[1], depth + 1);
+static ind_expr cg__at_comparison(const ind__writer *w, const cg__mm_problem *p, const ind__inst *in, bool when,
+                                  int depth) {
+    const ind_expr a = cg__at_integer(w, p, in->arg[0], depth + 1), b = cg__at_integer(w, p, in->arg[1], depth + 1);
     if (!ind__ok(a) || !ind__ok(b)) return (ind_expr){0};
     const bool less = in->op == IND_LOOP_LT || in->op == IND_LOOP_LE,
                equal = in->op == IND_LOOP_LE || in->op == IND_LOOP_GE;
@@ -17964,7 +18001,7 @@ static ind_expr cg__at_comparison(const ind__writer *w, const ind__inst *in, boo
     return ind__ok(e) ? cg__at_truth(e, when) : e;
 }
 
-static ind_expr cg__at_condition(const ind__writer *w, uint32_t i, bool when, int depth) {
+static ind_expr cg__at_condition(const ind__writer *w, const cg__mm_problem *p, uint32_t i, bool when, int depth) {
     const ind__inst *in = cg__inst(w, i);
     if (depth > IND__CG_MAX_DEPTH) return (ind_expr){0};
     switch ((ind_loop_op)in->op) {
@@ -17973,45 +18010,42 @@ static ind_expr cg__at_condition(const ind__writer *w, uint32_t i, bool when, in
                    ? cg__at_truth(cg__index_of(w, in->arg[0]), when)
                    : (ind_expr){0};
     case IND_LOOP_INDEX: return in->dtype == IND_BOOL ? cg__at_truth(cg__index_of(w, i), when) : (ind_expr){0};
-    case IND_LOOP_NOT: return cg__at_condition(w, in->arg[0], !when, depth + 1);
+    case IND_LOOP_NOT: return cg__at_condition(w, p, in->arg[0], !when, depth + 1);
     case IND_LOOP_LT:
     case IND_LOOP_LE:
     case IND_LOOP_GT:
-    case IND_LOOP_GE: return cg__at_comparison(w, in, when, depth);
+    case IND_LOOP_GE: return cg__at_comparison(w, p, in, when, depth);
     case IND_LOOP_AND:
     case IND_LOOP_OR: break;
     default: return (ind_expr){0};
     }
-    const ind_expr a = cg__at_condition(w, in->arg[0], when, depth + 1);
-    const ind_expr b = cg__at_condition(w, in->arg[1], when, depth + 1);
+    const ind_expr a = cg__at_condition(w, p, in->arg[0], when, depth + 1);
+    const ind_expr b = cg__at_condition(w, p, in->arg[1], when, depth + 1);
     if (!ind__ok(a) || !ind__ok(b)) return (ind_expr){0};
     return (in->op == IND_LOOP_AND) == when ? ind_expr_and(a, b) : ind_expr_or(a, b);
 }
 
 /* Masks that exceed the array stay operations like others: they skip no tiles. */
-static void cg__at_add_mask(const ind__writer *w, cg__attention *x, uint32_t value, bool when) {
+static void cg__at_add_mask(const ind__writer *w, const cg__mm_problem *p, cg__attention *x, uint32_t value,
+                            bool when) {
     if (x->num_masks == AT_MAX_MASKS) return;
     x->mask[x->num_masks++] =
-        (cg__at_mask){.value = value, .when = when, .condition = cg__at_condition(w, value, when, 0)};
+        (cg__at_mask){.value = value, .when = when, .condition = cg__at_condition(w, p, value, when, 0)};
 }
 
 /* Finds masks: WHERE selects -inf. They are selected last, or added to the score as 0 or -inf. Returns what is left of
    the value. */
-static uint32_t cg__at_without_mask(const ind__writer *w, cg__attention *x, uint32_t value, bool added) {
+static uint32_t cg__at_without_mask(const ind__writer *w, const cg__mm_problem *p, cg__attention *x, uint32_t value,
+                                    bool added) {
     const ind__inst *in = cg__inst(w, value);
     if (in->op != IND_LOOP_WHERE) return value;
     for (int k = 1; k < 3; k++) {
         const uint32_t other = in->arg[3 - k];
         if (!cg__at_is_constant(w, other, -INFINITY) || (added && !cg__at_is_constant(w, in->arg[k], 0))) continue;
-        cg__at_add_mask(w, x, in->arg[0], k == 1);
+        cg__at_add_mask(w, p, x, in->arg[0], k == 1);
         return in->arg[k];
     }
     return value;
-}
-
-/* Queries, keys and columns of the result, as bits of ind__body_plan.varies. */
-static uint32_t cg__at_vars(const cg__mm_problem *p) {
-    return (p->m >= 0 ? 1u << p->m : 0) | 1u << p->n | 1u << p->k;
 }
 
 /* True if the value is positive, or NaN. */
@@ -18033,9 +18067,9 @@ static void cg__at_find_scale(const ind__writer *w, const cg__mm_problem *p, cg_
 static void cg__at_find_masks(const ind__writer *w, const cg__mm_problem *p, cg__attention *x) {
     for (uint32_t value = cg__inst(w, x->reduce)->arg[0], next;; value = next) {
         const ind__inst *in = cg__inst(w, value);
-        next = cg__at_without_mask(w, x, value, false);
+        next = cg__at_without_mask(w, p, x, value, false);
         for (int k = 0; k < 2 && next == value && in->op == IND_LOOP_ADD; k++)
-            if (cg__at_without_mask(w, x, in->arg[k], true) != in->arg[k]) next = in->arg[1 - k];
+            if (cg__at_without_mask(w, p, x, in->arg[k], true) != in->arg[k]) next = in->arg[1 - k];
         if (next == value) {
             cg__at_find_scale(w, p, x, value);
             return;
@@ -18043,10 +18077,11 @@ static void cg__at_find_masks(const ind__writer *w, const cg__mm_problem *p, cg_
     }
 }
 
-/* True if the keys of a tile are known to be limited. The last queries then start first: a causal mask leaves them the
-   most keys, so the blocks that end last are short. */
-static bool cg__at_has_limits(const cg__attention *x) {
-    return x->num_masks > 0 && ind__ok(x->mask[0].condition);
+/* True if the keys of a tile are known to be limited by its queries. The last queries then start first: a causal mask
+   leaves them the most keys, so the blocks that end last are short. */
+static bool cg__at_has_limits(const ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const ind_expr condition = x->num_masks ? x->mask[0].condition : (ind_expr){0};
+    return ind__ok(condition) && p->m >= 0 && ind__expr_depends(condition, w->plan->domain.var[p->m]);
 }
 
 /* ---- the problem */
@@ -18107,6 +18142,7 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
     x->queries.a.value = scores->arg[0];
     x->keys = (cg__mm_problem){.m = -1, .n = features, .k = t};
     x->keys.b.value = scores->arg[1];
+    p->b.nearest_row = x->keys.b.nearest_row = "row < start ? start : row < end ? row : end - 1";
     cg__at_set_sizes(w, p);
     cg__at_set_sizes(w, &x->queries);
     cg__at_set_sizes(w, &x->keys);
@@ -18329,6 +18365,13 @@ static int cg__at_along(const cg__mm_problem *p, const cg__mm_operand *o) {
     return o->k_major ? p->k : o->x;
 }
 
+/* Can the LOAD be read ahead for a chunk? Indices from memory may say where the chunk begins. */
+static bool cg__at_is_early(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
+    const ind__inst *in = cg__inst(w, i);
+    return w->needed[i] && in->op == IND_LOOP_LOAD && !in->arg[0] &&
+           !cg__indirect_varies(w, cg__index_of(w, i), cg__at_along(p, o));
+}
+
 /* Chooses the LOADs of a computed operand that read 8 neighbours as a vector. A rounding at the end is that to the
    tile. */
 static void cg__at_choose_vectors(cg__decider *d, const cg__mm_problem *p, cg__mm_operand *o) {
@@ -18339,7 +18382,7 @@ static void cg__at_choose_vectors(cg__decider *d, const cg__mm_problem *p, cg__m
     for (uint32_t i = 1; i <= o->value; i++) {
         ind_expr guard = {0};
         bool aligned = false;
-        if (!cg__mm_is_early_load(&d->w, i) || !cg__mm_contiguous(&d->w, i, along)) continue;
+        if (!cg__at_is_early(&d->w, p, o, i) || !cg__contiguous(&d->w, i, along)) continue;
         if (ind_dtype_bytes(cg__memory_dtype(&d->w, i)) > 4) continue;
         if (!ind_known_multiple(cg__mm_along_size(p, o), 8) || !cg__vector_access(d, i, along, 8, &guard, &aligned))
             continue;
@@ -18350,7 +18393,7 @@ static void cg__at_choose_vectors(cg__decider *d, const cg__mm_problem *p, cg__m
 }
 
 static bool cg__at_is_vector(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
-    return cg__mm_is_early_load(w, i) && cg__mm_is_resident(w, p, o, i, MM_VECTOR);
+    return cg__at_is_early(w, p, o, i) && cg__mm_is_resident(w, p, o, i, MM_VECTOR);
 }
 
 /* Is the LOAD a vector of integers of 8 bits? It is two words. */
@@ -18361,7 +18404,33 @@ static bool cg__at_is_integers(const ind__writer *w, const cg__mm_problem *p, co
 
 /* Is the LOAD one element per chunk? */
 static bool cg__at_is_shared(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
-    return cg__mm_is_early_load(w, i) && !(w->plan->varies[i] >> cg__at_along(p, o) & 1);
+    return cg__at_is_early(w, p, o, i) && !(w->plan->varies[i] >> cg__at_along(p, o) & 1);
+}
+
+static bool cg__at_is_preloaded(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
+    return cg__at_is_vector(w, p, o, i) || cg__at_is_shared(w, p, o, i);
+}
+
+/* Marks what the operand is computed from, up to the LOADs that are read ahead: not what these are found by. */
+static void cg__at_need_operand(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+    cg__need_none(w);
+    cg__need(w, o->value);
+    for (uint32_t i = o->value + 1; i-- > 1;)
+        if (w->needed[i] && !w->known[i] && !w->value[i] && !cg__at_is_preloaded(w, p, o, i))
+            cg__each_use(w, i, cg__mark_needed, w);
+}
+
+/* Writes the indices that find the LOADs read ahead. */
+static void cg__at_write_indices(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+    if (!o->gathered) return;
+    for (uint32_t i = 1; i <= o->value; i++) { /* marks those before i, which are done */
+        const bool preloaded = cg__at_is_preloaded(w, p, o, i);
+        w->needed[i] = 0;
+        if (preloaded) cg__each_use(w, i, cg__mark_needed, w);
+    }
+    cg__close_needed(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__at_need_operand(w, p, o);
 }
 
 /* The number of chunks whose inputs a thread loads before it computes them: a divisor of `all`. */
@@ -18390,7 +18459,11 @@ static void cg__at_begin_chunks(ind__writer *w, const cg__mm_problem *p, const c
                v->threads, o->k_major ? 'x' : 'k', chunks, o->k_major ? 'k' : 'x', chunks);
     if (rows * chunks % v->threads) ind__textf(&w->code, "if (at >= %d) break;\n", rows * chunks);
     if (o->x >= 0) ind__textf(&w->code, "const %s %s = first_%c + x;\n", cg__int(w), w->var[o->x], x);
-    ind__textf(&w->code, "const %s %s = first_k + k;\n%s", cg__int(w), w->var[p->k], before);
+    if (o->gathered && !o->k_major)
+        ind__textf(&w->code, "const %s row = first_k + k, %s = %s;\n%s", cg__int(w), w->var[p->k], o->nearest_row,
+                   before);
+    else
+        ind__textf(&w->code, "const %s %s = first_k + k;\n%s", cg__int(w), w->var[p->k], before);
     cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
 }
 
@@ -18406,6 +18479,7 @@ static void cg__at_write_preloads(ind__writer *w, const cg__mm_problem *p, const
             ind__textf(&w->code, "%s x%u[%d];\n", type, i, n);
     }
     cg__at_begin_chunks(w, p, o, name, n, "");
+    cg__at_write_indices(w, p, o);
     for (uint32_t i = 1; i <= o->value; i++) {
         if (cg__at_is_integers(w, p, o, i))
             ind__textf(&w->code, "x%u[i] = ind_load<2>(reinterpret_cast<const unsigned *>(&%s));\n", i,
@@ -18442,7 +18516,7 @@ static void cg__at_write_integers(ind__writer *w, const cg__mm_problem *p, const
         w->value[i] = cg__string(w, "f%u[j]", i);
         cg__use(w, IND__CG_BYTES_TO_F32);
     }
-    cg__mm_need_operand(w, o);
+    cg__at_need_operand(w, p, o);
 }
 
 /* The values of one chunk, into `made`. */
@@ -18474,7 +18548,7 @@ static void cg__at_write_computed(ind__writer *w, const cg__mm_problem *p, const
     const int all = (rows * cols / 8 + v->threads - 1) / v->threads;
     const char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
     cg__mm_set_plain_names(w);
-    cg__mm_need_operand(w, o);
+    cg__at_need_operand(w, p, o);
     const int n = cg__at_preloaded_chunks(w, p, o, all);
     cg__unroll(w);
     cg__begin(w, "for (int g = 0; g < %d; g += %d)", all, n);
@@ -18568,8 +18642,35 @@ static bool cg__at_range_of(ind__writer *w, const cg__mm_problem *p, ind_expr e,
     return true;
 }
 
-static void cg__at_write_limit(ind__writer *w, const char *name, const char *text, char op) {
-    if (text) ind__textf(&w->code, "if ((%s) %c %s) %s = %s;\n", text, op, name, name, text);
+/* `data`: the text may be of any size. */
+static void cg__at_write_limit(ind__writer *w, const char *name, const char *text, char op, bool data) {
+    if (text && data)
+        ind__textf(&w->code, "if ((%s) %c %s) %s = (%s)ind_%s<long long>(%s, %s);\n", text, op, name, name, cg__int(w),
+                   op == '<' ? "max" : "min", text, op == '<' ? "0" : "size_k");
+    else if (text)
+        ind__textf(&w->code, "if ((%s) %c %s) %s = %s;\n", text, op, name, name, text);
+    if (text && data) cg__use(w, IND__CG_MAXMIN);
+}
+
+/* Declares the values in a mask's condition. Returns whether there are any. */
+static bool cg__at_write_condition_values(ind__writer *w, const cg__mm_problem *p, ind_expr condition) {
+    ind_expr symbol[32];
+    if (!ind__ok(condition) || !ind__expr_has_kind(condition, IND_SYMBOL_INDIRECT)) return false;
+    const int num = ind__expr_symbols(condition, symbol, 32);
+    for (int s = 0; s < num && s < 32; s++) {
+        const ind_symbol *sym = ind_expr_symbol(symbol[s]);
+        const uint32_t i = (uint32_t)sym->slot;
+        if (sym->kind != IND_SYMBOL_INDIRECT) continue;
+        cg__need_none(w);
+        cg__need(w, i);
+        cg__close_needed(w);
+        cg__emit(w, ~cg__at_vars(p), IND__CG_ALL_STAGES);
+        ind__textf(&w->code, "const long long t%u = ind_max<long long>(ind_min<long long>(", i);
+        cg__value(w, i);
+        ind__textf(&w->code, ", %lldll), -%lldll);\n", (long long)AT_MAX_LIMIT, (long long)AT_MAX_LIMIT);
+        cg__use(w, IND__CG_MAXMIN);
+    }
+    return true;
 }
 
 /* "first_step" and "end_step", and the keys that all queries of the tile see: [all_start, all_end). */
@@ -18578,14 +18679,15 @@ static void cg__at_write_steps(ind__writer *w, const cg__mm_problem *p, const cg
     ind__textf(&w->code, "%s start = 0, end = size_k, all_start = 0, all_end = size_k;\n", cg__int(w));
     for (int i = 0; i < x->num_masks; i++) {
         cg__at_range r;
+        const bool data = cg__at_write_condition_values(w, p, x->mask[i].condition);
         if (!cg__at_range_of(w, p, x->mask[i].condition, 0, &r)) {
             ind__textf(&w->code, "all_end = 0;\n");
             continue;
         }
-        cg__at_write_limit(w, "start", r.start, '>');
-        cg__at_write_limit(w, "end", r.end, '<');
-        cg__at_write_limit(w, "all_start", r.all_start, '>');
-        cg__at_write_limit(w, "all_end", r.all_end, '<');
+        cg__at_write_limit(w, "start", r.start, '>', data);
+        cg__at_write_limit(w, "end", r.end, '<', data);
+        cg__at_write_limit(w, "all_start", r.all_start, '>', data);
+        cg__at_write_limit(w, "all_end", r.all_end, '<', data);
     }
     ind__textf(&w->code, "%s first_step = start / %d, end_step = end > start ? (end + %d) / %d : first_step;\n",
                cg__int(w), keys, keys - 1, keys);
@@ -18752,7 +18854,7 @@ static void cg__at_write_position(ind__writer *w, const cg__mm_problem *p, const
                cg__expr_string(w, p->size_m), cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k),
                cg__expr_string(w, x->queries.size_k));
     cg__write_axes(w, blocks, at);
-    const char *number = cg__at_has_limits(x)
+    const char *number = cg__at_has_limits(w, p, x)
                              ? cg__string(w, "(%s - 1 - (%s)%s)", cg__expr_string(w, tiles), type, at[0])
                              : cg__string(w, "(%s)%s", type, at[0]);
     ind__textf(&w->code, "const %s first_m = %s * %d, first_n = 0, first_d = 0;\n", type, number, tile->m);
@@ -18903,7 +19005,7 @@ static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attentio
     v->of.tile.warps_m = v->of.tile.m / 16;
     while (v->of.tile.stages > 2 && cg__at_bulk_bytes(x, p, &v->of.tile) > d->w.target->shared_per_block)
         v->of.tile.stages--;
-    x->sorted_batches = cg__at_has_limits(x) ? cg__at_sorted_batches(d, p, x) : 0;
+    x->sorted_batches = cg__at_has_limits(&d->w, p, x) ? cg__at_sorted_batches(d, p, x) : 0;
     v->strategy = IND_STRATEGY_ATTENTION_TMA;
     v->threads = 32 * (v->of.tile.warps_m + 4);
     v->rows = v->per_thread = v->blocks_per_sm = 1;
@@ -19008,7 +19110,7 @@ static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg
         ind__textf(&w->code, "const unsigned batch = tile / rows, row_of_tiles = tile - batch * rows;\n");
     }
     ind__textf(&w->code, "const %s tile_m = (%s)%s * %d, tile_n = 0, first_m = tile_m;\n", type, type,
-               cg__at_has_limits(x) ? "(rows - 1 - row_of_tiles)" : "row_of_tiles", tile_m);
+               cg__at_has_limits(w, p, x) ? "(rows - 1 - row_of_tiles)" : "row_of_tiles", tile_m);
     ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type, tile_m,
                tile_m);
     cg__write_outer_vars(w, "batch", cg__at_vars(p));

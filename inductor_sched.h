@@ -589,8 +589,9 @@ typedef struct sched__fuser {
     } origin;
     ind__arena scratch;
     bool failed;
-    bool keep_order;     /* of the program */
-    const uint8_t *care; /* by loop: 0, or IND__SCHED_SCARCE or more if memory is scarce; NULL: 0 for all */
+    bool keep_order;      /* of the program */
+    bool tried_attention; /* until then the softmaxes of two attentions do not become one kernel */
+    const uint8_t *care;  /* by loop: 0, or IND__SCHED_SCARCE or more if memory is scarce; NULL: 0 for all */
 
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */
@@ -1455,15 +1456,21 @@ ind_status ind__split_reductions(ind__lowered *p, const ind_fusion_policy *polic
 /* ============================================================================================= src/sched/accesses.c */
 /* ---- dependencies of the instructions of a body */
 
-/* The variables in e, as a mask; for an indirect symbol, the variables that its value depends on. */
-static uint32_t sched__expr_mask(const ind_body *body, const uint32_t *mask, uint32_t before, ind_expr e) {
+/* The variables that the values of indirect symbols in e depend on, as a mask. */
+static uint32_t sched__indirect_mask(const ind_body *body, const uint32_t *mask, uint32_t before, ind_expr e) {
     uint32_t m = 0;
-    for (int v = 0; v < body->rank + body->rrank; v++) m |= (uint32_t)ind__expr_depends(e, body->var[v]) << v;
     if (!ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return m;
     for (uint32_t i = 1; i < before; i++) {
         const ind__inst *in = &body->inst[i];
         if (in->op == IND_LOOP_INDIRECT && ind__expr_depends(e, body->index[in->index + 1])) m |= mask[i];
     }
+    return m;
+}
+
+/* The variables in e, and those. */
+static uint32_t sched__expr_mask(const ind_body *body, const uint32_t *mask, uint32_t before, ind_expr e) {
+    uint32_t m = sched__indirect_mask(body, mask, before, e);
+    for (int v = 0; v < body->rank + body->rrank; v++) m |= (uint32_t)ind__expr_depends(e, body->var[v]) << v;
     return m;
 }
 
@@ -3020,6 +3027,8 @@ static ind_fusion_reason sched__check_prefix(sched__fuser *f, uint32_t a, uint32
     return reason;
 }
 
+static bool sched__awaits_attention(const sched__fuser *f, uint32_t g);
+
 /* Checks whether a and b (a before b in the topological order) may be one kernel. Returns a FUSED reason, or the reason
    against it. */
 static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
@@ -3033,6 +3042,8 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
     if (other && !f->policy.disable_reorder) kind = sched__check_reordered(f, a, b, fit, kind);
     if (kind == IND_FUSION_DOMAINS_DIFFER && f->group[a].sorts) kind = sched__check_prefix(f, a, b, fit);
     if (!sched__fused(kind)) return kind;
+    if (kind == IND_FUSION_FUSED_HORIZONTAL && sched__awaits_attention(f, a) && sched__awaits_attention(f, b))
+        return IND_FUSION_NO_GAIN;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     if (!sched__fused(reason = sched__check_cycle(f, a, b))) return reason;
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
@@ -3069,13 +3080,36 @@ static bool sched__gathers_left(const sched__fuser *f, uint32_t a, uint32_t b) {
     return writer == x->head && right && right->indirect;
 }
 
+/* True if indices from memory say which rows the loop computes its elements from: the same for all elements next to
+   each other. */
+static bool sched__computes_gathered(sched__fuser *f, uint32_t l) {
+    const ind_body *body = f->program->loop[l].body;
+    uint32_t *mask = sched__scratch(f, body->num_inst, sizeof *mask), vary = 0;
+    bool any = false;
+    if (!mask || body->rank < 2 || body->rrank) return false;
+    ind__body_var_masks(body, mask);
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        if (body->inst[i].op != IND_LOOP_INDIRECT) continue;
+        any = true;
+        vary |= mask[i];
+    }
+    return any && !(vary >> (body->rank - 1) & 1);
+}
+
+/* True if group a gathers keys or values of pages, and b is attention: blocks read each row from where it is. */
+static bool sched__gathers_keys(sched__fuser *f, uint32_t a, uint32_t b) {
+    const sched__group *x = &f->group[a];
+    return f->group[b].scores != IND__SCHED_NONE && x->count == 1 && sched__computes_gathered(f, x->head);
+}
+
 /* Checks that the loop may be recomputed for each tile, and that only the product reads its stores. Returns a reason if
    not. */
-static ind_fusion_reason sched__check_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, uint32_t b) {
+static ind_fusion_reason sched__check_inlinable(sched__fuser *f, uint32_t l, uint32_t a, uint32_t b) {
     const ind_body *body = f->program->loop[l].body;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        if (in->op == IND_LOOP_INDIRECT && !sched__gathers_left(f, a, b)) return IND_FUSION_PROLOGUE_GATHERED;
+        if (in->op == IND_LOOP_INDIRECT && !sched__gathers_left(f, a, b) && !sched__gathers_keys(f, a, b))
+            return IND_FUSION_PROLOGUE_GATHERED;
         if (in->op == IND_LOOP_REDUCE || in->op == IND_LOOP_SCAN) return IND_FUSION_PROLOGUE_REDUCED;
         if (in->op != IND_LOOP_STORE) continue;
         if (in->arg[1] || in->reduction || in->flags & IND__INST_SCATTER) return IND_FUSION_PROLOGUE_PARTIAL;
@@ -3307,17 +3341,30 @@ static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, uint32_t 
 
 static ind_expr sched__depth(const sched__fuser *f, uint32_t l);
 
+/* Operations of the loop, each as often as its variables have points. */
+static double sched__loop_ops(sched__fuser *f, uint32_t l) {
+    const ind_body *body = f->program->loop[l].body;
+    uint32_t *mask = sched__scratch(f, body->num_inst, sizeof *mask);
+    double n = 0;
+    if (!mask) return 0;
+    ind__body_var_masks(body, mask);
+    for (uint32_t i = 1; i < body->num_inst; i++)
+        n += sched__inst_ops(&f->policy, &body->inst[i]) * (double)sched__hint(sched__points(body, mask[i]));
+    return n;
+}
+
 /* True if blocks of attention compute the operand of `product` in their loads. They have few queries, so each key is
    read once per head: blocks of many queries would compute it again, and lose the bulk copies of other operands. Fused:
    the operations. Unfused: the result written and read, and a launch. In bytes of memory traffic in the same time. */
 static bool sched__operand_is_profitable(sched__fuser *f, uint32_t a, uint32_t b, uint32_t product,
                                          const ind__access *read) {
     const sched__group *y = &f->group[b];
-    double points = sched__points_of(y->domain, read->index, false), inner = 0;
+    const double elements = (double)sched__hint(f->group[a].domain->numel);
+    double points = sched__points_of(y->domain, read->index, false), ops = 0;
     if (product == y->scores) points *= (double)ind_hint(sched__depth(f, product));
-    for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
-        inner += sched__element_ops(&f->policy, f->program->loop[l].body);
-    return y->few_queries && points * inner / f->policy.ops_per_byte <=
+    for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l]) ops += sched__loop_ops(f, l);
+    ops *= elements > 0 ? points / elements : 1;
+    return y->few_queries && ops / f->policy.ops_per_byte <=
                                  2 * (double)f->buffers.bytes_hint[read->buffer] + (double)f->policy.launch_bytes;
 }
 
@@ -3813,10 +3860,43 @@ static void sched__reserve_rows(sched__fuser *f, uint32_t dot) {
     if (g != IND__SCHED_NONE) f->group[g].reserved = sched__normalises_rows(&f->group[g]);
 }
 
+static bool sched__computes_gathered(sched__fuser *f, uint32_t l);
+
+/* The loop that computes the right operand of the product in loop `dot` from gathered rows, and nothing else;
+   SCHED_NONE: none does. */
+static uint32_t sched__right_gather(sched__fuser *f, uint32_t dot) {
+    const ind__access *right = sched__product_operand(f, dot, 1);
+    const uint32_t writer = right ? sched__writer(f, right->buffer) : IND__SCHED_NONE;
+    const sched__row_loops none = {.num = 0};
+    if (writer == IND__SCHED_NONE || !sched__computes_gathered(f, writer)) return IND__SCHED_NONE;
+    return sched__read_by(f, writer, &none, true) ? writer : IND__SCHED_NONE;
+}
+
+/* Reserves such a loop: keys and values of pages that one table finds would become one kernel, which can be no
+   prologue of attention. */
+static void sched__reserve_gather(sched__fuser *f, uint32_t dot) {
+    const uint32_t l = f->policy.disable_attention ? IND__SCHED_NONE : sched__right_gather(f, dot);
+    if (l != IND__SCHED_NONE && f->group_of[l] == l) f->group[l].reserved = true;
+}
+
+static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit);
+
+/* The same as sched__release_rows, of the gather of this product. */
+static bool sched__release_gather(sched__fuser *f, uint32_t dot, uint32_t round) {
+    const uint32_t l = sched__right_gather(f, dot), g = l == IND__SCHED_NONE ? l : f->group_of[l];
+    const sched__fit *fit;
+    if (g == IND__SCHED_NONE || !f->group[g].reserved) return false;
+    f->group[g].reserved = sched__fused(sched__can_inline(f, g, f->group_of[dot], &fit));
+    if (f->group[g].reserved) return false;
+    f->group[g].changed = round;
+    return true;
+}
+
 /* Lets groups be fused again that are no prologue after all. Returns true if there are any. */
 static bool sched__release_rows(sched__fuser *f, uint32_t round) {
     bool any = false;
     for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++) {
+        if (sched__multiplies(f, l)) any |= sched__release_gather(f, l, round);
         const ind__access *left = sched__multiplies(f, l) ? sched__product_operand(f, l, 0) : NULL;
         const uint32_t writer = left ? sched__writer(f, left->buffer) : IND__SCHED_NONE;
         const uint32_t g = writer == IND__SCHED_NONE ? writer : f->group_of[writer];
@@ -4164,6 +4244,29 @@ static bool sched__has_softmax(const sched__fuser *f, uint32_t g) {
     return false;
 }
 
+/* True if the group may become part of attention: it has a softmax of what a product computes, and attention has not
+   been tried. */
+static bool sched__awaits_attention(const sched__fuser *f, uint32_t g) {
+    if (f->tried_attention || f->group[g].dot != IND__SCHED_NONE || !sched__has_softmax(f, g)) return false;
+    for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it)) {
+        const uint32_t writer = it.at->write ? IND__SCHED_NONE : sched__writer(f, it.at->buffer);
+        if (writer != IND__SCHED_NONE && f->group[f->group_of[writer]].dot != IND__SCHED_NONE) return true;
+    }
+    return false;
+}
+
+/* Lets softmaxes be fused that are not part of attention. Returns true if there are any. */
+static bool sched__release_softmaxes(sched__fuser *f, uint32_t round) {
+    bool any = false;
+    for (uint32_t l = 0; l < f->program->num_loops; l++) {
+        if (f->group_of[l] != l || !sched__awaits_attention(f, l)) continue;
+        f->group[l].changed = round;
+        any = true;
+    }
+    f->tried_attention = true;
+    return any;
+}
+
 /* The reason why group b, which reduces the results of a product, is not one kernel with that and with a product that
    reads b; `other` if none does. */
 static ind_fusion_reason sched__why_no_attention(sched__fuser *f, uint32_t b, ind_fusion_reason other) {
@@ -4338,12 +4441,17 @@ static void sched__fuse_rounds(sched__fuser *f, sched__pairs *p) {
 
 static bool sched__fuse(sched__fuser *f) {
     sched__pairs p = {0};
-    const bool prologues = !f->policy.disable && !f->policy.disable_prologue && !f->policy.disable_row_prologues;
-    for (uint32_t l = 0; l < f->program->num_loops && !f->failed && prologues; l++)
-        if (sched__multiplies(f, l)) sched__reserve_rows(f, l);
+    const bool prologues = !f->policy.disable && !f->policy.disable_prologue;
+    f->tried_attention = f->policy.disable_attention || f->policy.attention < 2;
+    for (uint32_t l = 0; l < f->program->num_loops && !f->failed && prologues; l++) {
+        if (!sched__multiplies(f, l)) continue;
+        if (!f->policy.disable_row_prologues) sched__reserve_rows(f, l);
+        sched__reserve_gather(f, l);
+    }
     if (!f->policy.disable) sched__fuse_rounds(f, &p);
     sched__fuse_attentions(f, p.round + 1);
-    if (sched__release_rows(f, p.round)) sched__fuse_rounds(f, &p);
+    const bool softmaxes = sched__release_softmaxes(f, p.round);
+    if (sched__release_rows(f, p.round) || softmaxes) sched__fuse_rounds(f, &p);
     ind__free(f->context, p.items);
     for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++)
         if (sched__multiplies(f, l)) sched__fuse_prologues(f, l, p.round + 1);
@@ -4695,6 +4803,32 @@ static bool sched__has_group(const ind_body *body, const ind__inst *in) {
     return group && ind__expr_depends(body->index[in->index], body->index[body->inst[group].index + 1]);
 }
 
+/* True if e has the variable only in var // d, with one d: heads of queries that share a head of keys. */
+static bool sched__only_divided(ind_expr e, ind_expr var, ind_expr *d) {
+    if (!ind__expr_depends(e, var)) return true;
+    const bool divides = ind_expr_query_kind(e) == IND_EXPR_FLOORDIV && ind_expr_same(ind_expr_arg(e, 0), var);
+    if (divides && ind__ok(*d) && !ind_expr_same(*d, ind_expr_arg(e, 1))) return false;
+    if (divides) *d = ind_expr_arg(e, 1);
+    if (divides) return ind__expr_is_size(*d);
+    for (int i = 0; i < ind_expr_num_args(e); i++)
+        if (!sched__only_divided(ind_expr_arg(e, i), var, d)) return false;
+    return ind_expr_num_args(e) > 0;
+}
+
+/* Elements at the index of instruction i: the points of the variables in it at which it differs. */
+static ind_expr sched__index_points(const ind_body *body, const uint32_t *mask, uint32_t i) {
+    const ind_expr index = body->index[body->inst[i].index];
+    const uint32_t vars = sched__expr_mask(body, mask, i, index), found = sched__indirect_mask(body, mask, i, index);
+    ind_expr n = ind_int(body->context, 1);
+    for (int v = 0; v < body->rank + body->rrank; v++) {
+        ind_expr d = {0}, size = sched__extent(body->var[v]);
+        if (!(vars >> v & 1)) continue;
+        const bool divided = !(found >> v & 1) && sched__only_divided(index, body->var[v], &d) && ind__ok(d);
+        n = ind_expr_mul(n, divided ? ind_expr_ceildiv(size, d) : size);
+    }
+    return n;
+}
+
 /* Elements of the buffer that the body accesses: the points of the variables in its indices, at most the whole
    buffer. */
 static ind_expr sched__accessed_elements(sched__fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
@@ -4705,8 +4839,7 @@ static ind_expr sched__accessed_elements(sched__fuser *f, const ind_body *body, 
         const ind__inst *in = &body->inst[i];
         if (!sched__is_access(in) || in->source != buffer) continue;
         if (sched__combines_run(in)) return all;
-        uint32_t m = sched__expr_mask(body, mask, i, body->index[in->index]);
-        total = ind_expr_add(total, sched__points(body, m));
+        total = ind_expr_add(total, sched__index_points(body, mask, i));
         masked = masked || in->arg[in->op == IND_LOOP_STORE] || sched__has_group(body, in);
     }
     if (masked && !ind_known_le(total, all)) return ind_expr_min(all, total);

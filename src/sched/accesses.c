@@ -1,14 +1,20 @@
 /* ---- dependencies of the instructions of a body */
 
-/* The variables in e, as a mask; for an indirect symbol, the variables that its value depends on. */
-static uint32_t sched__expr_mask(const ind_body *body, const uint32_t *mask, uint32_t before, ind_expr e) {
+/* The variables that the values of indirect symbols in e depend on, as a mask. */
+static uint32_t sched__indirect_mask(const ind_body *body, const uint32_t *mask, uint32_t before, ind_expr e) {
     uint32_t m = 0;
-    for (int v = 0; v < body->rank + body->rrank; v++) m |= (uint32_t)ind__expr_depends(e, body->var[v]) << v;
     if (!ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return m;
     for (uint32_t i = 1; i < before; i++) {
         const ind__inst *in = &body->inst[i];
         if (in->op == IND_LOOP_INDIRECT && ind__expr_depends(e, body->index[in->index + 1])) m |= mask[i];
     }
+    return m;
+}
+
+/* The variables in e, and those. */
+static uint32_t sched__expr_mask(const ind_body *body, const uint32_t *mask, uint32_t before, ind_expr e) {
+    uint32_t m = sched__indirect_mask(body, mask, before, e);
+    for (int v = 0; v < body->rank + body->rrank; v++) m |= (uint32_t)ind__expr_depends(e, body->var[v]) << v;
     return m;
 }
 

@@ -97,8 +97,9 @@ typedef struct sched__fuser {
     } origin;
     ind__arena scratch;
     bool failed;
-    bool keep_order;     /* of the program */
-    const uint8_t *care; /* by loop: 0, or IND__SCHED_SCARCE or more if memory is scarce; NULL: 0 for all */
+    bool keep_order;      /* of the program */
+    bool tried_attention; /* until then the softmaxes of two attentions do not become one kernel */
+    const uint8_t *care;  /* by loop: 0, or IND__SCHED_SCARCE or more if memory is scarce; NULL: 0 for all */
 
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */

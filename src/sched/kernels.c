@@ -84,6 +84,32 @@ static bool sched__has_group(const ind_body *body, const ind__inst *in) {
     return group && ind__expr_depends(body->index[in->index], body->index[body->inst[group].index + 1]);
 }
 
+/* True if e has the variable only in var // d, with one d: heads of queries that share a head of keys. */
+static bool sched__only_divided(ind_expr e, ind_expr var, ind_expr *d) {
+    if (!ind__expr_depends(e, var)) return true;
+    const bool divides = ind_expr_query_kind(e) == IND_EXPR_FLOORDIV && ind_expr_same(ind_expr_arg(e, 0), var);
+    if (divides && ind__ok(*d) && !ind_expr_same(*d, ind_expr_arg(e, 1))) return false;
+    if (divides) *d = ind_expr_arg(e, 1);
+    if (divides) return ind__expr_is_size(*d);
+    for (int i = 0; i < ind_expr_num_args(e); i++)
+        if (!sched__only_divided(ind_expr_arg(e, i), var, d)) return false;
+    return ind_expr_num_args(e) > 0;
+}
+
+/* Elements at the index of instruction i: the points of the variables in it at which it differs. */
+static ind_expr sched__index_points(const ind_body *body, const uint32_t *mask, uint32_t i) {
+    const ind_expr index = body->index[body->inst[i].index];
+    const uint32_t vars = sched__expr_mask(body, mask, i, index), found = sched__indirect_mask(body, mask, i, index);
+    ind_expr n = ind_int(body->context, 1);
+    for (int v = 0; v < body->rank + body->rrank; v++) {
+        ind_expr d = {0}, size = sched__extent(body->var[v]);
+        if (!(vars >> v & 1)) continue;
+        const bool divided = !(found >> v & 1) && sched__only_divided(index, body->var[v], &d) && ind__ok(d);
+        n = ind_expr_mul(n, divided ? ind_expr_ceildiv(size, d) : size);
+    }
+    return n;
+}
+
 /* Elements of the buffer that the body accesses: the points of the variables in its indices, at most the whole
    buffer. */
 static ind_expr sched__accessed_elements(sched__fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
@@ -94,8 +120,7 @@ static ind_expr sched__accessed_elements(sched__fuser *f, const ind_body *body, 
         const ind__inst *in = &body->inst[i];
         if (!sched__is_access(in) || in->source != buffer) continue;
         if (sched__combines_run(in)) return all;
-        uint32_t m = sched__expr_mask(body, mask, i, body->index[in->index]);
-        total = ind_expr_add(total, sched__points(body, m));
+        total = ind_expr_add(total, sched__index_points(body, mask, i));
         masked = masked || in->arg[in->op == IND_LOOP_STORE] || sched__has_group(body, in);
     }
     if (masked && !ind_known_le(total, all)) return ind_expr_min(all, total);

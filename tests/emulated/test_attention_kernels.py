@@ -378,3 +378,88 @@ def test_rows_without_keys_written_out(library, dtype):
     want = attention(*qkv(arrays, dtype), lambda x, i, j: np.where(arrays["seen"], x * 0.125, -np.inf))
     assert np.isnan(want).any() and (want[0, 0, 9] == 0).all()
     check(library, text, arrays, want, dtype=dtype, bound=2**-6 if dtype == "bf16" else None)
+
+
+LENGTHS = [0, 1, 64, 129, 210, 300, 2**40, -(2**40)]  # of sequences with at most 300 keys
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("s", [1, 5, 70])
+def test_lengths(library, s, causal):
+    """Lengths from memory limit the steps: what is beyond a sequence's last tile of 128 keys is NaN. Causal: a sequence's last queries are its newest."""
+    t, few = 300, s < 17
+    library.strategy = "attention, split keys" if few else library.strategy
+    arrays = drawn(s, {"q": (8, 2, s, 64), "k": (8, 2, t, 64), "v": (8, 2, t, 64)}, "bf16") | {"n": np.array(LENGTHS, np.int64)}
+    q, k, v = qkv(arrays, "bf16")
+    n = np.array(LENGTHS).reshape(-1, 1, 1, 1)
+    score = lambda x, i, j: np.where((j <= n - s + i) if causal else (j < n), x / 8, -np.inf)  # noqa: E731
+    want = attention(q, k, v, score)
+    for b, length in enumerate(LENGTHS):
+        end = max(0, -(-length // 128) * 128)
+        arrays["k"][b, :, end:] = arrays["v"][b, :, end:] = 0x7FC0
+    seen = f"i = arange(end={s}); i1 = reshape(i, shape=[{s}, 1]); o = sub(n1, {s}); e = add(o, i1); m = le(a1, e)" if causal else "m = lt(a1, n1)"
+    inputs = "; ".join(f"input {x} : bf16[8, 2, {'T' if x in 'kv' else s}, 64]" for x in "qkv")
+    text = graph(f"size T in [1, 4096] hint 1024; {inputs}; input n : i64[8]; n1 = reshape(n, shape=[8, 1, 1, 1]); a = arange(end=T); a1 = reshape(a, shape=[1, T]); "
+                 f"{seen}; y = scaled_dot_product_attention(q, k, v, m); output y")  # fmt: skip
+    check(library, text, arrays, want, {"T": t})
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
+@pytest.mark.parametrize("order", ["slot, head", "head, slot"])
+@pytest.mark.parametrize("page, s, d, n", [(16, 1, 64, 64), (1, 1, 64, 32), (16, 5, 128, 64), (48, 1, 40, 24), (16, 1, 20, 20)])
+def test_pages(library, page, s, d, n, order, dtype):
+    """A decoder's step over a cache of pages that a table finds: each key is read where it is. Nothing of the table is read beyond a sequence's
+    length, at which it has no valid index."""
+    lengths, pages, num, h, g = [0, 1, 64, 129, 210, 300], -(-300 // page), 2 * -(-300 // page), 4, 2
+    library.strategy = "attention, split keys"
+    random = np.random.default_rng(page)
+    arrays = drawn(s, {"q": (6, h, s, d), "kc": (num, page, g, d), "vc": (num, page, g, n)}, dtype)
+    table = random.integers(0, num, (6, pages)).astype(np.int32)
+    caches = {x: numbers(arrays[x + "c"], dtype)[table].reshape(6, pages * page, g, -1).swapaxes(1, 2) for x in "kv"}
+    length = np.array(lengths).reshape(-1, 1, 1, 1)
+    want = attention(numbers(arrays["q"], dtype), caches["k"], caches["v"], lambda x, i, j: np.where(j < length, x / np.sqrt(d), -np.inf))
+    for b, used in enumerate(lengths):
+        table[b, -(-used // page):] = num if d % 8 == 0 else 0
+    arrays |= {"table": table, "n": np.array(lengths, np.int64)}
+    lines = ""
+    for x, columns in (("k", d), ("v", n)):
+        if order == "head, slot":
+            arrays[x + "c"] = np.ascontiguousarray(arrays[x + "c"].swapaxes(1, 2))
+            lines += f"input {x}c : {dtype}[N, {g}, {page}, {columns}]; {x}1 = index({x}c, [table]); {x}2 = transpose({x}1, dim0=1, dim1=2); "
+            lines += f"{x} = reshape({x}2, shape=[6, {g}, {page} * M, {columns}]); "
+        else:
+            lines += f"input {x}c : {dtype}[N, {page}, {g}, {columns}]; {x}1 = index({x}c, [table]); {x}2 = reshape({x}1, shape=[6, {page} * M, {g}, {columns}]); "
+            lines += f"{x} = transpose({x}2, dim0=1, dim1=2); "
+    text = graph(f"size M in [1, 512] hint 64; size N in [1, 65536] hint 4096; input q : {dtype}[6, {h}, {s}, {d}]; input table : i32[6, M]; input n : i64[6]; {lines}"
+                 f"a = arange(end={page} * M); n1 = reshape(n, shape=[6, 1, 1, 1]); m = lt(a, n1); y = scaled_dot_product_attention(q, k, v, m, enable_gqa=true); output y")  # fmt: skip
+    check(library, text, arrays, want, {"M": pages, "N": num}, dtype)
+
+
+@pytest.mark.parametrize("kind", ["i8", "f8e4m3fn", "bf16"])
+@pytest.mark.parametrize("page, d, n", [(16, 64, 64), (1, 128, 32), (16, 40, 24), (16, 20, 12)])
+def test_pages_of_bytes(library, kind, page, d, n):
+    """Pages of 8-bit elements with scales per key, and a computed query: the loads of the gathered rows dequantise."""
+    lengths, pages, num, h, g = [0, 1, 64, 129, 210, 300], -(-300 // page), 2 * -(-300 // page), 4, 2
+    library.strategy = "attention, split keys"
+    random = np.random.default_rng(page + d)
+    arrays, numbers_of, lines = drawn(d, {"q": (6, h, 1, d)}, "bf16"), {}, ""
+    table = random.integers(0, num, (6, pages)).astype(np.int32)
+    for x, columns in (("k", d), ("v", n)):
+        shape = (num, page, g, columns)
+        cache = random.integers(-128, 128, shape).astype(np.int8) if kind == "i8" else store(random.standard_normal(shape), kind)
+        scale = stored(random.random((num, page, g, 1)) / (64 if kind == "i8" else 1), "bf16")
+        cache = to_bf16(from_bf16(cache)) if kind == "bf16" else cache
+        arrays |= {x + "c": cache, x + "s": scale}
+        values = cache.astype(np.float64) if kind == "i8" else np.asarray(load(cache, kind), np.float64)
+        numbers_of[x] = (values * numbers(scale, "bf16"))[table].reshape(6, pages * page, g, columns).swapaxes(1, 2)
+        lines += f"input {x}c : {kind}[N, {page}, {g}, {columns}]; input {x}s : bf16[N, {page}, {g}, 1]; {x}2 = index({x}s, [table]); "
+        lines += f"{x}1 = cast({x}c, dtype=bf16); {x}3 = index({x}1, [table]); " if kind == "f8e4m3fn" else f"{x}1 = index({x}c, [table]); {x}3 = cast({x}1, dtype=bf16); "
+        lines += f"{x}4 = mul({x}3, {x}2); {x}5 = reshape({x}4, shape=[6, {page} * M, {g}, {columns}]); {x} = transpose({x}5, dim0=1, dim1=2); "
+    length = np.array(lengths).reshape(-1, 1, 1, 1)
+    want = attention(numbers(arrays["q"], "bf16"), numbers_of["k"], numbers_of["v"], lambda x, i, j: np.where(j < length, x / np.sqrt(d), -np.inf))
+    for b, used in enumerate(lengths):
+        table[b, -(-used // page):] = num if d % 8 == 0 else 0
+    arrays |= {"table": table, "n": np.array(lengths, np.int64)}
+    text = graph(f"size M in [1, 512] hint 64; size N in [1, 65536] hint 4096; input q : bf16[6, {h}, 1, {d}]; input table : i32[6, M]; input n : i64[6]; {lines}"
+                 f"a = arange(end={page} * M); n1 = reshape(n, shape=[6, 1, 1, 1]); m = lt(a, n1); y = scaled_dot_product_attention(q, k, v, m, enable_gqa=true); output y")  # fmt: skip
+    check(library, text, arrays, want, {"M": pages, "N": num}, bound=2**-6)

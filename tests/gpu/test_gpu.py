@@ -419,6 +419,53 @@ GRAPHS = {
   z = scaled_dot_product_attention(k, kd, vd, enable_gqa=true)
   output o, r, t, u, x, y, z
 }""",
+    "attentions_of_pages": """graph attentions_of_pages {
+  size M in [1, 300] hint 100
+  input q : bf16[3, 8, 1, 64]
+  input qf : f32[3, 4, 5, 40]
+  input pk : bf16[90, 16, 2, 64]
+  input pv : bf16[90, 16, 2, 64]
+  input kc : i8[90, 2, 16, 64]
+  input vc : f8e4m3fn[90, 2, 16, 64]
+  input kz : bf16[90, 2, 16, 1]
+  input kf : f32[90, 16, 2, 40]
+  input vf : f32[90, 16, 2, 24]
+  input table : i32[3, M]
+  input n : i64[3]
+  rows = remainder(table, 90)
+  some = remainder(n, 300)
+  more = arange(end=3)
+  most = mul(more, 130)
+  all = add(some, most)
+  length = reshape(all, shape=[3, 1, 1, 1])
+  at = arange(end=16*M)
+  seen = lt(at, length)
+  ka = index(pk, [rows])
+  kb = reshape(ka, shape=[3, 16*M, 2, 64])
+  kt = transpose(kb, dim0=1, dim1=2)
+  va = index(pv, [rows])
+  vb = reshape(va, shape=[3, 16*M, 2, 64])
+  vt = transpose(vb, dim0=1, dim1=2)
+  x = scaled_dot_product_attention(q, kt, vt, seen, enable_gqa=true)
+  kd = cast(kc, dtype=bf16)
+  ke = mul(kd, kz)
+  kg = index(ke, [rows])
+  kh = transpose(kg, dim0=1, dim1=2)
+  ki = reshape(kh, shape=[3, 2, 16*M, 64])
+  vd = cast(vc, dtype=bf16)
+  vg = index(vd, [rows])
+  vh = transpose(vg, dim0=1, dim1=2)
+  vi = reshape(vh, shape=[3, 2, 16*M, 64])
+  y = scaled_dot_product_attention(q, ki, vi, seen, enable_gqa=true)
+  kj = index(kf, [rows])
+  kk = reshape(kj, shape=[3, 16*M, 2, 40])
+  kl = transpose(kk, dim0=1, dim1=2)
+  vj = index(vf, [rows])
+  vk = reshape(vj, shape=[3, 16*M, 2, 24])
+  vl = transpose(vk, dim0=1, dim1=2)
+  z = scaled_dot_product_attention(qf, kl, vl, seen, enable_gqa=true)
+  output x, y, z
+}""",
     "products_multicast": """graph products_multicast {
   size M in [0, 20000] hint 16384
   input a : bf16[M, 264]
@@ -957,7 +1004,7 @@ GRAPHS = {
 }
 # One compile for few rows, which the products normalise, and for many.
 GRAPHS.update({name: GRAPHS["normalised_rows"].replace("[1, 2]", "[1, 300]") for name in ("normalised_unknown_rows_few", "normalised_unknown_rows_many")})
-SIZES = {"attentions": ["S=200", "T=333"], "products_of_tensor_memory": ["M=1300"], "products_misaligned": ["M=33"], "products_multicast": ["M=680"], "products_in_turn": ["M=2200"], "products_tf32_boxes": ["M=72", "T=130"], "normalised_unknown_rows_few": ["M=1"], "normalised_unknown_rows_many": ["M=70"], "products_scattered": ["T=70"], "products_of_groups": ["T=70"], "normalised_rows": ["M=1"], "products_of_block_scales": ["M=70"], "products_of_float_weights": ["M=3"], "product_pairs": ["M=70"], "product_pairs_of_a_row": ["M=1"], "pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_packed_weights": ["M=3"], "products_of_packed_copies": ["M=3"], "products_of_clusters": ["M=70"], "products_of_8_bits": ["M=70"], "products_tf32": ["M=70"],
+SIZES = {"attentions": ["S=200", "T=333"], "attentions_of_pages": ["M=21"], "products_of_tensor_memory": ["M=1300"], "products_misaligned": ["M=33"], "products_multicast": ["M=680"], "products_in_turn": ["M=2200"], "products_tf32_boxes": ["M=72", "T=130"], "normalised_unknown_rows_few": ["M=1"], "normalised_unknown_rows_many": ["M=70"], "products_scattered": ["T=70"], "products_of_groups": ["T=70"], "normalised_rows": ["M=1"], "products_of_block_scales": ["M=70"], "products_of_float_weights": ["M=3"], "product_pairs": ["M=70"], "product_pairs_of_a_row": ["M=1"], "pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_packed_weights": ["M=3"], "products_of_packed_copies": ["M=3"], "products_of_clusters": ["M=70"], "products_of_8_bits": ["M=70"], "products_tf32": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "scans_odd": [], "finish": ["B=61"], "finish_few": ["B=19"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "rows_listed": ["B=333", "M=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],

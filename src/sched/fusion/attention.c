@@ -330,6 +330,29 @@ static bool sched__has_softmax(const sched__fuser *f, uint32_t g) {
     return false;
 }
 
+/* True if the group may become part of attention: it has a softmax of what a product computes, and attention has not
+   been tried. */
+static bool sched__awaits_attention(const sched__fuser *f, uint32_t g) {
+    if (f->tried_attention || f->group[g].dot != IND__SCHED_NONE || !sched__has_softmax(f, g)) return false;
+    for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it)) {
+        const uint32_t writer = it.at->write ? IND__SCHED_NONE : sched__writer(f, it.at->buffer);
+        if (writer != IND__SCHED_NONE && f->group[f->group_of[writer]].dot != IND__SCHED_NONE) return true;
+    }
+    return false;
+}
+
+/* Lets softmaxes be fused that are not part of attention. Returns true if there are any. */
+static bool sched__release_softmaxes(sched__fuser *f, uint32_t round) {
+    bool any = false;
+    for (uint32_t l = 0; l < f->program->num_loops; l++) {
+        if (f->group_of[l] != l || !sched__awaits_attention(f, l)) continue;
+        f->group[l].changed = round;
+        any = true;
+    }
+    f->tried_attention = true;
+    return any;
+}
+
 /* The reason why group b, which reduces the results of a product, is not one kernel with that and with a product that
    reads b; `other` if none does. */
 static ind_fusion_reason sched__why_no_attention(sched__fuser *f, uint32_t b, ind_fusion_reason other) {

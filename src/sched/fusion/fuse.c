@@ -144,12 +144,17 @@ static void sched__fuse_rounds(sched__fuser *f, sched__pairs *p) {
 
 static bool sched__fuse(sched__fuser *f) {
     sched__pairs p = {0};
-    const bool prologues = !f->policy.disable && !f->policy.disable_prologue && !f->policy.disable_row_prologues;
-    for (uint32_t l = 0; l < f->program->num_loops && !f->failed && prologues; l++)
-        if (sched__multiplies(f, l)) sched__reserve_rows(f, l);
+    const bool prologues = !f->policy.disable && !f->policy.disable_prologue;
+    f->tried_attention = f->policy.disable_attention || f->policy.attention < 2;
+    for (uint32_t l = 0; l < f->program->num_loops && !f->failed && prologues; l++) {
+        if (!sched__multiplies(f, l)) continue;
+        if (!f->policy.disable_row_prologues) sched__reserve_rows(f, l);
+        sched__reserve_gather(f, l);
+    }
     if (!f->policy.disable) sched__fuse_rounds(f, &p);
     sched__fuse_attentions(f, p.round + 1);
-    if (sched__release_rows(f, p.round)) sched__fuse_rounds(f, &p);
+    const bool softmaxes = sched__release_softmaxes(f, p.round);
+    if (sched__release_rows(f, p.round) || softmaxes) sched__fuse_rounds(f, &p);
     ind__free(f->context, p.items);
     for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++)
         if (sched__multiplies(f, l)) sched__fuse_prologues(f, l, p.round + 1);

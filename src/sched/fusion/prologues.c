@@ -27,13 +27,36 @@ static bool sched__gathers_left(const sched__fuser *f, uint32_t a, uint32_t b) {
     return writer == x->head && right && right->indirect;
 }
 
+/* True if indices from memory say which rows the loop computes its elements from: the same for all elements next to
+   each other. */
+static bool sched__computes_gathered(sched__fuser *f, uint32_t l) {
+    const ind_body *body = f->program->loop[l].body;
+    uint32_t *mask = sched__scratch(f, body->num_inst, sizeof *mask), vary = 0;
+    bool any = false;
+    if (!mask || body->rank < 2 || body->rrank) return false;
+    ind__body_var_masks(body, mask);
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        if (body->inst[i].op != IND_LOOP_INDIRECT) continue;
+        any = true;
+        vary |= mask[i];
+    }
+    return any && !(vary >> (body->rank - 1) & 1);
+}
+
+/* True if group a gathers keys or values of pages, and b is attention: blocks read each row from where it is. */
+static bool sched__gathers_keys(sched__fuser *f, uint32_t a, uint32_t b) {
+    const sched__group *x = &f->group[a];
+    return f->group[b].scores != IND__SCHED_NONE && x->count == 1 && sched__computes_gathered(f, x->head);
+}
+
 /* Checks that the loop may be recomputed for each tile, and that only the product reads its stores. Returns a reason if
    not. */
-static ind_fusion_reason sched__check_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, uint32_t b) {
+static ind_fusion_reason sched__check_inlinable(sched__fuser *f, uint32_t l, uint32_t a, uint32_t b) {
     const ind_body *body = f->program->loop[l].body;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        if (in->op == IND_LOOP_INDIRECT && !sched__gathers_left(f, a, b)) return IND_FUSION_PROLOGUE_GATHERED;
+        if (in->op == IND_LOOP_INDIRECT && !sched__gathers_left(f, a, b) && !sched__gathers_keys(f, a, b))
+            return IND_FUSION_PROLOGUE_GATHERED;
         if (in->op == IND_LOOP_REDUCE || in->op == IND_LOOP_SCAN) return IND_FUSION_PROLOGUE_REDUCED;
         if (in->op != IND_LOOP_STORE) continue;
         if (in->arg[1] || in->reduction || in->flags & IND__INST_SCATTER) return IND_FUSION_PROLOGUE_PARTIAL;
@@ -265,17 +288,30 @@ static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, uint32_t 
 
 static ind_expr sched__depth(const sched__fuser *f, uint32_t l);
 
+/* Operations of the loop, each as often as its variables have points. */
+static double sched__loop_ops(sched__fuser *f, uint32_t l) {
+    const ind_body *body = f->program->loop[l].body;
+    uint32_t *mask = sched__scratch(f, body->num_inst, sizeof *mask);
+    double n = 0;
+    if (!mask) return 0;
+    ind__body_var_masks(body, mask);
+    for (uint32_t i = 1; i < body->num_inst; i++)
+        n += sched__inst_ops(&f->policy, &body->inst[i]) * (double)sched__hint(sched__points(body, mask[i]));
+    return n;
+}
+
 /* True if blocks of attention compute the operand of `product` in their loads. They have few queries, so each key is
    read once per head: blocks of many queries would compute it again, and lose the bulk copies of other operands. Fused:
    the operations. Unfused: the result written and read, and a launch. In bytes of memory traffic in the same time. */
 static bool sched__operand_is_profitable(sched__fuser *f, uint32_t a, uint32_t b, uint32_t product,
                                          const ind__access *read) {
     const sched__group *y = &f->group[b];
-    double points = sched__points_of(y->domain, read->index, false), inner = 0;
+    const double elements = (double)sched__hint(f->group[a].domain->numel);
+    double points = sched__points_of(y->domain, read->index, false), ops = 0;
     if (product == y->scores) points *= (double)ind_hint(sched__depth(f, product));
-    for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
-        inner += sched__element_ops(&f->policy, f->program->loop[l].body);
-    return y->few_queries && points * inner / f->policy.ops_per_byte <=
+    for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l]) ops += sched__loop_ops(f, l);
+    ops *= elements > 0 ? points / elements : 1;
+    return y->few_queries && ops / f->policy.ops_per_byte <=
                                  2 * (double)f->buffers.bytes_hint[read->buffer] + (double)f->policy.launch_bytes;
 }
 

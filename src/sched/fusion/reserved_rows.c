@@ -101,10 +101,43 @@ static void sched__reserve_rows(sched__fuser *f, uint32_t dot) {
     if (g != IND__SCHED_NONE) f->group[g].reserved = sched__normalises_rows(&f->group[g]);
 }
 
+static bool sched__computes_gathered(sched__fuser *f, uint32_t l);
+
+/* The loop that computes the right operand of the product in loop `dot` from gathered rows, and nothing else;
+   SCHED_NONE: none does. */
+static uint32_t sched__right_gather(sched__fuser *f, uint32_t dot) {
+    const ind__access *right = sched__product_operand(f, dot, 1);
+    const uint32_t writer = right ? sched__writer(f, right->buffer) : IND__SCHED_NONE;
+    const sched__row_loops none = {.num = 0};
+    if (writer == IND__SCHED_NONE || !sched__computes_gathered(f, writer)) return IND__SCHED_NONE;
+    return sched__read_by(f, writer, &none, true) ? writer : IND__SCHED_NONE;
+}
+
+/* Reserves such a loop: keys and values of pages that one table finds would become one kernel, which can be no
+   prologue of attention. */
+static void sched__reserve_gather(sched__fuser *f, uint32_t dot) {
+    const uint32_t l = f->policy.disable_attention ? IND__SCHED_NONE : sched__right_gather(f, dot);
+    if (l != IND__SCHED_NONE && f->group_of[l] == l) f->group[l].reserved = true;
+}
+
+static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit);
+
+/* The same as sched__release_rows, of the gather of this product. */
+static bool sched__release_gather(sched__fuser *f, uint32_t dot, uint32_t round) {
+    const uint32_t l = sched__right_gather(f, dot), g = l == IND__SCHED_NONE ? l : f->group_of[l];
+    const sched__fit *fit;
+    if (g == IND__SCHED_NONE || !f->group[g].reserved) return false;
+    f->group[g].reserved = sched__fused(sched__can_inline(f, g, f->group_of[dot], &fit));
+    if (f->group[g].reserved) return false;
+    f->group[g].changed = round;
+    return true;
+}
+
 /* Lets groups be fused again that are no prologue after all. Returns true if there are any. */
 static bool sched__release_rows(sched__fuser *f, uint32_t round) {
     bool any = false;
     for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++) {
+        if (sched__multiplies(f, l)) any |= sched__release_gather(f, l, round);
         const ind__access *left = sched__multiplies(f, l) ? sched__product_operand(f, l, 0) : NULL;
         const uint32_t writer = left ? sched__writer(f, left->buffer) : IND__SCHED_NONE;
         const uint32_t g = writer == IND__SCHED_NONE ? writer : f->group_of[writer];

@@ -78,7 +78,7 @@ static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attentio
     v->of.tile.warps_m = v->of.tile.m / 16;
     while (v->of.tile.stages > 2 && cg__at_bulk_bytes(x, p, &v->of.tile) > d->w.target->shared_per_block)
         v->of.tile.stages--;
-    x->sorted_batches = cg__at_has_limits(x) ? cg__at_sorted_batches(d, p, x) : 0;
+    x->sorted_batches = cg__at_has_limits(&d->w, p, x) ? cg__at_sorted_batches(d, p, x) : 0;
     v->strategy = IND_STRATEGY_ATTENTION_TMA;
     v->threads = 32 * (v->of.tile.warps_m + 4);
     v->rows = v->per_thread = v->blocks_per_sm = 1;
@@ -183,7 +183,7 @@ static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg
         ind__textf(&w->code, "const unsigned batch = tile / rows, row_of_tiles = tile - batch * rows;\n");
     }
     ind__textf(&w->code, "const %s tile_m = (%s)%s * %d, tile_n = 0, first_m = tile_m;\n", type, type,
-               cg__at_has_limits(x) ? "(rows - 1 - row_of_tiles)" : "row_of_tiles", tile_m);
+               cg__at_has_limits(w, p, x) ? "(rows - 1 - row_of_tiles)" : "row_of_tiles", tile_m);
     ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type, tile_m,
                tile_m);
     cg__write_outer_vars(w, "batch", cg__at_vars(p));

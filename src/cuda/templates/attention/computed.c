@@ -8,6 +8,13 @@ static int cg__at_along(const cg__mm_problem *p, const cg__mm_operand *o) {
     return o->k_major ? p->k : o->x;
 }
 
+/* Can the LOAD be read ahead for a chunk? Indices from memory may say where the chunk begins. */
+static bool cg__at_is_early(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
+    const ind__inst *in = cg__inst(w, i);
+    return w->needed[i] && in->op == IND_LOOP_LOAD && !in->arg[0] &&
+           !cg__indirect_varies(w, cg__index_of(w, i), cg__at_along(p, o));
+}
+
 /* Chooses the LOADs of a computed operand that read 8 neighbours as a vector. A rounding at the end is that to the
    tile. */
 static void cg__at_choose_vectors(cg__decider *d, const cg__mm_problem *p, cg__mm_operand *o) {
@@ -18,7 +25,7 @@ static void cg__at_choose_vectors(cg__decider *d, const cg__mm_problem *p, cg__m
     for (uint32_t i = 1; i <= o->value; i++) {
         ind_expr guard = {0};
         bool aligned = false;
-        if (!cg__mm_is_early_load(&d->w, i) || !cg__mm_contiguous(&d->w, i, along)) continue;
+        if (!cg__at_is_early(&d->w, p, o, i) || !cg__contiguous(&d->w, i, along)) continue;
         if (ind_dtype_bytes(cg__memory_dtype(&d->w, i)) > 4) continue;
         if (!ind_known_multiple(cg__mm_along_size(p, o), 8) || !cg__vector_access(d, i, along, 8, &guard, &aligned))
             continue;
@@ -29,7 +36,7 @@ static void cg__at_choose_vectors(cg__decider *d, const cg__mm_problem *p, cg__m
 }
 
 static bool cg__at_is_vector(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
-    return cg__mm_is_early_load(w, i) && cg__mm_is_resident(w, p, o, i, MM_VECTOR);
+    return cg__at_is_early(w, p, o, i) && cg__mm_is_resident(w, p, o, i, MM_VECTOR);
 }
 
 /* Is the LOAD a vector of integers of 8 bits? It is two words. */
@@ -40,7 +47,33 @@ static bool cg__at_is_integers(const ind__writer *w, const cg__mm_problem *p, co
 
 /* Is the LOAD one element per chunk? */
 static bool cg__at_is_shared(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
-    return cg__mm_is_early_load(w, i) && !(w->plan->varies[i] >> cg__at_along(p, o) & 1);
+    return cg__at_is_early(w, p, o, i) && !(w->plan->varies[i] >> cg__at_along(p, o) & 1);
+}
+
+static bool cg__at_is_preloaded(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
+    return cg__at_is_vector(w, p, o, i) || cg__at_is_shared(w, p, o, i);
+}
+
+/* Marks what the operand is computed from, up to the LOADs that are read ahead: not what these are found by. */
+static void cg__at_need_operand(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+    cg__need_none(w);
+    cg__need(w, o->value);
+    for (uint32_t i = o->value + 1; i-- > 1;)
+        if (w->needed[i] && !w->known[i] && !w->value[i] && !cg__at_is_preloaded(w, p, o, i))
+            cg__each_use(w, i, cg__mark_needed, w);
+}
+
+/* Writes the indices that find the LOADs read ahead. */
+static void cg__at_write_indices(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+    if (!o->gathered) return;
+    for (uint32_t i = 1; i <= o->value; i++) { /* marks those before i, which are done */
+        const bool preloaded = cg__at_is_preloaded(w, p, o, i);
+        w->needed[i] = 0;
+        if (preloaded) cg__each_use(w, i, cg__mark_needed, w);
+    }
+    cg__close_needed(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__at_need_operand(w, p, o);
 }
 
 /* The number of chunks whose inputs a thread loads before it computes them: a divisor of `all`. */
@@ -69,7 +102,11 @@ static void cg__at_begin_chunks(ind__writer *w, const cg__mm_problem *p, const c
                v->threads, o->k_major ? 'x' : 'k', chunks, o->k_major ? 'k' : 'x', chunks);
     if (rows * chunks % v->threads) ind__textf(&w->code, "if (at >= %d) break;\n", rows * chunks);
     if (o->x >= 0) ind__textf(&w->code, "const %s %s = first_%c + x;\n", cg__int(w), w->var[o->x], x);
-    ind__textf(&w->code, "const %s %s = first_k + k;\n%s", cg__int(w), w->var[p->k], before);
+    if (o->gathered && !o->k_major)
+        ind__textf(&w->code, "const %s row = first_k + k, %s = %s;\n%s", cg__int(w), w->var[p->k], o->nearest_row,
+                   before);
+    else
+        ind__textf(&w->code, "const %s %s = first_k + k;\n%s", cg__int(w), w->var[p->k], before);
     cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
 }
 
@@ -85,6 +122,7 @@ static void cg__at_write_preloads(ind__writer *w, const cg__mm_problem *p, const
             ind__textf(&w->code, "%s x%u[%d];\n", type, i, n);
     }
     cg__at_begin_chunks(w, p, o, name, n, "");
+    cg__at_write_indices(w, p, o);
     for (uint32_t i = 1; i <= o->value; i++) {
         if (cg__at_is_integers(w, p, o, i))
             ind__textf(&w->code, "x%u[i] = ind_load<2>(reinterpret_cast<const unsigned *>(&%s));\n", i,
@@ -121,7 +159,7 @@ static void cg__at_write_integers(ind__writer *w, const cg__mm_problem *p, const
         w->value[i] = cg__string(w, "f%u[j]", i);
         cg__use(w, IND__CG_BYTES_TO_F32);
     }
-    cg__mm_need_operand(w, o);
+    cg__at_need_operand(w, p, o);
 }
 
 /* The values of one chunk, into `made`. */
@@ -153,7 +191,7 @@ static void cg__at_write_computed(ind__writer *w, const cg__mm_problem *p, const
     const int all = (rows * cols / 8 + v->threads - 1) / v->threads;
     const char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
     cg__mm_set_plain_names(w);
-    cg__mm_need_operand(w, o);
+    cg__at_need_operand(w, p, o);
     const int n = cg__at_preloaded_chunks(w, p, o, all);
     cg__unroll(w);
     cg__begin(w, "for (int g = 0; g < %d; g += %d)", all, n);

@@ -69,8 +69,35 @@ static bool cg__at_range_of(ind__writer *w, const cg__mm_problem *p, ind_expr e,
     return true;
 }
 
-static void cg__at_write_limit(ind__writer *w, const char *name, const char *text, char op) {
-    if (text) ind__textf(&w->code, "if ((%s) %c %s) %s = %s;\n", text, op, name, name, text);
+/* `data`: the text may be of any size. */
+static void cg__at_write_limit(ind__writer *w, const char *name, const char *text, char op, bool data) {
+    if (text && data)
+        ind__textf(&w->code, "if ((%s) %c %s) %s = (%s)ind_%s<long long>(%s, %s);\n", text, op, name, name, cg__int(w),
+                   op == '<' ? "max" : "min", text, op == '<' ? "0" : "size_k");
+    else if (text)
+        ind__textf(&w->code, "if ((%s) %c %s) %s = %s;\n", text, op, name, name, text);
+    if (text && data) cg__use(w, IND__CG_MAXMIN);
+}
+
+/* Declares the values in a mask's condition. Returns whether there are any. */
+static bool cg__at_write_condition_values(ind__writer *w, const cg__mm_problem *p, ind_expr condition) {
+    ind_expr symbol[32];
+    if (!ind__ok(condition) || !ind__expr_has_kind(condition, IND_SYMBOL_INDIRECT)) return false;
+    const int num = ind__expr_symbols(condition, symbol, 32);
+    for (int s = 0; s < num && s < 32; s++) {
+        const ind_symbol *sym = ind_expr_symbol(symbol[s]);
+        const uint32_t i = (uint32_t)sym->slot;
+        if (sym->kind != IND_SYMBOL_INDIRECT) continue;
+        cg__need_none(w);
+        cg__need(w, i);
+        cg__close_needed(w);
+        cg__emit(w, ~cg__at_vars(p), IND__CG_ALL_STAGES);
+        ind__textf(&w->code, "const long long t%u = ind_max<long long>(ind_min<long long>(", i);
+        cg__value(w, i);
+        ind__textf(&w->code, ", %lldll), -%lldll);\n", (long long)AT_MAX_LIMIT, (long long)AT_MAX_LIMIT);
+        cg__use(w, IND__CG_MAXMIN);
+    }
+    return true;
 }
 
 /* "first_step" and "end_step", and the keys that all queries of the tile see: [all_start, all_end). */
@@ -79,14 +106,15 @@ static void cg__at_write_steps(ind__writer *w, const cg__mm_problem *p, const cg
     ind__textf(&w->code, "%s start = 0, end = size_k, all_start = 0, all_end = size_k;\n", cg__int(w));
     for (int i = 0; i < x->num_masks; i++) {
         cg__at_range r;
+        const bool data = cg__at_write_condition_values(w, p, x->mask[i].condition);
         if (!cg__at_range_of(w, p, x->mask[i].condition, 0, &r)) {
             ind__textf(&w->code, "all_end = 0;\n");
             continue;
         }
-        cg__at_write_limit(w, "start", r.start, '>');
-        cg__at_write_limit(w, "end", r.end, '<');
-        cg__at_write_limit(w, "all_start", r.all_start, '>');
-        cg__at_write_limit(w, "all_end", r.all_end, '<');
+        cg__at_write_limit(w, "start", r.start, '>', data);
+        cg__at_write_limit(w, "end", r.end, '<', data);
+        cg__at_write_limit(w, "all_start", r.all_start, '>', data);
+        cg__at_write_limit(w, "all_end", r.all_end, '<', data);
     }
     ind__textf(&w->code, "%s first_step = start / %d, end_step = end > start ? (end + %d) / %d : first_step;\n",
                cg__int(w), keys, keys - 1, keys);
@@ -253,7 +281,7 @@ static void cg__at_write_position(ind__writer *w, const cg__mm_problem *p, const
                cg__expr_string(w, p->size_m), cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k),
                cg__expr_string(w, x->queries.size_k));
     cg__write_axes(w, blocks, at);
-    const char *number = cg__at_has_limits(x)
+    const char *number = cg__at_has_limits(w, p, x)
                              ? cg__string(w, "(%s - 1 - (%s)%s)", cg__expr_string(w, tiles), type, at[0])
                              : cg__string(w, "(%s)%s", type, at[0]);
     ind__textf(&w->code, "const %s first_m = %s * %d, first_n = 0, first_d = 0;\n", type, number, tile->m);

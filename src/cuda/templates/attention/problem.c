@@ -7,6 +7,9 @@
 
 enum { AT_MAX_MASKS = 8 };
 
+/* Integers from memory that limit keys are at most this, and at least its negative. */
+#define AT_MAX_LIMIT ((int64_t)1 << 60)
+
 /* How operands are multiplied. */
 typedef enum cg__at_product { AT_MMA_HALVES, AT_MMA_TF32, AT_FMA } cg__at_product;
 
@@ -14,7 +17,8 @@ typedef enum cg__at_product { AT_MMA_HALVES, AT_MMA_TF32, AT_FMA } cg__at_produc
 typedef struct cg__at_mask {
     uint32_t value;     /* the bool */
     bool when;          /* its value for keys that count */
-    ind_expr condition; /* that they count, in indices and sizes; not set: it depends on data */
+    ind_expr condition; /* that they count, in indices, sizes and integers from memory that are the same for all queries
+                           and keys of a batch, as INDIRECT symbols; not set: it depends on other data */
 } cg__at_mask;
 
 typedef struct cg__attention {
@@ -37,21 +41,35 @@ static bool cg__at_is_constant(const ind__writer *w, uint32_t i, double value) {
     return in->op == IND_LOOP_CONSTANT && ind_dtype_is_float((ind_dtype)in->dtype) && in->imm.f == value;
 }
 
-/* The integer as an expression of indices and sizes; not set: it depends on data. */
-static ind_expr cg__at_integer(const ind__writer *w, uint32_t i, int depth) {
+/* Queries, keys and columns of the result, as bits of ind__body_plan.varies. */
+static uint32_t cg__at_vars(const cg__mm_problem *p) {
+    return (p->m >= 0 ? 1u << p->m : 0) | 1u << p->n | 1u << p->k;
+}
+
+/* The integer as an expression of indices, sizes, and values that are the same for all queries and keys of a batch; not
+   set: it depends on other data. */
+static ind_expr cg__at_integer(const ind__writer *w, const cg__mm_problem *p, uint32_t i, int depth) {
     const ind__inst *in = cg__inst(w, i);
-    if (depth > IND__CG_MAX_DEPTH || (in->dtype != IND_I32 && in->dtype != IND_I64)) return (ind_expr){0};
+    ind_expr a = {0}, b = {0};
+    if (depth > IND__CG_MAX_DEPTH || (in->dtype != IND_I32 && in->dtype != IND_I64)) return a;
     if (in->op == IND_LOOP_INDEX) return cg__index_of(w, i);
     if (in->op == IND_LOOP_CONSTANT) return ind_int(w->context, in->imm.i);
-    if (in->op == IND_LOOP_CAST) return cg__at_integer(w, in->arg[0], depth + 1);
-    if (in->op != IND_LOOP_ADD && in->op != IND_LOOP_SUB) return (ind_expr){0};
-    const ind_expr a = cg__at_integer(w, in->arg[0], depth + 1), b = cg__at_integer(w, in->arg[1], depth + 1);
-    if (!ind__ok(a) || !ind__ok(b)) return (ind_expr){0};
-    return in->op == IND_LOOP_ADD ? ind_expr_add(a, b) : ind_expr_sub(a, b);
+    if (in->op == IND_LOOP_CAST) a = cg__at_integer(w, p, in->arg[0], depth + 1);
+    if (ind__ok(a)) return a;
+    if (in->op == IND_LOOP_ADD || in->op == IND_LOOP_SUB) {
+        a = cg__at_integer(w, p, in->arg[0], depth + 1), b = cg__at_integer(w, p, in->arg[1], depth + 1);
+        if (ind__ok(a) && ind__ok(b)) return in->op == IND_LOOP_ADD ? ind_expr_add(a, b) : ind_expr_sub(a, b);
+    }
+    if (w->plan->varies[i] & cg__at_vars(p) || w->plan->stage[i]) return (ind_expr){0};
+    char name[16];
+    ind__format(name, sizeof name, "t%u", i);
+    const ind_symbol same = {
+        .kind = IND_SYMBOL_INDIRECT, .slot = (int)i, .name = name, .lo = -AT_MAX_LIMIT, .hi = AT_MAX_LIMIT};
+    return ind_symbol_expr(w->context, &same);
 }
 
 /* The same for a bool that must be `when`: a condition of LE, LT, AND and OR. */
-static ind_expr cg__at_condition(const ind__writer *w, uint32_t i, bool when, int depth);
+static ind_expr cg__at_condition(const ind__writer *w, const cg__mm_problem *p, uint32_t i, bool when, int depth);
 
 /* The condition that e has the value `when`. */
 static ind_expr cg__at_truth(ind_expr e, bool when) {
@@ -62,8 +80,9 @@ static ind_expr cg__at_truth(ind_expr e, bool when) {
     return kind == IND_EXPR_LT ? ind_expr_le(ind_expr_arg(e, 1), ind_expr_arg(e, 0)) : (ind_expr){0};
 }
 
-static ind_expr cg__at_comparison(const ind__writer *w, const ind__inst *in, bool when, int depth) {
-    const ind_expr a = cg__at_integer(w, in->arg[0], depth + 1), b = cg__at_integer(w, in->arg[1], depth + 1);
+static ind_expr cg__at_comparison(const ind__writer *w, const cg__mm_problem *p, const ind__inst *in, bool when,
+                                  int depth) {
+    const ind_expr a = cg__at_integer(w, p, in->arg[0], depth + 1), b = cg__at_integer(w, p, in->arg[1], depth + 1);
     if (!ind__ok(a) || !ind__ok(b)) return (ind_expr){0};
     const bool less = in->op == IND_LOOP_LT || in->op == IND_LOOP_LE,
                equal = in->op == IND_LOOP_LE || in->op == IND_LOOP_GE;
@@ -71,7 +90,7 @@ static ind_expr cg__at_comparison(const ind__writer *w, const ind__inst *in, boo
     return ind__ok(e) ? cg__at_truth(e, when) : e;
 }
 
-static ind_expr cg__at_condition(const ind__writer *w, uint32_t i, bool when, int depth) {
+static ind_expr cg__at_condition(const ind__writer *w, const cg__mm_problem *p, uint32_t i, bool when, int depth) {
     const ind__inst *in = cg__inst(w, i);
     if (depth > IND__CG_MAX_DEPTH) return (ind_expr){0};
     switch ((ind_loop_op)in->op) {
@@ -80,45 +99,42 @@ static ind_expr cg__at_condition(const ind__writer *w, uint32_t i, bool when, in
                    ? cg__at_truth(cg__index_of(w, in->arg[0]), when)
                    : (ind_expr){0};
     case IND_LOOP_INDEX: return in->dtype == IND_BOOL ? cg__at_truth(cg__index_of(w, i), when) : (ind_expr){0};
-    case IND_LOOP_NOT: return cg__at_condition(w, in->arg[0], !when, depth + 1);
+    case IND_LOOP_NOT: return cg__at_condition(w, p, in->arg[0], !when, depth + 1);
     case IND_LOOP_LT:
     case IND_LOOP_LE:
     case IND_LOOP_GT:
-    case IND_LOOP_GE: return cg__at_comparison(w, in, when, depth);
+    case IND_LOOP_GE: return cg__at_comparison(w, p, in, when, depth);
     case IND_LOOP_AND:
     case IND_LOOP_OR: break;
     default: return (ind_expr){0};
     }
-    const ind_expr a = cg__at_condition(w, in->arg[0], when, depth + 1);
-    const ind_expr b = cg__at_condition(w, in->arg[1], when, depth + 1);
+    const ind_expr a = cg__at_condition(w, p, in->arg[0], when, depth + 1);
+    const ind_expr b = cg__at_condition(w, p, in->arg[1], when, depth + 1);
     if (!ind__ok(a) || !ind__ok(b)) return (ind_expr){0};
     return (in->op == IND_LOOP_AND) == when ? ind_expr_and(a, b) : ind_expr_or(a, b);
 }
 
 /* Masks that exceed the array stay operations like others: they skip no tiles. */
-static void cg__at_add_mask(const ind__writer *w, cg__attention *x, uint32_t value, bool when) {
+static void cg__at_add_mask(const ind__writer *w, const cg__mm_problem *p, cg__attention *x, uint32_t value,
+                            bool when) {
     if (x->num_masks == AT_MAX_MASKS) return;
     x->mask[x->num_masks++] =
-        (cg__at_mask){.value = value, .when = when, .condition = cg__at_condition(w, value, when, 0)};
+        (cg__at_mask){.value = value, .when = when, .condition = cg__at_condition(w, p, value, when, 0)};
 }
 
 /* Finds masks: WHERE selects -inf. They are selected last, or added to the score as 0 or -inf. Returns what is left of
    the value. */
-static uint32_t cg__at_without_mask(const ind__writer *w, cg__attention *x, uint32_t value, bool added) {
+static uint32_t cg__at_without_mask(const ind__writer *w, const cg__mm_problem *p, cg__attention *x, uint32_t value,
+                                    bool added) {
     const ind__inst *in = cg__inst(w, value);
     if (in->op != IND_LOOP_WHERE) return value;
     for (int k = 1; k < 3; k++) {
         const uint32_t other = in->arg[3 - k];
         if (!cg__at_is_constant(w, other, -INFINITY) || (added && !cg__at_is_constant(w, in->arg[k], 0))) continue;
-        cg__at_add_mask(w, x, in->arg[0], k == 1);
+        cg__at_add_mask(w, p, x, in->arg[0], k == 1);
         return in->arg[k];
     }
     return value;
-}
-
-/* Queries, keys and columns of the result, as bits of ind__body_plan.varies. */
-static uint32_t cg__at_vars(const cg__mm_problem *p) {
-    return (p->m >= 0 ? 1u << p->m : 0) | 1u << p->n | 1u << p->k;
 }
 
 /* True if the value is positive, or NaN. */
@@ -140,9 +156,9 @@ static void cg__at_find_scale(const ind__writer *w, const cg__mm_problem *p, cg_
 static void cg__at_find_masks(const ind__writer *w, const cg__mm_problem *p, cg__attention *x) {
     for (uint32_t value = cg__inst(w, x->reduce)->arg[0], next;; value = next) {
         const ind__inst *in = cg__inst(w, value);
-        next = cg__at_without_mask(w, x, value, false);
+        next = cg__at_without_mask(w, p, x, value, false);
         for (int k = 0; k < 2 && next == value && in->op == IND_LOOP_ADD; k++)
-            if (cg__at_without_mask(w, x, in->arg[k], true) != in->arg[k]) next = in->arg[1 - k];
+            if (cg__at_without_mask(w, p, x, in->arg[k], true) != in->arg[k]) next = in->arg[1 - k];
         if (next == value) {
             cg__at_find_scale(w, p, x, value);
             return;
@@ -150,10 +166,11 @@ static void cg__at_find_masks(const ind__writer *w, const cg__mm_problem *p, cg_
     }
 }
 
-/* True if the keys of a tile are known to be limited. The last queries then start first: a causal mask leaves them the
-   most keys, so the blocks that end last are short. */
-static bool cg__at_has_limits(const cg__attention *x) {
-    return x->num_masks > 0 && ind__ok(x->mask[0].condition);
+/* True if the keys of a tile are known to be limited by its queries. The last queries then start first: a causal mask
+   leaves them the most keys, so the blocks that end last are short. */
+static bool cg__at_has_limits(const ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const ind_expr condition = x->num_masks ? x->mask[0].condition : (ind_expr){0};
+    return ind__ok(condition) && p->m >= 0 && ind__expr_depends(condition, w->plan->domain.var[p->m]);
 }
 
 /* ---- the problem */
@@ -214,6 +231,7 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
     x->queries.a.value = scores->arg[0];
     x->keys = (cg__mm_problem){.m = -1, .n = features, .k = t};
     x->keys.b.value = scores->arg[1];
+    p->b.nearest_row = x->keys.b.nearest_row = "row < start ? start : row < end ? row : end - 1";
     cg__at_set_sizes(w, p);
     cg__at_set_sizes(w, &x->queries);
     cg__at_set_sizes(w, &x->keys);

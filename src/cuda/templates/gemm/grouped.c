@@ -37,9 +37,10 @@ static void cg__mm_find_group(cg__decider *d, cg__mm_problem *p) {
     cg__mm_set_group_text(&d->w, p);
 }
 
-/* ---- rows of a that are gathered */
+/* ---- rows that are gathered: those of a with groups, and of the right operands of attention */
 
-/* The LOAD of a whose value is rounded to the type that it has in memory, which changes nothing; 0: another value. */
+/* The LOAD of an operand whose value is rounded to the type that it has in memory, which changes nothing; 0: another
+   value. */
 static uint32_t cg__mm_stored_load(const ind__writer *w, uint32_t i) {
     const ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
     const uint32_t load = op == IND_LOOP_LOAD ? i : cg__inst(w, i)->arg[0];
@@ -49,40 +50,44 @@ static uint32_t cg__mm_stored_load(const ind__writer *w, uint32_t i) {
     return cg__inst(w, load)->op == IND_LOOP_LOAD && cg__memory_dtype(w, load) == type ? load : 0;
 }
 
-/* True if a is a LOAD, contiguous along k, of rows that indices from memory find. */
-static bool cg__mm_gathers(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+/* True if the LOAD is contiguous along variable v, and indices from memory, which vary with variables of `rows` alone,
+   find where. */
+static bool cg__mm_gathers(const ind__writer *w, uint32_t load, int v, uint32_t rows) {
     ind_expr symbol[32];
-    if (!p->group.indirect || o != &p->a || !o->load || p->k < 0 || cg__inst(w, o->load)->arg[0]) return false;
-    const ind_expr index = cg__index_of(w, o->load);
+    if (v < 0 || cg__inst(w, load)->arg[0]) return false;
+    const ind_expr index = cg__index_of(w, load);
     const int num = ind__expr_symbols(index, symbol, 32);
     bool any = false;
     for (int s = 0; s < num && s < 32; s++) {
         const ind_symbol *sym = ind_expr_symbol(symbol[s]);
         if (sym->kind != IND_SYMBOL_INDIRECT) continue;
-        if (w->plan->varies[sym->slot] != 1u << p->m) return false;
+        if (w->plan->varies[sym->slot] & ~rows) return false;
         any = true;
     }
-    return any && num <= 32 && cg__contiguous(w, o->load, p->k);
+    return any && num <= 32 && cg__contiguous(w, load, v);
 }
 
 static bool cg__mm_find_gathered(const ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o) {
-    o->load = cg__mm_stored_load(w, o->value);
-    const bool gathers = o->load && cg__mm_gathers(w, p, o);
-    if (gathers)
-        o->memory = cg__memory_dtype(w, o->load);
-    else
-        o->load = 0;
-    return gathers;
+    const bool left = p->group.indirect && o == &p->a;
+    const int along = left ? p->k : o->x;
+    const uint32_t load = left || o->nearest_row ? cg__mm_stored_load(w, o->value) : 0;
+    const uint32_t rows = left ? 1u << p->m : along >= 0 ? ~(1u << along) : 0;
+    if (!load || !cg__mm_gathers(w, load, along, rows)) return false;
+    o->load = load;
+    o->memory = cg__memory_dtype(w, load);
+    o->gathered = true;
+    o->k_major = left;
+    return true;
 }
 
 /* True if tiles after the last group have no steps. If a reads indices, its steps check them. */
-static bool cg__mm_skips_steps(const ind__writer *w, const cg__mm_problem *p) {
-    return p->group.indirect && !p->a.computed && !cg__mm_gathers(w, p, &p->a);
+static bool cg__mm_skips_steps(const cg__mm_problem *p) {
+    return p->group.indirect && !p->a.computed && !p->a.gathered;
 }
 
-/* Writes the indices of a row of a, in the scope of the row. */
-static void cg__mm_write_gathered(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
-    if (!cg__mm_gathers(w, p, o)) return;
+/* Writes the indices of a gathered row, in the scope of the row. */
+static void cg__mm_write_gathered(ind__writer *w, const cg__mm_operand *o) {
+    if (!o->gathered) return;
     cg__need_none(w);
     cg__need(w, o->load);
     cg__close_needed(w);

@@ -111,6 +111,7 @@ static const char *cg__mm_buffer_end(ind__writer *w, uint32_t load) {
 static bool cg__mm_step_of(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, ind_expr *stride) {
     ind_expr rest;
     *stride = ind_int(w->context, 0);
+    if (o->gathered && !o->k_major) return false;
     return p->k < 0 || ind__affine(cg__index_of(w, o->load), w->plan->domain.var[p->k], stride, &rest);
 }
 
@@ -130,7 +131,9 @@ static void cg__mm_write_addresses(ind__writer *w, const cg__mm_problem *p, cons
     cg__begin(w, "for (int i = 0; i < %d; i++)", n);
     ind__textf(&w->code, "const %s row = i * %d + (int)threadIdx.x / %d%s%s;\n", cg__int(w), apart, chunks,
                *first_k ? " + " : "", first_k);
-    const char *row = cg__string(w, "(row < size_k ? row : 0)");
+    const bool nearest = o->gathered && !o->k_major;
+    if (nearest) ind__textf(&w->code, "const %s nearest = %s;\n", cg__int(w), o->nearest_row);
+    const char *row = nearest ? "nearest" : cg__string(w, "(row < size_k ? row : 0)");
     if (o->k_major && o->x >= 0) {
         ind__textf(&w->code, "const %s x = first_%c + row < size_%c ? first_%c + row : first_%c;\n", cg__int(w), x, x,
                    x, x);
@@ -142,7 +145,7 @@ static void cg__mm_write_addresses(ind__writer *w, const cg__mm_problem *p, cons
     if (mask) ind__textf(&w->code, "in_%c |= (unsigned)(first_%c + row < size_%c) << i;\n", name, x, x);
     cg__mm_set_text(w, o->x, "x");
     cg__mm_set_text(w, p->k, o->k_major ? "0" : row);
-    cg__mm_write_gathered(w, p, o);
+    cg__mm_write_gathered(w, o);
     ind__textf(&w->code, "at_%c[i] = %s;\n", name, cg__expr_string(w, cg__index_of(w, o->load)));
     cg__end(w);
     cg__use(w, IND__CG_TILE_COPY);

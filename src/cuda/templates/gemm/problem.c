@@ -26,6 +26,9 @@ typedef struct cg__mm_operand {
     bool k_major;     /* the tile has rows along k; else along x, which is contiguous in memory */
     bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
     bool along_rows;  /* 32 bits, not k_major: read along the rows of its tile, which is swizzled like k_major ones */
+    bool gathered;    /* the rows of its tiles are where indices from memory say */
+    const char
+        *nearest_row; /* b, whose rows along k may be gathered: the one to read for the tile's "row"; NULL: none */
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
     bool misaligned;  /* 16 bits, not `copy`: contiguous rows that start at any element of a 16-byte aligned buffer */
     bool reads_misaligned; /* b: rows_misaligned.c can read the operands */
@@ -135,7 +138,6 @@ static bool cg__mm_has_indirect(const ind__writer *w, ind_expr index);
 static void cg__mm_find_group(cg__decider *d, cg__mm_problem *p);
 
 static bool cg__mm_find_gathered(const ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o);
-static bool cg__mm_gathers(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o);
 
 static bool cg__mm_contiguous(const ind__writer *w, uint32_t i, int v) {
     return v >= 0 && !cg__mm_has_indirect(w, cg__index_of(w, i)) && cg__contiguous(w, i, v);
@@ -192,6 +194,12 @@ static bool cg__mm_starts_anywhere(const cg__mm_problem *p, const cg__mm_operand
     return p->group.indirect && o == &p->a;
 }
 
+/* Is the LOAD of a prologue contiguous along v? Indices from memory may say where rows begin that are gathered. */
+static bool cg__mm_runs_along(const ind__writer *w, const cg__mm_operand *o, uint32_t i, int v) {
+    if (!o->gathered) return cg__mm_contiguous(w, i, v);
+    return v >= 0 && !cg__indirect_varies(w, cg__index_of(w, i), v) && cg__contiguous(w, i, v);
+}
+
 /* A prologue: rounded to 16 bits it is for tensor cores. The tile's rows lie along what most of the bytes lie along. */
 static void cg__mm_find_computed(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o) {
     const ind__inst *last = cg__inst(w, o->value);
@@ -201,11 +209,14 @@ static void cg__mm_find_computed(ind__writer *w, const cg__mm_problem *p, cg__mm
                 : last->op == IND_LOOP_ROUND_BF16 ? IND_BF16
                                                   : (ind_dtype)last->dtype;
     cg__mm_need_operand(w, o);
+    for (uint32_t i = 1; i <= o->value && o->nearest_row; i++)
+        o->gathered |= w->needed[i] && cg__inst(w, i)->op == IND_LOOP_INDIRECT;
     for (uint32_t i = 1; i <= o->value; i++) {
-        if (!cg__mm_is_early_load(w, i) || !cg__mm_is_tile(w, p, o, i)) continue;
+        const bool load = w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0];
+        if (!(o->gathered ? load : cg__mm_is_early_load(w, i)) || !cg__mm_is_tile(w, p, o, i)) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
-        along_k += cg__mm_contiguous(w, i, p->k) ? bytes : 0;
-        along_x += cg__mm_contiguous(w, i, o->x) ? bytes : 0;
+        along_k += cg__mm_runs_along(w, o, i, p->k) ? bytes : 0;
+        along_x += cg__mm_runs_along(w, o, i, o->x) ? bytes : 0;
     }
     o->k_major = along_k >= along_x || cg__mm_starts_anywhere(p, o);
 }
@@ -374,8 +385,7 @@ static bool cg__mm_can_copy(cg__decider *d, const cg__mm_problem *p, const cg__m
     ind_expr guard = {0};
     bool aligned = false;
     int along = o->k_major ? p->k : o->x;
-    const bool gathers = cg__mm_gathers(&d->w, p, o);
-    if (!o->load || (!gathers && !cg__mm_contiguous(&d->w, o->load, along)) ||
+    if (!o->load || (!o->gathered && !cg__mm_contiguous(&d->w, o->load, along)) ||
         !cg__vector_access(d, o->load, along, cg__mm_chunk(p), &guard, &aligned))
         return false;
     if (ind__ok(guard)) cg__guard(d->variant, guard);

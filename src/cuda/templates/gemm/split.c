@@ -147,7 +147,7 @@ static void cg__mm_write_steps(ind__writer *w, const cg__mm_problem *p) {
     const char *type = cg__int(w);
     if (!cg__mm_is_split(w->variant)) {
         ind__textf(&w->code, "const %s steps = %s(size_k + %d) / %d;\n", type,
-                   cg__mm_skips_steps(w, p) ? "!grouped ? 0 : " : "", tile->k - 1, tile->k);
+                   cg__mm_skips_steps(p) ? "!grouped ? 0 : " : "", tile->k - 1, tile->k);
         return;
     }
     const ind_expr steps = cg__mm_tiles(p->size_k, tile->k), each = ind_expr_floordiv(steps, tile->splits);
