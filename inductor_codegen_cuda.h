@@ -18422,7 +18422,6 @@ static void cg__at_need_operand(ind__writer *w, const cg__mm_problem *p, const c
 
 /* Writes the indices that find the LOADs read ahead. */
 static void cg__at_write_indices(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
-    if (!o->gathered) return;
     for (uint32_t i = 1; i <= o->value; i++) { /* marks those before i, which are done */
         const bool preloaded = cg__at_is_preloaded(w, p, o, i);
         w->needed[i] = 0;
@@ -18652,15 +18651,23 @@ static void cg__at_write_limit(ind__writer *w, const char *name, const char *tex
     if (text && data) cg__use(w, IND__CG_MAXMIN);
 }
 
-/* Declares the values in a mask's condition. Returns whether there are any. */
-static bool cg__at_write_condition_values(ind__writer *w, const cg__mm_problem *p, ind_expr condition) {
+/* True if the condition of a mask before number n has the symbol. */
+static bool cg__at_has_symbol(const cg__attention *x, int n, ind_expr symbol) {
+    for (int i = 0; i < n; i++)
+        if (ind__ok(x->mask[i].condition) && ind__expr_depends(x->mask[i].condition, symbol)) return true;
+    return false;
+}
+
+/* Declares the values in the condition of mask n. Returns whether there are any. */
+static bool cg__at_write_condition_values(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int n) {
+    const ind_expr condition = x->mask[n].condition;
     ind_expr symbol[32];
     if (!ind__ok(condition) || !ind__expr_has_kind(condition, IND_SYMBOL_INDIRECT)) return false;
     const int num = ind__expr_symbols(condition, symbol, 32);
     for (int s = 0; s < num && s < 32; s++) {
         const ind_symbol *sym = ind_expr_symbol(symbol[s]);
         const uint32_t i = (uint32_t)sym->slot;
-        if (sym->kind != IND_SYMBOL_INDIRECT) continue;
+        if (sym->kind != IND_SYMBOL_INDIRECT || cg__at_has_symbol(x, n, symbol[s])) continue;
         cg__need_none(w);
         cg__need(w, i);
         cg__close_needed(w);
@@ -18679,7 +18686,7 @@ static void cg__at_write_steps(ind__writer *w, const cg__mm_problem *p, const cg
     ind__textf(&w->code, "%s start = 0, end = size_k, all_start = 0, all_end = size_k;\n", cg__int(w));
     for (int i = 0; i < x->num_masks; i++) {
         cg__at_range r;
-        const bool data = cg__at_write_condition_values(w, p, x->mask[i].condition);
+        const bool data = cg__at_write_condition_values(w, p, x, i);
         if (!cg__at_range_of(w, p, x->mask[i].condition, 0, &r)) {
             ind__textf(&w->code, "all_end = 0;\n");
             continue;

@@ -404,6 +404,38 @@ def test_lengths(library, s, causal):
     check(library, text, arrays, want, {"T": t})
 
 
+def test_window_of_lengths(library):
+    """Two masks with the same length from memory: the last 100 keys of each sequence."""
+    lengths = [0, 1, 64, 129, 210, 300]
+    arrays = drawn(8, {"q": (6, 2, 20, 64), "k": (6, 2, 300, 64), "v": (6, 2, 300, 64)}, "bf16") | {"n": np.array(lengths, np.int32)}
+    q, k, v = qkv(arrays, "bf16")
+    n = np.array(lengths).reshape(-1, 1, 1, 1)
+    want = attention(q, k, v, lambda x, i, j: np.where((j < n) & (j >= n - 100), x / 8, -np.inf), nan_rows=True)
+    inputs = "; ".join(f"input {x} : bf16[6, 2, {20 if x == 'q' else 300}, 64]" for x in "qkv")
+    text = graph(f"{inputs}; input n : i32[6]; n1 = reshape(n, shape=[6, 1, 1, 1]); a = arange(end=300, dtype=i32); a1 = reshape(a, shape=[1, 300]); m = lt(a1, n1); "
+                 "b = sub(n1, 100); l = ge(a1, b); kt = transpose(k, dim0=-1, dim1=-2); pb = matmul(q, kt); p = cast(pb, dtype=f32); s = mul(p, 0.125); "
+                 "w1 = where(l, s, -inf); w = where(m, w1, -inf); u = softmax(w, dim=-1); ub = cast(u, dtype=bf16); y = matmul(ub, v); output y")  # fmt: skip
+    check(library, text, arrays, want, bound=2**-6)
+
+
+@pytest.mark.parametrize("rotated", [True, False])
+def test_query_found_by_indices(library, rotated):
+    """A decoder's step of several sequences: the query is rotated by rows of a table at the positions of the sequences, or is one of many."""
+    library.strategy = "attention, split keys"
+    arrays = drawn(4, {"q": (3 if rotated else 9, 4, 1, 64), "k": (3, 2, 300, 64), "v": (3, 2, 300, 64), "c": (400, 64), "s": (400, 64)}, "bf16")
+    inputs = "; ".join(f"input {x} : bf16[{', '.join(map(str, a.shape))}]" for x, a in arrays.items())
+    arrays |= {"at": np.array([5, 0, 8], np.int64), "n": np.array([299, 17, 130], np.int64)}
+    rotate = ("c1 = index(c, [n]); s1 = index(s, [n]); c2 = reshape(c1, shape=[3, 1, 1, 64]); s2 = reshape(s1, shape=[3, 1, 1, 64]); l = slice(q, dim=3, start=0, end=32); "
+              "h = slice(q, dim=3, start=32, end=64); e = neg(h); r = cat([e, l], dim=-1); x = mul(q, c2); z = mul(r, s2); w = add(x, z)")  # fmt: skip
+    text = graph(f"{inputs}; input at : i64[3]; input n : i64[3]; {rotate if rotated else 'w = index(q, [at])'}; n1 = reshape(n, shape=[3, 1, 1, 1]); a = arange(end=300); "
+                 "m = le(a, n1); y = scaled_dot_product_attention(w, k, v, m, enable_gqa=true); output y")  # fmt: skip
+    q, k, v = qkv(arrays, "bf16")
+    c, s = (numbers(arrays[x], "bf16")[arrays["n"]].reshape(3, 1, 1, 64) for x in "cs")
+    w = q * c + np.concatenate([-q[..., 32:], q[..., :32]], -1) * s if rotated else q[arrays["at"]]
+    n = arrays["n"].reshape(3, 1, 1, 1)
+    check(library, text, arrays, attention(w, k, v, lambda x, i, j: np.where(j <= n, x / 8, -np.inf)), bound=2**-6)
+
+
 @pytest.mark.parametrize("dtype", ["bf16", "f32"])
 @pytest.mark.parametrize("order", ["slot, head", "head, slot"])
 @pytest.mark.parametrize("page, s, d, n", [(16, 1, 64, 64), (1, 1, 64, 32), (16, 5, 128, 64), (48, 1, 40, 24), (16, 1, 20, 20)])

@@ -65,7 +65,6 @@ static void cg__at_need_operand(ind__writer *w, const cg__mm_problem *p, const c
 
 /* Writes the indices that find the LOADs read ahead. */
 static void cg__at_write_indices(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
-    if (!o->gathered) return;
     for (uint32_t i = 1; i <= o->value; i++) { /* marks those before i, which are done */
         const bool preloaded = cg__at_is_preloaded(w, p, o, i);
         w->needed[i] = 0;
