@@ -11725,10 +11725,9 @@ typedef struct cg__mm_operand {
     bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
     bool along_rows;  /* 32 bits, not k_major: read along the rows of its tile, which is swizzled like k_major ones */
     bool gathered;    /* the rows of its tiles are where indices from memory say */
-    const char
-        *nearest_row; /* b, whose rows along k may be gathered: the one to read for the tile's "row"; NULL: none */
-    bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
-    bool misaligned;  /* 16 bits, not `copy`: contiguous rows that start at any element of a 16-byte aligned buffer */
+    const char *nearest_row; /* text of the row to read for the tile's "row"; NULL: rows along k are not gathered */
+    bool copy;               /* tiles are copied in chunks of 16 bytes, in the background */
+    bool misaligned; /* 16 bits, not `copy`: contiguous rows that start at any element of a 16-byte aligned buffer */
     bool reads_misaligned; /* b: rows_misaligned.c can read the operands */
     bool computed;         /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
@@ -11892,7 +11891,7 @@ static bool cg__mm_starts_anywhere(const cg__mm_problem *p, const cg__mm_operand
     return p->group.indirect && o == &p->a;
 }
 
-/* Is the LOAD of a prologue contiguous along v? Indices from memory may say where rows begin that are gathered. */
+/* Is the LOAD of a prologue contiguous along v? The rows of a gathered operand may begin anywhere. */
 static bool cg__mm_runs_along(const ind__writer *w, const cg__mm_operand *o, uint32_t i, int v) {
     if (!o->gathered) return cg__mm_contiguous(w, i, v);
     return v >= 0 && !cg__indirect_varies(w, cg__index_of(w, i), v) && cg__contiguous(w, i, v);
@@ -12227,11 +12226,10 @@ static uint32_t cg__mm_stored_load(const ind__writer *w, uint32_t i) {
     return cg__inst(w, load)->op == IND_LOOP_LOAD && cg__memory_dtype(w, load) == type ? load : 0;
 }
 
-/* True if the LOAD is contiguous along variable v, and indices from memory, which vary with variables of `rows` alone,
-   find where. */
-static bool cg__mm_gathers(const ind__writer *w, uint32_t load, int v, uint32_t rows) {
+/* True if the LOAD has indices from memory, which vary with variables of `rows` alone. */
+static bool cg__mm_gathers(const ind__writer *w, uint32_t load, uint32_t rows) {
     ind_expr symbol[32];
-    if (v < 0 || cg__inst(w, load)->arg[0]) return false;
+    if (cg__inst(w, load)->arg[0]) return false;
     const ind_expr index = cg__index_of(w, load);
     const int num = ind__expr_symbols(index, symbol, 32);
     bool any = false;
@@ -12241,7 +12239,7 @@ static bool cg__mm_gathers(const ind__writer *w, uint32_t load, int v, uint32_t 
         if (w->plan->varies[sym->slot] & ~rows) return false;
         any = true;
     }
-    return any && num <= 32 && cg__contiguous(w, load, v);
+    return any && num <= 32;
 }
 
 static bool cg__mm_find_gathered(const ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o) {
@@ -12249,7 +12247,7 @@ static bool cg__mm_find_gathered(const ind__writer *w, const cg__mm_problem *p, 
     const int along = left ? p->k : o->x;
     const uint32_t load = left || o->nearest_row ? cg__mm_stored_load(w, o->value) : 0;
     const uint32_t rows = left ? 1u << p->m : along >= 0 ? ~(1u << along) : 0;
-    if (!load || !cg__mm_gathers(w, load, along, rows)) return false;
+    if (!load || along < 0 || !cg__mm_gathers(w, load, rows) || (left && !cg__contiguous(w, load, along))) return false;
     o->load = load;
     o->memory = cg__memory_dtype(w, load);
     o->gathered = true;
@@ -13184,12 +13182,21 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     }
 }
 
+/* Declares the variable along k for the tile's "k". Of gathered rows it is that of the row to read. */
+static void cg__mm_write_k(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+    if (p->k < 0) return;
+    if (o->gathered && !o->k_major)
+        ind__textf(&w->code, "const %s row = first_k + k, %s = %s;\n", cg__int(w), w->var[p->k], o->nearest_row);
+    else
+        ind__textf(&w->code, "const %s %s = first_k + k;\n", cg__int(w), w->var[p->k]);
+}
+
 /* "value = ..." for the operand's element at the variables' present values, in a scope of its own. */
 static void cg__mm_write_element(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const char x = cg__mm_axis(name);
     const char *type = cg__types[cg__inst(w, o->value)->dtype].value;
     if (o->x >= 0) ind__textf(&w->code, "const %s %s = first_%c + x;\n", cg__int(w), w->var[o->x], x);
-    if (p->k >= 0) ind__textf(&w->code, "const %s %s = first_k + k;\n", cg__int(w), w->var[p->k]);
+    cg__mm_write_k(w, p, o);
     ind__textf(&w->code, "%s value = 0;\n", type);
     cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
     cg__need_none(w);
@@ -18411,7 +18418,7 @@ static bool cg__at_is_preloaded(const ind__writer *w, const cg__mm_problem *p, c
     return cg__at_is_vector(w, p, o, i) || cg__at_is_shared(w, p, o, i);
 }
 
-/* Marks what the operand is computed from, up to the LOADs that are read ahead: not what these are found by. */
+/* Marks the instructions that compute the operand, back to the preloaded LOADs. The indices of these are not marked. */
 static void cg__at_need_operand(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
     cg__need_none(w);
     cg__need(w, o->value);
@@ -18420,7 +18427,7 @@ static void cg__at_need_operand(ind__writer *w, const cg__mm_problem *p, const c
             cg__each_use(w, i, cg__mark_needed, w);
 }
 
-/* Writes the indices that find the LOADs read ahead. */
+/* Writes the indices from memory that preloaded LOADs have. */
 static void cg__at_write_indices(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
     for (uint32_t i = 1; i <= o->value; i++) { /* marks those before i, which are done */
         const bool preloaded = cg__at_is_preloaded(w, p, o, i);
@@ -18458,11 +18465,8 @@ static void cg__at_begin_chunks(ind__writer *w, const cg__mm_problem *p, const c
                v->threads, o->k_major ? 'x' : 'k', chunks, o->k_major ? 'k' : 'x', chunks);
     if (rows * chunks % v->threads) ind__textf(&w->code, "if (at >= %d) break;\n", rows * chunks);
     if (o->x >= 0) ind__textf(&w->code, "const %s %s = first_%c + x;\n", cg__int(w), w->var[o->x], x);
-    if (o->gathered && !o->k_major)
-        ind__textf(&w->code, "const %s row = first_k + k, %s = %s;\n%s", cg__int(w), w->var[p->k], o->nearest_row,
-                   before);
-    else
-        ind__textf(&w->code, "const %s %s = first_k + k;\n%s", cg__int(w), w->var[p->k], before);
+    cg__mm_write_k(w, p, o);
+    ind__textf(&w->code, "%s", before);
     cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
 }
 
@@ -20224,8 +20228,8 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
     return fewest > t->small_block ? fewest : cg__pow2_at_least(fewest, 32 * t->small_warps, t->small_block);
 }
 
-/* True if a thread has no registers for what it loads of a row that is only reduced: elements that are sums of several
-   loads. */
+/* True if the loads in flight of a row that is only reduced need more registers than a thread has. They do if an
+   element is a sum of several loads. */
 static bool cg__waits_for_many(const ind__writer *w) {
     return cg__looped_passes(w) == 1 &&
            cg__waiting_registers(w) + w->target->thresholds.other_registers > w->target->registers_per_thread;

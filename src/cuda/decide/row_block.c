@@ -248,8 +248,8 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
     return fewest > t->small_block ? fewest : cg__pow2_at_least(fewest, 32 * t->small_warps, t->small_block);
 }
 
-/* True if a thread has no registers for what it loads of a row that is only reduced: elements that are sums of several
-   loads. */
+/* True if the loads in flight of a row that is only reduced need more registers than a thread has. They do if an
+   element is a sum of several loads. */
 static bool cg__waits_for_many(const ind__writer *w) {
     return cg__looped_passes(w) == 1 &&
            cg__waiting_registers(w) + w->target->thresholds.other_registers > w->target->registers_per_thread;

@@ -27,8 +27,7 @@ static bool sched__gathers_left(const sched__fuser *f, uint32_t a, uint32_t b) {
     return writer == x->head && right && right->indirect;
 }
 
-/* True if indices from memory say which rows the loop computes its elements from: the same for all elements next to
-   each other. */
+/* True if the loop loads at indices from memory that do not vary along its last variable: it gathers rows. */
 static bool sched__computes_gathered(sched__fuser *f, uint32_t l) {
     const ind_body *body = f->program->loop[l].body;
     uint32_t *mask = sched__scratch(f, body->num_inst, sizeof *mask), vary = 0;
@@ -47,6 +46,18 @@ static bool sched__computes_gathered(sched__fuser *f, uint32_t l) {
 static bool sched__gathers_keys(sched__fuser *f, uint32_t a, uint32_t b) {
     const sched__group *x = &f->group[a];
     return f->group[b].scores != IND__SCHED_NONE && x->count == 1 && sched__computes_gathered(f, x->head);
+}
+
+/* True if the product reads neighbours of the operand along a variable other than the keys: features. */
+static bool sched__reads_features(const sched__group *y, ind_expr read) {
+    ind_expr symbol[32];
+    int64_t stride;
+    const int num = ind__expr_symbols(read, symbol, 32);
+    for (int s = 0; s < num && s < 32; s++)
+        if (!ind_expr_same(symbol[s], y->domain->var[y->domain->rank]) &&
+            ind_expr_is_int(ind_expr_stride(read, symbol[s]), &stride) && stride == 1)
+            return true;
+    return false;
 }
 
 /* Checks that the loop may be recomputed for each tile, and that only the product reads its stores. Returns a reason if
@@ -342,6 +353,7 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
         read = it.at, product = it.loop;
     }
     if (!read) return IND_FUSION_PROLOGUE;
+    if (sched__gathers_keys(f, a, b) && !sched__reads_features(y, read->index)) return IND_FUSION_PROLOGUE_GATHERED;
     sched__fit *own = sched__scratch(f, 1, sizeof *own);
     if (!own) return IND_FUSION_PROLOGUE;
     *own = (sched__fit){.a = x->domain, .b = y->domain, .domain = y->domain};

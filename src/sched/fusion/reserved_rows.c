@@ -122,7 +122,7 @@ static void sched__reserve_gather(sched__fuser *f, uint32_t dot) {
 
 static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit);
 
-/* The same as sched__release_rows, of the gather of this product. */
+/* Lets the gather of this product be fused again if it is no prologue after all. Returns true if so. */
 static bool sched__release_gather(sched__fuser *f, uint32_t dot, uint32_t round) {
     const uint32_t l = sched__right_gather(f, dot), g = l == IND__SCHED_NONE ? l : f->group_of[l];
     const sched__fit *fit;

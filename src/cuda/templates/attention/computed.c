@@ -54,7 +54,7 @@ static bool cg__at_is_preloaded(const ind__writer *w, const cg__mm_problem *p, c
     return cg__at_is_vector(w, p, o, i) || cg__at_is_shared(w, p, o, i);
 }
 
-/* Marks what the operand is computed from, up to the LOADs that are read ahead: not what these are found by. */
+/* Marks the instructions that compute the operand, back to the preloaded LOADs. The indices of these are not marked. */
 static void cg__at_need_operand(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
     cg__need_none(w);
     cg__need(w, o->value);
@@ -63,7 +63,7 @@ static void cg__at_need_operand(ind__writer *w, const cg__mm_problem *p, const c
             cg__each_use(w, i, cg__mark_needed, w);
 }
 
-/* Writes the indices that find the LOADs read ahead. */
+/* Writes the indices from memory that preloaded LOADs have. */
 static void cg__at_write_indices(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
     for (uint32_t i = 1; i <= o->value; i++) { /* marks those before i, which are done */
         const bool preloaded = cg__at_is_preloaded(w, p, o, i);
@@ -101,11 +101,8 @@ static void cg__at_begin_chunks(ind__writer *w, const cg__mm_problem *p, const c
                v->threads, o->k_major ? 'x' : 'k', chunks, o->k_major ? 'k' : 'x', chunks);
     if (rows * chunks % v->threads) ind__textf(&w->code, "if (at >= %d) break;\n", rows * chunks);
     if (o->x >= 0) ind__textf(&w->code, "const %s %s = first_%c + x;\n", cg__int(w), w->var[o->x], x);
-    if (o->gathered && !o->k_major)
-        ind__textf(&w->code, "const %s row = first_k + k, %s = %s;\n%s", cg__int(w), w->var[p->k], o->nearest_row,
-                   before);
-    else
-        ind__textf(&w->code, "const %s %s = first_k + k;\n%s", cg__int(w), w->var[p->k], before);
+    cg__mm_write_k(w, p, o);
+    ind__textf(&w->code, "%s", before);
     cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
 }
 

@@ -50,11 +50,10 @@ static uint32_t cg__mm_stored_load(const ind__writer *w, uint32_t i) {
     return cg__inst(w, load)->op == IND_LOOP_LOAD && cg__memory_dtype(w, load) == type ? load : 0;
 }
 
-/* True if the LOAD is contiguous along variable v, and indices from memory, which vary with variables of `rows` alone,
-   find where. */
-static bool cg__mm_gathers(const ind__writer *w, uint32_t load, int v, uint32_t rows) {
+/* True if the LOAD has indices from memory, which vary with variables of `rows` alone. */
+static bool cg__mm_gathers(const ind__writer *w, uint32_t load, uint32_t rows) {
     ind_expr symbol[32];
-    if (v < 0 || cg__inst(w, load)->arg[0]) return false;
+    if (cg__inst(w, load)->arg[0]) return false;
     const ind_expr index = cg__index_of(w, load);
     const int num = ind__expr_symbols(index, symbol, 32);
     bool any = false;
@@ -64,7 +63,7 @@ static bool cg__mm_gathers(const ind__writer *w, uint32_t load, int v, uint32_t 
         if (w->plan->varies[sym->slot] & ~rows) return false;
         any = true;
     }
-    return any && num <= 32 && cg__contiguous(w, load, v);
+    return any && num <= 32;
 }
 
 static bool cg__mm_find_gathered(const ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o) {
@@ -72,7 +71,7 @@ static bool cg__mm_find_gathered(const ind__writer *w, const cg__mm_problem *p, 
     const int along = left ? p->k : o->x;
     const uint32_t load = left || o->nearest_row ? cg__mm_stored_load(w, o->value) : 0;
     const uint32_t rows = left ? 1u << p->m : along >= 0 ? ~(1u << along) : 0;
-    if (!load || !cg__mm_gathers(w, load, along, rows)) return false;
+    if (!load || along < 0 || !cg__mm_gathers(w, load, rows) || (left && !cg__contiguous(w, load, along))) return false;
     o->load = load;
     o->memory = cg__memory_dtype(w, load);
     o->gathered = true;

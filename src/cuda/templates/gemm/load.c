@@ -201,12 +201,21 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     }
 }
 
+/* Declares the variable along k for the tile's "k". Of gathered rows it is that of the row to read. */
+static void cg__mm_write_k(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+    if (p->k < 0) return;
+    if (o->gathered && !o->k_major)
+        ind__textf(&w->code, "const %s row = first_k + k, %s = %s;\n", cg__int(w), w->var[p->k], o->nearest_row);
+    else
+        ind__textf(&w->code, "const %s %s = first_k + k;\n", cg__int(w), w->var[p->k]);
+}
+
 /* "value = ..." for the operand's element at the variables' present values, in a scope of its own. */
 static void cg__mm_write_element(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const char x = cg__mm_axis(name);
     const char *type = cg__types[cg__inst(w, o->value)->dtype].value;
     if (o->x >= 0) ind__textf(&w->code, "const %s %s = first_%c + x;\n", cg__int(w), w->var[o->x], x);
-    if (p->k >= 0) ind__textf(&w->code, "const %s %s = first_k + k;\n", cg__int(w), w->var[p->k]);
+    cg__mm_write_k(w, p, o);
     ind__textf(&w->code, "%s value = 0;\n", type);
     cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
     cg__need_none(w);

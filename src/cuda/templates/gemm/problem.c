@@ -27,10 +27,9 @@ typedef struct cg__mm_operand {
     bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
     bool along_rows;  /* 32 bits, not k_major: read along the rows of its tile, which is swizzled like k_major ones */
     bool gathered;    /* the rows of its tiles are where indices from memory say */
-    const char
-        *nearest_row; /* b, whose rows along k may be gathered: the one to read for the tile's "row"; NULL: none */
-    bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
-    bool misaligned;  /* 16 bits, not `copy`: contiguous rows that start at any element of a 16-byte aligned buffer */
+    const char *nearest_row; /* text of the row to read for the tile's "row"; NULL: rows along k are not gathered */
+    bool copy;               /* tiles are copied in chunks of 16 bytes, in the background */
+    bool misaligned; /* 16 bits, not `copy`: contiguous rows that start at any element of a 16-byte aligned buffer */
     bool reads_misaligned; /* b: rows_misaligned.c can read the operands */
     bool computed;         /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
@@ -194,7 +193,7 @@ static bool cg__mm_starts_anywhere(const cg__mm_problem *p, const cg__mm_operand
     return p->group.indirect && o == &p->a;
 }
 
-/* Is the LOAD of a prologue contiguous along v? Indices from memory may say where rows begin that are gathered. */
+/* Is the LOAD of a prologue contiguous along v? The rows of a gathered operand may begin anywhere. */
 static bool cg__mm_runs_along(const ind__writer *w, const cg__mm_operand *o, uint32_t i, int v) {
     if (!o->gathered) return cg__mm_contiguous(w, i, v);
     return v >= 0 && !cg__indirect_varies(w, cg__index_of(w, i), v) && cg__contiguous(w, i, v);
