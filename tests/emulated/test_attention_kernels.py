@@ -495,3 +495,36 @@ def test_pages_of_bytes(library, kind, page, d, n):
     text = graph(f"size M in [1, 512] hint 64; size N in [1, 65536] hint 4096; input q : bf16[6, {h}, 1, {d}]; input table : i32[6, M]; input n : i64[6]; {lines}"
                  f"a = arange(end={page} * M); n1 = reshape(n, shape=[6, 1, 1, 1]); m = lt(a, n1); y = scaled_dot_product_attention(q, k, v, m, enable_gqa=true); output y")  # fmt: skip
     check(library, text, arrays, want, {"M": pages, "N": num}, bound=2**-6)
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
+@pytest.mark.parametrize("causal", [False, True])
+def test_documents(library, causal, dtype):
+    """Sequences of any lengths, one after another in one tensor: each query has the first and the end of its keys. Keys after all of them are NaN."""
+    ends = np.array([3, 64, 65, 190, 200])
+    first, end = np.repeat([0, *ends[:-1]], np.diff([0, *ends])), np.repeat(ends, np.diff([0, *ends]))
+    arrays = drawn(7, {"q": (1, 2, 200, 64), "k": (1, 2, 330, 64), "v": (1, 2, 330, 64)}, dtype)
+    q, k, v = qkv(arrays, dtype)
+    arrays |= {"first": first.astype(np.int32), "end": end.astype(np.int64)}
+    seen = lambda j, i: (j >= first[:, None]) & ((j <= i) if causal else (j < end[:, None]))  # noqa: E731
+    want = attention(q, k, v, lambda x, i, j: np.where(seen(j, i), x / 8, -np.inf))
+    arrays["k"][:, :, 256:] = arrays["v"][:, :, 256:] = 0x7FC0 if dtype == "bf16" else np.nan
+    lines = "i = arange(end=200); i1 = reshape(i, shape=[200, 1]); c = le(a, i1)" if causal else "e1 = reshape(end, shape=[200, 1]); c = lt(a, e1)"
+    inputs = "; ".join(f"input {x} : {dtype}[1, 2, {200 if x == 'q' else 330}, 64]" for x in "qkv")
+    text = graph(f"{inputs}; input first : i32[200]; input end : i64[200]; a = arange(end=330); f1 = reshape(first, shape=[200, 1]); f2 = cast(f1, dtype=i64); {lines}; "
+                 "d = ge(a, f2); m = logical_and(c, d); y = scaled_dot_product_attention(q, k, v, m); output y")  # fmt: skip
+    check(library, text, arrays, want, dtype=dtype)
+
+
+@pytest.mark.parametrize("condition", ["eq(a1, o1)", "ne(a1, o1)", "le(a1, o1)"])
+def test_keys_of_heads(library, condition):
+    """A decoder's step whose heads, rows of one tile, see different keys: the key of a head, all others, those up to it."""
+    library.strategy = "attention, split keys"
+    arrays = drawn(3, {"q": (2, 8, 1, 64), "k": (2, 2, 300, 64), "v": (2, 2, 300, 64)}, "bf16") | {"o": np.array([5, 70, 71, 299, 0, 128, 9, 10], np.int64)}
+    o = arrays["o"].reshape(8, 1, 1)
+    seen = {"eq": lambda j: j == o, "ne": lambda j: j != o, "le": lambda j: j <= o}[condition[:2]]
+    want = attention(*qkv(arrays, "bf16"), lambda x, i, j: np.where(seen(j), x / 8, -np.inf))
+    inputs = "; ".join(f"input {x} : bf16[2, {8 if x == 'q' else 2}, {1 if x == 'q' else 300}, 64]" for x in "qkv")
+    text = graph(f"{inputs}; input o : i64[8]; o1 = reshape(o, shape=[8, 1, 1]); a1 = arange(end=300); m = {condition}; "
+                 "y = scaled_dot_product_attention(q, k, v, m, enable_gqa=true); output y")  # fmt: skip
+    check(library, text, arrays, want)

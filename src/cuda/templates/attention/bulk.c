@@ -165,8 +165,8 @@ static void cg__at_write_functions(ind__writer *w, ind__text *t) {
 
 /* ---- writing: the kernel */
 
-/* The loop over the block's tiles of queries, with the position and the steps of each. */
-static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+/* The loop over the block's tiles of queries, with the position and the steps of each. `alone`: of one thread. */
+static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool alone) {
     const int tile_m = w->variant->of.tile.m;
     const char *type = cg__int(w);
     ind__textf(&w->code, "#pragma unroll 1\n");
@@ -187,7 +187,7 @@ static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg
     ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type, tile_m,
                tile_m);
     cg__write_outer_vars(w, "batch", cg__at_vars(p));
-    cg__at_write_steps(w, p, x);
+    cg__at_write_steps(w, p, x, alone);
 }
 
 /* Copies of the boxes of a tile, from `row` on; `place`: of its first element. */
@@ -217,7 +217,7 @@ static const char *cg__at_stage(ind__writer *w, char name, int columns) {
 static void cg__at_write_copies(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     ind__textf(&w->code, "int stage = 0, phase = 0, turn = 0;\n");
-    cg__at_begin_tiles(w, p, x);
+    cg__at_begin_tiles(w, p, x, true);
     ind__textf(&w->code, "if (first_step == end_step) continue;\nind_barrier_wait(empty_a, turn ^ 1);\nturn ^= 1;\n");
     ind__textf(&w->code, "ind_barrier_expect(full_a, %d);\n", tile->m * x->features * 2);
     cg__at_write_boxes(w, &x->queries, &x->queries.a, 0, x->features, "tile_a", "full_a", "tile_m");
@@ -371,7 +371,7 @@ static void cg__at_write_consumers(ind__writer *w, const cg__mm_problem *p, cons
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem + %d) + warp * %d;\n", strips,
                cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) / 4);
     ind__textf(&w->code, "int stage = 0, phase = 0, turn = 0%s;\n", cg__at_takes_turns(w) ? ", order = 0" : "");
-    cg__at_begin_tiles(w, p, x);
+    cg__at_begin_tiles(w, p, x, false);
     ind__textf(&w->code, "const %s row_m = first_m + warp * 16 + lane / 4;\n", cg__int(w));
     if (load) cg__mm_write_fetch(w, p, load, cols);
     cg__at_need_score(w, p, x, true);
