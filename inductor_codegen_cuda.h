@@ -6004,9 +6004,10 @@ static void cg__mark_needed(void *self, uint32_t user, uint32_t used) {
 #define IND__CG_CHECK_ONCE    1 /* once per element of the result */
 #define IND__CG_CHECK_REDUCED 2 /* once per reduced element */
 
-/* True if the kernel must execute i for each of its elements, even if no result uses it. */
+/* True if the kernel must execute i for each of its elements, even if no result uses it. A STORE that the template
+   writes elsewhere has a text. */
 static bool cg__is_root(const ind__writer *w, uint32_t i) {
-    return cg__inst(w, i)->op == IND_LOOP_STORE || w->plan->only_check[i] == IND__CG_CHECK_ONCE;
+    return (cg__inst(w, i)->op == IND_LOOP_STORE && !w->value[i]) || w->plan->only_check[i] == IND__CG_CHECK_ONCE;
 }
 
 /* Marks instruction `root` as needed; cg__close_needed then adds its transitive operands. */
@@ -18099,6 +18100,7 @@ static void cg__at_set_product(const ind__writer *w, cg__mm_problem *p, cg__atte
 static void cg__at_choose_vectors(cg__decider *d, const cg__mm_problem *p, cg__mm_operand *o);
 static int cg__at_bytes(const cg__attention *x);
 static int64_t cg__at_weight_bytes(const cg__attention *x, int keys);
+static bool cg__at_hide_row_stores(ind__writer *w, const cg__mm_problem *p);
 
 static void cg__at_set_sizes(const ind__writer *w, cg__mm_problem *p) {
     p->sum = IND_F32;
@@ -18244,6 +18246,7 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     cg__at_choose_vectors(d, &x->queries, &x->queries.a);
     cg__at_choose_vectors(d, &x->keys, &x->keys.b);
     cg__at_choose_vectors(d, p, &p->b);
+    cg__at_hide_row_stores(&d->w, p);
     v->vector = cg__mm_choose_vector(d, p);
     const bool few = cg__at_splits_keys(d, p, x);
     if (!few) cg__at_find_maps(d, p, x);
@@ -18916,6 +18919,42 @@ static uint32_t cg__at_write_weight(ind__writer *w, const cg__mm_problem *p, con
     return weight;
 }
 
+/* True for the STORE of a result of each query, such as the logarithm of its sum of exponentials. */
+static bool cg__at_is_row_store(const ind__writer *w, const cg__mm_problem *p, uint32_t i) {
+    return cg__inst(w, i)->op == IND_LOOP_STORE && !(w->plan->varies[i] >> p->n & 1);
+}
+
+/* Such STOREs are no part of the epilogue. Returns whether there are any. */
+static bool cg__at_hide_row_stores(ind__writer *w, const cg__mm_problem *p) {
+    bool any = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__at_is_row_store(w, p, i)) continue;
+        w->value[i] = "written";
+        any = true;
+    }
+    return any;
+}
+
+/* Writes the results of the query of "row", if `when`: its softmax has this maximum, multiplied with log2(e), and this
+   sum. */
+static void cg__at_write_row_stores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, const char *when,
+                                    const char *max, const char *sum) {
+    if (!cg__at_hide_row_stores(w, p)) return;
+    cg__begin(w, "if (%s)", when);
+    ind__textf(&w->code, "const ind_softmax<float> result = {%s * 0.693147181f, %s};\n", max, sum);
+    cg__set_results(w, x->reduce, "result");
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__at_is_row_store(w, p, i)) continue;
+        w->value[i] = NULL;
+        cg__need(w, i);
+    }
+    cg__close_needed(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+    cg__at_hide_row_stores(w, p);
+}
+
 /* Applies the factor of each row to its sums. */
 static void cg__at_write_factor(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, const char *acc) {
     ind__textf(&w->code, "state.combine();\n");
@@ -18928,6 +18967,7 @@ static void cg__at_write_factor(ind__writer *w, const cg__mm_problem *p, const c
     ind__textf(&w->code, "factor[r] = ");
     cg__value(w, weight);
     ind__textf(&w->code, ";\n");
+    cg__at_write_row_stores(w, p, x, "lane % 4 == 0 && row < size_m", "state.max[r]", "state.sum[r]");
     cg__end(w);
     ind__textf(&w->code, "ind_scale_rows(%s, factor);\n", acc);
 }
@@ -19586,6 +19626,7 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
     ind__textf(&w->code, "const %s row = first_m + (int)threadIdx.x;\n", cg__int(w));
     cg__at_write_query(w, p);
     const uint32_t weight = cg__at_write_weight(w, p, x, "states[threadIdx.x]");
+    cg__at_write_row_stores(w, p, x, "row < size_m", "states[threadIdx.x].max", "states[threadIdx.x].sum");
     ind__textf(&w->code, "states[threadIdx.x].sum = ");
     cg__value(w, weight);
     ind__textf(&w->code, ";\n");

@@ -528,3 +528,32 @@ def test_keys_of_heads(library, condition):
     text = graph(f"{inputs}; input o : i64[8]; o1 = reshape(o, shape=[8, 1, 1]); a1 = arange(end=300); m = {condition}; "
                  "y = scaled_dot_product_attention(q, k, v, m, enable_gqa=true); output y")  # fmt: skip
     check(library, text, arrays, want)
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
+@pytest.mark.parametrize("s", [1, 5, 70])
+def test_log_sum_exp(library, s, dtype):
+    """The logarithm of the sums of exponentials is a second result, in f32; -inf of a query without keys."""
+    strategy, few = library.strategy, s < 17
+    t = 150
+    arrays = drawn(s, {"q": (2, 3, s, 64), "k": (2, 3, t, 64), "v": (2, 3, t, 48)}, dtype) | {"n": np.array([0, 90], np.int64)}
+    q, k, v = qkv(arrays, dtype)
+    n = arrays["n"].reshape(2, 1, 1, 1)
+    scores = np.where(np.arange(t) < n, 0.125 * (q @ np.swapaxes(k, -1, -2)), -np.inf)
+    with np.errstate(divide="ignore"):
+        sums = np.log(np.exp(scores).sum(-1))
+    inputs = "; ".join(f"input {x} : {dtype}[{', '.join(map(str, arrays[x].shape))}]" for x in "qkv")
+    text = graph(f"{inputs}; input n : i64[2]; n1 = reshape(n, shape=[2, 1, 1, 1]); a = arange(end={t}); m = lt(a, n1); kt = transpose(k, dim0=-1, dim1=-2); pb = matmul(q, kt); "
+                 f"p = cast(pb, dtype=f32); c = mul(p, 0.125); w = where(m, c, -inf); l = logsumexp(w, dim=[-1]); u = softmax(w, dim=-1); ub = cast(u, dtype={dtype}); "
+                 "y = matmul(ub, v); output y, l")  # fmt: skip
+    module = compiled(library, text, ALWAYS)
+    plan = plan_of(library, module)
+    kind = ("FMA, split keys" if few else "FMA tiles") if dtype == "f32" else "split keys" if few else strategy.removeprefix("attention, ")
+    assert f"attention, {kind}" in plan and len(re.findall(r"^kernel \d", plan, re.M)) == 1, plan
+    got = arrays | {"y": np.zeros((2, 3, s, 48), NUMPY[dtype]), "l": np.zeros((2, 3, s), np.float32)}
+    assert library.run(module, got, {}) == 0, library.error()
+    library.c.ind_module_destroy(module)
+    assert (got["l"][0] == -np.inf).all() and np.abs(got["l"][1] - sums[1]).max() < 1e-5
+    want = attention(q, k, v, lambda x, i, j: np.where(j < n, x / 8, -np.inf), nan_rows=True)
+    result = numbers(got["y"], dtype)
+    assert np.isnan(result[0]).all() and np.abs(result[1] - want[1]).max() <= 2 * BOUND[dtype] * np.abs(want[1]).max()

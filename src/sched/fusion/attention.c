@@ -247,6 +247,15 @@ static bool sched__reads_mutated(sched__fuser *f, uint32_t a) {
     return false;
 }
 
+/* True if the loop of the softmax stores results of rows: they do not vary along the row. */
+static bool sched__stores_of_rows(const sched__fuser *f, uint32_t l) {
+    const sched__domain *d = f->group[f->group_of[l]].domain;
+    for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++)
+        for (int v = d->rank; f->access[i].write && v < d->rank + d->rrank; v++)
+            if (ind__expr_depends(f->access[i].index, d->var[v])) return false;
+    return true;
+}
+
 /* Checks whether the product in group c, the softmax that it multiplies and the product of its rows can be one kernel.
    Returns FUSED_ATTENTION and *x, or the reason against it. */
 static ind_fusion_reason sched__check_attention(sched__fuser *f, uint32_t c, sched__attention *x) {
@@ -273,8 +282,11 @@ static ind_fusion_reason sched__check_attention(sched__fuser *f, uint32_t c, sch
     x->rows = sched__fused(reason) ? sched__fit_row_prologue(f, x->softmax, c, left) : NULL;
     if (!sched__fused(reason)) return reason;
     if (!x->rows) return IND_FUSION_ATTENTION_INDEX;
-    for (uint32_t l = f->group[x->softmax].head; l != IND__SCHED_NONE && sched__fused(reason); l = f->next_loop[l])
+    for (uint32_t l = f->group[x->softmax].head; l != IND__SCHED_NONE && sched__fused(reason); l = f->next_loop[l]) {
         reason = sched__check_row_loop(f, l, x->softmax, c, left->buffer);
+        if (reason == IND_FUSION_PROLOGUE_ROW_SHARED && sched__stores_of_rows(f, l))
+            reason = IND_FUSION_FUSED_ATTENTION;
+    }
     if (reason == IND_FUSION_PROLOGUE_SHARED) return IND_FUSION_ATTENTION_SHARED;
     if (!sched__fused(reason)) return reason;
     for (uint32_t l = f->group[x->scores].head; l != IND__SCHED_NONE && sched__fused(reason); l = f->next_loop[l])
@@ -330,22 +342,29 @@ static bool sched__has_softmax(const sched__fuser *f, uint32_t g) {
     return false;
 }
 
-/* True if the group may become part of attention: it has a softmax of what a product computes, and attention has not
-   been tried. */
-static bool sched__awaits_attention(const sched__fuser *f, uint32_t g) {
-    if (f->tried_attention || f->group[g].dot != IND__SCHED_NONE || !sched__has_softmax(f, g)) return false;
+/* The group of the product whose results the group has a softmax of, while attention has not been tried: both may
+   become part of it. SCHED_NONE: none. */
+static uint32_t sched__awaited_scores(const sched__fuser *f, uint32_t g) {
+    if (f->tried_attention || f->group[g].dot != IND__SCHED_NONE || !sched__has_softmax(f, g)) return IND__SCHED_NONE;
     for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it)) {
         const uint32_t writer = it.at->write ? IND__SCHED_NONE : sched__writer(f, it.at->buffer);
-        if (writer != IND__SCHED_NONE && f->group[f->group_of[writer]].dot != IND__SCHED_NONE) return true;
+        if (writer != IND__SCHED_NONE && f->group[f->group_of[writer]].dot != IND__SCHED_NONE)
+            return f->group_of[writer];
     }
-    return false;
+    return IND__SCHED_NONE;
+}
+
+/* True if both groups may become part of attention, but not of the same one. */
+static bool sched__await_attentions(const sched__fuser *f, uint32_t a, uint32_t b) {
+    const uint32_t x = sched__awaited_scores(f, a), y = sched__awaited_scores(f, b);
+    return x != y && x != IND__SCHED_NONE && y != IND__SCHED_NONE;
 }
 
 /* Lets softmaxes be fused that are not part of attention. Returns true if there are any. */
 static bool sched__release_softmaxes(sched__fuser *f, uint32_t round) {
     bool any = false;
     for (uint32_t l = 0; l < f->program->num_loops; l++) {
-        if (f->group_of[l] != l || !sched__awaits_attention(f, l)) continue;
+        if (f->group_of[l] != l || sched__awaited_scores(f, l) == IND__SCHED_NONE) continue;
         f->group[l].changed = round;
         any = true;
     }

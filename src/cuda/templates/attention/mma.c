@@ -335,6 +335,42 @@ static uint32_t cg__at_write_weight(ind__writer *w, const cg__mm_problem *p, con
     return weight;
 }
 
+/* True for the STORE of a result of each query, such as the logarithm of its sum of exponentials. */
+static bool cg__at_is_row_store(const ind__writer *w, const cg__mm_problem *p, uint32_t i) {
+    return cg__inst(w, i)->op == IND_LOOP_STORE && !(w->plan->varies[i] >> p->n & 1);
+}
+
+/* Such STOREs are no part of the epilogue. Returns whether there are any. */
+static bool cg__at_hide_row_stores(ind__writer *w, const cg__mm_problem *p) {
+    bool any = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__at_is_row_store(w, p, i)) continue;
+        w->value[i] = "written";
+        any = true;
+    }
+    return any;
+}
+
+/* Writes the results of the query of "row", if `when`: its softmax has this maximum, multiplied with log2(e), and this
+   sum. */
+static void cg__at_write_row_stores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, const char *when,
+                                    const char *max, const char *sum) {
+    if (!cg__at_hide_row_stores(w, p)) return;
+    cg__begin(w, "if (%s)", when);
+    ind__textf(&w->code, "const ind_softmax<float> result = {%s * 0.693147181f, %s};\n", max, sum);
+    cg__set_results(w, x->reduce, "result");
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__at_is_row_store(w, p, i)) continue;
+        w->value[i] = NULL;
+        cg__need(w, i);
+    }
+    cg__close_needed(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+    cg__at_hide_row_stores(w, p);
+}
+
 /* Applies the factor of each row to its sums. */
 static void cg__at_write_factor(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, const char *acc) {
     ind__textf(&w->code, "state.combine();\n");
@@ -347,6 +383,7 @@ static void cg__at_write_factor(ind__writer *w, const cg__mm_problem *p, const c
     ind__textf(&w->code, "factor[r] = ");
     cg__value(w, weight);
     ind__textf(&w->code, ";\n");
+    cg__at_write_row_stores(w, p, x, "lane % 4 == 0 && row < size_m", "state.max[r]", "state.sum[r]");
     cg__end(w);
     ind__textf(&w->code, "ind_scale_rows(%s, factor);\n", acc);
 }

@@ -188,6 +188,7 @@ static void cg__at_set_product(const ind__writer *w, cg__mm_problem *p, cg__atte
 static void cg__at_choose_vectors(cg__decider *d, const cg__mm_problem *p, cg__mm_operand *o);
 static int cg__at_bytes(const cg__attention *x);
 static int64_t cg__at_weight_bytes(const cg__attention *x, int keys);
+static bool cg__at_hide_row_stores(ind__writer *w, const cg__mm_problem *p);
 
 static void cg__at_set_sizes(const ind__writer *w, cg__mm_problem *p) {
     p->sum = IND_F32;
@@ -333,6 +334,7 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     cg__at_choose_vectors(d, &x->queries, &x->queries.a);
     cg__at_choose_vectors(d, &x->keys, &x->keys.b);
     cg__at_choose_vectors(d, p, &p->b);
+    cg__at_hide_row_stores(&d->w, p);
     v->vector = cg__mm_choose_vector(d, p);
     const bool few = cg__at_splits_keys(d, p, x);
     if (!few) cg__at_find_maps(d, p, x);

@@ -150,6 +150,7 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
     ind__textf(&w->code, "const %s row = first_m + (int)threadIdx.x;\n", cg__int(w));
     cg__at_write_query(w, p);
     const uint32_t weight = cg__at_write_weight(w, p, x, "states[threadIdx.x]");
+    cg__at_write_row_stores(w, p, x, "row < size_m", "states[threadIdx.x].max", "states[threadIdx.x].sum");
     ind__textf(&w->code, "states[threadIdx.x].sum = ");
     cg__value(w, weight);
     ind__textf(&w->code, ";\n");
