@@ -17942,6 +17942,7 @@ typedef struct cg__attention {
     int sorted_batches;    /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
     cg__at_mask mask[AT_MAX_MASKS];
     int num_masks;
+    uint32_t kept;   /* dropout: the weights before it; 0: none */
     uint32_t scaled; /* scores times a positive number that is the same for all of them, before the masks. The
                         exponentials apply the number. 0: none */
 } cg__attention;
@@ -18136,6 +18137,19 @@ static int cg__at_find_rows(const ind__writer *w, uint32_t weight, uint32_t keys
     return -1;
 }
 
+/* Finds the weights before factors per element, if there are any: dropout. */
+static void cg__at_find_dropout(const ind__writer *w, const cg__mm_problem *p, cg__attention *x) {
+    for (uint32_t v = p->a.value, next; v != x->term && v; v = next) {
+        const ind__inst *in = cg__inst(w, v);
+        uint32_t other = 0;
+        next = in->arg[0];
+        if (in->op == IND_LOOP_MUL) other = in->arg[1];
+        if (in->op == IND_LOOP_WHERE)
+            other = in->arg[0], next = cg__at_is_constant(w, in->arg[1], 0) ? in->arg[2] : in->arg[1];
+        if (other && w->plan->varies[other] >> p->k & 1) x->kept = next;
+    }
+}
+
 /* Reads the problem off the kernel. */
 static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention *x) {
     ind__writer *w = &d->w;
@@ -18171,6 +18185,7 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
         return;
     }
     cg__at_find_masks(w, p, x);
+    cg__at_find_dropout(w, p, x);
 }
 
 /* Columns of a tile: powers of two. */
@@ -18902,17 +18917,46 @@ IND__PRINTF(2, 3) static void cg__at_write_state(ind__writer *w, const char *acc
                "ind_online_rows state = {{__uint_as_float(0xff800000u), __uint_as_float(0xff800000u)}, {0, 0}};\n");
 }
 
-/* Writes the weight of a term 1 in a row whose softmax has this state. Returns the value: it is not rounded. */
+/* The value before it is rounded to the type of the operands. */
+static uint32_t cg__at_unrounded(const ind__writer *w, uint32_t i) {
+    while (cg__inst(w, i)->op == IND_LOOP_ROUND_F16 || cg__inst(w, i)->op == IND_LOOP_ROUND_BF16)
+        i = cg__inst(w, i)->arg[0];
+    return i;
+}
+
+/* Dropout: applies the factors per element to the exponentials, after they are summed. */
+static void cg__at_write_dropout(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int fragments) {
+    const uint32_t weight = cg__at_unrounded(w, p->a.value);
+    if (!x->kept) return;
+    cg__mm_set_plain_names(w);
+    w->value[x->kept] = "kept";
+    cg__need_none(w);
+    cg__need(w, weight);
+    cg__close_needed(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", fragments * 4);
+    ind__textf(&w->code, "const %s row = row_m + u %% 4 / 2 * 8, key = %s;\n", cg__int(w), cg__at_key_text(x));
+    cg__at_write_query(w, p);
+    ind__textf(&w->code, "const %s r0 = key < size_k ? key : size_k - 1;\n", cg__int(w));
+    ind__textf(&w->code, "const float kept = score[0][u / 4][u %% 4];\n");
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "score[0][u / 4][u %% 4] = ");
+    cg__value(w, weight);
+    ind__textf(&w->code, ";\n");
+    cg__end(w);
+    w->value[x->kept] = NULL;
+}
+
+/* Writes the weight of a term 1 in a row whose softmax has this state. Returns the value: it is not rounded, and
+   without factors per element. */
 static uint32_t cg__at_write_weight(ind__writer *w, const cg__mm_problem *p, const cg__attention *x,
                                     const char *state) {
-    uint32_t weight = p->a.value;
+    const uint32_t weight = cg__at_unrounded(w, x->kept ? x->kept : p->a.value);
     cg__use(w, IND__CG_SOFTMAX);
     cg__mm_set_plain_names(w);
     cg__set_results(w, x->reduce, state);
     w->value[x->term] = "1.0f";
     cg__need_none(w);
-    while (cg__inst(w, weight)->op == IND_LOOP_ROUND_F16 || cg__inst(w, weight)->op == IND_LOOP_ROUND_BF16)
-        weight = cg__inst(w, weight)->arg[0];
     cg__need(w, weight);
     cg__close_needed(w);
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
@@ -19014,6 +19058,7 @@ static void cg__at_write_step(ind__writer *w, const cg__mm_problem *p, const cg_
     cg__at_write_keys_product(w, p, x, "warp_m", NULL);
     cg__at_write_step_scores(w, p, x, tile->k / 8, cg__string(w, "step * %d", tile->k));
     ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
+    cg__at_write_dropout(w, p, x, tile->k / 8);
     ind__textf(&w->code,
                "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_values(step + 1, stage ^ "
                "1);\nind_cp_async_commit();\n");
@@ -19070,6 +19115,8 @@ static void cg__at_find_maps(cg__decider *d, cg__mm_problem *p, const cg__attent
     if (x->product != AT_MMA_HALVES) p->no_maps = "the operands are f32";
     if (!x->queries.a.k_major || x->keys.b.k_major || p->b.k_major) p->no_maps = "keys or values lie along the keys";
     if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
+    if (x->kept && (cg__at_columns(x->queries.size_k) > 128 || cg__at_columns(p->size_n) > 128))
+        p->no_maps = "dropout takes registers";
     for (int i = 0; i < 3 && !p->no_maps; i++) {
         ind__tensor_map *map = (ind__tensor_map *)ind__arena_alloc(d->w.arena, sizeof *map);
         if (!map) {
@@ -19122,7 +19169,7 @@ static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attentio
     ind_context *c = d->w.context;
     x->features = cg__at_bulk_columns(x->queries.size_k);
     const int columns = cg__at_bulk_columns(p->size_n);
-    const bool wide = x->features > 128 || columns > 128;
+    const bool wide = x->features > 128 || columns > 128 || x->kept; /* dropout takes registers */
     v->of.tile = (ind__tile_plan){.m = 128,
                                   .n = columns,
                                   .k = wide || ind_hint(p->size_k) <= 64 ? 64 : 128,
@@ -19350,11 +19397,12 @@ static void cg__at_write_turn_end(ind__writer *w) {
 }
 
 /* Gives the stage of the keys back, and the queries after the last step; then the exponentials of the scores. */
-static void cg__at_write_exponentials(ind__writer *w) {
+static void cg__at_write_exponentials(ind__writer *w, const cg__attention *x) {
     ind__textf(
         &w->code,
         "__syncwarp();\nif (lane == 0) {\n    ind_barrier_arrive(empty_b + stage);\n    if (step + 1 == end_step) "
         "ind_barrier_arrive(empty_a);\n}\ncompute_scores(step);\nstate.add(score[0], factor, scale);\n");
+    if (x->kept) ind__textf(&w->code, "drop(step);\n");
 }
 
 /* "weight": the exponentials as operands; the stage of their values. */
@@ -19362,6 +19410,17 @@ static void cg__at_write_weights(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "ind_pack_weights(weight, score[0], ind_pack_%s);\nlast = stage, last_phase = phase;\n",
                ind_dtype_name(p->b.memory));
     cg__mm_write_next_stage(w);
+}
+
+/* "drop": dropout of the exponentials of a step. */
+static void cg__at_write_drop(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    if (!x->kept) return;
+    ind__textf(&w->code, "const auto drop = [&](%s step) {\n", cg__int(w));
+    w->code.indent++;
+    w->scope++;
+    ind__textf(&w->code, "const %s first_t = step * %d + lane %% 4 * 2;\n", cg__int(w), w->variant->of.tile.k);
+    cg__at_write_dropout(w, p, x, w->variant->of.tile.k / 8);
+    cg__mm_end_lambda(w);
 }
 
 /* The steps of a tile of queries. */
@@ -19374,12 +19433,13 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     w->scope++;
     cg__at_write_step_scores(w, p, x, tile->k / 8, cg__string(w, "step * %d", tile->k));
     cg__mm_end_lambda(w);
+    cg__at_write_drop(w, p, x);
     cg__begin(w, "if (first_step < end_step)");
     ind__textf(&w->code, "%s step = first_step;\nind_barrier_wait(full_a, turn);\nturn ^= 1;\n", cg__int(w));
     cg__at_write_product(w, p, x);
     cg__at_write_turn_end(w);
     ind__textf(&w->code, "ind_wgmma_ready<0>(score[0]);\n");
-    cg__at_write_exponentials(w);
+    cg__at_write_exponentials(w, x);
     cg__at_write_weights(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (step++; step < end_step; step++)");
@@ -19387,7 +19447,7 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     cg__at_write_weighted(w, p);
     cg__at_write_turn_end(w);
     ind__textf(&w->code, "ind_wgmma_ready<1>(score[0]);\n");
-    cg__at_write_exponentials(w);
+    cg__at_write_exponentials(w, x);
     ind__textf(&w->code, "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n"
                          "ind_scale_rows(acc, factor);\n");
     cg__at_write_weights(w, p);
@@ -19590,6 +19650,7 @@ static void cg__at_write_split_step(ind__writer *w, const cg__mm_problem *p, con
     cg__at_write_keys_product(w, p, x, "0", first);
     cg__at_write_step_scores(w, p, x, keys / 8, cg__string(w, "step * %d + %s", tile->k, first));
     ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
+    cg__at_write_dropout(w, p, x, keys / 8);
     cg__at_write_values_product(w, p, x, first);
     cg__mm_end_stages(w);
 }

@@ -3957,28 +3957,53 @@ uint32_t ind__softmax_term(const ind_body *body, uint32_t reduce) {
     return 0;
 }
 
-/* True if value v is the term times a factor per row. `along`: the variables of the row. */
-static bool sched__is_scaled_term(const ind_body *body, const uint32_t *mask, uint32_t v, uint32_t term,
-                                  uint32_t along) {
-    for (; v != term; v = body->inst[v].arg[0]) {
+/* What a value of the body depends on, as bits. */
+enum { SCHED__ON_STATE = 1, SCHED__ON_SCORES = 2 };
+
+/* Sets the bits of each instruction: the results of the reduction, and what products compute. */
+static uint8_t *sched__find_dependences(sched__fuser *f, const ind_body *body, uint32_t reduce) {
+    uint8_t *on = sched__scratch(f, body->num_inst, sizeof *on);
+    for (uint32_t i = 1; on && i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        const uint32_t writer = in->op == IND_LOOP_LOAD ? sched__writer(f, in->source) : IND__SCHED_NONE;
+        for (int k = 0; k < IND__MAX_ARGS; k++) on[i] |= in->arg[k] ? on[in->arg[k]] : 0;
+        if (i == reduce) on[i] |= SCHED__ON_STATE;
+        if (writer != IND__SCHED_NONE && f->group[f->group_of[writer]].dot != IND__SCHED_NONE)
+            on[i] |= SCHED__ON_SCORES;
+    }
+    return on;
+}
+
+/* True if value v is the term times a factor per row, and then times factors per element, or 0 for some elements:
+   dropout. Those do not depend on the scores. `along`: the variables of the row. */
+static bool sched__is_scaled_term(const ind_body *body, const uint32_t *mask, const uint8_t *on, uint32_t v,
+                                  uint32_t term, uint32_t along) {
+    bool row = false; /* a factor of the row follows */
+    for (uint32_t next = 0; v != term; v = next) {
         const ind__inst *in = &body->inst[v];
+        uint32_t other = 0;
+        next = in->arg[0];
         switch ((ind_loop_op)in->op) {
         case IND_LOOP_CAST:
             if (!ind_dtype_is_float((ind_dtype)in->dtype)) return false;
             break;
         case IND_LOOP_ROUND_F16:
         case IND_LOOP_ROUND_BF16: break;
-        case IND_LOOP_MUL:
+        case IND_LOOP_MUL: other = in->arg[1]; break;
         case IND_LOOP_DIV:
-            if (mask[in->arg[1]] & along) return false;
+            other = in->arg[1];
+            if (mask[other] & along) return false;
             break;
-        case IND_LOOP_WHERE: /* of rows without keys */
+        case IND_LOOP_WHERE: /* of rows without keys, or dropout */
+            other = in->arg[0], next = 0;
             for (int k = 1; k < 3; k++)
-                if (!(mask[in->arg[0]] & along) && sched__is_zero(&body->inst[in->arg[3 - k]]))
-                    return sched__is_scaled_term(body, mask, in->arg[k], term, along);
-            return false;
+                if (sched__is_zero(&body->inst[in->arg[3 - k]])) next = in->arg[k];
+            if (!next) return false;
+            break;
         default: return false;
         }
+        if (other && mask[other] & along && (row || on[other])) return false;
+        row |= other && on[other] & SCHED__ON_STATE;
     }
     return true;
 }
@@ -3995,9 +4020,10 @@ static bool sched__is_softmax(sched__fuser *f, const ind_body *body, uint32_t bu
         if (in->op == IND_LOOP_STORE && in->source == buffer) store = i;
     }
     const uint32_t term = reduce ? ind__softmax_term(body, reduce) : 0;
+    const uint8_t *on = term && store ? sched__find_dependences(f, body, reduce) : NULL;
     ind__body_var_masks(body, mask);
-    return term && store && body->inst[reduce].dtype == IND_F32 &&
-           sched__is_scaled_term(body, mask, body->inst[store].arg[0], term, along);
+    return on && body->inst[reduce].dtype == IND_F32 &&
+           sched__is_scaled_term(body, mask, on, body->inst[store].arg[0], term, along);
 }
 
 /* The group with a product whose results group b reads; SCHED_NONE: none, or several. */

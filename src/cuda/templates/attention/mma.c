@@ -318,17 +318,46 @@ IND__PRINTF(2, 3) static void cg__at_write_state(ind__writer *w, const char *acc
                "ind_online_rows state = {{__uint_as_float(0xff800000u), __uint_as_float(0xff800000u)}, {0, 0}};\n");
 }
 
-/* Writes the weight of a term 1 in a row whose softmax has this state. Returns the value: it is not rounded. */
+/* The value before it is rounded to the type of the operands. */
+static uint32_t cg__at_unrounded(const ind__writer *w, uint32_t i) {
+    while (cg__inst(w, i)->op == IND_LOOP_ROUND_F16 || cg__inst(w, i)->op == IND_LOOP_ROUND_BF16)
+        i = cg__inst(w, i)->arg[0];
+    return i;
+}
+
+/* Dropout: applies the factors per element to the exponentials, after they are summed. */
+static void cg__at_write_dropout(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int fragments) {
+    const uint32_t weight = cg__at_unrounded(w, p->a.value);
+    if (!x->kept) return;
+    cg__mm_set_plain_names(w);
+    w->value[x->kept] = "kept";
+    cg__need_none(w);
+    cg__need(w, weight);
+    cg__close_needed(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", fragments * 4);
+    ind__textf(&w->code, "const %s row = row_m + u %% 4 / 2 * 8, key = %s;\n", cg__int(w), cg__at_key_text(x));
+    cg__at_write_query(w, p);
+    ind__textf(&w->code, "const %s r0 = key < size_k ? key : size_k - 1;\n", cg__int(w));
+    ind__textf(&w->code, "const float kept = score[0][u / 4][u %% 4];\n");
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "score[0][u / 4][u %% 4] = ");
+    cg__value(w, weight);
+    ind__textf(&w->code, ";\n");
+    cg__end(w);
+    w->value[x->kept] = NULL;
+}
+
+/* Writes the weight of a term 1 in a row whose softmax has this state. Returns the value: it is not rounded, and
+   without factors per element. */
 static uint32_t cg__at_write_weight(ind__writer *w, const cg__mm_problem *p, const cg__attention *x,
                                     const char *state) {
-    uint32_t weight = p->a.value;
+    const uint32_t weight = cg__at_unrounded(w, x->kept ? x->kept : p->a.value);
     cg__use(w, IND__CG_SOFTMAX);
     cg__mm_set_plain_names(w);
     cg__set_results(w, x->reduce, state);
     w->value[x->term] = "1.0f";
     cg__need_none(w);
-    while (cg__inst(w, weight)->op == IND_LOOP_ROUND_F16 || cg__inst(w, weight)->op == IND_LOOP_ROUND_BF16)
-        weight = cg__inst(w, weight)->arg[0];
     cg__need(w, weight);
     cg__close_needed(w);
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
@@ -430,6 +459,7 @@ static void cg__at_write_step(ind__writer *w, const cg__mm_problem *p, const cg_
     cg__at_write_keys_product(w, p, x, "warp_m", NULL);
     cg__at_write_step_scores(w, p, x, tile->k / 8, cg__string(w, "step * %d", tile->k));
     ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
+    cg__at_write_dropout(w, p, x, tile->k / 8);
     ind__textf(&w->code,
                "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_values(step + 1, stage ^ "
                "1);\nind_cp_async_commit();\n");

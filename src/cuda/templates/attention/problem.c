@@ -30,6 +30,7 @@ typedef struct cg__attention {
     int sorted_batches;    /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
     cg__at_mask mask[AT_MAX_MASKS];
     int num_masks;
+    uint32_t kept;   /* dropout: the weights before it; 0: none */
     uint32_t scaled; /* scores times a positive number that is the same for all of them, before the masks. The
                         exponentials apply the number. 0: none */
 } cg__attention;
@@ -224,6 +225,19 @@ static int cg__at_find_rows(const ind__writer *w, uint32_t weight, uint32_t keys
     return -1;
 }
 
+/* Finds the weights before factors per element, if there are any: dropout. */
+static void cg__at_find_dropout(const ind__writer *w, const cg__mm_problem *p, cg__attention *x) {
+    for (uint32_t v = p->a.value, next; v != x->term && v; v = next) {
+        const ind__inst *in = cg__inst(w, v);
+        uint32_t other = 0;
+        next = in->arg[0];
+        if (in->op == IND_LOOP_MUL) other = in->arg[1];
+        if (in->op == IND_LOOP_WHERE)
+            other = in->arg[0], next = cg__at_is_constant(w, in->arg[1], 0) ? in->arg[2] : in->arg[1];
+        if (other && w->plan->varies[other] >> p->k & 1) x->kept = next;
+    }
+}
+
 /* Reads the problem off the kernel. */
 static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention *x) {
     ind__writer *w = &d->w;
@@ -259,6 +273,7 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
         return;
     }
     cg__at_find_masks(w, p, x);
+    cg__at_find_dropout(w, p, x);
 }
 
 /* Columns of a tile: powers of two. */

@@ -114,6 +114,7 @@ static void cg__at_write_split_step(ind__writer *w, const cg__mm_problem *p, con
     cg__at_write_keys_product(w, p, x, "0", first);
     cg__at_write_step_scores(w, p, x, keys / 8, cg__string(w, "step * %d + %s", tile->k, first));
     ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
+    cg__at_write_dropout(w, p, x, keys / 8);
     cg__at_write_values_product(w, p, x, first);
     cg__mm_end_stages(w);
 }
