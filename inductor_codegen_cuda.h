@@ -6004,9 +6004,10 @@ static void cg__mark_needed(void *self, uint32_t user, uint32_t used) {
 #define IND__CG_CHECK_ONCE    1 /* once per element of the result */
 #define IND__CG_CHECK_REDUCED 2 /* once per reduced element */
 
-/* True if the kernel must execute i for each of its elements, even if no result uses it. */
+/* True if the kernel must execute i for each of its elements, even if no result uses it. A STORE that the template
+   writes elsewhere has a text. */
 static bool cg__is_root(const ind__writer *w, uint32_t i) {
-    return cg__inst(w, i)->op == IND_LOOP_STORE || w->plan->only_check[i] == IND__CG_CHECK_ONCE;
+    return (cg__inst(w, i)->op == IND_LOOP_STORE && !w->value[i]) || w->plan->only_check[i] == IND__CG_CHECK_ONCE;
 }
 
 /* Marks instruction `root` as needed; cg__close_needed then adds its transitive operands. */
@@ -17935,8 +17936,8 @@ typedef enum cg__at_product { AT_MMA_HALVES, AT_MMA_TF32, AT_FMA } cg__at_produc
 typedef struct cg__at_mask {
     uint32_t value;     /* the bool */
     bool when;          /* its value for keys that count */
-    ind_expr condition; /* that they count, in indices, sizes and integers from memory that are the same for all queries
-                           and keys of a batch, as INDIRECT symbols; not set: it depends on other data */
+    ind_expr condition; /* that they count, in indices, sizes and integers from memory that are the same for all keys,
+                           as INDIRECT symbols; not set: it depends on other data */
 } cg__at_mask;
 
 typedef struct cg__attention {
@@ -17948,6 +17949,7 @@ typedef struct cg__attention {
     int sorted_batches;    /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
     cg__at_mask mask[AT_MAX_MASKS];
     int num_masks;
+    uint32_t kept;   /* dropout: the weights before it; 0: none */
     uint32_t scaled; /* scores times a positive number that is the same for all of them, before the masks. The
                         exponentials apply the number. 0: none */
 } cg__attention;
@@ -17964,8 +17966,8 @@ static uint32_t cg__at_vars(const cg__mm_problem *p) {
     return (p->m >= 0 ? 1u << p->m : 0) | 1u << p->n | 1u << p->k;
 }
 
-/* The integer as an expression of indices, sizes, and values that are the same for all queries and keys of a batch; not
-   set: it depends on other data. */
+/* The integer as an expression of indices, sizes, and values that are the same for all keys; not set: it depends on
+   other data. */
 static ind_expr cg__at_integer(const ind__writer *w, const cg__mm_problem *p, uint32_t i, int depth) {
     const ind__inst *in = cg__inst(w, i);
     ind_expr a = {0}, b = {0};
@@ -17978,7 +17980,7 @@ static ind_expr cg__at_integer(const ind__writer *w, const cg__mm_problem *p, ui
         a = cg__at_integer(w, p, in->arg[0], depth + 1), b = cg__at_integer(w, p, in->arg[1], depth + 1);
         if (ind__ok(a) && ind__ok(b)) return in->op == IND_LOOP_ADD ? ind_expr_add(a, b) : ind_expr_sub(a, b);
     }
-    if (w->plan->varies[i] & cg__at_vars(p) || w->plan->stage[i]) return (ind_expr){0};
+    if (w->plan->varies[i] & (1u << p->n | 1u << p->k) || w->plan->stage[i]) return (ind_expr){0};
     char name[16];
     ind__format(name, sizeof name, "t%u", i);
     const ind_symbol same = {
@@ -17998,10 +18000,17 @@ static ind_expr cg__at_truth(ind_expr e, bool when) {
     return kind == IND_EXPR_LT ? ind_expr_le(ind_expr_arg(e, 1), ind_expr_arg(e, 0)) : (ind_expr){0};
 }
 
+/* a == b has the value `when`. */
+static ind_expr cg__at_equality(ind_expr a, ind_expr b, bool when) {
+    return when ? ind_expr_and(ind_expr_le(a, b), ind_expr_le(b, a))
+                : ind_expr_or(ind_expr_lt(a, b), ind_expr_lt(b, a));
+}
+
 static ind_expr cg__at_comparison(const ind__writer *w, const cg__mm_problem *p, const ind__inst *in, bool when,
                                   int depth) {
     const ind_expr a = cg__at_integer(w, p, in->arg[0], depth + 1), b = cg__at_integer(w, p, in->arg[1], depth + 1);
     if (!ind__ok(a) || !ind__ok(b)) return (ind_expr){0};
+    if (in->op == IND_LOOP_EQ || in->op == IND_LOOP_NE) return cg__at_equality(a, b, (in->op == IND_LOOP_EQ) == when);
     const bool less = in->op == IND_LOOP_LT || in->op == IND_LOOP_LE,
                equal = in->op == IND_LOOP_LE || in->op == IND_LOOP_GE;
     const ind_expr e = equal ? ind_expr_le(less ? a : b, less ? b : a) : ind_expr_lt(less ? a : b, less ? b : a);
@@ -18018,6 +18027,8 @@ static ind_expr cg__at_condition(const ind__writer *w, const cg__mm_problem *p, 
                    : (ind_expr){0};
     case IND_LOOP_INDEX: return in->dtype == IND_BOOL ? cg__at_truth(cg__index_of(w, i), when) : (ind_expr){0};
     case IND_LOOP_NOT: return cg__at_condition(w, p, in->arg[0], !when, depth + 1);
+    case IND_LOOP_EQ:
+    case IND_LOOP_NE:
     case IND_LOOP_LT:
     case IND_LOOP_LE:
     case IND_LOOP_GT:
@@ -18097,6 +18108,7 @@ static void cg__at_set_product(const ind__writer *w, cg__mm_problem *p, cg__atte
 static void cg__at_choose_vectors(cg__decider *d, const cg__mm_problem *p, cg__mm_operand *o);
 static int cg__at_bytes(const cg__attention *x);
 static int64_t cg__at_weight_bytes(const cg__attention *x, int keys);
+static bool cg__at_hide_row_stores(ind__writer *w, const cg__mm_problem *p);
 
 static void cg__at_set_sizes(const ind__writer *w, cg__mm_problem *p) {
     p->sum = IND_F32;
@@ -18130,6 +18142,19 @@ static int cg__at_find_rows(const ind__writer *w, uint32_t weight, uint32_t keys
     for (int v = w->plan->domain.rank - 1; v >= 0; v--)
         if (v != n && (w->plan->varies[weight] & ~w->plan->varies[keys] & ~w->plan->varies[values]) >> v & 1) return v;
     return -1;
+}
+
+/* Finds the weights before factors per element, if there are any: dropout. */
+static void cg__at_find_dropout(const ind__writer *w, const cg__mm_problem *p, cg__attention *x) {
+    for (uint32_t v = p->a.value, next; v != x->term && v; v = next) {
+        const ind__inst *in = cg__inst(w, v);
+        uint32_t other = 0;
+        next = in->arg[0];
+        if (in->op == IND_LOOP_MUL) other = in->arg[1];
+        if (in->op == IND_LOOP_WHERE)
+            other = in->arg[0], next = cg__at_is_constant(w, in->arg[1], 0) ? in->arg[2] : in->arg[1];
+        if (other && w->plan->varies[other] >> p->k & 1) x->kept = next;
+    }
 }
 
 /* Reads the problem off the kernel. */
@@ -18167,6 +18192,7 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
         return;
     }
     cg__at_find_masks(w, p, x);
+    cg__at_find_dropout(w, p, x);
 }
 
 /* Columns of a tile: powers of two. */
@@ -18242,6 +18268,7 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     cg__at_choose_vectors(d, &x->queries, &x->queries.a);
     cg__at_choose_vectors(d, &x->keys, &x->keys.b);
     cg__at_choose_vectors(d, p, &p->b);
+    cg__at_hide_row_stores(&d->w, p);
     v->vector = cg__mm_choose_vector(d, p);
     const bool few = cg__at_splits_keys(d, p, x);
     if (!few) cg__at_find_maps(d, p, x);
@@ -18595,17 +18622,44 @@ static const char *cg__at_query_text(ind__writer *w, const cg__mm_problem *p, in
     return text;
 }
 
-/* The range of an inequality if it bounds the keys on one side, at a distance that is linear in the query. */
-static bool cg__at_inequality(ind__writer *w, const cg__mm_problem *p, ind_expr condition, cg__at_range *r) {
+/* How the limits of a tile are written. */
+typedef struct cg__at_limits {
+    bool alone; /* one thread computes them, not a warp */
+    int num;    /* of limits that differ from query to query by data, so far */
+} cg__at_limits;
+
+static bool cg__at_has_row_values(const ind__writer *w, const cg__mm_problem *p, ind_expr e);
+static void cg__at_write_row_limit(ind__writer *w, const cg__mm_problem *p, ind_expr e, cg__at_limits *l);
+
+/* The range of an inequality whose slack is e, for a query, plus or minus the key: e has integers from memory that
+   differ from query to query. */
+static bool cg__at_row_inequality(ind__writer *w, const cg__mm_problem *p, ind_expr e, int64_t by, cg__at_limits *l,
+                                  cg__at_range *r) {
+    if (by != 1 && by != -1) return false;
+    cg__at_write_row_limit(w, p, e, l);
+    const char *low = cg__string(w, "low%d", l->num), *high = cg__string(w, "high%d", l->num);
+    l->num++;
+    if (by == -1)
+        r->end = cg__string(w, "%s + 1", high), r->all_end = cg__string(w, "%s + 1", low);
+    else
+        r->start = cg__string(w, "-%s", high), r->all_start = cg__string(w, "-%s", low);
+    return true;
+}
+
+/* The range of an inequality if it bounds the keys on one side, at a distance that is linear in the query, or differs
+   by data from query to query. */
+static bool cg__at_inequality(ind__writer *w, const cg__mm_problem *p, ind_expr condition, cg__at_limits *l,
+                              cg__at_range *r) {
     const ind__loops *d = &w->plan->domain;
     const ind_expr one = ind_int(w->context, 1);
     ind_expr along_t, along_m, rest, constant;
     int64_t by, slope = 0;
     if (!ind__affine(cg__slack(condition), d->var[p->k], &along_t, &rest) || !ind_expr_is_int(along_t, &by))
         return false;
+    *r = (cg__at_range){0};
+    if (cg__at_has_row_values(w, p, rest)) return cg__at_row_inequality(w, p, rest, by, l, r);
     if (p->m >= 0 && (!ind__affine(rest, d->var[p->m], &along_m, &constant) || !ind_expr_is_int(along_m, &slope)))
         return false;
-    *r = (cg__at_range){0};
     if (by == -1) {
         r->end = cg__at_query_text(w, p, ind_expr_add(rest, one), slope > 0);
         r->all_end = cg__at_query_text(w, p, ind_expr_add(rest, one), slope < 0);
@@ -18624,14 +18678,15 @@ static const char *cg__at_limit(ind__writer *w, const char *a, const char *b, ch
 }
 
 /* The range of a condition; false: nothing is known. */
-static bool cg__at_range_of(ind__writer *w, const cg__mm_problem *p, ind_expr e, int depth, cg__at_range *r) {
+static bool cg__at_range_of(ind__writer *w, const cg__mm_problem *p, ind_expr e, int depth, cg__at_limits *l,
+                            cg__at_range *r) {
     const ind_expr_kind kind = ind__ok(e) ? ind_expr_query_kind(e) : IND_EXPR_NONE;
-    if (kind == IND_EXPR_LE || kind == IND_EXPR_LT) return cg__at_inequality(w, p, e, r);
+    if (kind == IND_EXPR_LE || kind == IND_EXPR_LT) return cg__at_inequality(w, p, e, l, r);
     if ((kind != IND_EXPR_AND && kind != IND_EXPR_OR) || depth > 8) return false;
     const bool either = kind == IND_EXPR_OR;
     for (int i = 0; i < ind_expr_num_args(e); i++) {
         cg__at_range other;
-        if (!cg__at_range_of(w, p, ind_expr_arg(e, i), depth + 1, &other)) return false;
+        if (!cg__at_range_of(w, p, ind_expr_arg(e, i), depth + 1, l, &other)) return false;
         if (!i) {
             *r = other;
             continue;
@@ -18655,6 +18710,56 @@ static void cg__at_write_limit(ind__writer *w, const char *name, const char *tex
     if (text && data) cg__use(w, IND__CG_MAXMIN);
 }
 
+/* True if the value of the INDIRECT symbol differs from query to query. */
+static bool cg__at_is_row_value(const ind__writer *w, const cg__mm_problem *p, const ind_symbol *s) {
+    return s->kind == IND_SYMBOL_INDIRECT && p->m >= 0 && w->plan->varies[s->slot] >> p->m & 1;
+}
+
+static bool cg__at_has_row_values(const ind__writer *w, const cg__mm_problem *p, ind_expr e) {
+    ind_expr symbol[32];
+    const int num = ind__expr_has_kind(e, IND_SYMBOL_INDIRECT) ? ind__expr_symbols(e, symbol, 32) : 0;
+    for (int s = 0; s < num && s < 32; s++)
+        if (cg__at_is_row_value(w, p, ind_expr_symbol(symbol[s]))) return true;
+    return false;
+}
+
+/* Declares the value of an INDIRECT symbol of a mask's condition, from values that vary with these variables. */
+static void cg__at_write_condition_value(ind__writer *w, uint32_t i, uint32_t vars) {
+    cg__need_none(w);
+    cg__need(w, i);
+    cg__close_needed(w);
+    cg__emit(w, vars, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "const long long t%u = ind_max<long long>(ind_min<long long>(", i);
+    cg__value(w, i);
+    ind__textf(&w->code, ", %lldll), -%lldll);\n", (long long)AT_MAX_LIMIT, (long long)AT_MAX_LIMIT);
+    cg__use(w, IND__CG_MAXMIN);
+}
+
+/* "low" and "high" with a number: the smallest and the largest e of the tile's queries. */
+static void cg__at_write_row_limit(ind__writer *w, const cg__mm_problem *p, ind_expr e, cg__at_limits *l) {
+    ind_expr symbol[32];
+    const int num = ind__expr_symbols(e, symbol, 32), rows = w->variant->of.tile.m;
+    ind__textf(&w->code, "long long low%d = %lldll, high%d = -low%d;\n", l->num, 2 * (long long)AT_MAX_LIMIT, l->num,
+               l->num);
+    if (l->alone) ind__textf(&w->code, "#pragma unroll 16\n");
+    cg__begin(w, "for (int r = %s; r < %d; r += %d)", l->alone ? "0" : "lane", rows, l->alone ? 1 : 32);
+    ind__textf(&w->code, "const %s row = first_m + r, i%d = row < last_m ? row : last_m;\n", cg__int(w), p->m);
+    for (int s = 0; s < num && s < 32; s++) {
+        const ind_symbol *sym = ind_expr_symbol(symbol[s]);
+        if (cg__at_is_row_value(w, p, sym))
+            cg__at_write_condition_value(w, (uint32_t)sym->slot, ~(1u << p->n | 1u << p->k));
+    }
+    ind__textf(&w->code, "const long long e = %s;\nlow%d = ind_min(low%d, e);\nhigh%d = ind_max(high%d, e);\n",
+               cg__expr_string(w, e), l->num, l->num, l->num, l->num);
+    cg__end(w);
+    if (l->alone) return;
+    cg__begin(w, "for (int d = 16; d > 0; d /= 2)");
+    ind__textf(&w->code, "low%d = ind_min(low%d, __shfl_xor_sync(0xffffffffu, low%d, d));\n", l->num, l->num, l->num);
+    ind__textf(&w->code, "high%d = ind_max(high%d, __shfl_xor_sync(0xffffffffu, high%d, d));\n", l->num, l->num,
+               l->num);
+    cg__end(w);
+}
+
 /* True if the condition of a mask before number n has the symbol. */
 static bool cg__at_has_symbol(const cg__attention *x, int n, ind_expr symbol) {
     for (int i = 0; i < n; i++)
@@ -18662,7 +18767,8 @@ static bool cg__at_has_symbol(const cg__attention *x, int n, ind_expr symbol) {
     return false;
 }
 
-/* Declares the values in the condition of mask n. Returns whether there are any. */
+/* Declares the values in the condition of mask n that are the same for all queries. Returns whether there are values.
+ */
 static bool cg__at_write_condition_values(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int n) {
     const ind_expr condition = x->mask[n].condition;
     ind_expr symbol[32];
@@ -18670,28 +18776,22 @@ static bool cg__at_write_condition_values(ind__writer *w, const cg__mm_problem *
     const int num = ind__expr_symbols(condition, symbol, 32);
     for (int s = 0; s < num && s < 32; s++) {
         const ind_symbol *sym = ind_expr_symbol(symbol[s]);
-        const uint32_t i = (uint32_t)sym->slot;
         if (sym->kind != IND_SYMBOL_INDIRECT || cg__at_has_symbol(x, n, symbol[s])) continue;
-        cg__need_none(w);
-        cg__need(w, i);
-        cg__close_needed(w);
-        cg__emit(w, ~cg__at_vars(p), IND__CG_ALL_STAGES);
-        ind__textf(&w->code, "const long long t%u = ind_max<long long>(ind_min<long long>(", i);
-        cg__value(w, i);
-        ind__textf(&w->code, ", %lldll), -%lldll);\n", (long long)AT_MAX_LIMIT, (long long)AT_MAX_LIMIT);
-        cg__use(w, IND__CG_MAXMIN);
+        if (!cg__at_is_row_value(w, p, sym)) cg__at_write_condition_value(w, (uint32_t)sym->slot, ~cg__at_vars(p));
     }
     return true;
 }
 
-/* "first_step" and "end_step", and the keys that all queries of the tile see: [all_start, all_end). */
-static void cg__at_write_steps(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+/* "first_step" and "end_step", and the keys that all queries of the tile see: [all_start, all_end). `alone`: one thread
+   computes them; else a warp. */
+static void cg__at_write_steps(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool alone) {
     const int keys = w->variant->of.tile.k;
+    cg__at_limits limits = {.alone = alone};
     ind__textf(&w->code, "%s start = 0, end = size_k, all_start = 0, all_end = size_k;\n", cg__int(w));
     for (int i = 0; i < x->num_masks; i++) {
         cg__at_range r;
         const bool data = cg__at_write_condition_values(w, p, x, i);
-        if (!cg__at_range_of(w, p, x->mask[i].condition, 0, &r)) {
+        if (!cg__at_range_of(w, p, x->mask[i].condition, 0, &limits, &r)) {
             ind__textf(&w->code, "all_end = 0;\n");
             continue;
         }
@@ -18821,21 +18921,86 @@ IND__PRINTF(2, 3) static void cg__at_write_state(ind__writer *w, const char *acc
                "ind_online_rows state = {{__uint_as_float(0xff800000u), __uint_as_float(0xff800000u)}, {0, 0}};\n");
 }
 
-/* Writes the weight of a term 1 in a row whose softmax has this state. Returns the value: it is not rounded. */
+/* The value before it is rounded to the type of the operands. */
+static uint32_t cg__at_unrounded(const ind__writer *w, uint32_t i) {
+    while (cg__inst(w, i)->op == IND_LOOP_ROUND_F16 || cg__inst(w, i)->op == IND_LOOP_ROUND_BF16)
+        i = cg__inst(w, i)->arg[0];
+    return i;
+}
+
+/* Dropout: applies the factors per element to the exponentials, after they are summed. */
+static void cg__at_write_dropout(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int fragments) {
+    const uint32_t weight = cg__at_unrounded(w, p->a.value);
+    if (!x->kept) return;
+    cg__mm_set_plain_names(w);
+    w->value[x->kept] = "kept";
+    cg__need_none(w);
+    cg__need(w, weight);
+    cg__close_needed(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", fragments * 4);
+    ind__textf(&w->code, "const %s row = row_m + u %% 4 / 2 * 8, key = %s;\n", cg__int(w), cg__at_key_text(x));
+    cg__at_write_query(w, p);
+    ind__textf(&w->code, "const %s r0 = key < size_k ? key : size_k - 1;\n", cg__int(w));
+    ind__textf(&w->code, "const float kept = score[0][u / 4][u %% 4];\n");
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "score[0][u / 4][u %% 4] = ");
+    cg__value(w, weight);
+    ind__textf(&w->code, ";\n");
+    cg__end(w);
+    w->value[x->kept] = NULL;
+}
+
+/* Writes the weight of a term 1 in a row whose softmax has this state. Returns the value: it is not rounded, and
+   without factors per element. */
 static uint32_t cg__at_write_weight(ind__writer *w, const cg__mm_problem *p, const cg__attention *x,
                                     const char *state) {
-    uint32_t weight = p->a.value;
+    const uint32_t weight = cg__at_unrounded(w, x->kept ? x->kept : p->a.value);
     cg__use(w, IND__CG_SOFTMAX);
     cg__mm_set_plain_names(w);
     cg__set_results(w, x->reduce, state);
     w->value[x->term] = "1.0f";
     cg__need_none(w);
-    while (cg__inst(w, weight)->op == IND_LOOP_ROUND_F16 || cg__inst(w, weight)->op == IND_LOOP_ROUND_BF16)
-        weight = cg__inst(w, weight)->arg[0];
     cg__need(w, weight);
     cg__close_needed(w);
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     return weight;
+}
+
+/* True for the STORE of a result of each query, such as the logarithm of its sum of exponentials. */
+static bool cg__at_is_row_store(const ind__writer *w, const cg__mm_problem *p, uint32_t i) {
+    return cg__inst(w, i)->op == IND_LOOP_STORE && !(w->plan->varies[i] >> p->n & 1);
+}
+
+/* Such STOREs are no part of the epilogue. Returns whether there are any. */
+static bool cg__at_hide_row_stores(ind__writer *w, const cg__mm_problem *p) {
+    bool any = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__at_is_row_store(w, p, i)) continue;
+        w->value[i] = "written";
+        any = true;
+    }
+    return any;
+}
+
+/* Writes the results of the query of "row", if `when`: its softmax has this maximum, multiplied with log2(e), and this
+   sum. */
+static void cg__at_write_row_stores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, const char *when,
+                                    const char *max, const char *sum) {
+    if (!cg__at_hide_row_stores(w, p)) return;
+    cg__begin(w, "if (%s)", when);
+    ind__textf(&w->code, "const ind_softmax<float> result = {%s * 0.693147181f, %s};\n", max, sum);
+    cg__set_results(w, x->reduce, "result");
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__at_is_row_store(w, p, i)) continue;
+        w->value[i] = NULL;
+        cg__need(w, i);
+    }
+    cg__close_needed(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+    cg__at_hide_row_stores(w, p);
 }
 
 /* Applies the factor of each row to its sums. */
@@ -18850,6 +19015,7 @@ static void cg__at_write_factor(ind__writer *w, const cg__mm_problem *p, const c
     ind__textf(&w->code, "factor[r] = ");
     cg__value(w, weight);
     ind__textf(&w->code, ";\n");
+    cg__at_write_row_stores(w, p, x, "lane % 4 == 0 && row < size_m", "state.max[r]", "state.sum[r]");
     cg__end(w);
     ind__textf(&w->code, "ind_scale_rows(%s, factor);\n", acc);
 }
@@ -18896,6 +19062,7 @@ static void cg__at_write_step(ind__writer *w, const cg__mm_problem *p, const cg_
     cg__at_write_keys_product(w, p, x, "warp_m", NULL);
     cg__at_write_step_scores(w, p, x, tile->k / 8, cg__string(w, "step * %d", tile->k));
     ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
+    cg__at_write_dropout(w, p, x, tile->k / 8);
     ind__textf(&w->code,
                "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_values(step + 1, stage ^ "
                "1);\nind_cp_async_commit();\n");
@@ -18910,7 +19077,7 @@ static ind_status cg__emit_attention(ind__writer *w) {
     cg__mm_set_plain_names(w);
     ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
     cg__at_write_position(w, p, x);
-    cg__at_write_steps(w, p, x);
+    cg__at_write_steps(w, p, x, false);
     const int keys = cg__at_units(x, tile->m * x->features);
     cg__at_write_tiles(w, p, x, keys, keys + cg__at_units(x, 2 * tile->k * x->features));
     cg__at_write_own_weights(w, x, cg__at_shared(x, tile->m, tile->k, tile->n), tile->k);
@@ -18952,6 +19119,8 @@ static void cg__at_find_maps(cg__decider *d, cg__mm_problem *p, const cg__attent
     if (x->product != AT_MMA_HALVES) p->no_maps = "the operands are f32";
     if (!x->queries.a.k_major || x->keys.b.k_major || p->b.k_major) p->no_maps = "keys or values lie along the keys";
     if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
+    if (x->kept && (cg__at_columns(x->queries.size_k) > 128 || cg__at_columns(p->size_n) > 128))
+        p->no_maps = "dropout takes registers";
     for (int i = 0; i < 3 && !p->no_maps; i++) {
         ind__tensor_map *map = (ind__tensor_map *)ind__arena_alloc(d->w.arena, sizeof *map);
         if (!map) {
@@ -19004,7 +19173,7 @@ static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attentio
     ind_context *c = d->w.context;
     x->features = cg__at_bulk_columns(x->queries.size_k);
     const int columns = cg__at_bulk_columns(p->size_n);
-    const bool wide = x->features > 128 || columns > 128;
+    const bool wide = x->features > 128 || columns > 128 || x->kept; /* dropout takes registers */
     v->of.tile = (ind__tile_plan){.m = 128,
                                   .n = columns,
                                   .k = wide || ind_hint(p->size_k) <= 64 ? 64 : 128,
@@ -19103,8 +19272,8 @@ static void cg__at_write_functions(ind__writer *w, ind__text *t) {
 
 /* ---- writing: the kernel */
 
-/* The loop over the block's tiles of queries, with the position and the steps of each. */
-static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+/* The loop over the block's tiles of queries, with the position and the steps of each. `alone`: of one thread. */
+static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool alone) {
     const int tile_m = w->variant->of.tile.m;
     const char *type = cg__int(w);
     ind__textf(&w->code, "#pragma unroll 1\n");
@@ -19125,7 +19294,7 @@ static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg
     ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type, tile_m,
                tile_m);
     cg__write_outer_vars(w, "batch", cg__at_vars(p));
-    cg__at_write_steps(w, p, x);
+    cg__at_write_steps(w, p, x, alone);
 }
 
 /* Copies of the boxes of a tile, from `row` on; `place`: of its first element. */
@@ -19155,7 +19324,7 @@ static const char *cg__at_stage(ind__writer *w, char name, int columns) {
 static void cg__at_write_copies(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     ind__textf(&w->code, "int stage = 0, phase = 0, turn = 0;\n");
-    cg__at_begin_tiles(w, p, x);
+    cg__at_begin_tiles(w, p, x, true);
     ind__textf(&w->code, "if (first_step == end_step) continue;\nind_barrier_wait(empty_a, turn ^ 1);\nturn ^= 1;\n");
     ind__textf(&w->code, "ind_barrier_expect(full_a, %d);\n", tile->m * x->features * 2);
     cg__at_write_boxes(w, &x->queries, &x->queries.a, 0, x->features, "tile_a", "full_a", "tile_m");
@@ -19232,11 +19401,12 @@ static void cg__at_write_turn_end(ind__writer *w) {
 }
 
 /* Gives the stage of the keys back, and the queries after the last step; then the exponentials of the scores. */
-static void cg__at_write_exponentials(ind__writer *w) {
+static void cg__at_write_exponentials(ind__writer *w, const cg__attention *x) {
     ind__textf(
         &w->code,
         "__syncwarp();\nif (lane == 0) {\n    ind_barrier_arrive(empty_b + stage);\n    if (step + 1 == end_step) "
         "ind_barrier_arrive(empty_a);\n}\ncompute_scores(step);\nstate.add(score[0], factor, scale);\n");
+    if (x->kept) ind__textf(&w->code, "drop(step);\n");
 }
 
 /* "weight": the exponentials as operands; the stage of their values. */
@@ -19244,6 +19414,17 @@ static void cg__at_write_weights(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "ind_pack_weights(weight, score[0], ind_pack_%s);\nlast = stage, last_phase = phase;\n",
                ind_dtype_name(p->b.memory));
     cg__mm_write_next_stage(w);
+}
+
+/* "drop": dropout of the exponentials of a step. */
+static void cg__at_write_drop(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    if (!x->kept) return;
+    ind__textf(&w->code, "const auto drop = [&](%s step) {\n", cg__int(w));
+    w->code.indent++;
+    w->scope++;
+    ind__textf(&w->code, "const %s first_t = step * %d + lane %% 4 * 2;\n", cg__int(w), w->variant->of.tile.k);
+    cg__at_write_dropout(w, p, x, w->variant->of.tile.k / 8);
+    cg__mm_end_lambda(w);
 }
 
 /* The steps of a tile of queries. */
@@ -19256,12 +19437,13 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     w->scope++;
     cg__at_write_step_scores(w, p, x, tile->k / 8, cg__string(w, "step * %d", tile->k));
     cg__mm_end_lambda(w);
+    cg__at_write_drop(w, p, x);
     cg__begin(w, "if (first_step < end_step)");
     ind__textf(&w->code, "%s step = first_step;\nind_barrier_wait(full_a, turn);\nturn ^= 1;\n", cg__int(w));
     cg__at_write_product(w, p, x);
     cg__at_write_turn_end(w);
     ind__textf(&w->code, "ind_wgmma_ready<0>(score[0]);\n");
-    cg__at_write_exponentials(w);
+    cg__at_write_exponentials(w, x);
     cg__at_write_weights(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (step++; step < end_step; step++)");
@@ -19269,7 +19451,7 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     cg__at_write_weighted(w, p);
     cg__at_write_turn_end(w);
     ind__textf(&w->code, "ind_wgmma_ready<1>(score[0]);\n");
-    cg__at_write_exponentials(w);
+    cg__at_write_exponentials(w, x);
     ind__textf(&w->code, "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n"
                          "ind_scale_rows(acc, factor);\n");
     cg__at_write_weights(w, p);
@@ -19309,7 +19491,7 @@ static void cg__at_write_consumers(ind__writer *w, const cg__mm_problem *p, cons
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem + %d) + warp * %d;\n", strips,
                cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) / 4);
     ind__textf(&w->code, "int stage = 0, phase = 0, turn = 0%s;\n", cg__at_takes_turns(w) ? ", order = 0" : "");
-    cg__at_begin_tiles(w, p, x);
+    cg__at_begin_tiles(w, p, x, false);
     ind__textf(&w->code, "const %s row_m = first_m + warp * 16 + lane / 4;\n", cg__int(w));
     if (load) cg__mm_write_fetch(w, p, load, cols);
     cg__at_need_score(w, p, x, true);
@@ -19472,6 +19654,7 @@ static void cg__at_write_split_step(ind__writer *w, const cg__mm_problem *p, con
     cg__at_write_keys_product(w, p, x, "0", first);
     cg__at_write_step_scores(w, p, x, keys / 8, cg__string(w, "step * %d + %s", tile->k, first));
     ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
+    cg__at_write_dropout(w, p, x, keys / 8);
     cg__at_write_values_product(w, p, x, first);
     cg__mm_end_stages(w);
 }
@@ -19508,6 +19691,7 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
     ind__textf(&w->code, "const %s row = first_m + (int)threadIdx.x;\n", cg__int(w));
     cg__at_write_query(w, p);
     const uint32_t weight = cg__at_write_weight(w, p, x, "states[threadIdx.x]");
+    cg__at_write_row_stores(w, p, x, "row < size_m", "states[threadIdx.x].max", "states[threadIdx.x].sum");
     ind__textf(&w->code, "states[threadIdx.x].sum = ");
     cg__value(w, weight);
     ind__textf(&w->code, ";\n");
@@ -19545,7 +19729,7 @@ static ind_status cg__emit_split_attention(ind__writer *w) {
     cg__mm_set_plain_names(w);
     ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
     cg__at_write_split_position(w, p, x);
-    cg__at_write_steps(w, p, x);
+    cg__at_write_steps(w, p, x, false);
     cg__at_write_part(w);
     cg__at_write_tiles(w, p, x, keys, values);
     cg__at_write_own_weights(w, x, cg__at_split_states(x, tile) + AT_SPLIT_STATES, tile->k / AT_SPLIT_WARPS);

@@ -474,6 +474,21 @@ def test_pages(library, page, s, d, n, order, dtype):
     check(library, text, arrays, want, {"M": pages, "N": num}, dtype, kernels=1 if not copied else 2 if d == n else 3)
 
 
+@pytest.mark.parametrize("s", [2, 70])
+def test_pages_of_any_queries(library, s):
+    """One compile for few and many queries: launches of many gather rows, too, without bulk copies."""
+    library.strategy = "attention, split keys"
+    arrays = drawn(s, {"q": (2, 4, s, 64), "kc": (60, 16, 2, 64), "vc": (60, 16, 2, 64)}, "bf16")
+    table = np.random.default_rng(s).integers(0, 60, (2, 20)).astype(np.int32)
+    k, v = (numbers(arrays[x], "bf16")[table].reshape(2, 320, 2, 64).swapaxes(1, 2) for x in ("kc", "vc"))
+    want = attention(numbers(arrays["q"], "bf16"), k, v, lambda x, i, j: np.where(j <= i + 200, x / 8, -np.inf))
+    arrays["table"] = table
+    lines = "".join(f"input {x}c : bf16[60, 16, 2, 64]; {x}1 = index({x}c, [table]); {x}2 = reshape({x}1, shape=[2, 320, 2, 64]); {x} = transpose({x}2, dim0=1, dim1=2); " for x in "kv")
+    text = graph(f"size S in [1, 512] hint 2; input q : bf16[2, 4, S, 64]; input table : i32[2, 20]; {lines}i = arange(end=S); i1 = reshape(i, shape=[S, 1]); a = arange(end=320); "
+                 "e = add(i1, 200); m = le(a, e); y = scaled_dot_product_attention(q, k, v, m, enable_gqa=true); output y")  # fmt: skip
+    check(library, text, arrays, want, {"S": s})
+
+
 @pytest.mark.parametrize("kind", ["i8", "f8e4m3fn", "bf16"])
 @pytest.mark.parametrize("page, d, n", [(16, 64, 64), (1, 128, 32), (16, 40, 24), (16, 20, 12)])
 def test_pages_of_bytes(library, kind, page, d, n):
@@ -502,3 +517,119 @@ def test_pages_of_bytes(library, kind, page, d, n):
     text = graph(f"size M in [1, 512] hint 64; size N in [1, 65536] hint 4096; input q : bf16[6, {h}, 1, {d}]; input table : i32[6, M]; input n : i64[6]; {lines}"
                  f"a = arange(end={page} * M); n1 = reshape(n, shape=[6, 1, 1, 1]); m = lt(a, n1); y = scaled_dot_product_attention(q, k, v, m, enable_gqa=true); output y")  # fmt: skip
     check(library, text, arrays, want, {"M": pages, "N": num}, bound=2**-6)
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
+@pytest.mark.parametrize("causal", [False, True])
+def test_documents(library, causal, dtype):
+    """Sequences of any lengths, one after another in one tensor: each query has the first and the end of its keys. Keys after all of them are NaN."""
+    ends = np.array([3, 64, 65, 190, 200])
+    first, end = np.repeat([0, *ends[:-1]], np.diff([0, *ends])), np.repeat(ends, np.diff([0, *ends]))
+    arrays = drawn(7, {"q": (1, 2, 200, 64), "k": (1, 2, 330, 64), "v": (1, 2, 330, 64)}, dtype)
+    q, k, v = qkv(arrays, dtype)
+    arrays |= {"first": first.astype(np.int32), "end": end.astype(np.int64)}
+    seen = lambda j, i: (j >= first[:, None]) & ((j <= i) if causal else (j < end[:, None]))  # noqa: E731
+    want = attention(q, k, v, lambda x, i, j: np.where(seen(j, i), x / 8, -np.inf))
+    arrays["k"][:, :, 256:] = arrays["v"][:, :, 256:] = 0x7FC0 if dtype == "bf16" else np.nan
+    lines = "i = arange(end=200); i1 = reshape(i, shape=[200, 1]); c = le(a, i1)" if causal else "e1 = reshape(end, shape=[200, 1]); c = lt(a, e1)"
+    inputs = "; ".join(f"input {x} : {dtype}[1, 2, {200 if x == 'q' else 330}, 64]" for x in "qkv")
+    text = graph(f"{inputs}; input first : i32[200]; input end : i64[200]; a = arange(end=330); f1 = reshape(first, shape=[200, 1]); f2 = cast(f1, dtype=i64); {lines}; "
+                 "d = ge(a, f2); m = logical_and(c, d); y = scaled_dot_product_attention(q, k, v, m); output y")  # fmt: skip
+    check(library, text, arrays, want, dtype=dtype)
+
+
+@pytest.mark.parametrize("condition", ["eq(a1, o1)", "ne(a1, o1)", "le(a1, o1)"])
+def test_keys_of_heads(library, condition):
+    """A decoder's step whose heads, rows of one tile, see different keys: the key of a head, all others, those up to it."""
+    library.strategy = "attention, split keys"
+    arrays = drawn(3, {"q": (2, 8, 1, 64), "k": (2, 2, 300, 64), "v": (2, 2, 300, 64)}, "bf16") | {"o": np.array([5, 70, 71, 299, 0, 128, 9, 10], np.int64)}
+    o = arrays["o"].reshape(8, 1, 1)
+    seen = {"eq": lambda j: j == o, "ne": lambda j: j != o, "le": lambda j: j <= o}[condition[:2]]
+    want = attention(*qkv(arrays, "bf16"), lambda x, i, j: np.where(seen(j), x / 8, -np.inf))
+    inputs = "; ".join(f"input {x} : bf16[2, {8 if x == 'q' else 2}, {1 if x == 'q' else 300}, 64]" for x in "qkv")
+    text = graph(f"{inputs}; input o : i64[8]; o1 = reshape(o, shape=[8, 1, 1]); a1 = arange(end=300); m = {condition}; "
+                 "y = scaled_dot_product_attention(q, k, v, m, enable_gqa=true); output y")  # fmt: skip
+    check(library, text, arrays, want)
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
+@pytest.mark.parametrize("s", [1, 5, 70])
+def test_log_sum_exp(library, s, dtype):
+    """The logarithm of the sums of exponentials is a second result, in f32; -inf of a query without keys."""
+    strategy, few = library.strategy, s < 17
+    t = 150
+    arrays = drawn(s, {"q": (2, 3, s, 64), "k": (2, 3, t, 64), "v": (2, 3, t, 48)}, dtype) | {"n": np.array([0, 90], np.int64)}
+    q, k, v = qkv(arrays, dtype)
+    n = arrays["n"].reshape(2, 1, 1, 1)
+    scores = np.where(np.arange(t) < n, 0.125 * (q @ np.swapaxes(k, -1, -2)), -np.inf)
+    with np.errstate(divide="ignore"):
+        sums = np.log(np.exp(scores).sum(-1))
+    inputs = "; ".join(f"input {x} : {dtype}[{', '.join(map(str, arrays[x].shape))}]" for x in "qkv")
+    text = graph(f"{inputs}; input n : i64[2]; n1 = reshape(n, shape=[2, 1, 1, 1]); a = arange(end={t}); m = lt(a, n1); kt = transpose(k, dim0=-1, dim1=-2); pb = matmul(q, kt); "
+                 f"p = cast(pb, dtype=f32); c = mul(p, 0.125); w = where(m, c, -inf); l = logsumexp(w, dim=[-1]); u = softmax(w, dim=-1); ub = cast(u, dtype={dtype}); "
+                 "y = matmul(ub, v); output y, l")  # fmt: skip
+    module = compiled(library, text, ALWAYS)
+    plan = plan_of(library, module)
+    kind = ("FMA, split keys" if few else "FMA tiles") if dtype == "f32" else "split keys" if few else strategy.removeprefix("attention, ")
+    assert f"attention, {kind}" in plan and len(re.findall(r"^kernel \d", plan, re.M)) == 1, plan
+    got = arrays | {"y": np.zeros((2, 3, s, 48), NUMPY[dtype]), "l": np.zeros((2, 3, s), np.float32)}
+    assert library.run(module, got, {}) == 0, library.error()
+    library.c.ind_module_destroy(module)
+    assert (got["l"][0] == -np.inf).all() and np.abs(got["l"][1] - sums[1]).max() < 1e-5
+    want = attention(q, k, v, lambda x, i, j: np.where(j < n, x / 8, -np.inf), nan_rows=True)
+    result = numbers(got["y"], dtype)
+    assert np.isnan(result[0]).all() and np.abs(result[1] - want[1]).max() <= 2 * BOUND[dtype] * np.abs(want[1]).max()
+
+
+DROPOUT = {
+    "where": "d = where(left, u, 0.0)",
+    "factor": "f = cast(left, dtype=f32); g = mul(f, 1.25); d = mul(u, g)",
+    "random": "d, m = native_dropout(u, seed, p=0.25)",
+}
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
+@pytest.mark.parametrize("s", [1, 5, 70])
+@pytest.mark.parametrize("name", DROPOUT)
+def test_dropout(library, name, s, dtype):
+    """Some weights are replaced by 0 after the softmax, whose sum has all of them."""
+    library.strategy = "attention, split keys" if s < 17 else library.strategy
+    shape, t = (2, 3, s, 152), 152
+    arrays = drawn(s, {"q": (2, 3, s, 64), "k": (2, 3, t, 64), "v": (2, 3, t, 48)}, dtype)
+    if name == "random":
+        arrays["seed"] = np.array(7, np.int64)
+        alone = {"seed": arrays["seed"], "u": np.ones(shape, np.float32), "d": np.zeros(shape, np.float32)}
+        module = compiled(library, graph(f"input u : f32[{', '.join(map(str, shape))}]; input seed : i64[]; {DROPOUT[name]}; output d"), {})
+        assert library.run(module, alone, {}) == 0, library.error()
+        library.c.ind_module_destroy(module)
+        factor = alone["d"].astype(np.float64)
+        assert 0.65 < (factor > 0).mean() < 0.85
+    else:
+        arrays["left"] = np.random.default_rng(s).random(shape) < 0.8
+        factor = arrays["left"] * (1.25 if name == "factor" else 1)
+    q, k, v = qkv(arrays, dtype)
+    want = (softmax(0.125 * (q @ np.swapaxes(k, -1, -2))) * factor) @ v
+    extra = "input seed : i64[]" if name == "random" else f"input left : bool[{', '.join(map(str, shape))}]"
+    inputs = "; ".join(f"input {x} : {dtype}[{', '.join(map(str, arrays[x].shape))}]" for x in "qkv")
+    text = graph(f"{inputs}; {extra}; kt = transpose(k, dim0=-1, dim1=-2); pb = matmul(q, kt); p = cast(pb, dtype=f32); w = mul(p, 0.125); u = softmax(w, dim=-1); "
+                 f"{DROPOUT[name]}; db = cast(d, dtype={dtype}); y = matmul(db, v); output y")  # fmt: skip
+    check(library, text, arrays, want, dtype=dtype)
+
+
+@pytest.mark.parametrize("line", ["c = gt(w, 0.0); d = where(c, u, 0.0)", "d = mul(u, left); e = sum(w, dim=[-1], keepdim=true); d2 = div(d, e)", "d = add(u, left)"])
+def test_no_dropout(library, line):
+    """Factors of elements that depend on the scores, factors of rows after those of elements, and sums are no dropout: the softmax is stored, the result is right."""
+    arrays = drawn(2, {"q": (1, 2, 20, 64), "k": (1, 2, 152, 64), "v": (1, 2, 152, 48)}, "bf16") | {"left": (np.random.default_rng(2).random((20, 152)) < 0.8).astype(np.float32)}
+    q, k, v = qkv(arrays, "bf16")
+    w = 0.125 * (q @ np.swapaxes(k, -1, -2))
+    u, last = softmax(w), "d2" if "d2" in line else "d"
+    d = {"c": lambda: np.where(w > 0, u, 0), "d": lambda: u * arrays["left"] / w.sum(-1, keepdims=True) if last == "d2" else u + arrays["left"]}[line[0]]()
+    inputs = "; ".join(f"input {x} : bf16[{', '.join(map(str, arrays[x].shape))}]" for x in "qkv")
+    text = graph(f"{inputs}; input left : f32[20, 152]; kt = transpose(k, dim0=-1, dim1=-2); qf = cast(q, dtype=f32); kf = cast(kt, dtype=f32); p = matmul(qf, kf); w = mul(p, 0.125); "
+                 f"u = softmax(w, dim=-1); {line}; db = cast({last}, dtype=bf16); y = matmul(db, v); output y")  # fmt: skip
+    module = compiled(library, text, ALWAYS)
+    got = arrays | {"y": np.zeros((1, 2, 20, 48), np.uint16)}
+    assert library.run(module, got, {}) == 0, library.error()
+    library.c.ind_module_destroy(module)
+    want = d @ v
+    assert np.abs(numbers(got["y"], "bf16") - want).max() <= 2**-6 * np.abs(want).max()

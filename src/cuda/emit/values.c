@@ -654,9 +654,10 @@ static void cg__mark_needed(void *self, uint32_t user, uint32_t used) {
 #define IND__CG_CHECK_ONCE    1 /* once per element of the result */
 #define IND__CG_CHECK_REDUCED 2 /* once per reduced element */
 
-/* True if the kernel must execute i for each of its elements, even if no result uses it. */
+/* True if the kernel must execute i for each of its elements, even if no result uses it. A STORE that the template
+   writes elsewhere has a text. */
 static bool cg__is_root(const ind__writer *w, uint32_t i) {
-    return cg__inst(w, i)->op == IND_LOOP_STORE || w->plan->only_check[i] == IND__CG_CHECK_ONCE;
+    return (cg__inst(w, i)->op == IND_LOOP_STORE && !w->value[i]) || w->plan->only_check[i] == IND__CG_CHECK_ONCE;
 }
 
 /* Marks instruction `root` as needed; cg__close_needed then adds its transitive operands. */

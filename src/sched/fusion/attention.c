@@ -37,28 +37,53 @@ uint32_t ind__softmax_term(const ind_body *body, uint32_t reduce) {
     return 0;
 }
 
-/* True if value v is the term times a factor per row. `along`: the variables of the row. */
-static bool sched__is_scaled_term(const ind_body *body, const uint32_t *mask, uint32_t v, uint32_t term,
-                                  uint32_t along) {
-    for (; v != term; v = body->inst[v].arg[0]) {
+/* What a value of the body depends on, as bits. */
+enum { SCHED__ON_STATE = 1, SCHED__ON_SCORES = 2 };
+
+/* Sets the bits of each instruction: the results of the reduction, and what products compute. */
+static uint8_t *sched__find_dependences(sched__fuser *f, const ind_body *body, uint32_t reduce) {
+    uint8_t *on = sched__scratch(f, body->num_inst, sizeof *on);
+    for (uint32_t i = 1; on && i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        const uint32_t writer = in->op == IND_LOOP_LOAD ? sched__writer(f, in->source) : IND__SCHED_NONE;
+        for (int k = 0; k < IND__MAX_ARGS; k++) on[i] |= in->arg[k] ? on[in->arg[k]] : 0;
+        if (i == reduce) on[i] |= SCHED__ON_STATE;
+        if (writer != IND__SCHED_NONE && f->group[f->group_of[writer]].dot != IND__SCHED_NONE)
+            on[i] |= SCHED__ON_SCORES;
+    }
+    return on;
+}
+
+/* True if value v is the term times a factor per row, and then times factors per element, or 0 for some elements:
+   dropout. Those do not depend on the scores. `along`: the variables of the row. */
+static bool sched__is_scaled_term(const ind_body *body, const uint32_t *mask, const uint8_t *on, uint32_t v,
+                                  uint32_t term, uint32_t along) {
+    bool row = false; /* a factor of the row follows */
+    for (uint32_t next = 0; v != term; v = next) {
         const ind__inst *in = &body->inst[v];
+        uint32_t other = 0;
+        next = in->arg[0];
         switch ((ind_loop_op)in->op) {
         case IND_LOOP_CAST:
             if (!ind_dtype_is_float((ind_dtype)in->dtype)) return false;
             break;
         case IND_LOOP_ROUND_F16:
         case IND_LOOP_ROUND_BF16: break;
-        case IND_LOOP_MUL:
+        case IND_LOOP_MUL: other = in->arg[1]; break;
         case IND_LOOP_DIV:
-            if (mask[in->arg[1]] & along) return false;
+            other = in->arg[1];
+            if (mask[other] & along) return false;
             break;
-        case IND_LOOP_WHERE: /* of rows without keys */
+        case IND_LOOP_WHERE: /* of rows without keys, or dropout */
+            other = in->arg[0], next = 0;
             for (int k = 1; k < 3; k++)
-                if (!(mask[in->arg[0]] & along) && sched__is_zero(&body->inst[in->arg[3 - k]]))
-                    return sched__is_scaled_term(body, mask, in->arg[k], term, along);
-            return false;
+                if (sched__is_zero(&body->inst[in->arg[3 - k]])) next = in->arg[k];
+            if (!next) return false;
+            break;
         default: return false;
         }
+        if (other && mask[other] & along && (row || on[other])) return false;
+        row |= other && on[other] & SCHED__ON_STATE;
     }
     return true;
 }
@@ -75,9 +100,10 @@ static bool sched__is_softmax(sched__fuser *f, const ind_body *body, uint32_t bu
         if (in->op == IND_LOOP_STORE && in->source == buffer) store = i;
     }
     const uint32_t term = reduce ? ind__softmax_term(body, reduce) : 0;
+    const uint8_t *on = term && store ? sched__find_dependences(f, body, reduce) : NULL;
     ind__body_var_masks(body, mask);
-    return term && store && body->inst[reduce].dtype == IND_F32 &&
-           sched__is_scaled_term(body, mask, body->inst[store].arg[0], term, along);
+    return on && body->inst[reduce].dtype == IND_F32 &&
+           sched__is_scaled_term(body, mask, on, body->inst[store].arg[0], term, along);
 }
 
 /* The group with a product whose results group b reads; SCHED_NONE: none, or several. */
@@ -247,6 +273,15 @@ static bool sched__reads_mutated(sched__fuser *f, uint32_t a) {
     return false;
 }
 
+/* True if the loop of the softmax stores results of rows: they do not vary along the row. */
+static bool sched__stores_of_rows(const sched__fuser *f, uint32_t l) {
+    const sched__domain *d = f->group[f->group_of[l]].domain;
+    for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++)
+        for (int v = d->rank; f->access[i].write && v < d->rank + d->rrank; v++)
+            if (ind__expr_depends(f->access[i].index, d->var[v])) return false;
+    return true;
+}
+
 /* Checks whether the product in group c, the softmax that it multiplies and the product of its rows can be one kernel.
    Returns FUSED_ATTENTION and *x, or the reason against it. */
 static ind_fusion_reason sched__check_attention(sched__fuser *f, uint32_t c, sched__attention *x) {
@@ -273,8 +308,11 @@ static ind_fusion_reason sched__check_attention(sched__fuser *f, uint32_t c, sch
     x->rows = sched__fused(reason) ? sched__fit_row_prologue(f, x->softmax, c, left) : NULL;
     if (!sched__fused(reason)) return reason;
     if (!x->rows) return IND_FUSION_ATTENTION_INDEX;
-    for (uint32_t l = f->group[x->softmax].head; l != IND__SCHED_NONE && sched__fused(reason); l = f->next_loop[l])
+    for (uint32_t l = f->group[x->softmax].head; l != IND__SCHED_NONE && sched__fused(reason); l = f->next_loop[l]) {
         reason = sched__check_row_loop(f, l, x->softmax, c, left->buffer);
+        if (reason == IND_FUSION_PROLOGUE_ROW_SHARED && sched__stores_of_rows(f, l))
+            reason = IND_FUSION_FUSED_ATTENTION;
+    }
     if (reason == IND_FUSION_PROLOGUE_SHARED) return IND_FUSION_ATTENTION_SHARED;
     if (!sched__fused(reason)) return reason;
     for (uint32_t l = f->group[x->scores].head; l != IND__SCHED_NONE && sched__fused(reason); l = f->next_loop[l])
@@ -330,22 +368,29 @@ static bool sched__has_softmax(const sched__fuser *f, uint32_t g) {
     return false;
 }
 
-/* True if the group may become part of attention: it has a softmax of what a product computes, and attention has not
-   been tried. */
-static bool sched__awaits_attention(const sched__fuser *f, uint32_t g) {
-    if (f->tried_attention || f->group[g].dot != IND__SCHED_NONE || !sched__has_softmax(f, g)) return false;
+/* The group of the product whose results the group has a softmax of, while attention has not been tried: both may
+   become part of it. SCHED_NONE: none. */
+static uint32_t sched__awaited_scores(const sched__fuser *f, uint32_t g) {
+    if (f->tried_attention || f->group[g].dot != IND__SCHED_NONE || !sched__has_softmax(f, g)) return IND__SCHED_NONE;
     for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it)) {
         const uint32_t writer = it.at->write ? IND__SCHED_NONE : sched__writer(f, it.at->buffer);
-        if (writer != IND__SCHED_NONE && f->group[f->group_of[writer]].dot != IND__SCHED_NONE) return true;
+        if (writer != IND__SCHED_NONE && f->group[f->group_of[writer]].dot != IND__SCHED_NONE)
+            return f->group_of[writer];
     }
-    return false;
+    return IND__SCHED_NONE;
+}
+
+/* True if both groups may become part of attention, but not of the same one. */
+static bool sched__await_attentions(const sched__fuser *f, uint32_t a, uint32_t b) {
+    const uint32_t x = sched__awaited_scores(f, a), y = sched__awaited_scores(f, b);
+    return x != y && x != IND__SCHED_NONE && y != IND__SCHED_NONE;
 }
 
 /* Lets softmaxes be fused that are not part of attention. Returns true if there are any. */
 static bool sched__release_softmaxes(sched__fuser *f, uint32_t round) {
     bool any = false;
     for (uint32_t l = 0; l < f->program->num_loops; l++) {
-        if (f->group_of[l] != l || !sched__awaits_attention(f, l)) continue;
+        if (f->group_of[l] != l || sched__awaited_scores(f, l) == IND__SCHED_NONE) continue;
         f->group[l].changed = round;
         any = true;
     }

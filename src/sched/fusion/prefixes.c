@@ -57,7 +57,7 @@ static ind_fusion_reason sched__check_prefix(sched__fuser *f, uint32_t a, uint32
     return reason;
 }
 
-static bool sched__awaits_attention(const sched__fuser *f, uint32_t g);
+static bool sched__await_attentions(const sched__fuser *f, uint32_t a, uint32_t b);
 
 /* Checks whether a and b (a before b in the topological order) may be one kernel. Returns a FUSED reason, or the reason
    against it. */
@@ -72,8 +72,7 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
     if (other && !f->policy.disable_reorder) kind = sched__check_reordered(f, a, b, fit, kind);
     if (kind == IND_FUSION_DOMAINS_DIFFER && f->group[a].sorts) kind = sched__check_prefix(f, a, b, fit);
     if (!sched__fused(kind)) return kind;
-    if (kind == IND_FUSION_FUSED_HORIZONTAL && sched__awaits_attention(f, a) && sched__awaits_attention(f, b))
-        return IND_FUSION_NO_GAIN;
+    if (kind == IND_FUSION_FUSED_HORIZONTAL && sched__await_attentions(f, a, b)) return IND_FUSION_NO_GAIN;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     if (!sched__fused(reason = sched__check_cycle(f, a, b))) return reason;
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;

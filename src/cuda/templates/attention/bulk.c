@@ -14,6 +14,8 @@ static void cg__at_find_maps(cg__decider *d, cg__mm_problem *p, const cg__attent
     if (x->product != AT_MMA_HALVES) p->no_maps = "the operands are f32";
     if (!x->queries.a.k_major || x->keys.b.k_major || p->b.k_major) p->no_maps = "keys or values lie along the keys";
     if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
+    if (x->kept && (cg__at_columns(x->queries.size_k) > 128 || cg__at_columns(p->size_n) > 128))
+        p->no_maps = "dropout takes registers";
     for (int i = 0; i < 3 && !p->no_maps; i++) {
         ind__tensor_map *map = (ind__tensor_map *)ind__arena_alloc(d->w.arena, sizeof *map);
         if (!map) {
@@ -66,7 +68,7 @@ static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attentio
     ind_context *c = d->w.context;
     x->features = cg__at_bulk_columns(x->queries.size_k);
     const int columns = cg__at_bulk_columns(p->size_n);
-    const bool wide = x->features > 128 || columns > 128;
+    const bool wide = x->features > 128 || columns > 128 || x->kept; /* dropout takes registers */
     v->of.tile = (ind__tile_plan){.m = 128,
                                   .n = columns,
                                   .k = wide || ind_hint(p->size_k) <= 64 ? 64 : 128,
@@ -165,8 +167,8 @@ static void cg__at_write_functions(ind__writer *w, ind__text *t) {
 
 /* ---- writing: the kernel */
 
-/* The loop over the block's tiles of queries, with the position and the steps of each. */
-static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+/* The loop over the block's tiles of queries, with the position and the steps of each. `alone`: of one thread. */
+static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool alone) {
     const int tile_m = w->variant->of.tile.m;
     const char *type = cg__int(w);
     ind__textf(&w->code, "#pragma unroll 1\n");
@@ -187,7 +189,7 @@ static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg
     ind__textf(&w->code, "const %s last_m = (first_m + %d < size_m ? first_m + %d : size_m) - 1;\n", type, tile_m,
                tile_m);
     cg__write_outer_vars(w, "batch", cg__at_vars(p));
-    cg__at_write_steps(w, p, x);
+    cg__at_write_steps(w, p, x, alone);
 }
 
 /* Copies of the boxes of a tile, from `row` on; `place`: of its first element. */
@@ -217,7 +219,7 @@ static const char *cg__at_stage(ind__writer *w, char name, int columns) {
 static void cg__at_write_copies(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     ind__textf(&w->code, "int stage = 0, phase = 0, turn = 0;\n");
-    cg__at_begin_tiles(w, p, x);
+    cg__at_begin_tiles(w, p, x, true);
     ind__textf(&w->code, "if (first_step == end_step) continue;\nind_barrier_wait(empty_a, turn ^ 1);\nturn ^= 1;\n");
     ind__textf(&w->code, "ind_barrier_expect(full_a, %d);\n", tile->m * x->features * 2);
     cg__at_write_boxes(w, &x->queries, &x->queries.a, 0, x->features, "tile_a", "full_a", "tile_m");
@@ -294,11 +296,12 @@ static void cg__at_write_turn_end(ind__writer *w) {
 }
 
 /* Gives the stage of the keys back, and the queries after the last step; then the exponentials of the scores. */
-static void cg__at_write_exponentials(ind__writer *w) {
+static void cg__at_write_exponentials(ind__writer *w, const cg__attention *x) {
     ind__textf(
         &w->code,
         "__syncwarp();\nif (lane == 0) {\n    ind_barrier_arrive(empty_b + stage);\n    if (step + 1 == end_step) "
         "ind_barrier_arrive(empty_a);\n}\ncompute_scores(step);\nstate.add(score[0], factor, scale);\n");
+    if (x->kept) ind__textf(&w->code, "drop(step);\n");
 }
 
 /* "weight": the exponentials as operands; the stage of their values. */
@@ -306,6 +309,17 @@ static void cg__at_write_weights(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "ind_pack_weights(weight, score[0], ind_pack_%s);\nlast = stage, last_phase = phase;\n",
                ind_dtype_name(p->b.memory));
     cg__mm_write_next_stage(w);
+}
+
+/* "drop": dropout of the exponentials of a step. */
+static void cg__at_write_drop(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    if (!x->kept) return;
+    ind__textf(&w->code, "const auto drop = [&](%s step) {\n", cg__int(w));
+    w->code.indent++;
+    w->scope++;
+    ind__textf(&w->code, "const %s first_t = step * %d + lane %% 4 * 2;\n", cg__int(w), w->variant->of.tile.k);
+    cg__at_write_dropout(w, p, x, w->variant->of.tile.k / 8);
+    cg__mm_end_lambda(w);
 }
 
 /* The steps of a tile of queries. */
@@ -318,12 +332,13 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     w->scope++;
     cg__at_write_step_scores(w, p, x, tile->k / 8, cg__string(w, "step * %d", tile->k));
     cg__mm_end_lambda(w);
+    cg__at_write_drop(w, p, x);
     cg__begin(w, "if (first_step < end_step)");
     ind__textf(&w->code, "%s step = first_step;\nind_barrier_wait(full_a, turn);\nturn ^= 1;\n", cg__int(w));
     cg__at_write_product(w, p, x);
     cg__at_write_turn_end(w);
     ind__textf(&w->code, "ind_wgmma_ready<0>(score[0]);\n");
-    cg__at_write_exponentials(w);
+    cg__at_write_exponentials(w, x);
     cg__at_write_weights(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (step++; step < end_step; step++)");
@@ -331,7 +346,7 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     cg__at_write_weighted(w, p);
     cg__at_write_turn_end(w);
     ind__textf(&w->code, "ind_wgmma_ready<1>(score[0]);\n");
-    cg__at_write_exponentials(w);
+    cg__at_write_exponentials(w, x);
     ind__textf(&w->code, "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n"
                          "ind_scale_rows(acc, factor);\n");
     cg__at_write_weights(w, p);
@@ -371,7 +386,7 @@ static void cg__at_write_consumers(ind__writer *w, const cg__mm_problem *p, cons
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem + %d) + warp * %d;\n", strips,
                cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) / 4);
     ind__textf(&w->code, "int stage = 0, phase = 0, turn = 0%s;\n", cg__at_takes_turns(w) ? ", order = 0" : "");
-    cg__at_begin_tiles(w, p, x);
+    cg__at_begin_tiles(w, p, x, false);
     ind__textf(&w->code, "const %s row_m = first_m + warp * 16 + lane / 4;\n", cg__int(w));
     if (load) cg__mm_write_fetch(w, p, load, cols);
     cg__at_need_score(w, p, x, true);

@@ -19,17 +19,44 @@ static const char *cg__at_query_text(ind__writer *w, const cg__mm_problem *p, in
     return text;
 }
 
-/* The range of an inequality if it bounds the keys on one side, at a distance that is linear in the query. */
-static bool cg__at_inequality(ind__writer *w, const cg__mm_problem *p, ind_expr condition, cg__at_range *r) {
+/* How the limits of a tile are written. */
+typedef struct cg__at_limits {
+    bool alone; /* one thread computes them, not a warp */
+    int num;    /* of limits that differ from query to query by data, so far */
+} cg__at_limits;
+
+static bool cg__at_has_row_values(const ind__writer *w, const cg__mm_problem *p, ind_expr e);
+static void cg__at_write_row_limit(ind__writer *w, const cg__mm_problem *p, ind_expr e, cg__at_limits *l);
+
+/* The range of an inequality whose slack is e, for a query, plus or minus the key: e has integers from memory that
+   differ from query to query. */
+static bool cg__at_row_inequality(ind__writer *w, const cg__mm_problem *p, ind_expr e, int64_t by, cg__at_limits *l,
+                                  cg__at_range *r) {
+    if (by != 1 && by != -1) return false;
+    cg__at_write_row_limit(w, p, e, l);
+    const char *low = cg__string(w, "low%d", l->num), *high = cg__string(w, "high%d", l->num);
+    l->num++;
+    if (by == -1)
+        r->end = cg__string(w, "%s + 1", high), r->all_end = cg__string(w, "%s + 1", low);
+    else
+        r->start = cg__string(w, "-%s", high), r->all_start = cg__string(w, "-%s", low);
+    return true;
+}
+
+/* The range of an inequality if it bounds the keys on one side, at a distance that is linear in the query, or differs
+   by data from query to query. */
+static bool cg__at_inequality(ind__writer *w, const cg__mm_problem *p, ind_expr condition, cg__at_limits *l,
+                              cg__at_range *r) {
     const ind__loops *d = &w->plan->domain;
     const ind_expr one = ind_int(w->context, 1);
     ind_expr along_t, along_m, rest, constant;
     int64_t by, slope = 0;
     if (!ind__affine(cg__slack(condition), d->var[p->k], &along_t, &rest) || !ind_expr_is_int(along_t, &by))
         return false;
+    *r = (cg__at_range){0};
+    if (cg__at_has_row_values(w, p, rest)) return cg__at_row_inequality(w, p, rest, by, l, r);
     if (p->m >= 0 && (!ind__affine(rest, d->var[p->m], &along_m, &constant) || !ind_expr_is_int(along_m, &slope)))
         return false;
-    *r = (cg__at_range){0};
     if (by == -1) {
         r->end = cg__at_query_text(w, p, ind_expr_add(rest, one), slope > 0);
         r->all_end = cg__at_query_text(w, p, ind_expr_add(rest, one), slope < 0);
@@ -48,14 +75,15 @@ static const char *cg__at_limit(ind__writer *w, const char *a, const char *b, ch
 }
 
 /* The range of a condition; false: nothing is known. */
-static bool cg__at_range_of(ind__writer *w, const cg__mm_problem *p, ind_expr e, int depth, cg__at_range *r) {
+static bool cg__at_range_of(ind__writer *w, const cg__mm_problem *p, ind_expr e, int depth, cg__at_limits *l,
+                            cg__at_range *r) {
     const ind_expr_kind kind = ind__ok(e) ? ind_expr_query_kind(e) : IND_EXPR_NONE;
-    if (kind == IND_EXPR_LE || kind == IND_EXPR_LT) return cg__at_inequality(w, p, e, r);
+    if (kind == IND_EXPR_LE || kind == IND_EXPR_LT) return cg__at_inequality(w, p, e, l, r);
     if ((kind != IND_EXPR_AND && kind != IND_EXPR_OR) || depth > 8) return false;
     const bool either = kind == IND_EXPR_OR;
     for (int i = 0; i < ind_expr_num_args(e); i++) {
         cg__at_range other;
-        if (!cg__at_range_of(w, p, ind_expr_arg(e, i), depth + 1, &other)) return false;
+        if (!cg__at_range_of(w, p, ind_expr_arg(e, i), depth + 1, l, &other)) return false;
         if (!i) {
             *r = other;
             continue;
@@ -79,6 +107,56 @@ static void cg__at_write_limit(ind__writer *w, const char *name, const char *tex
     if (text && data) cg__use(w, IND__CG_MAXMIN);
 }
 
+/* True if the value of the INDIRECT symbol differs from query to query. */
+static bool cg__at_is_row_value(const ind__writer *w, const cg__mm_problem *p, const ind_symbol *s) {
+    return s->kind == IND_SYMBOL_INDIRECT && p->m >= 0 && w->plan->varies[s->slot] >> p->m & 1;
+}
+
+static bool cg__at_has_row_values(const ind__writer *w, const cg__mm_problem *p, ind_expr e) {
+    ind_expr symbol[32];
+    const int num = ind__expr_has_kind(e, IND_SYMBOL_INDIRECT) ? ind__expr_symbols(e, symbol, 32) : 0;
+    for (int s = 0; s < num && s < 32; s++)
+        if (cg__at_is_row_value(w, p, ind_expr_symbol(symbol[s]))) return true;
+    return false;
+}
+
+/* Declares the value of an INDIRECT symbol of a mask's condition, from values that vary with these variables. */
+static void cg__at_write_condition_value(ind__writer *w, uint32_t i, uint32_t vars) {
+    cg__need_none(w);
+    cg__need(w, i);
+    cg__close_needed(w);
+    cg__emit(w, vars, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "const long long t%u = ind_max<long long>(ind_min<long long>(", i);
+    cg__value(w, i);
+    ind__textf(&w->code, ", %lldll), -%lldll);\n", (long long)AT_MAX_LIMIT, (long long)AT_MAX_LIMIT);
+    cg__use(w, IND__CG_MAXMIN);
+}
+
+/* "low" and "high" with a number: the smallest and the largest e of the tile's queries. */
+static void cg__at_write_row_limit(ind__writer *w, const cg__mm_problem *p, ind_expr e, cg__at_limits *l) {
+    ind_expr symbol[32];
+    const int num = ind__expr_symbols(e, symbol, 32), rows = w->variant->of.tile.m;
+    ind__textf(&w->code, "long long low%d = %lldll, high%d = -low%d;\n", l->num, 2 * (long long)AT_MAX_LIMIT, l->num,
+               l->num);
+    if (l->alone) ind__textf(&w->code, "#pragma unroll 16\n");
+    cg__begin(w, "for (int r = %s; r < %d; r += %d)", l->alone ? "0" : "lane", rows, l->alone ? 1 : 32);
+    ind__textf(&w->code, "const %s row = first_m + r, i%d = row < last_m ? row : last_m;\n", cg__int(w), p->m);
+    for (int s = 0; s < num && s < 32; s++) {
+        const ind_symbol *sym = ind_expr_symbol(symbol[s]);
+        if (cg__at_is_row_value(w, p, sym))
+            cg__at_write_condition_value(w, (uint32_t)sym->slot, ~(1u << p->n | 1u << p->k));
+    }
+    ind__textf(&w->code, "const long long e = %s;\nlow%d = ind_min(low%d, e);\nhigh%d = ind_max(high%d, e);\n",
+               cg__expr_string(w, e), l->num, l->num, l->num, l->num);
+    cg__end(w);
+    if (l->alone) return;
+    cg__begin(w, "for (int d = 16; d > 0; d /= 2)");
+    ind__textf(&w->code, "low%d = ind_min(low%d, __shfl_xor_sync(0xffffffffu, low%d, d));\n", l->num, l->num, l->num);
+    ind__textf(&w->code, "high%d = ind_max(high%d, __shfl_xor_sync(0xffffffffu, high%d, d));\n", l->num, l->num,
+               l->num);
+    cg__end(w);
+}
+
 /* True if the condition of a mask before number n has the symbol. */
 static bool cg__at_has_symbol(const cg__attention *x, int n, ind_expr symbol) {
     for (int i = 0; i < n; i++)
@@ -86,7 +164,8 @@ static bool cg__at_has_symbol(const cg__attention *x, int n, ind_expr symbol) {
     return false;
 }
 
-/* Declares the values in the condition of mask n. Returns whether there are any. */
+/* Declares the values in the condition of mask n that are the same for all queries. Returns whether there are values.
+ */
 static bool cg__at_write_condition_values(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int n) {
     const ind_expr condition = x->mask[n].condition;
     ind_expr symbol[32];
@@ -94,28 +173,22 @@ static bool cg__at_write_condition_values(ind__writer *w, const cg__mm_problem *
     const int num = ind__expr_symbols(condition, symbol, 32);
     for (int s = 0; s < num && s < 32; s++) {
         const ind_symbol *sym = ind_expr_symbol(symbol[s]);
-        const uint32_t i = (uint32_t)sym->slot;
         if (sym->kind != IND_SYMBOL_INDIRECT || cg__at_has_symbol(x, n, symbol[s])) continue;
-        cg__need_none(w);
-        cg__need(w, i);
-        cg__close_needed(w);
-        cg__emit(w, ~cg__at_vars(p), IND__CG_ALL_STAGES);
-        ind__textf(&w->code, "const long long t%u = ind_max<long long>(ind_min<long long>(", i);
-        cg__value(w, i);
-        ind__textf(&w->code, ", %lldll), -%lldll);\n", (long long)AT_MAX_LIMIT, (long long)AT_MAX_LIMIT);
-        cg__use(w, IND__CG_MAXMIN);
+        if (!cg__at_is_row_value(w, p, sym)) cg__at_write_condition_value(w, (uint32_t)sym->slot, ~cg__at_vars(p));
     }
     return true;
 }
 
-/* "first_step" and "end_step", and the keys that all queries of the tile see: [all_start, all_end). */
-static void cg__at_write_steps(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+/* "first_step" and "end_step", and the keys that all queries of the tile see: [all_start, all_end). `alone`: one thread
+   computes them; else a warp. */
+static void cg__at_write_steps(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool alone) {
     const int keys = w->variant->of.tile.k;
+    cg__at_limits limits = {.alone = alone};
     ind__textf(&w->code, "%s start = 0, end = size_k, all_start = 0, all_end = size_k;\n", cg__int(w));
     for (int i = 0; i < x->num_masks; i++) {
         cg__at_range r;
         const bool data = cg__at_write_condition_values(w, p, x, i);
-        if (!cg__at_range_of(w, p, x->mask[i].condition, 0, &r)) {
+        if (!cg__at_range_of(w, p, x->mask[i].condition, 0, &limits, &r)) {
             ind__textf(&w->code, "all_end = 0;\n");
             continue;
         }
@@ -245,21 +318,86 @@ IND__PRINTF(2, 3) static void cg__at_write_state(ind__writer *w, const char *acc
                "ind_online_rows state = {{__uint_as_float(0xff800000u), __uint_as_float(0xff800000u)}, {0, 0}};\n");
 }
 
-/* Writes the weight of a term 1 in a row whose softmax has this state. Returns the value: it is not rounded. */
+/* The value before it is rounded to the type of the operands. */
+static uint32_t cg__at_unrounded(const ind__writer *w, uint32_t i) {
+    while (cg__inst(w, i)->op == IND_LOOP_ROUND_F16 || cg__inst(w, i)->op == IND_LOOP_ROUND_BF16)
+        i = cg__inst(w, i)->arg[0];
+    return i;
+}
+
+/* Dropout: applies the factors per element to the exponentials, after they are summed. */
+static void cg__at_write_dropout(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int fragments) {
+    const uint32_t weight = cg__at_unrounded(w, p->a.value);
+    if (!x->kept) return;
+    cg__mm_set_plain_names(w);
+    w->value[x->kept] = "kept";
+    cg__need_none(w);
+    cg__need(w, weight);
+    cg__close_needed(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", fragments * 4);
+    ind__textf(&w->code, "const %s row = row_m + u %% 4 / 2 * 8, key = %s;\n", cg__int(w), cg__at_key_text(x));
+    cg__at_write_query(w, p);
+    ind__textf(&w->code, "const %s r0 = key < size_k ? key : size_k - 1;\n", cg__int(w));
+    ind__textf(&w->code, "const float kept = score[0][u / 4][u %% 4];\n");
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "score[0][u / 4][u %% 4] = ");
+    cg__value(w, weight);
+    ind__textf(&w->code, ";\n");
+    cg__end(w);
+    w->value[x->kept] = NULL;
+}
+
+/* Writes the weight of a term 1 in a row whose softmax has this state. Returns the value: it is not rounded, and
+   without factors per element. */
 static uint32_t cg__at_write_weight(ind__writer *w, const cg__mm_problem *p, const cg__attention *x,
                                     const char *state) {
-    uint32_t weight = p->a.value;
+    const uint32_t weight = cg__at_unrounded(w, x->kept ? x->kept : p->a.value);
     cg__use(w, IND__CG_SOFTMAX);
     cg__mm_set_plain_names(w);
     cg__set_results(w, x->reduce, state);
     w->value[x->term] = "1.0f";
     cg__need_none(w);
-    while (cg__inst(w, weight)->op == IND_LOOP_ROUND_F16 || cg__inst(w, weight)->op == IND_LOOP_ROUND_BF16)
-        weight = cg__inst(w, weight)->arg[0];
     cg__need(w, weight);
     cg__close_needed(w);
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     return weight;
+}
+
+/* True for the STORE of a result of each query, such as the logarithm of its sum of exponentials. */
+static bool cg__at_is_row_store(const ind__writer *w, const cg__mm_problem *p, uint32_t i) {
+    return cg__inst(w, i)->op == IND_LOOP_STORE && !(w->plan->varies[i] >> p->n & 1);
+}
+
+/* Such STOREs are no part of the epilogue. Returns whether there are any. */
+static bool cg__at_hide_row_stores(ind__writer *w, const cg__mm_problem *p) {
+    bool any = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__at_is_row_store(w, p, i)) continue;
+        w->value[i] = "written";
+        any = true;
+    }
+    return any;
+}
+
+/* Writes the results of the query of "row", if `when`: its softmax has this maximum, multiplied with log2(e), and this
+   sum. */
+static void cg__at_write_row_stores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, const char *when,
+                                    const char *max, const char *sum) {
+    if (!cg__at_hide_row_stores(w, p)) return;
+    cg__begin(w, "if (%s)", when);
+    ind__textf(&w->code, "const ind_softmax<float> result = {%s * 0.693147181f, %s};\n", max, sum);
+    cg__set_results(w, x->reduce, "result");
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__at_is_row_store(w, p, i)) continue;
+        w->value[i] = NULL;
+        cg__need(w, i);
+    }
+    cg__close_needed(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+    cg__at_hide_row_stores(w, p);
 }
 
 /* Applies the factor of each row to its sums. */
@@ -274,6 +412,7 @@ static void cg__at_write_factor(ind__writer *w, const cg__mm_problem *p, const c
     ind__textf(&w->code, "factor[r] = ");
     cg__value(w, weight);
     ind__textf(&w->code, ";\n");
+    cg__at_write_row_stores(w, p, x, "lane % 4 == 0 && row < size_m", "state.max[r]", "state.sum[r]");
     cg__end(w);
     ind__textf(&w->code, "ind_scale_rows(%s, factor);\n", acc);
 }
@@ -320,6 +459,7 @@ static void cg__at_write_step(ind__writer *w, const cg__mm_problem *p, const cg_
     cg__at_write_keys_product(w, p, x, "warp_m", NULL);
     cg__at_write_step_scores(w, p, x, tile->k / 8, cg__string(w, "step * %d", tile->k));
     ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
+    cg__at_write_dropout(w, p, x, tile->k / 8);
     ind__textf(&w->code,
                "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_values(step + 1, stage ^ "
                "1);\nind_cp_async_commit();\n");
@@ -334,7 +474,7 @@ static ind_status cg__emit_attention(ind__writer *w) {
     cg__mm_set_plain_names(w);
     ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
     cg__at_write_position(w, p, x);
-    cg__at_write_steps(w, p, x);
+    cg__at_write_steps(w, p, x, false);
     const int keys = cg__at_units(x, tile->m * x->features);
     cg__at_write_tiles(w, p, x, keys, keys + cg__at_units(x, 2 * tile->k * x->features));
     cg__at_write_own_weights(w, x, cg__at_shared(x, tile->m, tile->k, tile->n), tile->k);

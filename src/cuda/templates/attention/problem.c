@@ -17,8 +17,8 @@ typedef enum cg__at_product { AT_MMA_HALVES, AT_MMA_TF32, AT_FMA } cg__at_produc
 typedef struct cg__at_mask {
     uint32_t value;     /* the bool */
     bool when;          /* its value for keys that count */
-    ind_expr condition; /* that they count, in indices, sizes and integers from memory that are the same for all queries
-                           and keys of a batch, as INDIRECT symbols; not set: it depends on other data */
+    ind_expr condition; /* that they count, in indices, sizes and integers from memory that are the same for all keys,
+                           as INDIRECT symbols; not set: it depends on other data */
 } cg__at_mask;
 
 typedef struct cg__attention {
@@ -30,6 +30,7 @@ typedef struct cg__attention {
     int sorted_batches;    /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
     cg__at_mask mask[AT_MAX_MASKS];
     int num_masks;
+    uint32_t kept;   /* dropout: the weights before it; 0: none */
     uint32_t scaled; /* scores times a positive number that is the same for all of them, before the masks. The
                         exponentials apply the number. 0: none */
 } cg__attention;
@@ -46,8 +47,8 @@ static uint32_t cg__at_vars(const cg__mm_problem *p) {
     return (p->m >= 0 ? 1u << p->m : 0) | 1u << p->n | 1u << p->k;
 }
 
-/* The integer as an expression of indices, sizes, and values that are the same for all queries and keys of a batch; not
-   set: it depends on other data. */
+/* The integer as an expression of indices, sizes, and values that are the same for all keys; not set: it depends on
+   other data. */
 static ind_expr cg__at_integer(const ind__writer *w, const cg__mm_problem *p, uint32_t i, int depth) {
     const ind__inst *in = cg__inst(w, i);
     ind_expr a = {0}, b = {0};
@@ -60,7 +61,7 @@ static ind_expr cg__at_integer(const ind__writer *w, const cg__mm_problem *p, ui
         a = cg__at_integer(w, p, in->arg[0], depth + 1), b = cg__at_integer(w, p, in->arg[1], depth + 1);
         if (ind__ok(a) && ind__ok(b)) return in->op == IND_LOOP_ADD ? ind_expr_add(a, b) : ind_expr_sub(a, b);
     }
-    if (w->plan->varies[i] & cg__at_vars(p) || w->plan->stage[i]) return (ind_expr){0};
+    if (w->plan->varies[i] & (1u << p->n | 1u << p->k) || w->plan->stage[i]) return (ind_expr){0};
     char name[16];
     ind__format(name, sizeof name, "t%u", i);
     const ind_symbol same = {
@@ -80,10 +81,17 @@ static ind_expr cg__at_truth(ind_expr e, bool when) {
     return kind == IND_EXPR_LT ? ind_expr_le(ind_expr_arg(e, 1), ind_expr_arg(e, 0)) : (ind_expr){0};
 }
 
+/* a == b has the value `when`. */
+static ind_expr cg__at_equality(ind_expr a, ind_expr b, bool when) {
+    return when ? ind_expr_and(ind_expr_le(a, b), ind_expr_le(b, a))
+                : ind_expr_or(ind_expr_lt(a, b), ind_expr_lt(b, a));
+}
+
 static ind_expr cg__at_comparison(const ind__writer *w, const cg__mm_problem *p, const ind__inst *in, bool when,
                                   int depth) {
     const ind_expr a = cg__at_integer(w, p, in->arg[0], depth + 1), b = cg__at_integer(w, p, in->arg[1], depth + 1);
     if (!ind__ok(a) || !ind__ok(b)) return (ind_expr){0};
+    if (in->op == IND_LOOP_EQ || in->op == IND_LOOP_NE) return cg__at_equality(a, b, (in->op == IND_LOOP_EQ) == when);
     const bool less = in->op == IND_LOOP_LT || in->op == IND_LOOP_LE,
                equal = in->op == IND_LOOP_LE || in->op == IND_LOOP_GE;
     const ind_expr e = equal ? ind_expr_le(less ? a : b, less ? b : a) : ind_expr_lt(less ? a : b, less ? b : a);
@@ -100,6 +108,8 @@ static ind_expr cg__at_condition(const ind__writer *w, const cg__mm_problem *p, 
                    : (ind_expr){0};
     case IND_LOOP_INDEX: return in->dtype == IND_BOOL ? cg__at_truth(cg__index_of(w, i), when) : (ind_expr){0};
     case IND_LOOP_NOT: return cg__at_condition(w, p, in->arg[0], !when, depth + 1);
+    case IND_LOOP_EQ:
+    case IND_LOOP_NE:
     case IND_LOOP_LT:
     case IND_LOOP_LE:
     case IND_LOOP_GT:
@@ -179,6 +189,7 @@ static void cg__at_set_product(const ind__writer *w, cg__mm_problem *p, cg__atte
 static void cg__at_choose_vectors(cg__decider *d, const cg__mm_problem *p, cg__mm_operand *o);
 static int cg__at_bytes(const cg__attention *x);
 static int64_t cg__at_weight_bytes(const cg__attention *x, int keys);
+static bool cg__at_hide_row_stores(ind__writer *w, const cg__mm_problem *p);
 
 static void cg__at_set_sizes(const ind__writer *w, cg__mm_problem *p) {
     p->sum = IND_F32;
@@ -212,6 +223,19 @@ static int cg__at_find_rows(const ind__writer *w, uint32_t weight, uint32_t keys
     for (int v = w->plan->domain.rank - 1; v >= 0; v--)
         if (v != n && (w->plan->varies[weight] & ~w->plan->varies[keys] & ~w->plan->varies[values]) >> v & 1) return v;
     return -1;
+}
+
+/* Finds the weights before factors per element, if there are any: dropout. */
+static void cg__at_find_dropout(const ind__writer *w, const cg__mm_problem *p, cg__attention *x) {
+    for (uint32_t v = p->a.value, next; v != x->term && v; v = next) {
+        const ind__inst *in = cg__inst(w, v);
+        uint32_t other = 0;
+        next = in->arg[0];
+        if (in->op == IND_LOOP_MUL) other = in->arg[1];
+        if (in->op == IND_LOOP_WHERE)
+            other = in->arg[0], next = cg__at_is_constant(w, in->arg[1], 0) ? in->arg[2] : in->arg[1];
+        if (other && w->plan->varies[other] >> p->k & 1) x->kept = next;
+    }
 }
 
 /* Reads the problem off the kernel. */
@@ -249,6 +273,7 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
         return;
     }
     cg__at_find_masks(w, p, x);
+    cg__at_find_dropout(w, p, x);
 }
 
 /* Columns of a tile: powers of two. */
@@ -324,6 +349,7 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     cg__at_choose_vectors(d, &x->queries, &x->queries.a);
     cg__at_choose_vectors(d, &x->keys, &x->keys.b);
     cg__at_choose_vectors(d, p, &p->b);
+    cg__at_hide_row_stores(&d->w, p);
     v->vector = cg__mm_choose_vector(d, p);
     const bool few = cg__at_splits_keys(d, p, x);
     if (!few) cg__at_find_maps(d, p, x);

@@ -114,6 +114,7 @@ static void cg__at_write_split_step(ind__writer *w, const cg__mm_problem *p, con
     cg__at_write_keys_product(w, p, x, "0", first);
     cg__at_write_step_scores(w, p, x, keys / 8, cg__string(w, "step * %d + %s", tile->k, first));
     ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
+    cg__at_write_dropout(w, p, x, keys / 8);
     cg__at_write_values_product(w, p, x, first);
     cg__mm_end_stages(w);
 }
@@ -150,6 +151,7 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
     ind__textf(&w->code, "const %s row = first_m + (int)threadIdx.x;\n", cg__int(w));
     cg__at_write_query(w, p);
     const uint32_t weight = cg__at_write_weight(w, p, x, "states[threadIdx.x]");
+    cg__at_write_row_stores(w, p, x, "row < size_m", "states[threadIdx.x].max", "states[threadIdx.x].sum");
     ind__textf(&w->code, "states[threadIdx.x].sum = ");
     cg__value(w, weight);
     ind__textf(&w->code, ";\n");
@@ -187,7 +189,7 @@ static ind_status cg__emit_split_attention(ind__writer *w) {
     cg__mm_set_plain_names(w);
     ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
     cg__at_write_split_position(w, p, x);
-    cg__at_write_steps(w, p, x);
+    cg__at_write_steps(w, p, x, false);
     cg__at_write_part(w);
     cg__at_write_tiles(w, p, x, keys, values);
     cg__at_write_own_weights(w, x, cg__at_split_states(x, tile) + AT_SPLIT_STATES, tile->k / AT_SPLIT_WARPS);
