@@ -1632,6 +1632,15 @@ static const char *const cg__prelude_INDEX[] = {
     "    const long long at = i < 0 ? i + size : i;\n",
     "    return at >= 0 && at < size ? at : ind_index(i, size, id, error);\n",
     "}\n",
+    "// The same, where the caller reports them later: `outside` becomes true.\n",
+    "static IND_INLINE long long ind_index(long long i, long long size, unsigned long long, bool &outside) {\n",
+    "    const bool inside = i >= 0 && i < size;\n",
+    "    outside |= !inside;\n",
+    "    return inside ? i : 0;\n",
+    "}\n",
+    "static IND_INLINE long long ind_index_wrapped(long long i, long long size, unsigned long long id, bool &outside) {\n",
+    "    return ind_index(i < 0 ? i + size : i, size, id, outside);\n",
+    "}\n",
     NULL,
 };
 /* clang-format on */
@@ -3287,6 +3296,33 @@ static const char *const cg__prelude_BYTES_TO_F32[] = {
     "}\n",
     NULL,
 };
+static const char *const cg__prelude_FLOAT8_PAIRS[] = {
+    "// Two e4m3, and two f16.\n",
+    "static IND_INLINE unsigned ind_e4m3x2_to_f16x2(unsigned x) {\n",
+    "#if !defined(IND_EMULATION) && __CUDA_ARCH__ >= 890\n",
+    "    unsigned r;\n",
+    "    asm(\"cvt.rn.f16x2.e4m3x2 %0, %1;\" : \"=r\"(r) : \"h\"((unsigned short)x));\n",
+    "    return r;\n",
+    "#else\n",
+    "    const float low = ind_f8e4m3fn_to_f32((unsigned char)x), high = ind_f8e4m3fn_to_f32((unsigned char)(x >> 8));\n",
+    "    return ind_f32_to_f16(low) | (unsigned)ind_f32_to_f16(high) << 16;\n",
+    "#endif\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_FLOATS8_TO_F32[] = {
+    "// Eight floats of 8 bits as f32.\n",
+    "template <bool E5M2> static IND_INLINE void ind_floats8_to_f32(float (&f)[8], const ind_vec<unsigned, 2> &x) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < 8; i += 2) {\n",
+    "        const unsigned pair = x.at[i / 4] >> i % 4 * 8;\n",
+    "        const unsigned halves = E5M2 ? __byte_perm(pair, 0, 0x1404) : ind_e4m3x2_to_f16x2(pair);\n",
+    "        f[i] = ind_f16_to_f32((unsigned short)halves);\n",
+    "        f[i + 1] = ind_f16_to_f32((unsigned short)(halves >> 16));\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_COMBINE_WARPS_OF_KEYS[] = {
     "// Warps have the same 16 rows and different keys. Adds their sums into the tile `sum`; states[row] becomes the softmax of the\n",
     "// row, of maxima times `scale`. states[16 ..] is for the warps.\n",
@@ -3345,34 +3381,40 @@ static const char *const cg__prelude_COMBINE_BLOCKS_OF_KEYS[] = {
     "        ind_store(own + at * 4, ind_load<4>(sum + ind_sum_at<TN>(at / (TN / 4), at % (TN / 4) * 4)));\n",
     "    if (threadIdx.x < rows) ind_store(own + 16 * TN + 2 * threadIdx.x, ind_vec<float, 2>{{states[threadIdx.x].max, states[threadIdx.x].sum}});\n",
     "    if (!ind_last_block(counter, parts)) return false;\n",
-    "    for (int row = threadIdx.x / 32; row < rows; row += THREADS / 32) {\n",
-    "        ind_softmax<float> s = {__uint_as_float(0xff800000u), 0};\n",
-    "        for (unsigned i = threadIdx.x % 32; i < parts; i += 32) {\n",
-    "            const ind_vec<float, 2> part = ind_load<2>(all + (long long)i * PART + 16 * TN + 2 * row);\n",
-    "            const float max = ind_max(s.max, part.at[0]), base = ind_exp_base(max);\n",
-    "            s = {max, s.sum * ind_exp2(s.max - base) + part.at[1] * ind_exp2(part.at[0] - base)};\n",
-    "        }\n",
-    "        _Pragma(\"unroll\")\n",
-    "        for (int d = 16; d > 0; d /= 2) {\n",
-    "            const ind_softmax<float> other = s.lane(d);\n",
-    "            const float max = ind_max(s.max, other.max), base = ind_exp_base(max);\n",
-    "            s = {max, s.sum * ind_exp2(s.max - base) + other.sum * ind_exp2(other.max - base)};\n",
-    "        }\n",
-    "        if (threadIdx.x % 32 == 0) states[row] = s;\n",
-    "    }\n",
-    "    __syncthreads();\n",
+    "    // A thread adds 4 columns of all parts, and their states. The loads of 16 parts are in flight.\n",
+    "    _Pragma(\"unroll 1\")\n",
     "    for (int at = threadIdx.x; at < rows * TN / 4; at += THREADS) {\n",
     "        const int row = at / (TN / 4);\n",
-    "        const float base = ind_exp_base(states[row].max);\n",
+    "        ind_softmax<float> s = {__uint_as_float(0xff800000u), 0};\n",
     "        ind_vec<float, 4> total = {};\n",
-    "        _Pragma(\"unroll 8\")\n",
-    "        for (unsigned i = 0; i < parts; i++) {\n",
-    "            const ind_vec<float, 4> part = ind_load<4>(all + (long long)i * PART + at * 4);\n",
-    "            const float factor = ind_exp2(all[(long long)i * PART + 16 * TN + 2 * row] - base);\n",
+    "        _Pragma(\"unroll 1\")\n",
+    "        for (unsigned first = 0; first < parts; first += 16) {\n",
+    "            ind_vec<float, 4> part[16];\n",
+    "            ind_vec<float, 2> state[16];\n",
     "            _Pragma(\"unroll\")\n",
-    "            for (int j = 0; j < 4; j++) total.at[j] += part.at[j] * factor;\n",
+    "            for (unsigned i = 0; i < 16; i++) {\n",
+    "                const float *const from = all + (long long)(first + i < parts ? first + i : first) * PART;\n",
+    "                part[i] = ind_load<4>(from + at * 4);\n",
+    "                state[i] = ind_load<2>(from + 16 * TN + 2 * row);\n",
+    "            }\n",
+    "            float max = s.max;\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int i = 0; i < 16; i++) max = ind_max(max, state[i].at[0]);\n",
+    "            const float base = ind_exp_base(max), kept = ind_exp2(s.max - base);\n",
+    "            s = {max, s.sum * kept};\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int j = 0; j < 4; j++) total.at[j] *= kept;\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (unsigned i = 0; i < 16; i++) {\n",
+    "                if (first + i >= parts) break;\n",
+    "                const float factor = ind_exp2(state[i].at[0] - base);\n",
+    "                s.sum += state[i].at[1] * factor;\n",
+    "                _Pragma(\"unroll\")\n",
+    "                for (int j = 0; j < 4; j++) total.at[j] += part[i].at[j] * factor;\n",
+    "            }\n",
     "        }\n",
     "        ind_store(sum + ind_sum_at<TN>(row, at % (TN / 4) * 4), total);\n",
+    "        if (at % (TN / 4) == 0) states[row] = s;\n",
     "    }\n",
     "    __syncthreads();\n",
     "    return true;\n",
@@ -3785,17 +3827,6 @@ static const char *const cg__prelude_PACKED_I8[] = {
     NULL,
 };
 static const char *const cg__prelude_PACKED_F8[] = {
-    "// Two e4m3, and two f16.\n",
-    "static IND_INLINE unsigned ind_e4m3x2_to_f16x2(unsigned x) {\n",
-    "#if !defined(IND_EMULATION) && __CUDA_ARCH__ >= 890\n",
-    "    unsigned r;\n",
-    "    asm(\"cvt.rn.f16x2.e4m3x2 %0, %1;\" : \"=r\"(r) : \"h\"((unsigned short)x));\n",
-    "    return r;\n",
-    "#else\n",
-    "    const float low = ind_f8e4m3fn_to_f32((unsigned char)x), high = ind_f8e4m3fn_to_f32((unsigned char)(x >> 8));\n",
-    "    return ind_f32_to_f16(low) | (unsigned)ind_f32_to_f16(high) << 16;\n",
-    "#endif\n",
-    "}\n",
     "static IND_INLINE unsigned ind_f16x2_to_bf16x2(unsigned x) {\n",
     "#ifndef IND_EMULATION\n",
     "    unsigned r;\n",
@@ -4754,6 +4785,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(POW, 0)                                                                                          \
     X(F8E4M3FN, 0)                                                                                     \
     X(F8E5M2, 0)                                                                                       \
+    X(FLOAT8_PAIRS, IND__CG_NEEDS(IND__CG_F8E4M3FN, IND__CG_F16))                                      \
     X(PHILOX, 0)                                                                                       \
     X(QUOTIENT, 0)                                                                                     \
     X(FLOORDIV, 0)                                                                                     \
@@ -4817,6 +4849,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(MMA_KEYS, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_HALVES))                                   \
     X(TILE_FLOAT4, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                      \
     X(BYTES_TO_F32, IND__CG_NEEDS(IND__CG_VEC))                                                        \
+    X(FLOATS8_TO_F32, IND__CG_NEEDS(IND__CG_VEC, IND__CG_FLOAT8_PAIRS))                                \
     X(FMA_KEYS, IND__CG_NEEDS(IND__CG_TILE_FLOAT4))                                                    \
     X(FMA_WEIGHTED, IND__CG_NEEDS(IND__CG_TILE_FLOAT4))                                                  \
     X(TF32_KEYS, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_WORDS))                                   \
@@ -4841,7 +4874,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(PACKED_MAPS, IND__CG_NEEDS(IND__CG_PACKED, IND__CG_BULK_COPY))                                     \
     X(PACKED_COPIES, IND__CG_NEEDS(IND__CG_PACKED, IND__CG_CP_ASYNC_PART))                               \
     X(PACKED_I8, 0)                                                                                    \
-    X(PACKED_F8, IND__CG_NEEDS(IND__CG_F8E4M3FN))                                                      \
+    X(PACKED_F8, IND__CG_NEEDS(IND__CG_FLOAT8_PAIRS))                                                     \
     X(PACKED_Q8_0, 0)                                                                                  \
     X(PACKED_Q4, 0)                                                                                    \
     X(PACKED_Q45_K, 0)                                                                                 \
@@ -14094,7 +14127,7 @@ static const cg__mm_template cg__mm_mma = {.strategy = IND_STRATEGY_MATMUL_MMA,
                                            .tile_bytes = cg__mm_stage_bytes,
                                            .idle_stages = 1,
                                            .work = cg__mm_mma_work,
-                                           .alignment = 16,
+                                           .alignment = 128,
                                            .main_loop = cg__mm_mma_main_loop};
 
 /* ================================================================================== src/cuda/templates/gemm/turns.c */
@@ -15589,7 +15622,7 @@ static const cg__mm_template cg__mm_fma = {.strategy = IND_STRATEGY_MATMUL_SIMT,
                                            .tile_bytes = cg__mm_fma_bytes,
                                            .idle_stages = 1,
                                            .work = cg__mm_fma_work,
-                                           .alignment = 16,
+                                           .alignment = 128,
                                            .reads_pointers = true,
                                            .main_loop = cg__mm_write_fma};
 
@@ -17947,6 +17980,7 @@ typedef struct cg__attention {
     uint32_t reduce, term; /* the softmax, and its exponentials */
     int features;          /* columns of the tiles of queries and keys */
     int sorted_batches;    /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
+    bool fetches_keys, fetches_values; /* split keys: their inputs are loaded into registers a step ahead */
     cg__at_mask mask[AT_MAX_MASKS];
     int num_masks;
     uint32_t kept;   /* dropout: the weights before it; 0: none */
@@ -18106,6 +18140,7 @@ static bool cg__at_has_limits(const ind__writer *w, const cg__mm_problem *p, con
 
 static void cg__at_set_product(const ind__writer *w, cg__mm_problem *p, cg__attention *x);
 static void cg__at_choose_vectors(cg__decider *d, const cg__mm_problem *p, cg__mm_operand *o);
+static int cg__at_tile_registers(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int elements);
 static int cg__at_bytes(const cg__attention *x);
 static int64_t cg__at_weight_bytes(const cg__attention *x, int keys);
 static bool cg__at_hide_row_stores(ind__writer *w, const cg__mm_problem *p);
@@ -18390,7 +18425,8 @@ static const char *cg__at_key_text(const cg__attention *x) {
 
 /* ========================================================================== src/cuda/templates/attention/computed.c */
 /* Operands of 16 bits that are computed in their loads: dequantised caches, rotated queries. A thread has chunks of 8
-   neighbours of a tile. It loads the inputs of several chunks, then computes these chunks. */
+   neighbours of a tile. It loads the inputs of several chunks, then computes these chunks. With split keys it loads the
+   inputs of a whole tile ahead, if its registers have room: while the tile before is multiplied. */
 
 enum { AT_PRELOAD_REGISTERS = 48 }; /* of a thread */
 
@@ -18430,10 +18466,15 @@ static bool cg__at_is_vector(const ind__writer *w, const cg__mm_problem *p, cons
     return cg__at_is_early(w, p, o, i) && cg__mm_is_resident(w, p, o, i, MM_VECTOR);
 }
 
-/* Is the LOAD a vector of integers of 8 bits? It is two words. */
-static bool cg__at_is_integers(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
-    if (!cg__at_is_vector(w, p, o, i)) return false;
-    return cg__memory_dtype(w, i) == IND_I8 || cg__memory_dtype(w, i) == IND_U8;
+static bool cg__at_is_float8(const ind__writer *w, uint32_t i) {
+    const ind_dtype t = cg__memory_dtype(w, i);
+    return t == IND_F8E4M3FN || t == IND_F8E5M2;
+}
+
+/* Is the LOAD a vector of elements of 8 bits? It is two words. */
+static bool cg__at_is_bytes(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
+    const ind_dtype t = cg__memory_dtype(w, i);
+    return cg__at_is_vector(w, p, o, i) && (t == IND_I8 || t == IND_U8 || cg__at_is_float8(w, i));
 }
 
 /* Is the LOAD one element per chunk? */
@@ -18466,17 +18507,57 @@ static void cg__at_write_indices(ind__writer *w, const cg__mm_problem *p, const 
     cg__at_need_operand(w, p, o);
 }
 
-/* The number of chunks whose inputs a thread loads before it computes them: a divisor of `all`. */
-static int cg__at_preloaded_chunks(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int all) {
+/* Registers of a thread for the inputs of a chunk. */
+static int cg__at_chunk_registers(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
     int registers = 0;
     for (uint32_t i = 1; i <= o->value; i++) {
         if (cg__at_is_vector(w, p, o, i)) registers += 2 * ind_dtype_bytes(cg__memory_dtype(w, i));
         registers += cg__at_is_shared(w, p, o, i);
     }
+    return registers;
+}
+
+/* The number of chunks whose inputs a thread loads before it computes them: a divisor of `all`. */
+static int cg__at_preloaded_chunks(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int all) {
+    const int registers = cg__at_chunk_registers(w, p, o);
     int n = registers ? AT_PRELOAD_REGISTERS / registers : 1;
     n = n < 1 ? 1 : n > all ? all : n;
     while (all % n) n--;
     return n;
+}
+
+/* Chunks of a thread of a tile of so many elements. */
+static int cg__at_chunks(const ind__variant *v, int elements) {
+    return (elements / 8 + v->threads - 1) / v->threads;
+}
+
+/* Registers of a thread for the inputs of a whole tile of so many elements; 0: they are not loaded ahead, because the
+   operand is copied, none of its LOADs is a vector, or they are too many. */
+static int cg__at_tile_registers(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int elements) {
+    bool vector = false;
+    if (!o->computed || p->tensor_bytes != 2) return 0;
+    cg__mm_set_plain_names(w);
+    cg__at_need_operand(w, p, o);
+    for (uint32_t i = 1; i <= o->value; i++) vector |= cg__at_is_vector(w, p, o, i);
+    const int registers = cg__at_chunk_registers(w, p, o) * cg__at_chunks(w->variant, elements);
+    return vector && registers <= AT_PRELOAD_REGISTERS ? registers : 0;
+}
+
+/* The variable of the tile's rows for a chunk. Rows along k that do not exist are replaced by the last one: their
+   scores and weights are not used. Returns the condition that the chunk has elements; NULL: it always has. */
+static const char *cg__at_write_row(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const char x = cg__mm_axis(name);
+    const bool whole = ind_known_multiple(cg__mm_along_size(p, o), cg__mm_tile_cols(w->variant, o, name));
+    if (o->k_major || p->k < 0) {
+        cg__mm_write_k(w, p, o);
+        return cg__string(w, "first_%c + x < size_%c && first_k + k < size_k", x, x);
+    }
+    if (o->gathered || ind_known_multiple(p->size_k, w->variant->of.tile.k))
+        cg__mm_write_k(w, p, o);
+    else
+        ind__textf(&w->code, "const %s row = first_k + k, %s = row < size_k ? row : size_k - 1;\n", cg__int(w),
+                   w->var[p->k]);
+    return whole ? NULL : cg__string(w, "first_%c + x < size_%c", x, x);
 }
 
 /* Begins a loop over n chunks from number g on, with their variables, and in it the condition that a chunk has
@@ -18486,65 +18567,119 @@ static void cg__at_begin_chunks(ind__writer *w, const cg__mm_problem *p, const c
     const ind__variant *v = w->variant;
     const int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_tile_cols(v, o, name) / 8;
     const char x = cg__mm_axis(name);
-    cg__unroll(w);
     cg__begin(w, "for (int i = 0; i < %d; i++)", n);
     ind__textf(&w->code, "const int at = (g + i) * %d + (int)threadIdx.x, %c = at / %d, %c = at %% %d * 8;\n",
                v->threads, o->k_major ? 'x' : 'k', chunks, o->k_major ? 'k' : 'x', chunks);
     if (rows * chunks % v->threads) ind__textf(&w->code, "if (at >= %d) break;\n", rows * chunks);
     if (o->x >= 0) ind__textf(&w->code, "const %s %s = first_%c + x;\n", cg__int(w), w->var[o->x], x);
-    cg__mm_write_k(w, p, o);
+    const char *when = cg__at_write_row(w, p, o, name);
     ind__textf(&w->code, "%s", before);
-    cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
+    cg__begin(w, when ? "if (%s)" : "%s", when ? when : "");
+}
+
+/* Declares the registers of the inputs of n chunks. */
+static void cg__at_declare_preloads(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                                    int n) {
+    for (uint32_t i = 1; i <= o->value; i++) {
+        const char *type = cg__types[cg__memory_dtype(w, i)].memory;
+        if (cg__at_is_bytes(w, p, o, i))
+            ind__textf(&w->code, "ind_vec<unsigned, 2> x%u%c[%d];\n", i, name, n);
+        else if (cg__at_is_vector(w, p, o, i))
+            ind__textf(&w->code, "ind_vec<%s, 8> x%u%c[%d];\n", type, i, name, n);
+        else if (cg__at_is_shared(w, p, o, i))
+            ind__textf(&w->code, "%s x%u%c[%d];\n", type, i, name, n);
+    }
+}
+
+/* Writes the load of a preloaded LOAD from this element; the index of the chunk is "i". */
+static void cg__at_write_preload(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                                 uint32_t i, const char *element) {
+    if (cg__at_is_bytes(w, p, o, i))
+        ind__textf(&w->code, "x%u%c[i] = ind_load<2>(reinterpret_cast<const unsigned *>(&%s));\n", i, name, element);
+    else if (cg__at_is_vector(w, p, o, i))
+        ind__textf(&w->code, "x%u%c[i] = ind_load<8>(&%s);\n", i, name, element);
+    else if (cg__at_is_shared(w, p, o, i))
+        ind__textf(&w->code, "x%u%c[i] = %s;\n", i, name, element);
+}
+
+/* Writes where the preloaded LOADs of n chunks are: "p5d[i]". The indices from memory that find them are checked
+   together: a branch for each would wait for its load. If one is out of range, all are checked again, to record it. */
+static void cg__at_write_places(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name, int n) {
+    for (uint32_t i = 1; i <= o->value; i++)
+        if (cg__at_is_preloaded(w, p, o, i))
+            ind__textf(&w->code, "%s p%u%c[%d];\n", cg__int(w), i, name, n);
+    ind__textf(&w->code, "bool outside = false;\n");
+    cg__unroll(w);
+    cg__at_begin_chunks(w, p, o, name, n, "bool &error = outside;\n");
+    cg__at_write_indices(w, p, o);
+    for (uint32_t i = 1; i <= o->value; i++)
+        if (cg__at_is_preloaded(w, p, o, i))
+            ind__textf(&w->code, "p%u%c[i] = %s;\n", i, name, cg__expr_string(w, cg__index_of(w, i)));
+    cg__end(w);
+    cg__end(w);
+    cg__begin(w, "if (outside)");
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__at_begin_chunks(w, p, o, name, n, "");
+    cg__at_write_indices(w, p, o);
+    cg__end(w);
+    cg__end(w);
+    cg__end(w);
 }
 
 /* Loads the inputs of n chunks into registers. */
 static void cg__at_write_preloads(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name, int n) {
-    for (uint32_t i = 1; i <= o->value; i++) {
-        const char *type = cg__types[cg__memory_dtype(w, i)].memory;
-        if (cg__at_is_integers(w, p, o, i))
-            ind__textf(&w->code, "ind_vec<unsigned, 2> x%u[%d];\n", i, n);
-        else if (cg__at_is_vector(w, p, o, i))
-            ind__textf(&w->code, "ind_vec<%s, 8> x%u[%d];\n", type, i, n);
-        else if (cg__at_is_shared(w, p, o, i))
-            ind__textf(&w->code, "%s x%u[%d];\n", type, i, n);
-    }
+    if (o->gathered) cg__at_write_places(w, p, o, name, n);
+    cg__unroll(w);
     cg__at_begin_chunks(w, p, o, name, n, "");
-    cg__at_write_indices(w, p, o);
+    if (!o->gathered) cg__at_write_indices(w, p, o);
     for (uint32_t i = 1; i <= o->value; i++) {
-        if (cg__at_is_integers(w, p, o, i))
-            ind__textf(&w->code, "x%u[i] = ind_load<2>(reinterpret_cast<const unsigned *>(&%s));\n", i,
-                       cg__element(w, i));
-        else if (cg__at_is_vector(w, p, o, i))
-            ind__textf(&w->code, "x%u[i] = ind_load<8>(&%s);\n", i, cg__element(w, i));
-        else if (cg__at_is_shared(w, p, o, i))
-            ind__textf(&w->code, "x%u[i] = %s;\n", i, cg__element(w, i));
+        if (!cg__at_is_preloaded(w, p, o, i)) continue;
+        const char *buffer = cg__buffer(w, cg__inst(w, i)->source);
+        const char *found = cg__string(w, "%s[p%u%c[i]]", buffer, i, name);
+        cg__at_write_preload(w, p, o, name, i, o->gathered ? found : cg__element(w, i));
     }
     cg__end(w);
     cg__end(w);
+}
+
+/* The preloaded LOADs are in registers from here on. */
+static void cg__at_set_preloaded(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     for (uint32_t i = 1; i <= o->value; i++) {
-        if (cg__at_is_integers(w, p, o, i))
-            w->memory[i] =
-                cg__string(w, "((%s)(x%u[i].at[j / 4] >> j %% 4 * 8))", cg__types[cg__memory_dtype(w, i)].memory, i);
+        if (cg__at_is_bytes(w, p, o, i))
+            w->memory[i] = cg__string(w, "((%s)(x%u%c[i].at[j / 4] >> j %% 4 * 8))",
+                                      cg__types[cg__memory_dtype(w, i)].memory, i, name);
         else if (cg__at_is_vector(w, p, o, i))
-            w->memory[i] = cg__string(w, "x%u[i].at[j]", i);
+            w->memory[i] = cg__string(w, "x%u%c[i].at[j]", i, name);
         else if (cg__at_is_shared(w, p, o, i))
-            w->memory[i] = cg__string(w, "x%u[i]", i);
+            w->memory[i] = cg__string(w, "x%u%c[i]", i, name);
     }
 }
 
-/* Converts the chunk's integers of 8 bits. A rounding to 16 bits changes none of them. */
-static void cg__at_write_integers(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+/* Is the value one of an element of 8 bits, which f16 and bf16 have? */
+static bool cg__at_is_exact(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
+    const ind__inst *in = cg__inst(w, i);
+    if (in->dtype != IND_F32) return false;
+    if (in->op == IND_LOOP_ROUND_F16 || in->op == IND_LOOP_ROUND_BF16) return cg__at_is_exact(w, p, o, in->arg[0]);
+    if (in->op == IND_LOOP_CAST) return cg__at_is_bytes(w, p, o, in->arg[0]);
+    return cg__at_is_bytes(w, p, o, i);
+}
+
+/* Converts the chunk's elements of 8 bits. */
+static void cg__at_write_bytes(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     for (uint32_t i = 1; i <= o->value; i++) {
         const ind__inst *in = cg__inst(w, i);
-        const uint32_t from = in->arg[0];
-        const bool rounds = in->op == IND_LOOP_ROUND_F16 || in->op == IND_LOOP_ROUND_BF16;
-        if (!w->needed[i] || (!rounds && in->op != IND_LOOP_CAST) || in->dtype != IND_F32) continue;
-        if (rounds && w->value[from]) w->value[i] = w->value[from];
-        if (rounds || !cg__at_is_integers(w, p, o, from)) continue;
-        ind__textf(&w->code, "float f%u[8];\nind_bytes_to_f32<%s>(f%u, x%u[i]);\n", i,
-                   cg__at_bool(cg__memory_dtype(w, from) == IND_I8), i, from);
+        if (!w->needed[i] || !cg__at_is_exact(w, p, o, i)) continue;
+        const uint32_t from = in->op == IND_LOOP_LOAD ? i : in->arg[0];
+        if (in->op == IND_LOOP_ROUND_F16 || in->op == IND_LOOP_ROUND_BF16) {
+            w->value[i] = w->value[from];
+            continue;
+        }
+        const bool real = cg__at_is_float8(w, from);
+        const bool flag = cg__memory_dtype(w, from) == (real ? IND_F8E5M2 : IND_I8);
+        ind__textf(&w->code, "float f%u[8];\n%s<%s>(f%u, x%u%c[i]);\n", i,
+                   real ? "ind_floats8_to_f32" : "ind_bytes_to_f32", cg__at_bool(flag), i, from, name);
         w->value[i] = cg__string(w, "f%u[j]", i);
-        cg__use(w, IND__CG_BYTES_TO_F32);
+        cg__use(w, real ? IND__CG_FLOATS8_TO_F32 : IND__CG_BYTES_TO_F32);
     }
     cg__at_need_operand(w, p, o);
 }
@@ -18554,7 +18689,7 @@ static void cg__at_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
     const int along = cg__at_along(p, o);
     const char *base = w->var[along], x = cg__mm_axis(name);
     const char *left = o->k_major ? "size_k - first_k - k" : cg__string(w, "size_%c - first_%c - x", x, x);
-    cg__at_write_integers(w, p, o);
+    cg__at_write_bytes(w, p, o, name);
     cg__emit_same(w, along, 8);
     cg__mm_write_runs(w, p, o);
     cg__set_lane_values(w, along, 8, false);
@@ -18571,33 +18706,43 @@ static void cg__at_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
     cg__set_lane_values(w, along, 8, true);
 }
 
-/* The operand's tile in its stage. */
-static void cg__at_write_computed(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+/* Computes n chunks from number g on, from the registers, into the stage. */
+static void cg__at_write_chunks(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name, int n) {
     const ind__variant *v = w->variant;
     const int rows = cg__mm_tile_rows(v, o, name), cols = cg__mm_tile_cols(v, o, name);
-    const int all = (rows * cols / 8 + v->threads - 1) / v->threads;
     const char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
-    cg__mm_set_plain_names(w);
-    cg__at_need_operand(w, p, o);
-    const int n = cg__at_preloaded_chunks(w, p, o, all);
+    cg__at_set_preloaded(w, p, o, name);
     cg__unroll(w);
-    cg__begin(w, "for (int g = 0; g < %d; g += %d)", all, n);
-    cg__at_write_preloads(w, p, o, name, n);
     cg__at_begin_chunks(w, p, o, name, n, "ind_vec<unsigned short, 8> made = {};\n");
     cg__at_write_chunk(w, p, o, name);
     cg__end(w);
     ind__textf(&w->code, "ind_store(tile_%c + stage * %d + ind_tile_at<%d, %d>(%c, %c >> 3), made);\n", name,
                cg__mm_stage_elements(v, name), rows, cols, row, col);
     cg__end(w);
-    cg__end(w);
     for (uint32_t i = 1; i <= o->value; i++) {
         const ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
+        const bool rounds = op == IND_LOOP_ROUND_F16 || op == IND_LOOP_ROUND_BF16;
         if (op == IND_LOOP_LOAD) w->memory[i] = NULL;
-        if (op == IND_LOOP_CAST || op == IND_LOOP_ROUND_F16 || op == IND_LOOP_ROUND_BF16) w->value[i] = NULL;
+        if (op == IND_LOOP_CAST || rounds || (op == IND_LOOP_LOAD && cg__at_is_float8(w, i))) w->value[i] = NULL;
     }
     cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
     cg__use(w, IND__CG_HALF_TILE);
     cg__use(w, IND__CG_VEC);
+}
+
+/* The operand's tile in its stage. */
+static void cg__at_write_computed(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const int all = cg__at_chunks(v, cg__mm_tile_rows(v, o, name) * cg__mm_tile_cols(v, o, name));
+    cg__mm_set_plain_names(w);
+    cg__at_need_operand(w, p, o);
+    const int n = cg__at_preloaded_chunks(w, p, o, all);
+    cg__unroll(w);
+    cg__begin(w, "for (int g = 0; g < %d; g += %d)", all, n);
+    cg__at_declare_preloads(w, p, o, name, n);
+    cg__at_write_preloads(w, p, o, name, n);
+    cg__at_write_chunks(w, p, o, name, n);
+    cg__end(w);
 }
 
 /* =============================================================================== src/cuda/templates/attention/mma.c */
@@ -18833,19 +18978,40 @@ static void cg__at_write_queries(ind__writer *w, const cg__attention *x) {
     w->variant = v;
 }
 
-/* "load_keys" or "load_values": loads the tile of a step. */
-static void cg__at_write_load(ind__writer *w, const cg__mm_problem *p, char name, const char *load, int columns) {
+/* Begins a function of a step, with its first key. The caller ends it. */
+static void cg__at_begin_function(ind__writer *w, const char *name, const char *arguments) {
+    ind__textf(&w->code, "const auto %s = [&](%s step%s) {\n", name, cg__int(w), arguments);
+    w->code.indent++;
+    w->scope++;
+    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), w->variant->of.tile.k);
+}
+
+/* "load_keys" or "load_values": loads the tile of a step. ahead: "fetch_keys" or "fetch_values" loads its inputs into
+   registers, from which it is computed. */
+static void cg__at_write_load(ind__writer *w, const cg__mm_problem *p, char name, int columns, bool ahead) {
     const ind__variant *v = w->variant;
+    const char *what = name == 'd' ? "keys" : "values";
+    const int chunks = cg__at_chunks(v, v->of.tile.k * columns);
     ind__variant tile = *v;
     ind_expr stride;
     tile.of.tile.n = columns;
     w->variant = &tile;
     if (p->b.copy && cg__mm_step_of(w, p, &p->b, &stride)) cg__mm_write_addresses(w, p, &p->b, name, "");
-    ind__textf(&w->code, "const auto %s = [&](%s step, int stage) {\n", load, cg__int(w));
-    w->code.indent++;
-    w->scope++;
-    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), v->of.tile.k);
-    cg__at_write_tile(w, p, &p->b, name);
+    if (ahead) {
+        cg__mm_set_plain_names(w);
+        cg__at_need_operand(w, p, &p->b);
+        cg__at_declare_preloads(w, p, &p->b, name, chunks);
+        cg__at_begin_function(w, cg__string(w, "fetch_%s", what), "");
+        ind__textf(&w->code, "const int g = 0;\n");
+        cg__at_write_preloads(w, p, &p->b, name, chunks);
+        cg__mm_end_lambda(w);
+    }
+    cg__at_begin_function(w, cg__string(w, "load_%s", what), ", int stage");
+    if (ahead) ind__textf(&w->code, "const int g = 0;\n");
+    if (ahead)
+        cg__at_write_chunks(w, p, &p->b, name, chunks);
+    else
+        cg__at_write_tile(w, p, &p->b, name);
     cg__mm_end_lambda(w);
     w->variant = v;
 }
@@ -19046,8 +19212,8 @@ static void cg__at_write_position(ind__writer *w, const cg__mm_problem *p, const
 static void cg__at_write_tiles(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int keys, int values) {
     ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
     ind__textf(&w->code, "unsigned short *const tile_d = tile_a + %d, *const tile_b = tile_a + %d;\n", keys, values);
-    cg__at_write_load(w, &x->keys, 'd', "load_keys", x->features);
-    cg__at_write_load(w, p, 'b', "load_values", w->variant->of.tile.n);
+    cg__at_write_load(w, &x->keys, 'd', x->features, x->fetches_keys);
+    cg__at_write_load(w, p, 'b', w->variant->of.tile.n, x->fetches_values);
     cg__at_write_queries(w, x);
     cg__use(w, IND__CG_CP_ASYNC);
 }
@@ -19075,7 +19241,7 @@ static ind_status cg__emit_attention(ind__writer *w) {
     const cg__attention *x = w->plan->attention;
     const ind__tile_plan *tile = &w->variant->of.tile;
     cg__mm_set_plain_names(w);
-    ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
+    ind__textf(&w->code, "extern __shared__ __align__(128) unsigned char ind_smem[];\n");
     cg__at_write_position(w, p, x);
     cg__at_write_steps(w, p, x, false);
     const int keys = cg__at_units(x, tile->m * x->features);
@@ -19544,7 +19710,8 @@ static ind_status cg__emit_bulk_attention(ind__writer *w) {
 
 enum {
     AT_SPLIT_WARPS = 4,
-    AT_SPLIT_LEAST = 128, /* fewest keys of a block, if several blocks have them */
+    AT_SPLIT_LEAST = 128,     /* fewest keys of a block, if several blocks have them */
+    AT_SPLIT_REGISTERS = 176, /* of a thread, for the sums and for inputs that are loaded ahead */
     AT_SPLIT_STATES = (AT_SPLIT_WARPS + 1) * IND__SPLIT_QUERIES * 8 /* bytes of the states of the rows */
 };
 
@@ -19560,9 +19727,15 @@ static int64_t cg__at_split_bytes(const cg__attention *x, int stages, int keys, 
            AT_SPLIT_WARPS * cg__at_weight_bytes(x, keys / AT_SPLIT_WARPS);
 }
 
+/* Stages that have memory: one if all keys are in one step. */
+static int cg__at_split_kept(const cg__mm_problem *p, const ind__tile_plan *tile) {
+    int64_t keys;
+    return ind_expr_is_int(p->size_k, &keys) && keys <= tile->k ? 1 : tile->stages;
+}
+
 /* The byte at which the states begin; the weights come after them. */
-static int64_t cg__at_split_states(const cg__attention *x, const ind__tile_plan *tile) {
-    return cg__at_split_bytes(x, tile->stages, tile->k, tile->n) - AT_SPLIT_STATES -
+static int64_t cg__at_split_states(const cg__mm_problem *p, const cg__attention *x, const ind__tile_plan *tile) {
+    return cg__at_split_bytes(x, cg__at_split_kept(p, tile), tile->k, tile->n) - AT_SPLIT_STATES -
            AT_SPLIT_WARPS * cg__at_weight_bytes(x, tile->k / AT_SPLIT_WARPS);
 }
 
@@ -19594,21 +19767,67 @@ static bool cg__at_splits_keys(cg__decider *d, const cg__mm_problem *p, cg__atte
     return true;
 }
 
-/* Blocks that share the keys of a tile: two on each SM at the hinted sizes, of a number of keys that is known at the
-   launch: the most there can be, if the number comes from data. One block, if the number of tiles comes from data, or
-   in a module that is batch_invariant: the number of parts would depend on the batch. */
-static ind_expr cg__at_parts(cg__decider *d, ind_expr tiles, ind_expr keys) {
+/* Blocks that run at a time. */
+static int64_t cg__at_split_fill(const cg__decider *d) {
+    return (int64_t)d->variant->blocks_per_sm * d->w.target->num_sms;
+}
+
+/* Most parts of so many keys. More would take longer to combine than they save, as one block combines them: the best
+   number grows with the square root of the keys, and falls with that of the rows. */
+static ind_expr cg__at_most_parts(ind_context *c, ind_expr keys, int64_t rows) {
+    const ind_expr by_keys = ind_expr_floordiv(keys, ind_int(c, AT_SPLIT_LEAST));
+    const ind_expr by_time = ind_expr_add(ind_int(c, 24), ind_expr_floordiv(keys, ind_int(c, 1024)));
+    return ind_expr_min(by_keys, ind_expr_mul(by_time, ind_int(c, rows == 1 ? 4 : rows <= 4 ? 2 : 1)));
+}
+
+/* Blocks that share the keys of a tile: as many as run at a time at the hinted sizes, of a number of keys that is known
+   at the launch: the most there can be, if the number comes from data. One block, if the number of tiles comes from
+   data, or in a module that is batch_invariant: the number of parts would depend on the batch. */
+static ind_expr cg__at_parts(cg__decider *d, const cg__mm_problem *p, ind_expr tiles) {
     ind_context *c = d->w.context;
     const ind__lowered *program = d->w.schedule->program;
-    const ind_expr one = ind_int(c, 1), fill = ind_int(c, 2 * (int64_t)d->w.target->num_sms);
-    const ind_expr most = ind__most(program->unbacked, program->num_unbacked, keys);
+    const ind_expr one = ind_int(c, 1), fill = ind_int(c, cg__at_split_fill(d));
+    const ind_expr keys = ind__most(program->unbacked, program->num_unbacked, p->size_k);
     if (program->batch_invariant || ind__unbacked_in(program->unbacked, program->num_unbacked, tiles)) return one;
-    if (!ind__ok(most)) return one;
-    const ind_expr parts = ind_expr_floordiv(most, ind_int(c, AT_SPLIT_LEAST));
+    if (!ind__ok(keys)) return one;
+    const ind_expr parts = cg__at_most_parts(c, keys, ind_hint(p->size_m));
     return ind_expr_max(ind_expr_min(ind_expr_floordiv(fill, ind_expr_max(tiles, one)), parts), one);
 }
 
-/* Chooses the stages, and the blocks per tile. */
+/* Chooses the operands whose inputs are loaded a step ahead. */
+static void cg__at_choose_fetches(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
+    const ind__tile_plan *tile = &d->variant->of.tile;
+    const int most = AT_SPLIT_REGISTERS - tile->n / 2;
+    int keys = cg__at_tile_registers(&d->w, &x->keys, &x->keys.b, tile->k * x->features);
+    int values = cg__at_tile_registers(&d->w, p, &p->b, tile->k * tile->n);
+    if (keys > most) keys = 0;
+    if (keys + values > most) values = 0;
+    x->fetches_keys = keys > 0;
+    x->fetches_values = values > 0;
+}
+
+/* Blocks on an SM: one that keeps many copies in flight, if so few blocks fill the machine as well as two would. */
+static int cg__at_split_blocks(const cg__decider *d, const cg__mm_problem *p, const cg__attention *x, ind_expr tiles) {
+    const int64_t num = ind_hint(tiles), sms = d->w.target->num_sms, most = ind_hint(p->size_k) / AT_SPLIT_LEAST;
+    if (!x->keys.b.copy || !p->b.copy || x->product != AT_MMA_HALVES || num > sms || num < 1) return 2;
+    const int64_t one = sms / num < most ? sms / num : most, two = 2 * sms / num < most ? 2 * sms / num : most;
+    return 20 * one >= 9 * two ? 1 : 2; /* a tenth of the blocks fewer is made up for */
+}
+
+/* Chooses the stages: as many as the blocks on an SM have room for. A tile whose inputs are in registers needs only two.
+ */
+static void cg__at_set_split_stages(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
+    ind__tile_plan *tile = &d->variant->of.tile;
+    const int blocks = d->variant->blocks_per_sm;
+    const int64_t most = d->w.target->shared_per_block;
+    cg__at_choose_fetches(d, p, x);
+    const bool ahead = (x->fetches_keys || x->fetches_values) && !x->keys.b.copy && !p->b.copy;
+    tile->stages = blocks == 1 ? 8 : 4;
+    while (tile->stages > 2 && (ahead || blocks * cg__at_split_bytes(x, tile->stages, tile->k, tile->n) > most))
+        tile->stages--;
+}
+
+/* Chooses the tile, and the blocks that share it. */
 static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
@@ -19619,19 +19838,17 @@ static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__a
                                   .k = cg__at_split_keys(d, x, columns),
                                   .products = 1,
                                   .warps_m = 1,
-                                  .warps_n = AT_SPLIT_WARPS,
-                                  .stages = 4};
-    while (v->of.tile.stages > 2 &&
-           2 * cg__at_split_bytes(x, v->of.tile.stages, v->of.tile.k, columns) > d->w.target->shared_per_block)
-        v->of.tile.stages--;
+                                  .warps_n = AT_SPLIT_WARPS};
     v->strategy = x->product == AT_FMA ? IND_STRATEGY_ATTENTION_FMA_SPLIT : IND_STRATEGY_ATTENTION_SPLIT;
     v->threads = 32 * AT_SPLIT_WARPS;
     v->rows = v->per_thread = 1;
-    v->blocks_per_sm = 2;
-    v->memory.shared = ind_int(c, cg__at_split_bytes(x, v->of.tile.stages, v->of.tile.k, columns));
-    v->of.tile.splits = cg__at_parts(d, ind_expr_mul(rows, p->batch), p->size_k);
+    const ind_expr tiles = ind_expr_mul(rows, p->batch);
+    v->blocks_per_sm = cg__at_split_blocks(d, p, x, tiles);
+    cg__at_set_split_stages(d, p, x);
+    v->memory.shared = ind_int(c, cg__at_split_bytes(x, cg__at_split_kept(p, &v->of.tile), v->of.tile.k, columns));
+    v->of.tile.splits = cg__at_parts(d, p, tiles);
     const bool alone = ind_known_eq(v->of.tile.splits, ind_int(c, 1));
-    const int64_t fill = 2 * (int64_t)d->w.target->num_sms;
+    const int64_t fill = cg__at_split_fill(d);
     v->memory.num_counters = alone ? 0 : (uint32_t)fill;
     v->memory.partial_bytes = alone ? 0 : fill * IND__SPLIT_QUERIES * (columns + 2) * 4;
     const ind_expr blocks[3] = {v->of.tile.splits, rows, p->batch};
@@ -19640,20 +19857,66 @@ static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__a
 
 /* ---- writing */
 
+/* Calls functions of keys and of values, of those operands whose inputs are loaded ahead, or of the others. */
+static void cg__at_write_calls(ind__writer *w, const cg__attention *x, bool ahead, const char *function,
+                               const char *arguments) {
+    if (x->fetches_keys == ahead) ind__textf(&w->code, "%s_keys(%s);\n", function, arguments);
+    if (x->fetches_values == ahead) ind__textf(&w->code, "%s_values(%s);\n", function, arguments);
+}
+
+/* Begins the step's loads that are in flight while it is multiplied. */
+static void cg__at_write_split_loads(ind__writer *w, const cg__attention *x) {
+    const int ahead = w->variant->of.tile.stages - 1;
+    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", ahead - 1);
+    if (!x->fetches_keys || !x->fetches_values) {
+        cg__begin(w, "if (step + %d < end_step)", ahead);
+        cg__at_write_calls(w, x, false, "load", cg__string(w, "step + %d, into", ahead));
+        cg__end(w);
+    }
+    ind__textf(&w->code, "ind_cp_async_commit();\n");
+    if (!x->fetches_keys && !x->fetches_values) return;
+    cg__begin(w, "if (step + 1 < end_step)");
+    const char *next = cg__string(w, "step + 1, stage == %d ? 0 : stage + 1", ahead);
+    cg__at_write_calls(w, x, true, "load", ahead == 1 ? "step + 1, stage ^ 1" : next);
+    cg__end(w);
+    cg__begin(w, "if (step + 2 < end_step)");
+    cg__at_write_calls(w, x, true, "fetch", "step + 2");
+    cg__end(w);
+}
+
+/* The loads before the first step. */
+static void cg__at_write_first_loads(ind__writer *w, const cg__attention *x) {
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (int ahead = 0; ahead < %d; ahead++)", w->variant->of.tile.stages - 1);
+    if (!x->fetches_keys || !x->fetches_values) {
+        cg__begin(w, "if (first_step + ahead < end_step)");
+        cg__at_write_calls(w, x, false, "load", "first_step + ahead, ahead");
+        cg__end(w);
+    }
+    ind__textf(&w->code, "ind_cp_async_commit();\n");
+    cg__end(w);
+    if (!x->fetches_keys && !x->fetches_values) return;
+    cg__begin(w, "if (first_step < end_step)");
+    cg__at_write_calls(w, x, true, "fetch", "first_step");
+    cg__at_write_calls(w, x, true, "load", "first_step, 0");
+    cg__end(w);
+    cg__begin(w, "if (first_step + 1 < end_step)");
+    cg__at_write_calls(w, x, true, "fetch", "first_step + 1");
+    cg__end(w);
+}
+
 /* A step: the keys of the warp. */
 static void cg__at_write_split_step(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int keys = tile->k / AT_SPLIT_WARPS;
     const char *first = cg__string(w, "warp * %d", keys);
-    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", tile->stages - 2);
-    cg__begin(w, "if (step + %d < end_step)", tile->stages - 1);
-    ind__textf(&w->code, "load_keys(step + %d, into);\nload_values(step + %d, into);\n", tile->stages - 1,
-               tile->stages - 1);
-    cg__end(w);
-    ind__textf(&w->code, "ind_cp_async_commit();\nfloat score[1][%d][4] = {};\n", keys / 8);
+    cg__at_write_split_loads(w, x);
+    ind__textf(&w->code, "float score[1][%d][4] = {};\n", keys / 8);
     cg__at_write_keys_product(w, p, x, "0", first);
     cg__at_write_step_scores(w, p, x, keys / 8, cg__string(w, "step * %d + %s", tile->k, first));
-    ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
+    ind__textf(&w->code,
+               "state.add(score[0], factor, scale);\nif (__any_sync(0xffffffffu, factor[0] != 1 || factor[1] != 1)) "
+               "ind_scale_rows(acc[0], factor);\n");
     cg__at_write_dropout(w, p, x, keys / 8);
     cg__at_write_values_product(w, p, x, first);
     cg__mm_end_stages(w);
@@ -19677,7 +19940,7 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
     ind__textf(&w->code,
                "ind_softmax<float> *const states = reinterpret_cast<ind_softmax<float> *>(ind_smem + %lld);\n",
-               (long long)cg__at_split_states(x, tile));
+               (long long)cg__at_split_states(p, x, tile));
     ind__textf(&w->code, "ind_combine_warps_of_keys<%d, %d%s>(sum, states, acc, state);\n", AT_SPLIT_WARPS, tile->n,
                x->product == AT_FMA ? ", true" : "");
     if (shared)
@@ -19725,21 +19988,15 @@ static ind_status cg__emit_split_attention(ind__writer *w) {
     const cg__attention *x = w->plan->attention;
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int keys = cg__at_units(x, tile->m * x->features);
-    const int values = keys + cg__at_units(x, tile->stages * tile->k * x->features);
+    const int values = keys + cg__at_units(x, cg__at_split_kept(p, tile) * tile->k * x->features);
     cg__mm_set_plain_names(w);
-    ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
+    ind__textf(&w->code, "extern __shared__ __align__(128) unsigned char ind_smem[];\n");
     cg__at_write_split_position(w, p, x);
     cg__at_write_steps(w, p, x, false);
     cg__at_write_part(w);
     cg__at_write_tiles(w, p, x, keys, values);
-    cg__at_write_own_weights(w, x, cg__at_split_states(x, tile) + AT_SPLIT_STATES, tile->k / AT_SPLIT_WARPS);
-    ind__textf(&w->code, "#pragma unroll\n");
-    cg__begin(w, "for (int ahead = 0; ahead < %d; ahead++)", tile->stages - 1);
-    cg__begin(w, "if (first_step + ahead < end_step)");
-    ind__textf(&w->code, "load_keys(first_step + ahead, ahead);\nload_values(first_step + ahead, ahead);\n");
-    cg__end(w);
-    ind__textf(&w->code, "ind_cp_async_commit();\n");
-    cg__end(w);
+    cg__at_write_own_weights(w, x, cg__at_split_states(p, x, tile) + AT_SPLIT_STATES, tile->k / AT_SPLIT_WARPS);
+    cg__at_write_first_loads(w, x);
     cg__at_need_score(w, p, x, true);
     cg__at_write_state(w, "acc[1][%d][4]", tile->n / 8);
     ind__textf(&w->code, "int stage = 0, into = %d;\n#pragma unroll 1\n", tile->stages - 1);

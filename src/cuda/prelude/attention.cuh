@@ -241,6 +241,29 @@ template <bool SIGNED> static IND_INLINE void ind_bytes_to_f32(float (&f)[8], co
         f[i] = __uint_as_float(bits) - (SIGNED ? 8388736.0f : 8388608.0f);
     }
 }
+//@ FLOAT8_PAIRS
+// Two e4m3, and two f16.
+static IND_INLINE unsigned ind_e4m3x2_to_f16x2(unsigned x) {
+#if !defined(IND_EMULATION) && __CUDA_ARCH__ >= 890
+    unsigned r;
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(r) : "h"((unsigned short)x));
+    return r;
+#else
+    const float low = ind_f8e4m3fn_to_f32((unsigned char)x), high = ind_f8e4m3fn_to_f32((unsigned char)(x >> 8));
+    return ind_f32_to_f16(low) | (unsigned)ind_f32_to_f16(high) << 16;
+#endif
+}
+//@ FLOATS8_TO_F32
+// Eight floats of 8 bits as f32.
+template <bool E5M2> static IND_INLINE void ind_floats8_to_f32(float (&f)[8], const ind_vec<unsigned, 2> &x) {
+    _Pragma("unroll")
+    for (int i = 0; i < 8; i += 2) {
+        const unsigned pair = x.at[i / 4] >> i % 4 * 8;
+        const unsigned halves = E5M2 ? __byte_perm(pair, 0, 0x1404) : ind_e4m3x2_to_f16x2(pair);
+        f[i] = ind_f16_to_f32((unsigned short)halves);
+        f[i + 1] = ind_f16_to_f32((unsigned short)(halves >> 16));
+    }
+}
 //@ COMBINE_WARPS_OF_KEYS
 // Warps have the same 16 rows and different keys. Adds their sums into the tile `sum`; states[row] becomes the softmax of the
 // row, of maxima times `scale`. states[16 ..] is for the warps.
@@ -297,34 +320,40 @@ static IND_INLINE bool ind_combine_blocks_of_keys(float *sum, ind_softmax<float>
         ind_store(own + at * 4, ind_load<4>(sum + ind_sum_at<TN>(at / (TN / 4), at % (TN / 4) * 4)));
     if (threadIdx.x < rows) ind_store(own + 16 * TN + 2 * threadIdx.x, ind_vec<float, 2>{{states[threadIdx.x].max, states[threadIdx.x].sum}});
     if (!ind_last_block(counter, parts)) return false;
-    for (int row = threadIdx.x / 32; row < rows; row += THREADS / 32) {
-        ind_softmax<float> s = {__uint_as_float(0xff800000u), 0};
-        for (unsigned i = threadIdx.x % 32; i < parts; i += 32) {
-            const ind_vec<float, 2> part = ind_load<2>(all + (long long)i * PART + 16 * TN + 2 * row);
-            const float max = ind_max(s.max, part.at[0]), base = ind_exp_base(max);
-            s = {max, s.sum * ind_exp2(s.max - base) + part.at[1] * ind_exp2(part.at[0] - base)};
-        }
-        _Pragma("unroll")
-        for (int d = 16; d > 0; d /= 2) {
-            const ind_softmax<float> other = s.lane(d);
-            const float max = ind_max(s.max, other.max), base = ind_exp_base(max);
-            s = {max, s.sum * ind_exp2(s.max - base) + other.sum * ind_exp2(other.max - base)};
-        }
-        if (threadIdx.x % 32 == 0) states[row] = s;
-    }
-    __syncthreads();
+    // A thread adds 4 columns of all parts, and their states. The loads of 16 parts are in flight.
+    _Pragma("unroll 1")
     for (int at = threadIdx.x; at < rows * TN / 4; at += THREADS) {
         const int row = at / (TN / 4);
-        const float base = ind_exp_base(states[row].max);
+        ind_softmax<float> s = {__uint_as_float(0xff800000u), 0};
         ind_vec<float, 4> total = {};
-        _Pragma("unroll 8")
-        for (unsigned i = 0; i < parts; i++) {
-            const ind_vec<float, 4> part = ind_load<4>(all + (long long)i * PART + at * 4);
-            const float factor = ind_exp2(all[(long long)i * PART + 16 * TN + 2 * row] - base);
+        _Pragma("unroll 1")
+        for (unsigned first = 0; first < parts; first += 16) {
+            ind_vec<float, 4> part[16];
+            ind_vec<float, 2> state[16];
             _Pragma("unroll")
-            for (int j = 0; j < 4; j++) total.at[j] += part.at[j] * factor;
+            for (unsigned i = 0; i < 16; i++) {
+                const float *const from = all + (long long)(first + i < parts ? first + i : first) * PART;
+                part[i] = ind_load<4>(from + at * 4);
+                state[i] = ind_load<2>(from + 16 * TN + 2 * row);
+            }
+            float max = s.max;
+            _Pragma("unroll")
+            for (int i = 0; i < 16; i++) max = ind_max(max, state[i].at[0]);
+            const float base = ind_exp_base(max), kept = ind_exp2(s.max - base);
+            s = {max, s.sum * kept};
+            _Pragma("unroll")
+            for (int j = 0; j < 4; j++) total.at[j] *= kept;
+            _Pragma("unroll")
+            for (unsigned i = 0; i < 16; i++) {
+                if (first + i >= parts) break;
+                const float factor = ind_exp2(state[i].at[0] - base);
+                s.sum += state[i].at[1] * factor;
+                _Pragma("unroll")
+                for (int j = 0; j < 4; j++) total.at[j] += part[i].at[j] * factor;
+            }
         }
         ind_store(sum + ind_sum_at<TN>(row, at % (TN / 4) * 4), total);
+        if (at % (TN / 4) == 0) states[row] = s;
     }
     __syncthreads();
     return true;

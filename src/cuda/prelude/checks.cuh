@@ -16,3 +16,12 @@ static IND_INLINE long long ind_index_wrapped(long long i, long long size, unsig
     const long long at = i < 0 ? i + size : i;
     return at >= 0 && at < size ? at : ind_index(i, size, id, error);
 }
+// The same, where the caller reports them later: `outside` becomes true.
+static IND_INLINE long long ind_index(long long i, long long size, unsigned long long, bool &outside) {
+    const bool inside = i >= 0 && i < size;
+    outside |= !inside;
+    return inside ? i : 0;
+}
+static IND_INLINE long long ind_index_wrapped(long long i, long long size, unsigned long long id, bool &outside) {
+    return ind_index(i < 0 ? i + size : i, size, id, outside);
+}

@@ -396,17 +396,6 @@ struct ind_packed_i8 : ind_packed_plain<ind_packed_i8> {
     }
 };
 //@ PACKED_F8
-// Two e4m3, and two f16.
-static IND_INLINE unsigned ind_e4m3x2_to_f16x2(unsigned x) {
-#if !defined(IND_EMULATION) && __CUDA_ARCH__ >= 890
-    unsigned r;
-    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(r) : "h"((unsigned short)x));
-    return r;
-#else
-    const float low = ind_f8e4m3fn_to_f32((unsigned char)x), high = ind_f8e4m3fn_to_f32((unsigned char)(x >> 8));
-    return ind_f32_to_f16(low) | (unsigned)ind_f32_to_f16(high) << 16;
-#endif
-}
 static IND_INLINE unsigned ind_f16x2_to_bf16x2(unsigned x) {
 #ifndef IND_EMULATION
     unsigned r;

@@ -33,6 +33,7 @@
     X(POW, 0)                                                                                          \
     X(F8E4M3FN, 0)                                                                                     \
     X(F8E5M2, 0)                                                                                       \
+    X(FLOAT8_PAIRS, IND__CG_NEEDS(IND__CG_F8E4M3FN, IND__CG_F16))                                      \
     X(PHILOX, 0)                                                                                       \
     X(QUOTIENT, 0)                                                                                     \
     X(FLOORDIV, 0)                                                                                     \
@@ -96,6 +97,7 @@
     X(MMA_KEYS, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_HALVES))                                   \
     X(TILE_FLOAT4, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                      \
     X(BYTES_TO_F32, IND__CG_NEEDS(IND__CG_VEC))                                                        \
+    X(FLOATS8_TO_F32, IND__CG_NEEDS(IND__CG_VEC, IND__CG_FLOAT8_PAIRS))                                \
     X(FMA_KEYS, IND__CG_NEEDS(IND__CG_TILE_FLOAT4))                                                    \
     X(FMA_WEIGHTED, IND__CG_NEEDS(IND__CG_TILE_FLOAT4))                                                  \
     X(TF32_KEYS, IND__CG_NEEDS(IND__CG_MMA_TILE, IND__CG_MMA_WORDS))                                   \
@@ -120,7 +122,7 @@
     X(PACKED_MAPS, IND__CG_NEEDS(IND__CG_PACKED, IND__CG_BULK_COPY))                                     \
     X(PACKED_COPIES, IND__CG_NEEDS(IND__CG_PACKED, IND__CG_CP_ASYNC_PART))                               \
     X(PACKED_I8, 0)                                                                                    \
-    X(PACKED_F8, IND__CG_NEEDS(IND__CG_F8E4M3FN))                                                      \
+    X(PACKED_F8, IND__CG_NEEDS(IND__CG_FLOAT8_PAIRS))                                                     \
     X(PACKED_Q8_0, 0)                                                                                  \
     X(PACKED_Q4, 0)                                                                                    \
     X(PACKED_Q45_K, 0)                                                                                 \

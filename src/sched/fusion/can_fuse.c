@@ -356,8 +356,9 @@ static bool sched__are_second_stages(sched__fuser *f, uint32_t a, uint32_t b) {
     return first != IND__SCHED_NONE && first == sched__first_stage_of(f, b);
 }
 
-/* True if the group reads a size from memory: its kernel shares no launch with others. */
-static bool sched__reads_size(const sched__fuser *f, uint32_t g) {
+/* True if the group changes memory in place and reads a size from memory: its kernel shares no launch with others. */
+static bool sched__mutates_by_size(const sched__fuser *f, uint32_t g) {
+    if (!f->group[g].mutates) return false;
     for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it))
         if (it.at->size) return true;
     return false;
@@ -369,7 +370,7 @@ static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, ui
     uint32_t distance = x->tail < y->head ? y->head - x->tail : y->tail < x->head ? x->head - y->tail : 0;
     if (distance > (uint32_t)f->policy.max_distance) return IND_FUSION_TOO_FAR;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
-    const bool launch = sched__are_second_stages(f, a, b) || (sched__reads_size(f, a) && sched__reads_size(f, b));
+    const bool launch = sched__are_second_stages(f, a, b) || (sched__mutates_by_size(f, a) && sched__mutates_by_size(f, b));
     if (sched__shared_reads(f, a, b, fit) < f->policy.min_saved && !launch) return IND_FUSION_NO_GAIN;
     return IND_FUSION_FUSED_HORIZONTAL;
 }

@@ -230,19 +230,40 @@ static void cg__at_write_queries(ind__writer *w, const cg__attention *x) {
     w->variant = v;
 }
 
-/* "load_keys" or "load_values": loads the tile of a step. */
-static void cg__at_write_load(ind__writer *w, const cg__mm_problem *p, char name, const char *load, int columns) {
+/* Begins a function of a step, with its first key. The caller ends it. */
+static void cg__at_begin_function(ind__writer *w, const char *name, const char *arguments) {
+    ind__textf(&w->code, "const auto %s = [&](%s step%s) {\n", name, cg__int(w), arguments);
+    w->code.indent++;
+    w->scope++;
+    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), w->variant->of.tile.k);
+}
+
+/* "load_keys" or "load_values": loads the tile of a step. ahead: "fetch_keys" or "fetch_values" loads its inputs into
+   registers, from which it is computed. */
+static void cg__at_write_load(ind__writer *w, const cg__mm_problem *p, char name, int columns, bool ahead) {
     const ind__variant *v = w->variant;
+    const char *what = name == 'd' ? "keys" : "values";
+    const int chunks = cg__at_chunks(v, v->of.tile.k * columns);
     ind__variant tile = *v;
     ind_expr stride;
     tile.of.tile.n = columns;
     w->variant = &tile;
     if (p->b.copy && cg__mm_step_of(w, p, &p->b, &stride)) cg__mm_write_addresses(w, p, &p->b, name, "");
-    ind__textf(&w->code, "const auto %s = [&](%s step, int stage) {\n", load, cg__int(w));
-    w->code.indent++;
-    w->scope++;
-    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), v->of.tile.k);
-    cg__at_write_tile(w, p, &p->b, name);
+    if (ahead) {
+        cg__mm_set_plain_names(w);
+        cg__at_need_operand(w, p, &p->b);
+        cg__at_declare_preloads(w, p, &p->b, name, chunks);
+        cg__at_begin_function(w, cg__string(w, "fetch_%s", what), "");
+        ind__textf(&w->code, "const int g = 0;\n");
+        cg__at_write_preloads(w, p, &p->b, name, chunks);
+        cg__mm_end_lambda(w);
+    }
+    cg__at_begin_function(w, cg__string(w, "load_%s", what), ", int stage");
+    if (ahead) ind__textf(&w->code, "const int g = 0;\n");
+    if (ahead)
+        cg__at_write_chunks(w, p, &p->b, name, chunks);
+    else
+        cg__at_write_tile(w, p, &p->b, name);
     cg__mm_end_lambda(w);
     w->variant = v;
 }
@@ -443,8 +464,8 @@ static void cg__at_write_position(ind__writer *w, const cg__mm_problem *p, const
 static void cg__at_write_tiles(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int keys, int values) {
     ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
     ind__textf(&w->code, "unsigned short *const tile_d = tile_a + %d, *const tile_b = tile_a + %d;\n", keys, values);
-    cg__at_write_load(w, &x->keys, 'd', "load_keys", x->features);
-    cg__at_write_load(w, p, 'b', "load_values", w->variant->of.tile.n);
+    cg__at_write_load(w, &x->keys, 'd', x->features, x->fetches_keys);
+    cg__at_write_load(w, p, 'b', w->variant->of.tile.n, x->fetches_values);
     cg__at_write_queries(w, x);
     cg__use(w, IND__CG_CP_ASYNC);
 }
@@ -472,7 +493,7 @@ static ind_status cg__emit_attention(ind__writer *w) {
     const cg__attention *x = w->plan->attention;
     const ind__tile_plan *tile = &w->variant->of.tile;
     cg__mm_set_plain_names(w);
-    ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
+    ind__textf(&w->code, "extern __shared__ __align__(128) unsigned char ind_smem[];\n");
     cg__at_write_position(w, p, x);
     cg__at_write_steps(w, p, x, false);
     const int keys = cg__at_units(x, tile->m * x->features);

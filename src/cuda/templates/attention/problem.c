@@ -28,6 +28,7 @@ typedef struct cg__attention {
     uint32_t reduce, term; /* the softmax, and its exponentials */
     int features;          /* columns of the tiles of queries and keys */
     int sorted_batches;    /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
+    bool fetches_keys, fetches_values; /* split keys: their inputs are loaded into registers a step ahead */
     cg__at_mask mask[AT_MAX_MASKS];
     int num_masks;
     uint32_t kept;   /* dropout: the weights before it; 0: none */
@@ -187,6 +188,7 @@ static bool cg__at_has_limits(const ind__writer *w, const cg__mm_problem *p, con
 
 static void cg__at_set_product(const ind__writer *w, cg__mm_problem *p, cg__attention *x);
 static void cg__at_choose_vectors(cg__decider *d, const cg__mm_problem *p, cg__mm_operand *o);
+static int cg__at_tile_registers(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int elements);
 static int cg__at_bytes(const cg__attention *x);
 static int64_t cg__at_weight_bytes(const cg__attention *x, int keys);
 static bool cg__at_hide_row_stores(ind__writer *w, const cg__mm_problem *p);

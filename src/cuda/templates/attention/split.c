@@ -4,7 +4,8 @@
 
 enum {
     AT_SPLIT_WARPS = 4,
-    AT_SPLIT_LEAST = 128, /* fewest keys of a block, if several blocks have them */
+    AT_SPLIT_LEAST = 128,     /* fewest keys of a block, if several blocks have them */
+    AT_SPLIT_REGISTERS = 176, /* of a thread, for the sums and for inputs that are loaded ahead */
     AT_SPLIT_STATES = (AT_SPLIT_WARPS + 1) * IND__SPLIT_QUERIES * 8 /* bytes of the states of the rows */
 };
 
@@ -20,9 +21,15 @@ static int64_t cg__at_split_bytes(const cg__attention *x, int stages, int keys, 
            AT_SPLIT_WARPS * cg__at_weight_bytes(x, keys / AT_SPLIT_WARPS);
 }
 
+/* Stages that have memory: one if all keys are in one step. */
+static int cg__at_split_kept(const cg__mm_problem *p, const ind__tile_plan *tile) {
+    int64_t keys;
+    return ind_expr_is_int(p->size_k, &keys) && keys <= tile->k ? 1 : tile->stages;
+}
+
 /* The byte at which the states begin; the weights come after them. */
-static int64_t cg__at_split_states(const cg__attention *x, const ind__tile_plan *tile) {
-    return cg__at_split_bytes(x, tile->stages, tile->k, tile->n) - AT_SPLIT_STATES -
+static int64_t cg__at_split_states(const cg__mm_problem *p, const cg__attention *x, const ind__tile_plan *tile) {
+    return cg__at_split_bytes(x, cg__at_split_kept(p, tile), tile->k, tile->n) - AT_SPLIT_STATES -
            AT_SPLIT_WARPS * cg__at_weight_bytes(x, tile->k / AT_SPLIT_WARPS);
 }
 
@@ -54,21 +61,67 @@ static bool cg__at_splits_keys(cg__decider *d, const cg__mm_problem *p, cg__atte
     return true;
 }
 
-/* Blocks that share the keys of a tile: two on each SM at the hinted sizes, of a number of keys that is known at the
-   launch: the most there can be, if the number comes from data. One block, if the number of tiles comes from data, or
-   in a module that is batch_invariant: the number of parts would depend on the batch. */
-static ind_expr cg__at_parts(cg__decider *d, ind_expr tiles, ind_expr keys) {
+/* Blocks that run at a time. */
+static int64_t cg__at_split_fill(const cg__decider *d) {
+    return (int64_t)d->variant->blocks_per_sm * d->w.target->num_sms;
+}
+
+/* Most parts of so many keys. More would take longer to combine than they save, as one block combines them: the best
+   number grows with the square root of the keys, and falls with that of the rows. */
+static ind_expr cg__at_most_parts(ind_context *c, ind_expr keys, int64_t rows) {
+    const ind_expr by_keys = ind_expr_floordiv(keys, ind_int(c, AT_SPLIT_LEAST));
+    const ind_expr by_time = ind_expr_add(ind_int(c, 24), ind_expr_floordiv(keys, ind_int(c, 1024)));
+    return ind_expr_min(by_keys, ind_expr_mul(by_time, ind_int(c, rows == 1 ? 4 : rows <= 4 ? 2 : 1)));
+}
+
+/* Blocks that share the keys of a tile: as many as run at a time at the hinted sizes, of a number of keys that is known
+   at the launch: the most there can be, if the number comes from data. One block, if the number of tiles comes from
+   data, or in a module that is batch_invariant: the number of parts would depend on the batch. */
+static ind_expr cg__at_parts(cg__decider *d, const cg__mm_problem *p, ind_expr tiles) {
     ind_context *c = d->w.context;
     const ind__lowered *program = d->w.schedule->program;
-    const ind_expr one = ind_int(c, 1), fill = ind_int(c, 2 * (int64_t)d->w.target->num_sms);
-    const ind_expr most = ind__most(program->unbacked, program->num_unbacked, keys);
+    const ind_expr one = ind_int(c, 1), fill = ind_int(c, cg__at_split_fill(d));
+    const ind_expr keys = ind__most(program->unbacked, program->num_unbacked, p->size_k);
     if (program->batch_invariant || ind__unbacked_in(program->unbacked, program->num_unbacked, tiles)) return one;
-    if (!ind__ok(most)) return one;
-    const ind_expr parts = ind_expr_floordiv(most, ind_int(c, AT_SPLIT_LEAST));
+    if (!ind__ok(keys)) return one;
+    const ind_expr parts = cg__at_most_parts(c, keys, ind_hint(p->size_m));
     return ind_expr_max(ind_expr_min(ind_expr_floordiv(fill, ind_expr_max(tiles, one)), parts), one);
 }
 
-/* Chooses the stages, and the blocks per tile. */
+/* Chooses the operands whose inputs are loaded a step ahead. */
+static void cg__at_choose_fetches(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
+    const ind__tile_plan *tile = &d->variant->of.tile;
+    const int most = AT_SPLIT_REGISTERS - tile->n / 2;
+    int keys = cg__at_tile_registers(&d->w, &x->keys, &x->keys.b, tile->k * x->features);
+    int values = cg__at_tile_registers(&d->w, p, &p->b, tile->k * tile->n);
+    if (keys > most) keys = 0;
+    if (keys + values > most) values = 0;
+    x->fetches_keys = keys > 0;
+    x->fetches_values = values > 0;
+}
+
+/* Blocks on an SM: one that keeps many copies in flight, if so few blocks fill the machine as well as two would. */
+static int cg__at_split_blocks(const cg__decider *d, const cg__mm_problem *p, const cg__attention *x, ind_expr tiles) {
+    const int64_t num = ind_hint(tiles), sms = d->w.target->num_sms, most = ind_hint(p->size_k) / AT_SPLIT_LEAST;
+    if (!x->keys.b.copy || !p->b.copy || x->product != AT_MMA_HALVES || num > sms || num < 1) return 2;
+    const int64_t one = sms / num < most ? sms / num : most, two = 2 * sms / num < most ? 2 * sms / num : most;
+    return 20 * one >= 9 * two ? 1 : 2; /* a tenth of the blocks fewer is made up for */
+}
+
+/* Chooses the stages: as many as the blocks on an SM have room for. A tile whose inputs are in registers needs only two.
+ */
+static void cg__at_set_split_stages(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
+    ind__tile_plan *tile = &d->variant->of.tile;
+    const int blocks = d->variant->blocks_per_sm;
+    const int64_t most = d->w.target->shared_per_block;
+    cg__at_choose_fetches(d, p, x);
+    const bool ahead = (x->fetches_keys || x->fetches_values) && !x->keys.b.copy && !p->b.copy;
+    tile->stages = blocks == 1 ? 8 : 4;
+    while (tile->stages > 2 && (ahead || blocks * cg__at_split_bytes(x, tile->stages, tile->k, tile->n) > most))
+        tile->stages--;
+}
+
+/* Chooses the tile, and the blocks that share it. */
 static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
@@ -79,19 +132,17 @@ static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__a
                                   .k = cg__at_split_keys(d, x, columns),
                                   .products = 1,
                                   .warps_m = 1,
-                                  .warps_n = AT_SPLIT_WARPS,
-                                  .stages = 4};
-    while (v->of.tile.stages > 2 &&
-           2 * cg__at_split_bytes(x, v->of.tile.stages, v->of.tile.k, columns) > d->w.target->shared_per_block)
-        v->of.tile.stages--;
+                                  .warps_n = AT_SPLIT_WARPS};
     v->strategy = x->product == AT_FMA ? IND_STRATEGY_ATTENTION_FMA_SPLIT : IND_STRATEGY_ATTENTION_SPLIT;
     v->threads = 32 * AT_SPLIT_WARPS;
     v->rows = v->per_thread = 1;
-    v->blocks_per_sm = 2;
-    v->memory.shared = ind_int(c, cg__at_split_bytes(x, v->of.tile.stages, v->of.tile.k, columns));
-    v->of.tile.splits = cg__at_parts(d, ind_expr_mul(rows, p->batch), p->size_k);
+    const ind_expr tiles = ind_expr_mul(rows, p->batch);
+    v->blocks_per_sm = cg__at_split_blocks(d, p, x, tiles);
+    cg__at_set_split_stages(d, p, x);
+    v->memory.shared = ind_int(c, cg__at_split_bytes(x, cg__at_split_kept(p, &v->of.tile), v->of.tile.k, columns));
+    v->of.tile.splits = cg__at_parts(d, p, tiles);
     const bool alone = ind_known_eq(v->of.tile.splits, ind_int(c, 1));
-    const int64_t fill = 2 * (int64_t)d->w.target->num_sms;
+    const int64_t fill = cg__at_split_fill(d);
     v->memory.num_counters = alone ? 0 : (uint32_t)fill;
     v->memory.partial_bytes = alone ? 0 : fill * IND__SPLIT_QUERIES * (columns + 2) * 4;
     const ind_expr blocks[3] = {v->of.tile.splits, rows, p->batch};
@@ -100,20 +151,66 @@ static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__a
 
 /* ---- writing */
 
+/* Calls functions of keys and of values, of those operands whose inputs are loaded ahead, or of the others. */
+static void cg__at_write_calls(ind__writer *w, const cg__attention *x, bool ahead, const char *function,
+                               const char *arguments) {
+    if (x->fetches_keys == ahead) ind__textf(&w->code, "%s_keys(%s);\n", function, arguments);
+    if (x->fetches_values == ahead) ind__textf(&w->code, "%s_values(%s);\n", function, arguments);
+}
+
+/* Begins the step's loads that are in flight while it is multiplied. */
+static void cg__at_write_split_loads(ind__writer *w, const cg__attention *x) {
+    const int ahead = w->variant->of.tile.stages - 1;
+    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", ahead - 1);
+    if (!x->fetches_keys || !x->fetches_values) {
+        cg__begin(w, "if (step + %d < end_step)", ahead);
+        cg__at_write_calls(w, x, false, "load", cg__string(w, "step + %d, into", ahead));
+        cg__end(w);
+    }
+    ind__textf(&w->code, "ind_cp_async_commit();\n");
+    if (!x->fetches_keys && !x->fetches_values) return;
+    cg__begin(w, "if (step + 1 < end_step)");
+    const char *next = cg__string(w, "step + 1, stage == %d ? 0 : stage + 1", ahead);
+    cg__at_write_calls(w, x, true, "load", ahead == 1 ? "step + 1, stage ^ 1" : next);
+    cg__end(w);
+    cg__begin(w, "if (step + 2 < end_step)");
+    cg__at_write_calls(w, x, true, "fetch", "step + 2");
+    cg__end(w);
+}
+
+/* The loads before the first step. */
+static void cg__at_write_first_loads(ind__writer *w, const cg__attention *x) {
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (int ahead = 0; ahead < %d; ahead++)", w->variant->of.tile.stages - 1);
+    if (!x->fetches_keys || !x->fetches_values) {
+        cg__begin(w, "if (first_step + ahead < end_step)");
+        cg__at_write_calls(w, x, false, "load", "first_step + ahead, ahead");
+        cg__end(w);
+    }
+    ind__textf(&w->code, "ind_cp_async_commit();\n");
+    cg__end(w);
+    if (!x->fetches_keys && !x->fetches_values) return;
+    cg__begin(w, "if (first_step < end_step)");
+    cg__at_write_calls(w, x, true, "fetch", "first_step");
+    cg__at_write_calls(w, x, true, "load", "first_step, 0");
+    cg__end(w);
+    cg__begin(w, "if (first_step + 1 < end_step)");
+    cg__at_write_calls(w, x, true, "fetch", "first_step + 1");
+    cg__end(w);
+}
+
 /* A step: the keys of the warp. */
 static void cg__at_write_split_step(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int keys = tile->k / AT_SPLIT_WARPS;
     const char *first = cg__string(w, "warp * %d", keys);
-    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", tile->stages - 2);
-    cg__begin(w, "if (step + %d < end_step)", tile->stages - 1);
-    ind__textf(&w->code, "load_keys(step + %d, into);\nload_values(step + %d, into);\n", tile->stages - 1,
-               tile->stages - 1);
-    cg__end(w);
-    ind__textf(&w->code, "ind_cp_async_commit();\nfloat score[1][%d][4] = {};\n", keys / 8);
+    cg__at_write_split_loads(w, x);
+    ind__textf(&w->code, "float score[1][%d][4] = {};\n", keys / 8);
     cg__at_write_keys_product(w, p, x, "0", first);
     cg__at_write_step_scores(w, p, x, keys / 8, cg__string(w, "step * %d + %s", tile->k, first));
-    ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
+    ind__textf(&w->code,
+               "state.add(score[0], factor, scale);\nif (__any_sync(0xffffffffu, factor[0] != 1 || factor[1] != 1)) "
+               "ind_scale_rows(acc[0], factor);\n");
     cg__at_write_dropout(w, p, x, keys / 8);
     cg__at_write_values_product(w, p, x, first);
     cg__mm_end_stages(w);
@@ -137,7 +234,7 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
     ind__textf(&w->code,
                "ind_softmax<float> *const states = reinterpret_cast<ind_softmax<float> *>(ind_smem + %lld);\n",
-               (long long)cg__at_split_states(x, tile));
+               (long long)cg__at_split_states(p, x, tile));
     ind__textf(&w->code, "ind_combine_warps_of_keys<%d, %d%s>(sum, states, acc, state);\n", AT_SPLIT_WARPS, tile->n,
                x->product == AT_FMA ? ", true" : "");
     if (shared)
@@ -185,21 +282,15 @@ static ind_status cg__emit_split_attention(ind__writer *w) {
     const cg__attention *x = w->plan->attention;
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int keys = cg__at_units(x, tile->m * x->features);
-    const int values = keys + cg__at_units(x, tile->stages * tile->k * x->features);
+    const int values = keys + cg__at_units(x, cg__at_split_kept(p, tile) * tile->k * x->features);
     cg__mm_set_plain_names(w);
-    ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
+    ind__textf(&w->code, "extern __shared__ __align__(128) unsigned char ind_smem[];\n");
     cg__at_write_split_position(w, p, x);
     cg__at_write_steps(w, p, x, false);
     cg__at_write_part(w);
     cg__at_write_tiles(w, p, x, keys, values);
-    cg__at_write_own_weights(w, x, cg__at_split_states(x, tile) + AT_SPLIT_STATES, tile->k / AT_SPLIT_WARPS);
-    ind__textf(&w->code, "#pragma unroll\n");
-    cg__begin(w, "for (int ahead = 0; ahead < %d; ahead++)", tile->stages - 1);
-    cg__begin(w, "if (first_step + ahead < end_step)");
-    ind__textf(&w->code, "load_keys(first_step + ahead, ahead);\nload_values(first_step + ahead, ahead);\n");
-    cg__end(w);
-    ind__textf(&w->code, "ind_cp_async_commit();\n");
-    cg__end(w);
+    cg__at_write_own_weights(w, x, cg__at_split_states(p, x, tile) + AT_SPLIT_STATES, tile->k / AT_SPLIT_WARPS);
+    cg__at_write_first_loads(w, x);
     cg__at_need_score(w, p, x, true);
     cg__at_write_state(w, "acc[1][%d][4]", tile->n / 8);
     ind__textf(&w->code, "int stage = 0, into = %d;\n#pragma unroll 1\n", tile->stages - 1);

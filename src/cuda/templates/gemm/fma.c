@@ -168,6 +168,6 @@ static const cg__mm_template cg__mm_fma = {.strategy = IND_STRATEGY_MATMUL_SIMT,
                                            .tile_bytes = cg__mm_fma_bytes,
                                            .idle_stages = 1,
                                            .work = cg__mm_fma_work,
-                                           .alignment = 16,
+                                           .alignment = 128,
                                            .reads_pointers = true,
                                            .main_loop = cg__mm_write_fma};

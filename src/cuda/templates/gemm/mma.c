@@ -223,5 +223,5 @@ static const cg__mm_template cg__mm_mma = {.strategy = IND_STRATEGY_MATMUL_MMA,
                                            .tile_bytes = cg__mm_stage_bytes,
                                            .idle_stages = 1,
                                            .work = cg__mm_mma_work,
-                                           .alignment = 16,
+                                           .alignment = 128,
                                            .main_loop = cg__mm_mma_main_loop};
