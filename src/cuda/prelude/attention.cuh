@@ -332,9 +332,13 @@ static IND_INLINE bool ind_combine_blocks_of_keys(float *sum, ind_softmax<float>
             ind_vec<float, 2> state[16];
             _Pragma("unroll")
             for (unsigned i = 0; i < 16; i++) {
-                const float *const from = all + (long long)(first + i < parts ? first + i : first) * PART;
-                part[i] = ind_load<4>(from + at * 4);
-                state[i] = ind_load<2>(from + 16 * TN + 2 * row);
+                const float *const from = all + (long long)(first + i) * PART;
+                part[i] = {};
+                state[i] = {{__uint_as_float(0xff800000u), 0}};
+                if (first + i < parts) {
+                    part[i] = ind_load<4>(from + at * 4);
+                    state[i] = ind_load<2>(from + 16 * TN + 2 * row);
+                }
             }
             float max = s.max;
             _Pragma("unroll")
@@ -344,8 +348,7 @@ static IND_INLINE bool ind_combine_blocks_of_keys(float *sum, ind_softmax<float>
             _Pragma("unroll")
             for (int j = 0; j < 4; j++) total.at[j] *= kept;
             _Pragma("unroll")
-            for (unsigned i = 0; i < 16; i++) {
-                if (first + i >= parts) break;
+            for (int i = 0; i < 16; i++) {
                 const float factor = ind_exp2(state[i].at[0] - base);
                 s.sum += state[i].at[1] * factor;
                 _Pragma("unroll")
