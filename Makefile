@@ -31,7 +31,7 @@ TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*
 
 PYTHON3       ?= python3
 
-.PHONY: all headers demo quick test test-long gpu-test size-test fuzz-expr bench bench-compile bench-launch bench-plots bench-products bench-sizes bench-table bench-verdict growth clean help
+.PHONY: all headers demo quick test test-long gpu-test size-test fuzz-expr bench bench-attention-plot bench-compile bench-launch bench-plots bench-products bench-sizes bench-table bench-verdict growth clean help
 .DEFAULT_GOAL := all
 
 all: $(EXAMPLES)
@@ -53,6 +53,7 @@ help:
 	@echo 'make size-test  random expressions against Python (COUNT=200000 SEED=1)'
 	@echo 'make fuzz-expr  libFuzzer on the parser of expressions, needs clang (SECONDS=600)'
 	@echo 'make bench      timings, with the programs they are compared to (ARGS="--sweep --batch": over lengths and numbers of rows)'
+	@echo 'make bench-attention-plot   what bench/attention.py lengths and bench/decode_positions.py measured as a picture (ARGS="LENGTHS POSITIONS")'
 	@echo 'make bench-compile   from the text of a graph to loaded kernels, by phases (ARGS=softmax)'
 	@echo 'make bench-launch    programmatic dependent launches beside launches one after another'
 	@echo 'make bench-products  matrix products beside cuBLAS (ARGS="sweep --out FILE": random ones; quantised, rows, rms, invariant, multicast, candidates, fit, compile)'
@@ -246,6 +247,12 @@ bench-launch: $(BUILD)/bench_launch | $(PYTHON)
 bench-plots: | $(PYTHON)
 	@$(PYTHON) bench/plot.py $(ARGS)
 
+$(BUILD)/plot_python: bench/plot_requirements.txt tests/get_python.sh | $(BUILD)
+	@sh tests/get_python.sh $@ bench/plot_requirements.txt
+
+bench-attention-plot: | $(BUILD)/plot_python
+	@$(BUILD)/plot_python bench/attention_plot.py $(ARGS)
+
 bench-verdict: | $(PYTHON)
 	@$(PYTHON) bench/verdict.py $(ARGS)
 
@@ -256,4 +263,4 @@ growth: $(BUILD)/ind | $(PYTHON)
 	@$(PYTHON) tests/schedule/growth.py
 
 clean:
-	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name model ! -name nvrtc ! -name pylib ! -name python ! -name bench_python -exec rm -rf {} +
+	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name model ! -name nvrtc ! -name pylib ! -name python ! -name bench_python ! -name plot_python -exec rm -rf {} +
