@@ -117,12 +117,12 @@ static int cg__at_tile_registers(ind__writer *w, const cg__mm_problem *p, const 
     return vector && registers <= AT_PRELOAD_REGISTERS ? registers : 0;
 }
 
-/* The variable of the tile's rows for a chunk. Rows along k that do not exist are replaced by the last one: their
-   scores and weights are not used. Returns the condition that the chunk has elements; NULL: it always has. */
-static const char *cg__at_write_row(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+/* The variable along k for a chunk. Keys that do not exist are replaced by the last one: their scores and weights are
+   not used. Returns the condition that the chunk has elements; NULL: it always has. */
+static const char *cg__at_write_key(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const char x = cg__mm_axis(name);
     const bool whole = ind_known_multiple(cg__mm_along_size(p, o), cg__mm_tile_cols(w->variant, o, name));
-    if (o->k_major || p->k < 0) {
+    if (o->k_major || name == 'a' || p->k < 0) { /* chunks of queries have features along k */
         cg__mm_write_k(w, p, o);
         return cg__string(w, "first_%c + x < size_%c && first_k + k < size_k", x, x);
     }
@@ -146,7 +146,7 @@ static void cg__at_begin_chunks(ind__writer *w, const cg__mm_problem *p, const c
                v->threads, o->k_major ? 'x' : 'k', chunks, o->k_major ? 'k' : 'x', chunks);
     if (rows * chunks % v->threads) ind__textf(&w->code, "if (at >= %d) break;\n", rows * chunks);
     if (o->x >= 0) ind__textf(&w->code, "const %s %s = first_%c + x;\n", cg__int(w), w->var[o->x], x);
-    const char *when = cg__at_write_row(w, p, o, name);
+    const char *when = cg__at_write_key(w, p, o, name);
     ind__textf(&w->code, "%s", before);
     cg__begin(w, when ? "if (%s)" : "%s", when ? when : "");
 }
