@@ -19820,8 +19820,8 @@ static int cg__at_split_blocks(const cg__decider *d, const cg__mm_problem *p, co
     return 20 * one >= 9 * two ? 1 : 2; /* a tenth of the blocks fewer is made up for */
 }
 
-/* Chooses the stages: as many as the blocks on an SM have room for. A tile whose inputs are in registers needs only two.
- */
+/* Chooses the stages: as many as the blocks on an SM have room for. A tile whose inputs are in registers needs only
+   two. */
 static void cg__at_set_split_stages(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
     ind__tile_plan *tile = &d->variant->of.tile;
     const int blocks = d->variant->blocks_per_sm;

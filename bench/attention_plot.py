@@ -4,6 +4,7 @@ matplotlib."""
 import argparse
 import json
 import pathlib
+import re
 
 import matplotlib
 
@@ -21,8 +22,10 @@ def over_length(axes, records, title, value, unit):
     for name, colour in reversed(COLOURS.items()):
         points = [(r["case"]["keys"], value(r, r["us"][name])) for r in records if name in r["us"]]
         if points:
-            axes.plot(*zip(*points, strict=True), ".-", color=colour, label=LABELS[name])
+            axes.plot(*zip(*points, strict=True), color=colour, label=LABELS[name])
     axes.set_xscale("log", base=2)
+    lengths = [r["case"]["keys"] for r in records][::2]
+    axes.set_xticks(lengths, [f"{n >> 10}k" if n >= 1024 else str(n) for n in lengths])
     axes.set_title(title, fontsize=10)
     axes.set_xlabel("keys")
     axes.set_ylabel(unit)
@@ -30,7 +33,7 @@ def over_length(axes, records, title, value, unit):
 
 def over_position(axes, data):
     rows = data["rows"]
-    axes.plot([r["position"] for r in rows], [r["us"] for r in rows], ".-", color=COLOURS["ours"])
+    axes.plot([r["position"] for r in rows], [r["us"] for r in rows], color=COLOURS["ours"])
     axes.set_title("a captured step over the position in device memory, 1 x 32 over 8 x 128", fontsize=10)
     axes.set_xlabel(f"position in a cache of {data['entries']} entries")
     axes.set_ylabel("us")
@@ -57,7 +60,7 @@ def main():
     positions = json.loads(args.positions.read_text())
     prefill = {d: [r for r in records if r["case"]["queries"] > 1 and r["case"]["features"] == d] for d in (64, 128)}
     decode = {b: [r for r in records if r["case"]["queries"] == 1 and r["case"]["batch"] == b] for b in (1, 16)}
-    matplotlib.rcParams["svg.hashsalt"] = "attention"
+    matplotlib.rcParams |= {"svg.hashsalt": "attention", "svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans"]}
     figure, axes = pyplot.subplots(3, 2, figsize=(11, 11), layout="constrained")
     for at, (features, found) in zip(axes[0], prefill.items(), strict=True):
         over_length(at, found, f"causal, 16 heads of {features} features, 16,384 tokens", tflops, "TFLOP/s")
@@ -68,8 +71,12 @@ def main():
     axes[2][1].legend(*axes[0][0].get_legend_handles_labels(), loc="center", frameon=False)
     for at in axes.flat:
         at.grid(alpha=0.3)
+        at.tick_params(length=0)
+        at.locator_params("y", nbins=5)
     figure.suptitle(f"Attention in bf16, {positions['device']}", fontsize=12)
     figure.savefig(args.output, metadata={"Date": None})
+    small = re.sub(r"(\d\.\d)\d+", r"\1", args.output.read_text())  # tenths of a pixel, no indentation
+    args.output.write_text(re.sub(r"\s*\n\s*", "\n", small))
 
 
 if __name__ == "__main__":

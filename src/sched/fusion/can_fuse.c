@@ -370,7 +370,8 @@ static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, ui
     uint32_t distance = x->tail < y->head ? y->head - x->tail : y->tail < x->head ? x->head - y->tail : 0;
     if (distance > (uint32_t)f->policy.max_distance) return IND_FUSION_TOO_FAR;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
-    const bool launch = sched__are_second_stages(f, a, b) || (sched__mutates_by_size(f, a) && sched__mutates_by_size(f, b));
+    const bool sized = sched__mutates_by_size(f, a) && sched__mutates_by_size(f, b);
+    const bool launch = sized || sched__are_second_stages(f, a, b);
     if (sched__shared_reads(f, a, b, fit) < f->policy.min_saved && !launch) return IND_FUSION_NO_GAIN;
     return IND_FUSION_FUSED_HORIZONTAL;
 }
