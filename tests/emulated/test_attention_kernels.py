@@ -519,6 +519,23 @@ def test_pages_of_bytes(library, kind, page, d, n):
     check(library, text, arrays, want, {"M": pages, "N": num}, bound=2**-6)
 
 
+@pytest.mark.parametrize("entry, error", [(12, "index 12 is outside [0, 12)"), (-13, "index -13 is outside [0, 12)"), (-1, None)])
+def test_bad_page(library, entry, error):
+    """An entry of the table that is out of range, within the length, is reported, though the entries of a tile are checked together."""
+    arrays = {"q": np.zeros((1, 4, 1, 64), np.uint16), "table": np.arange(8, dtype=np.int32)[None], "y": np.zeros((1, 4, 1, 64), np.uint16)}
+    arrays["table"][0, 5] = entry
+    lines = ""
+    for x in "kv":
+        arrays |= {x + "c": np.zeros((12, 16, 2, 64), np.int8), x + "s": np.zeros((12, 16, 2, 1), np.uint16)}
+        lines += f"input {x}c : i8[12, 16, 2, 64]; input {x}s : bf16[12, 16, 2, 1]; {x}1 = index({x}c, [table]); {x}2 = index({x}s, [table]); {x}3 = cast({x}1, dtype=bf16); "
+        lines += f"{x}4 = mul({x}3, {x}2); {x}5 = reshape({x}4, shape=[1, 128, 2, 64]); {x} = transpose({x}5, dim0=1, dim1=2); "
+    module = compiled(library, graph(f"input q : bf16[1, 4, 1, 64]; input table : i32[1, 8]; {lines}y = scaled_dot_product_attention(q, k, v, enable_gqa=true); output y"), ALWAYS)
+    assert len(re.findall(r"^kernel \d", plan_of(library, module), re.M)) == 1
+    status = library.run(module, arrays, {})
+    assert (status != 0) == (error is not None) and (not error or error in library.error()), library.error()
+    library.c.ind_module_destroy(module)
+
+
 @pytest.mark.parametrize("dtype", ["bf16", "f32"])
 @pytest.mark.parametrize("causal", [False, True])
 def test_documents(library, causal, dtype):

@@ -356,7 +356,8 @@ static bool sched__are_second_stages(sched__fuser *f, uint32_t a, uint32_t b) {
     return first != IND__SCHED_NONE && first == sched__first_stage_of(f, b);
 }
 
-/* True if the group changes memory in place and reads a size from memory: its kernel shares no launch with others. */
+/* True if the group changes memory in place and reads a size from memory. Such kernels cannot share a launch later, as
+   independent kernels do: they are fused here. Others with a size may still become part of attention. */
 static bool sched__mutates_by_size(const sched__fuser *f, uint32_t g) {
     if (!f->group[g].mutates) return false;
     for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it))
