@@ -495,6 +495,17 @@ static void proven_indices(void) {
     CHECK(ind_op_indirect(o, ind_op_cast(o, i, IND_U8), n(300), true).id != r.body->var[0].id, "nor does u8");
     CHECK(ind_op_indirect(o, ind_op_constant_int(o, 7, IND_I64), n(8), false).id == n(7).id, "a constant");
     CHECK(!ind_op_indirect(o, ind_op_constant(o, 7, IND_F32), n(8), false).id, "a float is no index");
+    const ind_expr reversed = ind_expr_sub(n(299), r.body->var[0]);
+    ind_value back = ind_op_sub(o, ind_op_constant_int(o, 299, IND_I64), i);
+    CHECK(ind_op_indirect(o, back, n(300), true).id == reversed.id, "a difference");
+    CHECK(ind_op_indirect(o, back, n(299), true).id != reversed.id, "a difference that is one too many");
+    ind_value narrow = ind_op_sub(o, ind_op_constant_int(o, 299, IND_I32), ind_op_cast(o, i, IND_I32));
+    CHECK(ind_op_indirect(o, narrow, n(300), true).id == reversed.id, "a difference in i32");
+    ind_value u8 = ind_op_add(o, ind_op_cast(o, ind_op_minimum(o, i, ind_op_constant_int(o, 199, IND_I64)), IND_U8),
+                              ind_op_constant_int(o, 100, IND_U8));
+    CHECK(ind_expr_query_kind(ind_op_indirect(o, u8, n(300), true)) == IND_EXPR_SYM, "a sum that wraps around in u8");
+    ind_value kept = ind_op_minimum(o, i, ind_op_constant_int(o, 7, IND_I64));
+    CHECK(ind_op_indirect(o, kept, n(8), false).id == ind_expr_min(r.body->var[0], n(7)).id, "a limit");
     ind__record_abort(&r);
 }
 

@@ -424,20 +424,9 @@ ind_value ind__emit_combine_scan(ind_ops *o, const ind_value *element, const ind
 
 /* True if the index was computed from loop indices and is proven to be in range: it needs no memory and no check. */
 static bool ir__known_index(const ind__recorder *r, ind_value x, ind_expr size, ind_expr *e) {
-    const ind_body *b = r->body;
-    const ind__inst *i = &b->inst[x.id];
-    ind_dtype type = (ind_dtype)i->dtype;
-    int64_t lo, hi;
-    if (i->op == IND_LOOP_CAST && ind_dtype_is_integer(type)) i = &b->inst[i->arg[0]];
-    if (i->op == IND_LOOP_CONSTANT && !ind_dtype_is_float((ind_dtype)i->dtype))
-        *e = ind_int(b->context, i->imm.i);
-    else if (i->op == IND_LOOP_INDEX)
-        *e = b->index[i->index];
-    else
-        return false;
-    ind__known_bounds(*e, &lo, &hi);
-    bool kept = ind__wrap_int(type, lo) == lo && ind__wrap_int(type, hi) == hi; /* unchanged by the cast */
-    return ind__ok(*e) && kept && ir__in_range(*e, size);
+    int terms = IR__MAX_TERMS;
+    *e = ir__as_index(r->body, x.id, &terms);
+    return ind__ok(*e) && ir__in_range(*e, size);
 }
 
 ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap) {

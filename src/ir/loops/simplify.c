@@ -32,33 +32,49 @@ static uint32_t ir__trivial(const ind_body *b, const ind__inst *i) {
     }
 }
 
-#define IR__MAX_TERMS   8                  /* instructions of an index that a comparison looks at */
+#define IR__MAX_TERMS   16                 /* instructions of an index that are looked at */
 #define IR__MAX_INTEGER ((int64_t)1 << 31) /* of a constant in it: sums of these and of indices do not overflow */
 
-/* Returns the value as an expression of loop indices and sizes; invalid: it is none. *terms: what it may still look
-   at. */
+/* True if the type has every value of the expression, which is a sum of indices and constants. */
+static bool ir__fits(ind_dtype type, ind_expr e) {
+    if (type == IND_I64) return true;
+    const int64_t half = (int64_t)1 << (8 * ind_dtype_bytes(type) - 1);
+    const int64_t least = type == IND_U8 ? 0 : -half, most = type == IND_U8 ? 2 * half : half;
+    return ind_known_le(ind_int(e.context, least), e) && ind_known_lt(e, ind_int(e.context, most));
+}
+
+static ind_expr ir__as_index(const ind_body *b, uint32_t id, int *terms);
+
+/* The sum, difference or extreme of two values; not set: another op. */
+static ind_expr ir__as_index2(const ind_body *b, const ind__inst *x, int *terms) {
+    const ind_expr none = ir__expr_none(b->context);
+    if (x->op != IND_LOOP_ADD && x->op != IND_LOOP_SUB && x->op != IND_LOOP_MINIMUM && x->op != IND_LOOP_MAXIMUM)
+        return none;
+    const ind_expr lhs = ir__as_index(b, x->arg[0], terms);
+    const ind_expr rhs = ind__ok(lhs) ? ir__as_index(b, x->arg[1], terms) : none;
+    if (!ind__ok(rhs)) return none;
+    if (x->op == IND_LOOP_MINIMUM) return ind_expr_min(lhs, rhs);
+    if (x->op == IND_LOOP_MAXIMUM) return ind_expr_max(lhs, rhs);
+    return x->op == IND_LOOP_ADD ? ind_expr_add(lhs, rhs) : ind_expr_sub(lhs, rhs);
+}
+
+/* Returns the integer as an expression of loop indices and sizes; invalid: it is none, or an op may wrap around. *terms:
+   what it may still look at. */
 static ind_expr ir__as_index(const ind_body *b, uint32_t id, int *terms) {
     const ind__inst *x = &b->inst[id];
-    ind_expr none = ir__expr_none(b->context), lhs, rhs;
-    if ((*terms)-- <= 0) return none;
-    switch (x->op) {
-    case IND_LOOP_INDEX: return b->index[x->index];
-    case IND_LOOP_CONSTANT:
-        if (!ir__is_constant(x) || x->imm.i < -IR__MAX_INTEGER || x->imm.i > IR__MAX_INTEGER) return none;
+    const ind_dtype type = (ind_dtype)x->dtype;
+    const ind_expr none = ir__expr_none(b->context);
+    ind_expr e = none;
+    if ((*terms)-- <= 0 || !ind_dtype_is_integer(type)) return none;
+    if (x->op == IND_LOOP_CONSTANT && x->imm.i >= -IR__MAX_INTEGER && x->imm.i <= IR__MAX_INTEGER)
         return ind_int(b->context, x->imm.i);
-    case IND_LOOP_CAST: /* to i32, of a value that fits */
-        lhs = x->dtype == IND_I32 ? ir__as_index(b, x->arg[0], terms) : none;
-        if (!ind__ok(lhs) || !ind_known_lt(lhs, ind_int(b->context, IR__MAX_INTEGER))) return none;
-        return ind_known_le(ind_int(b->context, -IR__MAX_INTEGER), lhs) ? lhs : none;
-    case IND_LOOP_ADD:
-    case IND_LOOP_SUB:
-        if (x->dtype != IND_I64) return none;
-        lhs = ir__as_index(b, x->arg[0], terms);
-        rhs = ind__ok(lhs) ? ir__as_index(b, x->arg[1], terms) : none;
-        if (!ind__ok(rhs)) return none;
-        return x->op == IND_LOOP_ADD ? ind_expr_add(lhs, rhs) : ind_expr_sub(lhs, rhs);
-    default: return none;
-    }
+    if (x->op == IND_LOOP_INDEX)
+        e = b->index[x->index];
+    else if (x->op == IND_LOOP_CAST)
+        e = ir__as_index(b, x->arg[0], terms);
+    else
+        e = ir__as_index2(b, x, terms);
+    return ind__ok(e) && ir__fits(type, e) ? e : none;
 }
 
 /* Returns 1 if the comparison a < b (or a <= b) holds at all points, 0 if at none, else -1. */
