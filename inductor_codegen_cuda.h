@@ -17960,7 +17960,7 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
    operand is computed from the scores, which are the inner product of its body. Each operand has a problem in the terms
    of templates/gemm, for the functions that load its tiles. */
 
-enum { AT_MAX_MASKS = 8 };
+enum { AT_MAX_MASKS = 16 };
 
 /* Integers from memory that limit keys are at most this, and at least its negative. */
 #define AT_MAX_LIMIT ((int64_t)1 << 60)
@@ -17974,6 +17974,8 @@ typedef struct cg__at_mask {
     bool when;          /* its value for keys that count */
     ind_expr condition; /* that they count, in indices, sizes and integers from memory that are the same for all keys,
                            as INDIRECT symbols; not set: it depends on other data */
+    bool of_block;      /* the value is the same for all scores of a block: templates/attention/blocks.c */
+    uint32_t full;      /* a bool for which this is true, and that makes the mask's value `when`. 0: none */
 } cg__at_mask;
 
 typedef struct cg__attention {
@@ -18080,12 +18082,27 @@ static ind_expr cg__at_condition(const ind__writer *w, const cg__mm_problem *p, 
     return (in->op == IND_LOOP_AND) == when ? ind_expr_and(a, b) : ind_expr_or(a, b);
 }
 
-/* Masks that exceed the array stay operations like others: they skip no tiles. */
-static void cg__at_add_mask(const ind__writer *w, const cg__mm_problem *p, cg__attention *x, uint32_t value,
-                            bool when) {
+static bool cg__at_is_of_block(const ind__writer *w, const cg__mm_problem *p, uint32_t i, int depth);
+static uint32_t cg__at_full_value(const ind__writer *w, const cg__mm_problem *p, uint32_t value, bool when);
+
+/* Adds the masks of a conjunction. Masks that exceed the array stay operations like others: they skip no tiles. */
+static void cg__at_add_mask(const ind__writer *w, const cg__mm_problem *p, cg__attention *x, uint32_t value, bool when,
+                            int depth) {
+    const ind__inst *in = cg__inst(w, value);
+    if (in->op == IND_LOOP_NOT && depth < 8) {
+        cg__at_add_mask(w, p, x, in->arg[0], !when, depth + 1);
+        return;
+    }
+    if (in->op == (when ? IND_LOOP_AND : IND_LOOP_OR) && depth < 8) {
+        cg__at_add_mask(w, p, x, in->arg[0], when, depth + 1);
+        cg__at_add_mask(w, p, x, in->arg[1], when, depth + 1);
+        return;
+    }
     if (x->num_masks == AT_MAX_MASKS) return;
-    x->mask[x->num_masks++] =
-        (cg__at_mask){.value = value, .when = when, .condition = cg__at_condition(w, p, value, when, 0)};
+    cg__at_mask m = {.value = value, .when = when, .condition = cg__at_condition(w, p, value, when, 0)};
+    m.of_block = !ind__ok(m.condition) && cg__at_is_of_block(w, p, value, 0);
+    m.full = ind__ok(m.condition) || m.of_block ? 0 : cg__at_full_value(w, p, value, when);
+    x->mask[x->num_masks++] = m;
 }
 
 /* Finds masks: WHERE selects -inf. They are selected last, or added to the score as 0 or -inf. Returns what is left of
@@ -18097,7 +18114,7 @@ static uint32_t cg__at_without_mask(const ind__writer *w, const cg__mm_problem *
     for (int k = 1; k < 3; k++) {
         const uint32_t other = in->arg[3 - k];
         if (!cg__at_is_constant(w, other, -INFINITY) || (added && !cg__at_is_constant(w, in->arg[k], 0))) continue;
-        cg__at_add_mask(w, p, x, in->arg[0], k == 1);
+        cg__at_add_mask(w, p, x, in->arg[0], k == 1, 0);
         return in->arg[k];
     }
     return value;
@@ -18135,8 +18152,10 @@ static void cg__at_find_masks(const ind__writer *w, const cg__mm_problem *p, cg_
 /* True if the keys of a tile are known to be limited by its queries. The last queries then start first: a causal mask
    leaves them the most keys, so the blocks that end last are short. */
 static bool cg__at_has_limits(const ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
-    const ind_expr condition = x->num_masks ? x->mask[0].condition : (ind_expr){0};
-    return ind__ok(condition) && p->m >= 0 && ind__expr_depends(condition, w->plan->domain.var[p->m]);
+    bool any = false;
+    for (int i = 0; i < x->num_masks && p->m >= 0; i++)
+        any |= ind__ok(x->mask[i].condition) && ind__expr_depends(x->mask[i].condition, w->plan->domain.var[p->m]);
+    return any;
 }
 
 /* ---- the problem */
@@ -18321,7 +18340,7 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
         cg__at_set_bulk_tile(d, p, x);
     }
     int known = 0;
-    for (int i = 0; i < x->num_masks; i++) known += ind__ok(x->mask[i].condition);
+    for (int i = 0; i < x->num_masks; i++) known += ind__ok(x->mask[i].condition) || x->mask[i].of_block;
     const bool all = x->queries.a.copy && x->keys.b.copy && p->b.copy;
     cg__why(d, "scores and probabilities in registers; %s operands %s, %s in %s%s", ind_dtype_name(p->b.memory),
             x->product == AT_FMA ? "multiplied with FMA" : "on tensor cores", all ? "copied" : "not all copied",
@@ -18748,6 +18767,163 @@ static void cg__at_write_computed(ind__writer *w, const cg__mm_problem *p, const
     cg__end(w);
 }
 
+/* ============================================================================ src/cuda/templates/attention/blocks.c */
+/* Masks that are the same for all scores of a block: they read a map of blocks of at least AT_BLOCK queries and keys,
+   which the pass BLOCK_MAPS or the graph computes. Steps without a key are skipped, and in full blocks the mask is not
+   evaluated. */
+
+/* Queries and keys of a block: a multiple of those of every tile. */
+#define AT_BLOCK 128
+
+/* True if the expression depends on the variable by blocks only. */
+static bool cg__at_is_by_block(ind_expr e, ind_expr var, int depth) {
+    int64_t by;
+    if (!ind__expr_depends(e, var)) return true;
+    if (depth > 8) return false;
+    if (ind_expr_query_kind(e) == IND_EXPR_FLOORDIV && ind_expr_is_int(ind_expr_arg(e, 1), &by) && by % AT_BLOCK == 0 &&
+        ind_known_eq(ind_expr_arg(e, 0), var))
+        return true;
+    const int num = ind_expr_num_args(e);
+    bool by_block = num > 0;
+    for (int i = 0; i < num && by_block; i++) by_block = cg__at_is_by_block(ind_expr_arg(e, i), var, depth + 1);
+    return by_block;
+}
+
+/* True if a value is the same for all scores of a block. */
+static bool cg__at_is_of_block(const ind__writer *w, const cg__mm_problem *p, uint32_t i, int depth) {
+    const ind__inst *in = cg__inst(w, i);
+    const ind__loops *d = &w->plan->domain;
+    if (in->op == IND_LOOP_LOAD) {
+        const ind_expr e = cg__index_of(w, i);
+        return !ind__expr_has_kind(e, IND_SYMBOL_INDIRECT) && cg__at_is_by_block(e, d->var[p->k], 0) &&
+               (p->m < 0 || cg__at_is_by_block(e, d->var[p->m], 0));
+    }
+    if ((in->op != IND_LOOP_AND && in->op != IND_LOOP_OR && in->op != IND_LOOP_NOT) || depth > 8) return false;
+    for (int k = 0; k < IND__MAX_ARGS; k++)
+        if (in->arg[k] && !cg__at_is_of_block(w, p, in->arg[k], depth + 1)) return false;
+    return true;
+}
+
+/* A value that is the same for all scores of a block and, where it is `when`, decides the OR (true) or AND (false): 0,
+   none. */
+static uint32_t cg__at_full_value(const ind__writer *w, const cg__mm_problem *p, uint32_t value, bool when) {
+    const ind__inst *in = cg__inst(w, value);
+    for (int k = 0; k < 2 && in->op == (when ? IND_LOOP_OR : IND_LOOP_AND); k++)
+        if (cg__at_is_of_block(w, p, in->arg[k], 0)) return in->arg[k];
+    return 0;
+}
+
+/* Few queries: the blocks divide the keys, and skip none of them. */
+static bool cg__at_reads_blocks(const ind__writer *w) {
+    const ind_strategy s = w->variant->strategy;
+    return s == IND_STRATEGY_ATTENTION || s == IND_STRATEGY_ATTENTION_FMA || s == IND_STRATEGY_ATTENTION_TMA;
+}
+
+/* True if steps may be skipped, or if blocks may be full. */
+static bool cg__at_has_blocks(const ind__writer *w, const cg__attention *x, bool full) {
+    bool any = false;
+    for (int i = 0; i < x->num_masks && cg__at_reads_blocks(w); i++)
+        any |= full ? x->mask[i].full != 0 : x->mask[i].of_block;
+    return any;
+}
+
+/* Sets what is known of the masks in the blocks of a step, or that every query sees every key: `whole`. */
+static void cg__at_set_masks(ind__writer *w, const cg__attention *x, bool whole) {
+    const bool blocks = cg__at_reads_blocks(w);
+    int full = 0;
+    for (int i = 0; i < x->num_masks; i++) full += x->mask[i].full != 0;
+    for (int i = 0; i < x->num_masks; i++) {
+        const cg__at_mask *m = &x->mask[i];
+        if (whole || (blocks && m->of_block)) w->value[m->value] = cg__at_bool(m->when);
+        if (blocks && m->full && full == 1) w->value[m->full] = m->when ? "full_block" : "!full_block";
+    }
+}
+
+static void cg__at_forget_masks(ind__writer *w, const cg__attention *x) {
+    for (int i = 0; i < x->num_masks; i++) w->value[x->mask[i].value] = w->value[x->mask[i].full] = NULL;
+}
+
+/* The number of the step after `step`. */
+static const char *cg__at_next_step(const ind__writer *w, const cg__attention *x) {
+    return cg__at_has_blocks(w, x, false) ? "next" : "step + 1";
+}
+
+/* A function of a key: whether the masks leave some of its block, or all of it. */
+static void cg__at_write_block_test(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool full) {
+    const char *and = "";
+    ind__textf(&w->code, "const auto %s = [&](%s r0) {\n", full ? "is_full" : "has_keys", cg__int(w));
+    w->code.indent++;
+    w->scope++;
+    cg__mm_set_plain_names(w);
+    cg__need_none(w);
+    for (int i = 0; i < x->num_masks; i++) {
+        if (full && x->mask[i].full) cg__need(w, x->mask[i].full);
+        if (!full && x->mask[i].of_block) cg__need(w, x->mask[i].value);
+    }
+    cg__close_needed(w);
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m;\n", cg__int(w), p->m);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "return ");
+    for (int i = 0; i < x->num_masks; i++) {
+        const cg__at_mask *m = &x->mask[i];
+        if (full ? !m->full : !m->of_block) continue;
+        ind__textf(&w->code, "%s%s", and, m->when ? "" : "!");
+        cg__value(w, full ? m->full : m->value);
+        and = " && ";
+    }
+    ind__textf(&w->code, ";\n");
+    cg__mm_end_lambda(w);
+}
+
+/* "next_step": the first step from `step` on whose block has keys. A warp tests 32 blocks at a time, a thread 8. */
+static void cg__at_write_next_step(ind__writer *w, bool alone) {
+    const char *type = cg__int(w);
+    const int keys = w->variant->of.tile.k, num = alone ? 8 : 32;
+    ind__textf(&w->code, "const auto next_step = [&](%s step) {\n", type);
+    w->code.indent++;
+    w->scope++;
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (; step < end_step; step += %d)", num);
+    if (alone) {
+        ind__textf(&w->code, "unsigned found = 0;\n");
+        cg__unroll(w);
+        ind__textf(&w->code,
+                   "for (int s = 0; s < 8; s++)\n    if (step + s < end_step && has_keys((step + s) * %d)) found |= 1u "
+                   "<< s;\n",
+                   keys);
+    } else {
+        ind__textf(&w->code,
+                   "const unsigned found = __ballot_sync(0xffffffffu, step + lane < end_step && has_keys((step + lane) "
+                   "* %d));\n",
+                   keys);
+    }
+    ind__textf(&w->code, "if (found) return step + (%s)__ffs((int)found) - 1;\n", type);
+    cg__end(w);
+    ind__textf(&w->code, "return end_step;\n");
+    cg__mm_end_lambda(w);
+    ind__textf(&w->code, "first_step = next_step(first_step);\n");
+}
+
+/* The functions of blocks that the masks allow; "first_step" is one with keys. */
+static void cg__at_write_blocks(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool alone) {
+    if (cg__at_has_blocks(w, x, false)) {
+        cg__at_write_block_test(w, p, x, false);
+        cg__at_write_next_step(w, alone);
+    }
+    if (cg__at_has_blocks(w, x, false) && !alone) ind__textf(&w->code, "%s next = first_step;\n", cg__int(w));
+    if (cg__at_has_blocks(w, x, true) && !alone) {
+        cg__at_write_block_test(w, p, x, true);
+        ind__textf(&w->code, "bool full_block = false;\n");
+    }
+}
+
+/* At the begin of a step: "next", the step after it, and "full_block". */
+static void cg__at_write_step_blocks(ind__writer *w, const cg__attention *x) {
+    if (cg__at_has_blocks(w, x, false)) ind__textf(&w->code, "next = next_step(step + 1);\n");
+    if (cg__at_has_blocks(w, x, true))
+        ind__textf(&w->code, "full_block = is_full(step * %d);\n", w->variant->of.tile.k);
+}
+
 /* =============================================================================== src/cuda/templates/attention/mma.c */
 /* Attention on tensor cores with mma.sync. A warp has 16 queries. It multiplies them with a tile of keys, and the
    exponentials, which are in the layout of a left operand, with the tile of values of the same keys. */
@@ -18939,6 +19115,7 @@ static void cg__at_write_steps(ind__writer *w, const cg__mm_problem *p, const cg
     for (int i = 0; i < x->num_masks; i++) {
         cg__at_range r;
         const bool data = cg__at_write_condition_values(w, p, x, i);
+        if (cg__at_reads_blocks(w) && (x->mask[i].of_block || x->mask[i].full)) continue;
         if (!cg__at_range_of(w, p, x->mask[i].condition, 0, &limits, &r)) {
             ind__textf(&w->code, "all_end = 0;\n");
             continue;
@@ -18950,6 +19127,7 @@ static void cg__at_write_steps(ind__writer *w, const cg__mm_problem *p, const cg
     }
     ind__textf(&w->code, "%s first_step = start / %d, end_step = end > start ? (end + %d) / %d : first_step;\n",
                cg__int(w), keys, keys - 1, keys);
+    cg__at_write_blocks(w, p, x, alone);
 }
 
 /* ---- tiles */
@@ -19049,7 +19227,7 @@ static void cg__at_write_query(ind__writer *w, const cg__mm_problem *p) {
 /* Computes the scores of fragments of 8 keys from the products. `whole`: every query sees every key. */
 static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int fragments,
                                 bool whole) {
-    for (int i = 0; i < x->num_masks && whole; i++) w->value[x->mask[i].value] = x->mask[i].when ? "true" : "false";
+    cg__at_set_masks(w, x, whole);
     cg__at_need_score(w, p, x, false);
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", fragments * 4);
@@ -19064,7 +19242,7 @@ static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const c
     cg__value(w, cg__inst(w, x->reduce)->arg[0]);
     ind__textf(&w->code, ";\n");
     cg__end(w);
-    for (int i = 0; i < x->num_masks && whole; i++) w->value[x->mask[i].value] = NULL;
+    cg__at_forget_masks(w, x);
 }
 
 /* Computes the scores of so many fragments of 8 keys from `first` on. */
@@ -19072,7 +19250,8 @@ static void cg__at_write_step_scores(ind__writer *w, const cg__mm_problem *p, co
                                      const char *first) {
     ind__textf(&w->code, "const %s first_key = %s, first_t = first_key + lane %% 4%s;\n", cg__int(w), first,
                x->product == AT_MMA_HALVES ? " * 2" : "");
-    cg__begin(w, "if (first_key >= all_start && first_key + %d <= all_end)", fragments * 8);
+    cg__begin(w, "if (first_key >= all_start && first_key + %d <= all_end%s)", fragments * 8,
+              cg__at_has_blocks(w, x, true) ? " && full_block" : "");
     cg__at_write_scores(w, p, x, fragments, true);
     cg__else(w, "else");
     cg__at_write_scores(w, p, x, fragments, false);
@@ -19224,17 +19403,16 @@ static void cg__at_write_tiles(ind__writer *w, const cg__mm_problem *p, const cg
 /* A step: a tile of keys, then the values of the same keys. The copies of the next step are in flight. */
 static void cg__at_write_step(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    ind__textf(&w->code,
-               "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_keys(step + 1, stage ^ "
-               "1);\nind_cp_async_commit();\n");
+    const char *next = cg__at_next_step(w, x), *wait = "ind_cp_async_wait<1>();\n__syncthreads();\n";
+    cg__at_write_step_blocks(w, x);
+    ind__textf(&w->code, "%sif (%s < end_step) load_keys(%s, stage ^ 1);\nind_cp_async_commit();\n", wait, next, next);
     ind__textf(&w->code, "float score[1][%d][4] = {};\n", tile->k / 8);
     cg__at_write_keys_product(w, p, x, "warp_m", NULL);
     cg__at_write_step_scores(w, p, x, tile->k / 8, cg__string(w, "step * %d", tile->k));
     ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
     cg__at_write_dropout(w, p, x, tile->k / 8);
-    ind__textf(&w->code,
-               "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_values(step + 1, stage ^ "
-               "1);\nind_cp_async_commit();\n");
+    ind__textf(&w->code, "%sif (%s < end_step) load_values(%s, stage ^ 1);\nind_cp_async_commit();\n", wait, next,
+               next);
     cg__at_write_values_product(w, p, x, NULL);
 }
 
@@ -19255,7 +19433,8 @@ static ind_status cg__emit_attention(ind__writer *w) {
     cg__at_need_score(w, p, x, true);
     cg__at_write_state(w, "acc[1][%d][4]", tile->n / 8);
     ind__textf(&w->code, "int stage = 0;\n#pragma unroll 1\n");
-    cg__begin(w, "for (%s step = first_step; step < end_step; step++, stage ^= 1)", cg__int(w));
+    cg__begin(w, "for (%s step = first_step; step < end_step; %s, stage ^= 1)", cg__int(w),
+              cg__at_has_blocks(w, x, false) ? "step = next" : "step++");
     cg__at_write_step(w, p, x);
     cg__end(w);
     cg__at_write_factor(w, p, x, "acc[0]");
@@ -19497,7 +19676,8 @@ static void cg__at_write_copies(ind__writer *w, const cg__mm_problem *p, const c
     ind__textf(&w->code, "if (first_step == end_step) continue;\nind_barrier_wait(empty_a, turn ^ 1);\nturn ^= 1;\n");
     ind__textf(&w->code, "ind_barrier_expect(full_a, %d);\n", tile->m * x->features * 2);
     cg__at_write_boxes(w, &x->queries, &x->queries.a, 0, x->features, "tile_a", "full_a", "tile_m");
-    cg__begin(w, "for (%s step = first_step; step < end_step; step++)", cg__int(w));
+    cg__begin(w, "for (%s step = first_step; step < end_step; %s)", cg__int(w),
+              cg__at_has_blocks(w, x, false) ? "step = next_step(step + 1)" : "step++");
     const char *row = cg__string(w, "step * %d", tile->k);
     ind__textf(&w->code, "ind_barrier_wait(empty_b + stage, phase ^ 1);\nind_barrier_expect(full_b + stage, %d);\n",
                tile->k * x->features * 2);
@@ -19571,10 +19751,10 @@ static void cg__at_write_turn_end(ind__writer *w) {
 
 /* Gives the stage of the keys back, and the queries after the last step; then the exponentials of the scores. */
 static void cg__at_write_exponentials(ind__writer *w, const cg__attention *x) {
-    ind__textf(
-        &w->code,
-        "__syncwarp();\nif (lane == 0) {\n    ind_barrier_arrive(empty_b + stage);\n    if (step + 1 == end_step) "
-        "ind_barrier_arrive(empty_a);\n}\ncompute_scores(step);\nstate.add(score[0], factor, scale);\n");
+    ind__textf(&w->code,
+               "__syncwarp();\nif (lane == 0) {\n    ind_barrier_arrive(empty_b + stage);\n    if (%s == end_step) "
+               "ind_barrier_arrive(empty_a);\n}\ncompute_scores(step);\nstate.add(score[0], factor, scale);\n",
+               cg__at_next_step(w, x));
     if (x->kept) ind__textf(&w->code, "drop(step);\n");
 }
 
@@ -19611,14 +19791,17 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     ind__textf(&w->code, "%s step = first_step;\nind_barrier_wait(full_a, turn);\nturn ^= 1;\n", cg__int(w));
     cg__at_write_product(w, p, x);
     cg__at_write_turn_end(w);
+    cg__at_write_step_blocks(w, x);
     ind__textf(&w->code, "ind_wgmma_ready<0>(score[0]);\n");
     cg__at_write_exponentials(w, x);
     cg__at_write_weights(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (step++; step < end_step; step++)");
+    const char *next = cg__at_has_blocks(w, x, false) ? "step = next" : "step++";
+    cg__begin(w, "for (%s; step < end_step; %s)", next, next);
     cg__at_write_product(w, p, x);
     cg__at_write_weighted(w, p);
     cg__at_write_turn_end(w);
+    cg__at_write_step_blocks(w, x);
     ind__textf(&w->code, "ind_wgmma_ready<1>(score[0]);\n");
     cg__at_write_exponentials(w, x);
     ind__textf(&w->code, "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n"

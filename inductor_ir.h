@@ -10588,8 +10588,8 @@ static ind_expr ir__as_index2(const ind_body *b, const ind__inst *x, int *terms)
     return x->op == IND_LOOP_ADD ? ind_expr_add(lhs, rhs) : ind_expr_sub(lhs, rhs);
 }
 
-/* Returns the integer as an expression of loop indices and sizes; invalid: it is none, or an op may wrap around. *terms:
-   what it may still look at. */
+/* Returns the integer as an expression of loop indices and sizes; invalid: it is none, or an op may wrap around.
+   *terms: what it may still look at. */
 static ind_expr ir__as_index(const ind_body *b, uint32_t id, int *terms) {
     const ind__inst *x = &b->inst[id];
     const ind_dtype type = (ind_dtype)x->dtype;

@@ -395,10 +395,11 @@ typedef struct ind_schedule {
     /* Both count intermediates, each rounded up to 256 bytes; the caller owns the memory of outputs. */
     ind_expr peak_bytes;     /* largest sum of live intermediates; <= arena_bytes */
     ind_expr op_by_op_bytes; /* unfused peak: every loop runs alone in the program's order, each result freed after its
-                                last reader. The plan must not exceed it. Partial results of a two-stage reduction along
-                                rows are live from the beginning to the second stage, as any kernel over the rows may
-                                compute them; those of columns of the same data, which one kernel reduces, are all live
-                                at the same time */
+                                last reader. What a kernel of attention reads is freed after the product with the
+                                values, as in a call of the op. The plan must not exceed this peak. Partial results of a
+                                two-stage reduction along rows are live from the beginning to the second stage, as any
+                                kernel over the rows may compute them; those of columns of the same data, which one
+                                kernel reduces, are all live at the same time */
 } ind_schedule;
 
 /* Splits suitable reductions of the program into two stages if that moves fewer bytes. The first stage then shares the
@@ -5506,6 +5507,18 @@ static void sched__extend_partial_lifetime(const sched__fuser *f, uint32_t b, ui
     }
 }
 
+/* The last loop that reads the buffer, or a later one: what one kernel of attention reads is live until its product
+   with the values, as in a call of the op. */
+static uint32_t sched__last_unfused_reader(const sched__fuser *f, uint32_t buffer, uint32_t least) {
+    for (uint32_t i = f->buffers.first_reader[buffer]; i < f->buffers.first_reader[buffer + 1]; i++) {
+        const uint32_t reader = f->buffers.reader[i];
+        const sched__group *g = &f->group[f->group_of[reader]];
+        const uint32_t end = g->scores != IND__SCHED_NONE && g->dot > reader ? g->dot : reader;
+        least = end > least ? end : least;
+    }
+    return least;
+}
+
 /* Computes the unfused peak: each loop stores its results, each buffer is freed after its last reader. The stages of a
    reduction run one after the other. */
 static bool sched__find_unfused_peak(sched__fuser *f) {
@@ -5516,8 +5529,7 @@ static bool sched__find_unfused_peak(sched__fuser *f) {
         uint32_t writer = sched__writer(f, b), end = writer;
         if (!sched__in_arena(f, b) || f->program->buffer[b].mutates) continue;
         for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) { /* all versions share one memory */
-            if (sched__num_readers(f, v) && f->buffers.reader[f->buffers.first_reader[v + 1] - 1] > end)
-                end = f->buffers.reader[f->buffers.first_reader[v + 1] - 1];
+            end = sched__last_unfused_reader(f, v, end);
             if (sched__writer(f, v) != IND__SCHED_NONE && sched__writer(f, v) > end) end = sched__writer(f, v);
         }
         if (sched__is_size(f->program, b)) end = loops - 1; /* read back after a run */

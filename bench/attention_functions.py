@@ -69,12 +69,14 @@ FUNCTIONS = [
     Function("prefix", CAUSAL + "d = lt(j, 1024); m = logical_or(c, d); w = where(m, p, -inf)", mask=lambda x, b, h, q, k: (k <= q) | (k < 1024)),
     Function("documents", CAUSAL + "f = reshape(first, shape=[4096, 1]); d = ge(j, f); m = logical_and(c, d); w = where(m, p, -inf)",
              mask=lambda x, b, h, q, k: (x.document[q] == x.document[k]) & (k <= q), extra=documents),
+    Function("document ids", CAUSAL + "f = reshape(document, shape=[4096, 1]); d = eq(f, document); m = logical_and(c, d); w = where(m, p, -inf)",
+             mask=lambda x, b, h, q, k: (x.document[q] == x.document[k]) & (k <= q), extra=documents),
 ]  # fmt: skip
 
 
 def text(function, batch, heads, length, features):
     shape = f"bf16[{batch}, {heads}, {length}, {features}]"
-    extra = {"slope": f"f32[{heads}]", "table": f"f32[{heads}, 8191]", "first": "i32[4096]"}
+    extra = {"slope": f"f32[{heads}]", "table": f"f32[{heads}, 8191]", "first": "i32[4096]", "document": "i32[4096]"}
     declared = "".join(f"  input {n} : {t}\n" for n, t in extra.items() if n in function.lines)
     lines = (f"kt = transpose(k, dim0=-1, dim1=-2); pb = matmul(q, kt); pf = cast(pb, dtype=f32); p = mul(pf, {features**-0.5}); {function.lines}; "
              "u = softmax(w, dim=-1); ub = cast(u, dtype=bf16); out = matmul(ub, v)").replace("; ", "\n  ")  # fmt: skip

@@ -218,6 +218,7 @@ extern "C" {
 //@ graph/passes/merge.c
 //@ graph/passes/batches.c
 //@ graph/passes/pad_products.c
+//@ graph/passes/block_maps.c
 //@ graph/passes/library_products.c
 //@ graph/passes/run.c
 //@ graph/passes/optimise.c

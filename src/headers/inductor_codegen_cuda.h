@@ -198,6 +198,7 @@ extern "C" {
 //@ cuda/templates/attention/problem.c
 //@ cuda/templates/attention/products.c
 //@ cuda/templates/attention/computed.c
+//@ cuda/templates/attention/blocks.c
 //@ cuda/templates/attention/mma.c
 //@ cuda/templates/attention/bulk.c
 //@ cuda/templates/attention/split.c

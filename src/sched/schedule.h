@@ -307,10 +307,11 @@ typedef struct ind_schedule {
     /* Both count intermediates, each rounded up to 256 bytes; the caller owns the memory of outputs. */
     ind_expr peak_bytes;     /* largest sum of live intermediates; <= arena_bytes */
     ind_expr op_by_op_bytes; /* unfused peak: every loop runs alone in the program's order, each result freed after its
-                                last reader. The plan must not exceed it. Partial results of a two-stage reduction along
-                                rows are live from the beginning to the second stage, as any kernel over the rows may
-                                compute them; those of columns of the same data, which one kernel reduces, are all live
-                                at the same time */
+                                last reader. What a kernel of attention reads is freed after the product with the
+                                values, as in a call of the op. The plan must not exceed this peak. Partial results of a
+                                two-stage reduction along rows are live from the beginning to the second stage, as any
+                                kernel over the rows may compute them; those of columns of the same data, which one
+                                kernel reduces, are all live at the same time */
 } ind_schedule;
 
 /* Splits suitable reductions of the program into two stages if that moves fewer bytes. The first stage then shares the

@@ -294,7 +294,7 @@ static int renew_context(checker *k) {
     names.context = k->ctx;
     for (const ind__pattern *p = pattern__builtin(k->ctx); p; p = p->next)
         if (!p->off || !strstr(p->off, "more than rounding")) ind__textf(&names, "%s ", p->name);
-    ind__textf(&names, "merge_products batch_products pad_products");
+    ind__textf(&names, "merge_products batch_products pad_products block_maps");
     k->enabled = names.data;
     return names.failed;
 }

@@ -154,6 +154,17 @@ static ind_status graph__apply_pads(graph__optimiser *o) {
     return status;
 }
 
+/* Adds maps of the blocks of masks. CSE makes one of those of the same mask. */
+static ind_status graph__apply_maps(graph__optimiser *o) {
+    if (!graph__runs(o, IND_PASS_BLOCK_MAPS)) return IND_OK;
+    graph__map_search s;
+    uint32_t applied = 0;
+    ind_status status = graph__find_maps(&s, o->now, o->options) ? IND_OK : ind__failed(o->given->context);
+    if (!status && s.num) status = graph__replace_groups(o, (graph__rewrite){.maps = &s}, &applied);
+    graph__map_search_end(&s);
+    return !status && applied ? graph__settle(o, o->enabled) : status;
+}
+
 /* Turns products into extern calls of cuBLASLt. */
 static ind_status graph__apply_library(graph__optimiser *o) {
     if (!o->options->library) return IND_OK;
@@ -194,6 +205,7 @@ static ind_status graph__run_all_passes(graph__optimiser *o) {
     }
     if (!status) status = graph__apply_library(o);
     if (!status) status = graph__apply_pads(o);
+    if (!status) status = graph__apply_maps(o);
     if (!status) status = graph__order_updates(o);
     if (!status) status = graph__run_user_passes(o, IND_POINT_LOWERING, &changed);
     if (!status && changed) status = graph__settle(o, o->enabled & 1u << IND_PASS_DCE);

@@ -11,6 +11,7 @@
        ALGEBRA    parts of one tensor, dead updates             keeps  everything
        PAD_PRODUCTS  after patterns and merged products      keeps  everything
        cublaslt   before PAD_PRODUCTS, if asked for          keeps  everything
+       BLOCK_MAPS  masks from data, after PAD_PRODUCTS      keeps  everything
        REINPLACE  after all others: changes the order           keeps  everything
 
    Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. Then a round finds the matches of all
@@ -26,6 +27,7 @@ typedef struct graph__seen {
 typedef struct graph__product_search graph__product_search;
 typedef struct graph__batch_search graph__batch_search;
 typedef struct graph__pad_search graph__pad_search;
+typedef struct graph__map_search graph__map_search;
 typedef struct graph__library_search graph__library_search;
 
 typedef struct graph__rewrite {
@@ -43,6 +45,7 @@ typedef struct graph__rewrite {
     const graph__product_search *merged;  /* NULL: products are not merged in this iteration */
     const graph__batch_search *batched;   /* NULL: nor become batches */
     const graph__pad_search *padded;      /* NULL: nor are their operands padded */
+    const graph__map_search *maps;        /* NULL: nor do their masks get maps */
     const graph__library_search *library; /* NULL: nor are they run by a library */
     uint32_t applied;
     const ind_pass_desc *pass;           /* a pass of the user, in place of the built-in ones; or NULL */

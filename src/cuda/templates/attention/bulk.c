@@ -223,7 +223,8 @@ static void cg__at_write_copies(ind__writer *w, const cg__mm_problem *p, const c
     ind__textf(&w->code, "if (first_step == end_step) continue;\nind_barrier_wait(empty_a, turn ^ 1);\nturn ^= 1;\n");
     ind__textf(&w->code, "ind_barrier_expect(full_a, %d);\n", tile->m * x->features * 2);
     cg__at_write_boxes(w, &x->queries, &x->queries.a, 0, x->features, "tile_a", "full_a", "tile_m");
-    cg__begin(w, "for (%s step = first_step; step < end_step; step++)", cg__int(w));
+    cg__begin(w, "for (%s step = first_step; step < end_step; %s)", cg__int(w),
+              cg__at_has_blocks(w, x, false) ? "step = next_step(step + 1)" : "step++");
     const char *row = cg__string(w, "step * %d", tile->k);
     ind__textf(&w->code, "ind_barrier_wait(empty_b + stage, phase ^ 1);\nind_barrier_expect(full_b + stage, %d);\n",
                tile->k * x->features * 2);
@@ -297,10 +298,10 @@ static void cg__at_write_turn_end(ind__writer *w) {
 
 /* Gives the stage of the keys back, and the queries after the last step; then the exponentials of the scores. */
 static void cg__at_write_exponentials(ind__writer *w, const cg__attention *x) {
-    ind__textf(
-        &w->code,
-        "__syncwarp();\nif (lane == 0) {\n    ind_barrier_arrive(empty_b + stage);\n    if (step + 1 == end_step) "
-        "ind_barrier_arrive(empty_a);\n}\ncompute_scores(step);\nstate.add(score[0], factor, scale);\n");
+    ind__textf(&w->code,
+               "__syncwarp();\nif (lane == 0) {\n    ind_barrier_arrive(empty_b + stage);\n    if (%s == end_step) "
+               "ind_barrier_arrive(empty_a);\n}\ncompute_scores(step);\nstate.add(score[0], factor, scale);\n",
+               cg__at_next_step(w, x));
     if (x->kept) ind__textf(&w->code, "drop(step);\n");
 }
 
@@ -337,14 +338,17 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     ind__textf(&w->code, "%s step = first_step;\nind_barrier_wait(full_a, turn);\nturn ^= 1;\n", cg__int(w));
     cg__at_write_product(w, p, x);
     cg__at_write_turn_end(w);
+    cg__at_write_step_blocks(w, x);
     ind__textf(&w->code, "ind_wgmma_ready<0>(score[0]);\n");
     cg__at_write_exponentials(w, x);
     cg__at_write_weights(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (step++; step < end_step; step++)");
+    const char *next = cg__at_has_blocks(w, x, false) ? "step = next" : "step++";
+    cg__begin(w, "for (%s; step < end_step; %s)", next, next);
     cg__at_write_product(w, p, x);
     cg__at_write_weighted(w, p);
     cg__at_write_turn_end(w);
+    cg__at_write_step_blocks(w, x);
     ind__textf(&w->code, "ind_wgmma_ready<1>(score[0]);\n");
     cg__at_write_exponentials(w, x);
     ind__textf(&w->code, "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n"

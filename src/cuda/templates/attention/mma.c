@@ -188,6 +188,7 @@ static void cg__at_write_steps(ind__writer *w, const cg__mm_problem *p, const cg
     for (int i = 0; i < x->num_masks; i++) {
         cg__at_range r;
         const bool data = cg__at_write_condition_values(w, p, x, i);
+        if (cg__at_reads_blocks(w) && (x->mask[i].of_block || x->mask[i].full)) continue;
         if (!cg__at_range_of(w, p, x->mask[i].condition, 0, &limits, &r)) {
             ind__textf(&w->code, "all_end = 0;\n");
             continue;
@@ -199,6 +200,7 @@ static void cg__at_write_steps(ind__writer *w, const cg__mm_problem *p, const cg
     }
     ind__textf(&w->code, "%s first_step = start / %d, end_step = end > start ? (end + %d) / %d : first_step;\n",
                cg__int(w), keys, keys - 1, keys);
+    cg__at_write_blocks(w, p, x, alone);
 }
 
 /* ---- tiles */
@@ -298,7 +300,7 @@ static void cg__at_write_query(ind__writer *w, const cg__mm_problem *p) {
 /* Computes the scores of fragments of 8 keys from the products. `whole`: every query sees every key. */
 static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int fragments,
                                 bool whole) {
-    for (int i = 0; i < x->num_masks && whole; i++) w->value[x->mask[i].value] = x->mask[i].when ? "true" : "false";
+    cg__at_set_masks(w, x, whole);
     cg__at_need_score(w, p, x, false);
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", fragments * 4);
@@ -313,7 +315,7 @@ static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const c
     cg__value(w, cg__inst(w, x->reduce)->arg[0]);
     ind__textf(&w->code, ";\n");
     cg__end(w);
-    for (int i = 0; i < x->num_masks && whole; i++) w->value[x->mask[i].value] = NULL;
+    cg__at_forget_masks(w, x);
 }
 
 /* Computes the scores of so many fragments of 8 keys from `first` on. */
@@ -321,7 +323,8 @@ static void cg__at_write_step_scores(ind__writer *w, const cg__mm_problem *p, co
                                      const char *first) {
     ind__textf(&w->code, "const %s first_key = %s, first_t = first_key + lane %% 4%s;\n", cg__int(w), first,
                x->product == AT_MMA_HALVES ? " * 2" : "");
-    cg__begin(w, "if (first_key >= all_start && first_key + %d <= all_end)", fragments * 8);
+    cg__begin(w, "if (first_key >= all_start && first_key + %d <= all_end%s)", fragments * 8,
+              cg__at_has_blocks(w, x, true) ? " && full_block" : "");
     cg__at_write_scores(w, p, x, fragments, true);
     cg__else(w, "else");
     cg__at_write_scores(w, p, x, fragments, false);
@@ -473,17 +476,16 @@ static void cg__at_write_tiles(ind__writer *w, const cg__mm_problem *p, const cg
 /* A step: a tile of keys, then the values of the same keys. The copies of the next step are in flight. */
 static void cg__at_write_step(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    ind__textf(&w->code,
-               "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_keys(step + 1, stage ^ "
-               "1);\nind_cp_async_commit();\n");
+    const char *next = cg__at_next_step(w, x), *wait = "ind_cp_async_wait<1>();\n__syncthreads();\n";
+    cg__at_write_step_blocks(w, x);
+    ind__textf(&w->code, "%sif (%s < end_step) load_keys(%s, stage ^ 1);\nind_cp_async_commit();\n", wait, next, next);
     ind__textf(&w->code, "float score[1][%d][4] = {};\n", tile->k / 8);
     cg__at_write_keys_product(w, p, x, "warp_m", NULL);
     cg__at_write_step_scores(w, p, x, tile->k / 8, cg__string(w, "step * %d", tile->k));
     ind__textf(&w->code, "state.add(score[0], factor, scale);\nind_scale_rows(acc[0], factor);\n");
     cg__at_write_dropout(w, p, x, tile->k / 8);
-    ind__textf(&w->code,
-               "ind_cp_async_wait<1>();\n__syncthreads();\nif (step + 1 < end_step) load_values(step + 1, stage ^ "
-               "1);\nind_cp_async_commit();\n");
+    ind__textf(&w->code, "%sif (%s < end_step) load_values(%s, stage ^ 1);\nind_cp_async_commit();\n", wait, next,
+               next);
     cg__at_write_values_product(w, p, x, NULL);
 }
 
@@ -504,7 +506,8 @@ static ind_status cg__emit_attention(ind__writer *w) {
     cg__at_need_score(w, p, x, true);
     cg__at_write_state(w, "acc[1][%d][4]", tile->n / 8);
     ind__textf(&w->code, "int stage = 0;\n#pragma unroll 1\n");
-    cg__begin(w, "for (%s step = first_step; step < end_step; step++, stage ^= 1)", cg__int(w));
+    cg__begin(w, "for (%s step = first_step; step < end_step; %s, stage ^= 1)", cg__int(w),
+              cg__at_has_blocks(w, x, false) ? "step = next" : "step++");
     cg__at_write_step(w, p, x);
     cg__end(w);
     cg__at_write_factor(w, p, x, "acc[0]");

@@ -5,7 +5,7 @@
    operand is computed from the scores, which are the inner product of its body. Each operand has a problem in the terms
    of templates/gemm, for the functions that load its tiles. */
 
-enum { AT_MAX_MASKS = 8 };
+enum { AT_MAX_MASKS = 16 };
 
 /* Integers from memory that limit keys are at most this, and at least its negative. */
 #define AT_MAX_LIMIT ((int64_t)1 << 60)
@@ -19,6 +19,8 @@ typedef struct cg__at_mask {
     bool when;          /* its value for keys that count */
     ind_expr condition; /* that they count, in indices, sizes and integers from memory that are the same for all keys,
                            as INDIRECT symbols; not set: it depends on other data */
+    bool of_block;      /* the value is the same for all scores of a block: templates/attention/blocks.c */
+    uint32_t full;      /* a bool for which this is true, and that makes the mask's value `when`. 0: none */
 } cg__at_mask;
 
 typedef struct cg__attention {
@@ -125,12 +127,27 @@ static ind_expr cg__at_condition(const ind__writer *w, const cg__mm_problem *p, 
     return (in->op == IND_LOOP_AND) == when ? ind_expr_and(a, b) : ind_expr_or(a, b);
 }
 
-/* Masks that exceed the array stay operations like others: they skip no tiles. */
-static void cg__at_add_mask(const ind__writer *w, const cg__mm_problem *p, cg__attention *x, uint32_t value,
-                            bool when) {
+static bool cg__at_is_of_block(const ind__writer *w, const cg__mm_problem *p, uint32_t i, int depth);
+static uint32_t cg__at_full_value(const ind__writer *w, const cg__mm_problem *p, uint32_t value, bool when);
+
+/* Adds the masks of a conjunction. Masks that exceed the array stay operations like others: they skip no tiles. */
+static void cg__at_add_mask(const ind__writer *w, const cg__mm_problem *p, cg__attention *x, uint32_t value, bool when,
+                            int depth) {
+    const ind__inst *in = cg__inst(w, value);
+    if (in->op == IND_LOOP_NOT && depth < 8) {
+        cg__at_add_mask(w, p, x, in->arg[0], !when, depth + 1);
+        return;
+    }
+    if (in->op == (when ? IND_LOOP_AND : IND_LOOP_OR) && depth < 8) {
+        cg__at_add_mask(w, p, x, in->arg[0], when, depth + 1);
+        cg__at_add_mask(w, p, x, in->arg[1], when, depth + 1);
+        return;
+    }
     if (x->num_masks == AT_MAX_MASKS) return;
-    x->mask[x->num_masks++] =
-        (cg__at_mask){.value = value, .when = when, .condition = cg__at_condition(w, p, value, when, 0)};
+    cg__at_mask m = {.value = value, .when = when, .condition = cg__at_condition(w, p, value, when, 0)};
+    m.of_block = !ind__ok(m.condition) && cg__at_is_of_block(w, p, value, 0);
+    m.full = ind__ok(m.condition) || m.of_block ? 0 : cg__at_full_value(w, p, value, when);
+    x->mask[x->num_masks++] = m;
 }
 
 /* Finds masks: WHERE selects -inf. They are selected last, or added to the score as 0 or -inf. Returns what is left of
@@ -142,7 +159,7 @@ static uint32_t cg__at_without_mask(const ind__writer *w, const cg__mm_problem *
     for (int k = 1; k < 3; k++) {
         const uint32_t other = in->arg[3 - k];
         if (!cg__at_is_constant(w, other, -INFINITY) || (added && !cg__at_is_constant(w, in->arg[k], 0))) continue;
-        cg__at_add_mask(w, p, x, in->arg[0], k == 1);
+        cg__at_add_mask(w, p, x, in->arg[0], k == 1, 0);
         return in->arg[k];
     }
     return value;
@@ -180,8 +197,10 @@ static void cg__at_find_masks(const ind__writer *w, const cg__mm_problem *p, cg_
 /* True if the keys of a tile are known to be limited by its queries. The last queries then start first: a causal mask
    leaves them the most keys, so the blocks that end last are short. */
 static bool cg__at_has_limits(const ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
-    const ind_expr condition = x->num_masks ? x->mask[0].condition : (ind_expr){0};
-    return ind__ok(condition) && p->m >= 0 && ind__expr_depends(condition, w->plan->domain.var[p->m]);
+    bool any = false;
+    for (int i = 0; i < x->num_masks && p->m >= 0; i++)
+        any |= ind__ok(x->mask[i].condition) && ind__expr_depends(x->mask[i].condition, w->plan->domain.var[p->m]);
+    return any;
 }
 
 /* ---- the problem */
@@ -366,7 +385,7 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
         cg__at_set_bulk_tile(d, p, x);
     }
     int known = 0;
-    for (int i = 0; i < x->num_masks; i++) known += ind__ok(x->mask[i].condition);
+    for (int i = 0; i < x->num_masks; i++) known += ind__ok(x->mask[i].condition) || x->mask[i].of_block;
     const bool all = x->queries.a.copy && x->keys.b.copy && p->b.copy;
     cg__why(d, "scores and probabilities in registers; %s operands %s, %s in %s%s", ind_dtype_name(p->b.memory),
             x->product == AT_FMA ? "multiplied with FMA" : "on tensor cores", all ? "copied" : "not all copied",
