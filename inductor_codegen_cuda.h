@@ -17984,6 +17984,7 @@ typedef struct cg__attention {
     uint32_t scores;       /* the product of queries and keys */
     uint32_t reduce, term; /* the softmax, and its exponentials */
     int features;          /* columns of the tiles of queries and keys */
+    bool joins_heads;      /* rows are the queries of all heads that share keys and values */
     int sorted_batches;    /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
     bool fetches_keys, fetches_values; /* split keys: their inputs are loaded into registers a step ahead */
     cg__at_mask mask[AT_MAX_MASKS];
@@ -18201,6 +18202,46 @@ static int cg__at_find_rows(const ind__writer *w, uint32_t weight, uint32_t keys
     return -1;
 }
 
+/* True if the rows of the operand lie one after another, also those of neighbouring heads. */
+static bool cg__at_rows_adjoin(const ind__writer *w, uint32_t i, int head) {
+    const ind__loops *d = &w->plan->domain;
+    ind_expr outer, inner, rest;
+    while (cg__inst(w, i)->op == IND_LOOP_CAST) i = cg__inst(w, i)->arg[0];
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && ind__affine(cg__index_of(w, i), d->var[head], &outer, &rest) &&
+           ind__affine(rest, d->var[head + 1], &inner, &rest) &&
+           ind_known_eq(outer, ind_expr_mul(inner, d->extent[head + 1]));
+}
+
+/* True if the queries of heads that share keys become the rows of one tile: they are few, so tiles of one head would
+   have empty rows, and each would read the keys again. Causal masks skip no keys of such a tile. Bulk copies need rows
+   that lie one after another. */
+static bool cg__at_joins_heads(const cg__decider *d, int head, int n, uint32_t queries) {
+    const ind__loops *x = &d->plan->domain;
+    const int m = head + 1;
+    const int64_t heads = ind_hint(x->extent[head]), few = ind_hint(x->extent[m]), rows = heads * few;
+    if (heads < 2 || !ind_known_le(x->extent[m], ind_int(d->w.context, 255))) return false;
+    if (few > IND__SHARED_QUERIES && 10 * ((rows + 127) / 128) > 8 * heads * ((few + 127) / 128)) return false;
+    const ind_target *t = d->w.target;
+    if (!t->specific || t->sm != 90 || cg__at_rows_adjoin(&d->w, queries, head)) return true;
+    int64_t batch = 1;
+    for (int v = 0; v < x->rank; v++) batch *= v == head || v == m || v == n ? 1 : ind_hint(x->extent[v]);
+    return ind__attention_splits_keys((double)rows, (double)(batch * ((rows + 63) / 64)), false, t->num_sms);
+}
+
+/* Makes rows of the queries of heads that share keys and values, if that is better. */
+static bool cg__at_join_heads(cg__decider *d, int *m, int *n, uint32_t queries, uint32_t keys, uint32_t values) {
+    const uint32_t *varies = d->plan->varies;
+    const int head = *m - 1;
+    const bool shared = head >= 0 && head != *n && !((varies[keys] | varies[values]) >> head & 1);
+    if (!shared || !(varies[queries] >> head & 1) || !cg__at_joins_heads(d, head, *n, queries)) return false;
+    if (!ind__loops_join(&d->plan->domain, head)) return false;
+    *m -= 1;
+    *n -= *n > head;
+    if (d->plan->domain.failed) cg__fail(&d->w);
+    if (!d->w.failed) cg__analyse(d);
+    return true;
+}
+
 /* Finds the weights before factors per element, if there are any: dropout. */
 static void cg__at_find_dropout(const ind__writer *w, const cg__mm_problem *p, cg__attention *x) {
     for (uint32_t v = p->a.value, next; v != x->term && v; v = next) {
@@ -18221,8 +18262,10 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
     int m = k->matmul.m, n = k->matmul.n;
     cg__at_split_batch(d, &m, &n);
     if (w->failed) return;
-    const int t = w->plan->domain.rank, features = t + 1;
     const ind__inst *dot = cg__inst(w, k->matmul.dot), *scores = cg__inst(w, k->scores);
+    x->joins_heads = cg__at_join_heads(d, &m, &n, scores->arg[0], scores->arg[1], dot->arg[1]);
+    if (w->failed) return;
+    const int t = w->plan->domain.rank, features = t + 1;
     if (m < 0) m = cg__at_find_rows(w, dot->arg[0], scores->arg[1], dot->arg[1], n);
     x->scores = k->scores;
     *p = (cg__mm_problem){.m = m, .n = n, .k = t, .dot = k->matmul.dot};
@@ -18345,6 +18388,7 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     cg__why(d, "scores and probabilities in registers; %s operands %s, %s in %s%s", ind_dtype_name(p->b.memory),
             x->product == AT_FMA ? "multiplied with FMA" : "on tensor cores", all ? "copied" : "not all copied",
             p->no_maps ? "16-byte vectors" : "boxes by tensor maps", known ? "; masked tiles of keys are skipped" : "");
+    if (x->joins_heads && d->variant->why) cg__why(d, "%s; rows are queries of heads that share keys", d->variant->why);
     if (few && d->variant->why)
         cg__why(d, "the keys of %d rows are split over warps and blocks; %s", IND__SPLIT_QUERIES, d->variant->why);
     return d->w.failed ? ind__failed(d->w.context) : IND_OK;

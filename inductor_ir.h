@@ -1249,6 +1249,8 @@ bool ind__loops_drop_ones(ind__loops *l); /* removes variables of extent 1; fals
 /* Merges variables v and v + 1 (both parallel or both of the reduction). Returns false, with nothing changed, if an
    index would need a division that it does not have. */
 bool ind__loops_merge(ind__loops *l, int v);
+/* The same with any divisions. False, with nothing changed: the extent of v + 1 may be 0. */
+bool ind__loops_join(ind__loops *l, int v);
 /* The best size to split variable v: v = size * outer + inner resolves `saved` (may be NULL) of the divisions in the
    indices. Invalid if no split resolves any. */
 ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved);
@@ -7950,7 +7952,8 @@ static bool ir__merges_divided(ind_expr e, const ind_expr *pair, const ind_expr 
     return ind__ok(merged) && ind__expr_divisions(merged) <= ind__expr_divisions(e);
 }
 
-bool ind__loops_merge(ind__loops *l, int v) {
+/* `divides`: indices may get divisions that they do not have. */
+static bool ir__loops_merge(ind__loops *l, int v, bool divides) {
     ind_context *c = l->context;
     ind_expr pair[2] = {l->var[v], l->var[v + 1]}, inner = l->extent[v + 1];
     ind_expr extent = ind_expr_mul(l->extent[v], inner), m = ir__loops_symbol(l, v, v < l->rank, extent);
@@ -7965,13 +7968,21 @@ bool ind__loops_merge(ind__loops *l, int v) {
         if (value == plain) divided[0] = ind_expr_floordiv(m, inner), divided[1] = ind_expr_mod(m, inner);
         value = divided;
         if (!ind__ok(divided[0]) || !ind__ok(divided[1])) return ir__loops_refuse(l);
-        if (!ir__merges_divided(e, pair, value)) return false;
+        if (!divides && !ir__merges_divided(e, pair, value)) return false;
     }
     if (!ir__loops_replace(l, pair, value, 2)) return false;
     ir__loops_remove(l, v);
     l->var[v] = m;
     l->extent[v] = extent;
     return true;
+}
+
+bool ind__loops_merge(ind__loops *l, int v) {
+    return ir__loops_merge(l, v, false);
+}
+
+bool ind__loops_join(ind__loops *l, int v) {
+    return ir__loops_merge(l, v, true);
 }
 
 /* Sizes d for which var = d*o + i may resolve a division in e: the divisors in var // d, var % d and (k*var + ..) //

@@ -124,6 +124,8 @@ bool ind__loops_drop_ones(ind__loops *l); /* removes variables of extent 1; fals
 /* Merges variables v and v + 1 (both parallel or both of the reduction). Returns false, with nothing changed, if an
    index would need a division that it does not have. */
 bool ind__loops_merge(ind__loops *l, int v);
+/* The same with any divisions. False, with nothing changed: the extent of v + 1 may be 0. */
+bool ind__loops_join(ind__loops *l, int v);
 /* The best size to split variable v: v = size * outer + inner resolves `saved` (may be NULL) of the divisions in the
    indices. Invalid if no split resolves any. */
 ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved);
