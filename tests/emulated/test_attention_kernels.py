@@ -234,7 +234,7 @@ def test_few_queries_of_many(library, s):
     text = graph("size S in [1, 4096] hint 512; size T in [1, 4096] hint 512; input q : bf16[2, 2, S, 64]; input k : bf16[2, 2, T, 64]; "
                  "input v : bf16[2, 2, T, 64]; input seen : bool[S, T]; y = scaled_dot_product_attention(q, k, v, seen); output y")  # fmt: skip
     want = attention(*qkv(arrays, "bf16"), lambda x, i, j: np.where(arrays["seen"], x / 8, -np.inf))
-    check(library, text, arrays, want, {"S": s, "T": t})
+    check(library, text, arrays, want, {"S": s, "T": t}, kernels=2)  # one computes the map of the mask's blocks
     library.strategy = strategy
 
 

@@ -101,3 +101,17 @@ def test_log_sum_exp(library, monkeypatch):  # noqa: F811
     check(library, text, arrays, want, dtype="f32")
     assert JOINED in texts[0], texts[0]
     assert np.abs(arrays["z"] - sums).max() <= 1e-4
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("s", [1, 3, 16, 17, 70])
+def test_one_compile(library, monkeypatch, s, causal):  # noqa: F811
+    """A symbolic number of queries: launches of at most 16 take a variant whose rows are queries of all heads."""
+    library.strategy = SPLIT
+    texts = plans(monkeypatch)
+    arrays = drawn(s, {"q": (2, 8, s, 64), "k": (2, 2, 90, 64), "v": (2, 2, 90, 48)}, "bf16")
+    text = graph("size S in [1, 4096] hint 512; input q : bf16[2, 8, S, 64]; input k : bf16[2, 2, 90, 64]; input v : bf16[2, 2, 90, 48]; "
+                 f"y = scaled_dot_product_attention(q, k, v, is_causal={str(causal).lower()}, enable_gqa=true); output y")  # fmt: skip
+    want = attention(*qkv(arrays, "bf16"), lambda x, i, j: np.where(j <= i, x / 8, -np.inf) if causal else x / 8)
+    check(library, text, arrays, want, {"S": s})
+    assert texts[0].count(JOINED) == 1 and texts[0].count("requires S < 17") == 1, texts[0]

@@ -29,7 +29,7 @@ typedef struct cg__attention {
     uint32_t scores;       /* the product of queries and keys */
     uint32_t reduce, term; /* the softmax, and its exponentials */
     int features;          /* columns of the tiles of queries and keys */
-    bool joins_heads;      /* rows are the queries of all heads that share keys and values */
+    int64_t heads;         /* whose queries are the rows of a tile: 1, or those that share keys and values */
     int sorted_batches;    /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
     bool fetches_keys, fetches_values; /* split keys: their inputs are loaded into registers a step ahead */
     cg__at_mask mask[AT_MAX_MASKS];
@@ -259,12 +259,13 @@ static bool cg__at_rows_adjoin(const ind__writer *w, uint32_t i, int head) {
 
 /* True if the queries of heads that share keys become the rows of one tile: they are few, so tiles of one head would
    have empty rows, and each would read the keys again. Causal masks skip no keys of such a tile. Bulk copies need rows
-   that lie one after another. */
+   that lie one after another. If the number of queries is not known, a variant assumes that they are few. */
 static bool cg__at_joins_heads(const cg__decider *d, int head, int n, uint32_t queries) {
     const ind__loops *x = &d->plan->domain;
     const int m = head + 1;
     const int64_t heads = ind_hint(x->extent[head]), few = ind_hint(x->extent[m]), rows = heads * few;
-    if (heads < 2 || !ind_known_le(x->extent[m], ind_int(d->w.context, 255))) return false;
+    if (heads < 2) return false;
+    if (!ind_known_le(x->extent[m], ind_int(d->w.context, 255))) return d->assume & IND__ASSUME_FEW_ROWS;
     if (few > IND__SHARED_QUERIES && 10 * ((rows + 127) / 128) > 8 * heads * ((few + 127) / 128)) return false;
     const ind_target *t = d->w.target;
     if (!t->specific || t->sm != 90 || cg__at_rows_adjoin(&d->w, queries, head)) return true;
@@ -308,11 +309,13 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
     cg__at_split_batch(d, &m, &n);
     if (w->failed) return;
     const ind__inst *dot = cg__inst(w, k->matmul.dot), *scores = cg__inst(w, k->scores);
-    x->joins_heads = cg__at_join_heads(d, &m, &n, scores->arg[0], scores->arg[1], dot->arg[1]);
+    const int64_t heads = m > 0 ? ind_hint(w->plan->domain.extent[m - 1]) : 1;
+    const bool joins = cg__at_join_heads(d, &m, &n, scores->arg[0], scores->arg[1], dot->arg[1]);
     if (w->failed) return;
     const int t = w->plan->domain.rank, features = t + 1;
     if (m < 0) m = cg__at_find_rows(w, dot->arg[0], scores->arg[1], dot->arg[1], n);
     x->scores = k->scores;
+    x->heads = joins ? heads : 1;
     *p = (cg__mm_problem){.m = m, .n = n, .k = t, .dot = k->matmul.dot};
     p->a.value = dot->arg[0], p->b.value = dot->arg[1];
     x->queries = (cg__mm_problem){.m = p->m, .n = -1, .k = features};
@@ -433,7 +436,7 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     cg__why(d, "scores and probabilities in registers; %s operands %s, %s in %s%s", ind_dtype_name(p->b.memory),
             x->product == AT_FMA ? "multiplied with FMA" : "on tensor cores", all ? "copied" : "not all copied",
             p->no_maps ? "16-byte vectors" : "boxes by tensor maps", known ? "; masked tiles of keys are skipped" : "");
-    if (x->joins_heads && d->variant->why) cg__why(d, "%s; rows are queries of heads that share keys", d->variant->why);
+    if (x->heads > 1 && d->variant->why) cg__why(d, "%s; rows are queries of heads that share keys", d->variant->why);
     if (few && d->variant->why)
         cg__why(d, "the keys of %d rows are split over warps and blocks; %s", IND__SPLIT_QUERIES, d->variant->why);
     return d->w.failed ? ind__failed(d->w.context) : IND_OK;

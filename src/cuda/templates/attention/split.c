@@ -46,16 +46,22 @@ static int cg__at_split_keys(const cg__decider *d, const cg__attention *x, int c
    it. */
 static bool cg__at_splits_keys(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
     const int64_t queries = ind_hint(p->size_m), blocks = ind_hint(p->batch) * ((queries + 63) / 64);
+    const int64_t few = IND__SPLIT_QUERIES * x->heads; /* of all heads whose queries are rows */
     int64_t most = IND__SPLIT_QUERIES, known;
     x->features = cg__at_columns(x->queries.size_k);
     if (!cg__at_split_keys(d, x, cg__at_columns(p->size_n))) return false;
     const bool fma = x->product == AT_FMA;
+    const bool copies = x->queries.a.copy && x->keys.b.copy && p->b.copy;
+    const bool gathers = x->queries.a.gathered || x->keys.b.gathered || p->b.gathered;
+    /* Blocks of more queries do not compute operands. */
+    if ((!copies || gathers) && ind_known_le(p->size_m, ind_int(d->w.context, few))) return true;
     if (ind__attention_splits_keys((double)queries, (double)blocks, fma, d->w.target->num_sms)) {
         if (ind_expr_is_int(p->size_m, &known)) return true;
         most = queries > IND__SHARED_QUERIES ? queries : IND__SHARED_QUERIES;
     }
     if (ind_known_le(p->size_m, ind_int(d->w.context, most))) return true;
     if (d->w.schedule->program->batch_invariant || !(d->assume & IND__ASSUME_FEW_ROWS)) return false;
+    if (most < few) most = few;
     if (!cg__guard(d->variant, ind_expr_le(p->size_m, ind_int(d->w.context, most)))) return false;
     d->used |= IND__ASSUME_FEW_ROWS;
     return true;
