@@ -1216,7 +1216,7 @@ IND_EMULATION_FN void ind_wgmma_scores(float (&c)[NI][4], const unsigned short *
 template <bool BF16, int TN, int TK, int NI, int NK>
 IND_EMULATION_FN void ind_wgmma_weighted(float (&c)[NI][4], const unsigned (&weight)[NK][4], const unsigned short *tile,
                                          IND_EMULATION_LINE) {
-    if (NI * 8 != TN || NK * 16 != TK || !ind_emulation::rt->is_shared(tile, TN * TK * 2)) {
+    if (NI * 8 > TN || NI * 8 + 64 <= TN || NK * 16 != TK || !ind_emulation::rt->is_shared(tile, TN * TK * 2)) {
         ind_emulation::rt->fault("wgmma: the tile is not in shared memory, or of another size", line);
     }
     ind_emulation::rt->wgmma_read(tile, TN * TK * 2, line);

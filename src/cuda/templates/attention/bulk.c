@@ -37,16 +37,22 @@ static ind__kernel_arg cg__at_map(const ind__writer *w, int i) {
 
 /* ---- shared memory: queries, stages of keys and of values, the strips of the warps, the mbarriers */
 
-static int64_t cg__at_bulk_bytes(const cg__attention *x, const cg__mm_problem *p, const ind__tile_plan *tile) {
-    const int64_t tiles =
-        2 * ((int64_t)tile->m * x->features + (int64_t)tile->stages * tile->k * (x->features + tile->n));
-    return tiles + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) + 32 + 32 * tile->stages;
+/* Features or columns, rounded up. Rows in shared memory have a multiple of 64: 128 bytes. Products take a multiple of
+   16 features, and of 32 columns: a strip of results. */
+static int cg__at_bulk_columns(ind_expr size, int multiple) {
+    int64_t n;
+    return ind_expr_is_int(size, &n) ? (int)(n + multiple - 1) / multiple * multiple : IND__ATTENTION_COLUMNS;
 }
 
-/* Columns of tiles with rows of 128 bytes. */
-static int cg__at_bulk_columns(ind_expr size) {
-    int64_t n;
-    return ind_expr_is_int(size, &n) ? (int)(n + 63) / 64 * 64 : IND__ATTENTION_COLUMNS;
+/* Columns of a row of values in shared memory. */
+static int cg__at_value_row(const cg__mm_problem *p) {
+    return cg__at_bulk_columns(p->size_n, 64);
+}
+
+static int64_t cg__at_bulk_bytes(const cg__attention *x, const cg__mm_problem *p, const ind__tile_plan *tile) {
+    const int64_t row = x->features + cg__at_value_row(p),
+                  tiles = 2 * ((int64_t)tile->m * x->features + (int64_t)tile->stages * tile->k * row);
+    return tiles + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) + 32 + 32 * tile->stages;
 }
 
 /* Batches whose keys and values take half of the L2. Their tiles run in the order of their lengths, the longest first:
@@ -62,16 +68,24 @@ static int cg__at_sorted_batches(const cg__decider *d, const cg__mm_problem *p, 
     return n < 1 ? 1 : n > 4096 ? 4096 : (int)n;
 }
 
+/* Keys of a step. 128 are faster than 64, unless they leave more of the last step empty (H200, 64 x 32 over 8 x 167 x
+   167 x 128: 100 us with 64, 159 with 128), or few steps of many features have two stages only. */
+static int cg__at_bulk_keys(const cg__mm_problem *p, const cg__attention *x, bool wide, int columns) {
+    const int64_t keys = ind_hint(p->size_k);
+    const bool two_stages = x->features + columns > 128 && x->num_masks == 0;
+    return wide || keys <= 64 || (keys > 128 && keys <= (two_stages ? 256 : 192)) ? 64 : 128;
+}
+
 /* Chooses the tile and sets the grid. Blocks are persistent: one per SM. */
 static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
-    x->features = cg__at_bulk_columns(x->queries.size_k);
-    const int columns = cg__at_bulk_columns(p->size_n);
+    x->features = cg__at_bulk_columns(x->queries.size_k, 64);
+    const int columns = cg__at_value_row(p);
     const bool wide = x->features > 128 || columns > 128 || x->kept; /* dropout takes registers */
     v->of.tile = (ind__tile_plan){.m = 128,
-                                  .n = columns,
-                                  .k = wide || ind_hint(p->size_k) <= 64 ? 64 : 128,
+                                  .n = cg__at_bulk_columns(p->size_n, 32),
+                                  .k = cg__at_bulk_keys(p, x, wide, columns),
                                   .products = 1,
                                   .warps_n = 1,
                                   .stages = 4};
@@ -133,8 +147,10 @@ static void cg__at_end_wgmma(ind__text *t) {
 static void cg__at_write_functions(ind__writer *w, ind__text *t) {
     const cg__mm_problem *p = w->plan->matmul;
     const ind__tile_plan *tile = &w->variant->of.tile;
+    char end[16];
     ind__textf(t, "#ifndef IND_EMULATION\n// c = Q[m .. m + 63, D] * K[TK, D]^T of a tile of queries and one of keys: "
-                  "asynchronous, one warpgroup.\ntemplate <bool BF16, int TM, int TK, int D>\n");
+                  "asynchronous, one warpgroup.\n// Features that are 0, to fill rows of 128 bytes, are left out.\n"
+                  "template <bool BF16, int TM, int TK, int D>\n");
     ind__textf(
         t,
         "static IND_INLINE void ind_wgmma_scores(float (&c)[%d][4], const unsigned short *tile_a, const unsigned "
@@ -144,13 +160,16 @@ static void cg__at_write_functions(ind__writer *w, ind__text *t) {
     ind__textf(t, "unsigned long long first_a = ind_wgmma_operand<TM, D, true>(tile_a, m, 0);\n"
                   "unsigned long long first_b = ind_wgmma_operand<TK, D, true>(tile_b, 0, 0);\n"
                   "asm volatile(\"\" : \"+l\"(first_a), \"+l\"(first_b));\n");
-    cg__at_begin_wgmma(t, "D");
+    ind__format(end, sizeof end, "%d", cg__at_bulk_columns(w->plan->attention->queries.size_k, 16));
+    cg__at_begin_wgmma(t, end);
     ind__textf(t, "const unsigned long long a = first_a + (k / 64 * TM * 64 + k %% 64) / 8;\n"
                   "const unsigned long long b = first_b + (k / 64 * TK * 64 + k %% 64) / 8;\n");
     cg__at_write_wgmma(t, p, tile->k, false);
     cg__at_end_wgmma(t);
-    ind__textf(t, "// c += W * V of weights in registers, fragments of 64 x 16, and a tile of values [TK][TN].\n"
-                  "template <bool BF16, int TN, int TK>\n");
+    ind__textf(t,
+               "// c += W * V of weights in registers, fragments of 64 x 16, and the first columns of a tile of values "
+               "[TK][TN].\n"
+               "template <bool BF16, int TN, int TK>\n");
     ind__textf(t,
                "static IND_INLINE void ind_wgmma_weighted(float (&c)[%d][4], const unsigned (&weight)[%d][4], const "
                "unsigned short *tile) {\n",
@@ -231,8 +250,9 @@ static void cg__at_write_copies(ind__writer *w, const cg__mm_problem *p, const c
     cg__at_write_boxes(w, &x->keys, &x->keys.b, 1, x->features, cg__at_stage(w, 'b', x->features), "full_b + stage",
                        row);
     ind__textf(&w->code, "ind_barrier_wait(empty_c + stage, phase ^ 1);\nind_barrier_expect(full_c + stage, %d);\n",
-               tile->k * tile->n * 2);
-    cg__at_write_boxes(w, p, &p->b, 2, tile->n, cg__at_stage(w, 'c', tile->n), "full_c + stage", row);
+               tile->k * cg__at_value_row(p) * 2);
+    cg__at_write_boxes(w, p, &p->b, 2, cg__at_value_row(p), cg__at_stage(w, 'c', cg__at_value_row(p)), "full_c + stage",
+                       row);
     cg__mm_write_next_stage(w);
     cg__end(w);
     cg__end(w);
@@ -287,7 +307,7 @@ static void cg__at_write_weighted(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     ind__textf(&w->code, "ind_barrier_wait(full_c + last, last_phase);\n");
     ind__textf(&w->code, "ind_wgmma_weighted<%s, %d, %d>(acc, weight, tile_c + last * %d);\n",
-               p->b.memory == IND_BF16 ? "true" : "false", tile->n, tile->k, tile->k * tile->n);
+               p->b.memory == IND_BF16 ? "true" : "false", cg__at_value_row(p), tile->k, tile->k * cg__at_value_row(p));
 }
 
 /* Lets the other warpgroup start its products. */
@@ -407,7 +427,7 @@ static ind_status cg__emit_bulk_attention(ind__writer *w) {
     const cg__attention *x = w->plan->attention;
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int keys = tile->m * x->features, values = keys + tile->stages * tile->k * x->features;
-    const int strips = 2 * (values + tile->stages * tile->k * tile->n);
+    const int strips = 2 * (values + tile->stages * tile->k * cg__at_value_row(p));
     cg__mm_set_plain_names(w);
     ind__textf(&w->code, "extern __shared__ __align__(1024) unsigned char ind_smem[];\n");
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", cg__int(w), cg__expr_string(w, p->size_m),

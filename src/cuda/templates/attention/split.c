@@ -108,11 +108,14 @@ static void cg__at_choose_fetches(cg__decider *d, const cg__mm_problem *p, cg__a
 }
 
 /* Blocks on an SM: one that keeps many copies in flight, if so few blocks fill the machine as well as two would. Its
-   four warps are too few for short rows and for rows that indices find. */
+   four warps are too few for short rows and for rows that indices find. Of many blocks with short rows four run at a
+   time (H200, 64 x 32 over 8 x 1 x 4096 x 64: 133 us with two, 122 with four). */
 static int cg__at_split_blocks(const cg__decider *d, const cg__mm_problem *p, const cg__attention *x, ind_expr tiles) {
     const int64_t num = ind_hint(tiles), sms = d->w.target->num_sms, most = ind_hint(p->size_k) / AT_SPLIT_LEAST;
     const bool copies = x->keys.b.copy && p->b.copy && !x->keys.b.gathered && !p->b.gathered;
     const bool wide = x->features + cg__at_columns(p->size_n) >= 128;
+    const bool narrow = x->features + cg__at_columns(p->size_n) <= 128;
+    if (copies && narrow && x->product == AT_MMA_HALVES && num > sms) return 4;
     if (!copies || !wide || x->product != AT_MMA_HALVES || num > sms || num < 1) return 2;
     const int64_t one = sms / num < most ? sms / num : most, two = 2 * sms / num < most ? 2 * sms / num : most;
     return 20 * one >= 9 * two ? 1 : 2; /* on an H200, 128 blocks of 132 were faster than 264 */
