@@ -17751,22 +17751,54 @@ static void graph__product_sizes(graph__lower_ctx *l) {
     l->product.rank = rank;
 }
 
+/* A term of the sum of a product. */
+static ind_value graph__product_term(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    const ind_loop_fn a = l->product.element[0] ? l->product.element[0] : graph__product_a;
+    const ind_loop_fn b = l->product.element[1] ? l->product.element[1] : graph__product_b;
+    const ind_value x = a(o, index, rank, user);
+    return ind_op_mul(o, x, b(o, index, rank, user));
+}
+
+/* The only term, if the inner dimension has size 1. */
+static ind_value graph__only_product_term(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    ind_expr at[IND_MAX_RANK + 1];
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    at[rank] = ind_int(index[0].context, 0);
+    return graph__product_term(o, at, rank + 1, user);
+}
+
+/* True for products of one row and one column each: sums over rows, which need no tiles. */
+static bool graph__is_dot_product(const graph__lower_ctx *l) {
+    const ind_expr *size = l->product.size;
+    const int rank = l->product.rank;
+    return l->product.has_m && l->product.has_n && !l->product.flags && graph__size_is_one(size[rank - 1]) &&
+           graph__size_is_one(size[rank - 2]);
+}
+
 /* *out: the product that l->product describes, in dtype. If the inner dimension has size 0, it is 0. */
 static ind_status graph__lower_product(graph__lower_ctx *l, ind_dtype dtype, ind__box **out) {
     const ind_expr *k = &l->product.a->size[l->product.a->rank - 1];
+    const bool sums = graph__is_dot_product(l);
     graph__typed_number zero = {dtype, 0, 0};
+    if (graph__size_is_one(*k) && !l->product.flags && l->product.rank > 0) {
+        *out = ind__box_pointwise(l->w->program, dtype, l->product.size, l->product.rank, graph__only_product_term, l);
+        return *out ? IND_OK : ind__failed(l->context);
+    }
     if (graph__size_is_zero(*k)) {
         *out = ind__box_pointwise(l->w->program, zero.dtype, l->product.size, l->product.rank, graph__neutral_element,
                                   &zero);
         return *out ? IND_OK : ind__failed(l->context);
     }
-    ind__reduction_desc d = {.type = IND_REDUCE_DOT,
+    ind__reduction_desc d = {.type = sums ? IND_REDUCE_SUM : IND_REDUCE_DOT,
                              .dtype = dtype,
                              .size = l->product.size,
                              .rank = l->product.rank,
                              .rrange = k,
                              .rrank = 1,
-                             .fn = l->product.element[0] ? l->product.element[0] : graph__product_a,
+                             .fn = sums                    ? graph__product_term
+                                   : l->product.element[0] ? l->product.element[0]
+                                                           : graph__product_a,
                              .second_fn = l->product.element[1] ? l->product.element[1] : graph__product_b,
                              .flags = l->product.flags,
                              .user = l};
