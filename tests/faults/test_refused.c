@@ -59,6 +59,11 @@ static const struct {
      "S, 8]\n"
      "  y = scaled_dot_product_attention(q, k, v, is_causal=true, enable_gqa=true)\n  output y\n}\n",
      "S=7"},
+    {"attention with a map of its mask",
+     "graph g {\n  size S in [1, 200]\n  input q : f32[1, 4, S, 8]\n  input k : f32[1, 4, S, 8]\n  input v : f32[1, 4, "
+     "S, 8]\n  input d : i32[S]\n  a = reshape(d, shape=[S, 1])\n  m = eq(a, d)\n"
+     "  y = scaled_dot_product_attention(q, k, v, m)\n  output y\n}\n",
+     "S=7"},
     {"embedding and gather",
      "graph g {\n  size N in [1, 32]\n  input i : i64[N]\n  const t : f32[4, 8]\n  e = embedding(t, i)\n"
      "  u = unsqueeze(i, 1)\n  g = gather(e, 1, u)\n  y = mul(e, g)\n  output y\n}\n",
@@ -207,7 +212,8 @@ static ind_status job(ind_allocator allocator, int which, results *r) {
     if (status) return status;
     ind_graph *g = ind_graph_parse(ctx, graphs[which].text, graphs[which].name);
     if (!g) status = ind_error_status(ctx);
-    if (!status) status = ind_compile(g, NULL, &m);
+    const ind_compile_desc compile = {.enabled_patterns = "block_maps"};
+    if (!status) status = ind_compile(g, &compile, &m);
     CHECK(!status == (m != NULL), "a module from a failed compile, or none");
     if (!status) status = run(m, graphs[which].sizes, r);
     if (!status) status = explain(m, r);

@@ -74,6 +74,20 @@ def test_known(name, tmp_path):
     assert maps(written(tmp_path, SIZES + QKV + KNOWN[name] + OP), *ARCH) == ([], [])
 
 
+# Masks of other softmaxes: no change and no near miss.
+OTHERS = {
+    "no product before": SIZES + "input p : f32[4, 16, S, T]; input v : bf16[4, 16, T, 64]; " + IDS + "w = where(m, p, -inf); u = softmax(w, dim=-1); ub = cast(u, dtype=bf16); y = matmul(ub, v)",
+    "no product after": SIZES + "input x : bf16[64, 256]; input e : bf16[256, 32000]; input m : bool[32000]; p = matmul(x, e); w = where(m, p, -inf); y = softmax(w, dim=-1)",
+    "another dimension": (SIZES + QKV + IDS + PRODUCT + "w = where(m, p, -inf)" + REST).replace("softmax(w, dim=-1)", "softmax(w, dim=-2)"),
+    "another number": (SIZES + QKV + IDS + PRODUCT + "w = where(m, p, -1e9)" + REST),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERS, ids=lambda name: name.replace(" ", "_"))
+def test_other_softmaxes(name, tmp_path):
+    assert maps(written(tmp_path, OTHERS[name]), *ARCH) == ([], [])
+
+
 REFUSED = {
     "few keys": (SIZES.replace("T in [1, 8192] hint 2048", "T in [1, 8192] hint 511") + QKV + IDS + OP, "there are few keys"),
     "few queries": (SIZES.replace("S in [1, 8192] hint 2048", "S in [1, 8192] hint 511") + QKV + IDS + OP, "there are few queries"),

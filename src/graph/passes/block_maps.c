@@ -15,6 +15,7 @@
 #define GRAPH__LEAST_BLOCKS    4   /* of keys, and of queries: fewer are not worth a launch */
 #define GRAPH__LEAST_HEADS     4   /* that share a mask: it is evaluated for each of them, its map computed once */
 #define GRAPH__MAX_CONJUNCTION 8   /* levels of logical_and */
+#define GRAPH__MAX_BETWEEN     6   /* ops between a product and the softmax */
 
 /* Data of which a tensor is computed, as bits. */
 enum { GRAPH__DATA = 1, GRAPH__ALONG_KEYS = 2 };
@@ -90,13 +91,43 @@ static bool graph__is_row_softmax(const ind_graph *g, const ind__node *n) {
     return n->attr[0].i == -1 || n->attr[0].i == rank - 1;
 }
 
-/* True if all readers of a tensor are softmaxes of its rows, attention, or additions before these. */
+static bool graph__is_between(const ind__node *n) {
+    return graph__is_pointwise(n) || graph__is_reordering(n->op);
+}
+
+/* True if pointwise ops and views compute a tensor from a product. */
+static bool graph__is_of_product(const ind_graph *g, uint32_t tensor, int depth) {
+    const ind__node *n = graph__producer_of(g, tensor);
+    bool any = ind__op_has(n->op, 'M');
+    for (uint32_t k = 0; k < n->num_operands && !any && depth < GRAPH__MAX_BETWEEN && graph__is_between(n); k++)
+        any = n->operand[k] && graph__is_of_product(g, n->operand[k], depth + 1);
+    return any;
+}
+
+/* True if a product reads a tensor, or what pointwise ops and views compute from it. */
+static bool graph__feeds_product(const graph__map_search *s, uint32_t tensor, int depth) {
+    bool any = false;
+    for (uint32_t u = s->uses.first[tensor]; u < s->uses.first[tensor + 1] && !any; u++) {
+        const ind__node *n = &s->g->node[s->uses.user[u]];
+        any = ind__op_has(n->op, 'M') ||
+              (depth < GRAPH__MAX_BETWEEN && graph__is_between(n) && graph__feeds_product(s, n->result, depth + 1));
+    }
+    return any;
+}
+
+/* True for a softmax between two products. */
+static bool graph__is_attention_softmax(const graph__map_search *s, const ind__node *n) {
+    return graph__is_row_softmax(s->g, n) && graph__is_of_product(s->g, n->operand[0], 0) &&
+           graph__feeds_product(s, n->result, 0);
+}
+
+/* True if all readers of a tensor are softmaxes of attention, its op, or additions before these. */
 static bool graph__is_score(const graph__map_search *s, uint32_t tensor, int depth) {
     const uint32_t first = s->uses.first[tensor], end = s->uses.first[tensor + 1];
     bool all = first < end && !s->uses.kept[tensor];
     for (uint32_t u = first; u < end && all; u++) {
         const ind__node *n = &s->g->node[s->uses.user[u]];
-        all = graph__is_row_softmax(s->g, n) ||
+        all = graph__is_attention_softmax(s, n) ||
               (n->op == IND_OP_SCALED_DOT_PRODUCT_ATTENTION && n->operand[3] == tensor) ||
               ((n->op == IND_OP_ADD || n->op == IND_OP_CAST) && depth < 3 && graph__is_score(s, n->result, depth + 1));
     }
