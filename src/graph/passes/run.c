@@ -235,10 +235,12 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
     return graph__copy_results(r);
 }
 
-/* One iteration: r->to is a rewritten copy of r->from. */
+/* One iteration: r->to is a rewritten copy of r->from. An op that a pass adds may be refused because the memory for a
+   size, or for a proof about it, was. */
 static ind_status graph__rewrite_once(graph__rewrite *r) {
     const ind_graph *g = r->from;
     ind_context *c = g->context;
+    const uint32_t refusals = ind__refusals(c);
     uint32_t most = 1;
     for (uint32_t i = 1; i < g->num_nodes; i++) most = g->node[i].num_operands > most ? g->node[i].num_operands : most;
     r->seen_size = 64;
@@ -256,6 +258,7 @@ static ind_status graph__rewrite_once(graph__rewrite *r) {
         status = graph__copy_nodes(r, operands);
     }
     if (status) {
+        status = ind__refused_since(c, refusals) ? IND_OUT_OF_MEMORY : status;
         ind_graph_destroy(r->to);
         r->to = NULL;
     }
