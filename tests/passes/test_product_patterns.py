@@ -176,7 +176,7 @@ KERNELS = {
     "several heads": ("x f32 64,512; b f32 512,1; c f32 1,512; d f32 512", "s = mm(x, b); t = linear(x, c); u = matmul(x, d)", "s, t, u", 1, 3),
     "softmax, then a product": ("x f32 64,512; b f32 512", "p = softmax(x, dim=-1); y = matmul(p, b)", "y", 1, 2),
     "angles of rotary embedding": ("f f32 1,4,1; t i32 1,1,64", "c = cast(t, dtype=f32); p = bmm(f, c); y = cos(p); z = sin(p)", "y, z", 1, 1),
-    "an outer product of a product": ("a f32 64,512; b f32 512,64; c f32 64,1; d f32 1,64", "p = mm(a, b); q = mm(c, d); y = add(p, q)", "y", 1, 2),
+    "an outer product of a product": ("a f32 64,512; b f32 512,64; c f32 64,1; d f32 1,64", "p = mm(a, b); q = mm(c, d); y = add(p, q)", "y", 1, 1),
 }
 
 

@@ -335,10 +335,12 @@ static ind_status graph__lower_product(graph__lower_ctx *l, ind_dtype dtype, ind
     return ind__box_reduction(l->w->program, &d, out);
 }
 
-/* *out: the product of operands x and y, with sizes l->product.size. */
+/* *out: the product of operands x and y, with sizes l->product.size. Operands of one term are not stored. */
 static ind_status graph__lower_dot(graph__lower_ctx *l, uint32_t x, uint32_t y, bool transposed, ind__box **out) {
-    l->product.a = graph__stored_operand(l, x);
-    l->product.b = graph__stored_operand(l, y);
+    const ind__tensor_info *first = graph__lower_operand_info(l, x);
+    const bool one = first->rank > 0 && graph__size_is_one(first->size[first->rank - 1]);
+    l->product.a = one ? graph__lower_operand_box(l, x) : graph__stored_operand(l, x);
+    l->product.b = one ? graph__lower_operand_box(l, y) : graph__stored_operand(l, y);
     if (!l->product.a || !l->product.b) return ind__failed(l->context);
     l->product.has_m = l->product.a->rank > 1;
     l->product.has_n = l->product.b->rank > 1;
