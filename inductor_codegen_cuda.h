@@ -17975,7 +17975,7 @@ typedef struct cg__at_mask {
     ind_expr condition; /* that they count, in indices, sizes and integers from memory that are the same for all keys,
                            as INDIRECT symbols; not set: it depends on other data */
     bool of_block;      /* the value is the same for all scores of a block: templates/attention/blocks.c */
-    uint32_t full;      /* a bool for which this is true, and that makes the mask's value `when`. 0: none */
+    uint32_t full;      /* a bool that is the same for all scores of a block. If it is `when`, so is `value`. 0: none */
 } cg__at_mask;
 
 typedef struct cg__attention {
@@ -18086,7 +18086,8 @@ static ind_expr cg__at_condition(const ind__writer *w, const cg__mm_problem *p, 
 static bool cg__at_is_of_block(const ind__writer *w, const cg__mm_problem *p, uint32_t i, int depth);
 static uint32_t cg__at_full_value(const ind__writer *w, const cg__mm_problem *p, uint32_t value, bool when);
 
-/* Adds the masks of a conjunction. Masks that exceed the array stay operations like others: they skip no tiles. */
+/* Adds the masks of a conjunction. Masks after the first AT_MAX_MASKS are evaluated for every score, and skip no tiles.
+ */
 static void cg__at_add_mask(const ind__writer *w, const cg__mm_problem *p, cg__attention *x, uint32_t value, bool when,
                             int depth) {
     const ind__inst *in = cg__inst(w, value);
@@ -18355,6 +18356,14 @@ static bool cg__at_splits_keys(cg__decider *d, const cg__mm_problem *p, cg__atte
 static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x);
 
+/* True if tiles of keys are skipped because of a mask. The rows of several heads do not limit the keys by their
+   queries; blocks that share keys read no map. */
+static bool cg__at_skips_tiles(const ind__writer *w, const cg__mm_problem *p, const cg__attention *x,
+                               const cg__at_mask *m, bool few) {
+    if (!ind__ok(m->condition)) return m->of_block && !few;
+    return x->heads == 1 || p->m < 0 || !ind__expr_depends(m->condition, w->plan->domain.var[p->m]);
+}
+
 /* Decides everything. Error: IND_VERIFY, if the body has no softmax. */
 static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
@@ -18385,12 +18394,12 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
         cg__mm_find_epilogue(d, p);
         cg__at_set_bulk_tile(d, p, x);
     }
-    int known = 0;
-    for (int i = 0; i < x->num_masks; i++) known += ind__ok(x->mask[i].condition) || x->mask[i].of_block;
+    bool skips = false;
+    for (int i = 0; i < x->num_masks; i++) skips |= cg__at_skips_tiles(&d->w, p, x, &x->mask[i], few);
     const bool all = x->queries.a.copy && x->keys.b.copy && p->b.copy;
     cg__why(d, "scores and probabilities in registers; %s operands %s, %s in %s%s", ind_dtype_name(p->b.memory),
             x->product == AT_FMA ? "multiplied with FMA" : "on tensor cores", all ? "copied" : "not all copied",
-            p->no_maps ? "16-byte vectors" : "boxes by tensor maps", known ? "; masked tiles of keys are skipped" : "");
+            p->no_maps ? "16-byte vectors" : "boxes by tensor maps", skips ? "; masked tiles of keys are skipped" : "");
     if (x->heads > 1 && d->variant->why) cg__why(d, "%s; rows are queries of heads that share keys", d->variant->why);
     if (few && d->variant->why)
         cg__why(d, "the keys of %d rows are split over warps and blocks; %s", IND__SPLIT_QUERIES, d->variant->why);
@@ -18851,8 +18860,8 @@ static bool cg__at_is_of_block(const ind__writer *w, const cg__mm_problem *p, ui
     return true;
 }
 
-/* A value that is the same for all scores of a block and, where it is `when`, decides the OR (true) or AND (false): 0,
-   none. */
+/* The operand of an OR, or of an AND if `when` is false, that is the same for all scores of a block. If it is `when`,
+   so is the value. 0: none. */
 static uint32_t cg__at_full_value(const ind__writer *w, const cg__mm_problem *p, uint32_t value, bool when) {
     const ind__inst *in = cg__inst(w, value);
     for (int k = 0; k < 2 && in->op == (when ? IND_LOOP_OR : IND_LOOP_AND); k++)
@@ -19568,8 +19577,9 @@ static int cg__at_sorted_batches(const cg__decider *d, const cg__mm_problem *p, 
     return n < 1 ? 1 : n > 4096 ? 4096 : (int)n;
 }
 
-/* Keys of a step. 128 are faster than 64, unless they leave more of the last step empty (H200, 64 x 32 over 8 x 167 x
-   167 x 128: 100 us with 64, 159 with 128), or few steps of many features have two stages only. */
+/* Keys of a step: 128, or 64 if keys are few. The second step of 129 to 192 keys would be half empty (H200, 64 x 32
+   over 8 x 167 x 167 x 128: 100 us with 64, 159 with 128). With more than 64 features, 128 leave two stages only: up to
+   256 keys without a mask take less time with 64 (64 x 2 over 1 x 195 x 195 x 128: 14.3 us with 64, 17.3 with 128). */
 static int cg__at_bulk_keys(const cg__mm_problem *p, const cg__attention *x, bool wide, int columns) {
     const int64_t keys = ind_hint(p->size_k);
     const bool two_stages = x->features + columns > 128 && x->num_masks == 0;

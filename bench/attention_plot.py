@@ -75,7 +75,7 @@ def main():
         at.locator_params("y", nbins=5)
     figure.suptitle(f"Attention in bf16, {positions['device']}", fontsize=12)
     figure.savefig(args.output, metadata={"Date": None})
-    small = re.sub(r"(\d\.\d)\d+", r"\1", args.output.read_text())  # tenths of a pixel, no indentation
+    small = re.sub(r"(\d\.\d)\d+(?![\d.])", r"\1", args.output.read_text())  # tenths of a pixel, no indentation
     args.output.write_text(re.sub(r"\s*\n\s*", "\n", small))
 
 

@@ -4,14 +4,14 @@
    If data decide which, the kernel cannot know it from the mask's expression, and evaluates the mask for every score of
    every head. So the mask m becomes
 
-       some & (every | m)
+       any & (all | m)
 
-   some and every are m reduced over blocks of 128 queries and 128 keys with `any` and `all`, and expanded to its shape.
-   The value is that of m. The kernel reads both once per block: it skips blocks where `some` is false, and evaluates
-   no mask where `every` is true. All heads that share the mask read the same map, and CSE makes one map of those of
+   any and all are reductions of m over blocks of 128 queries and 128 keys, expanded to its shape. The value is that of
+   m. The kernel reads both once per block: it skips blocks whose `any` is false, and evaluates no mask in blocks whose
+   `all` is true. All heads that share the mask read the same map, and CSE makes one map of those of
    several layers. */
 
-#define GRAPH__BLOCK           128 /* queries and keys: a multiple of those of every tile of attention */
+#define GRAPH__BLOCK           128 /* queries and keys: a multiple of AT_BLOCK, by which the kernel recognises a map */
 #define GRAPH__LEAST_BLOCKS    4   /* of keys, and of queries: fewer are not worth a launch */
 #define GRAPH__LEAST_HEADS     4   /* that share a mask: it is evaluated for each of them, its map computed once */
 #define GRAPH__MAX_CONJUNCTION 8   /* levels of logical_and */

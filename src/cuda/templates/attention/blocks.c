@@ -34,8 +34,8 @@ static bool cg__at_is_of_block(const ind__writer *w, const cg__mm_problem *p, ui
     return true;
 }
 
-/* A value that is the same for all scores of a block and, where it is `when`, decides the OR (true) or AND (false): 0,
-   none. */
+/* The operand of an OR, or of an AND if `when` is false, that is the same for all scores of a block. If it is `when`,
+   so is the value. 0: none. */
 static uint32_t cg__at_full_value(const ind__writer *w, const cg__mm_problem *p, uint32_t value, bool when) {
     const ind__inst *in = cg__inst(w, value);
     for (int k = 0; k < 2 && in->op == (when ? IND_LOOP_OR : IND_LOOP_AND); k++)

@@ -68,8 +68,9 @@ static int cg__at_sorted_batches(const cg__decider *d, const cg__mm_problem *p, 
     return n < 1 ? 1 : n > 4096 ? 4096 : (int)n;
 }
 
-/* Keys of a step. 128 are faster than 64, unless they leave more of the last step empty (H200, 64 x 32 over 8 x 167 x
-   167 x 128: 100 us with 64, 159 with 128), or few steps of many features have two stages only. */
+/* Keys of a step: 128, or 64 if keys are few. The second step of 129 to 192 keys would be half empty (H200, 64 x 32
+   over 8 x 167 x 167 x 128: 100 us with 64, 159 with 128). With more than 64 features, 128 leave two stages only: up to
+   256 keys without a mask take less time with 64 (64 x 2 over 1 x 195 x 195 x 128: 14.3 us with 64, 17.3 with 128). */
 static int cg__at_bulk_keys(const cg__mm_problem *p, const cg__attention *x, bool wide, int columns) {
     const int64_t keys = ind_hint(p->size_k);
     const bool two_stages = x->features + columns > 128 && x->num_masks == 0;

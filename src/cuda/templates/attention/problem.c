@@ -20,7 +20,7 @@ typedef struct cg__at_mask {
     ind_expr condition; /* that they count, in indices, sizes and integers from memory that are the same for all keys,
                            as INDIRECT symbols; not set: it depends on other data */
     bool of_block;      /* the value is the same for all scores of a block: templates/attention/blocks.c */
-    uint32_t full;      /* a bool for which this is true, and that makes the mask's value `when`. 0: none */
+    uint32_t full;      /* a bool that is the same for all scores of a block. If it is `when`, so is `value`. 0: none */
 } cg__at_mask;
 
 typedef struct cg__attention {
@@ -131,7 +131,8 @@ static ind_expr cg__at_condition(const ind__writer *w, const cg__mm_problem *p, 
 static bool cg__at_is_of_block(const ind__writer *w, const cg__mm_problem *p, uint32_t i, int depth);
 static uint32_t cg__at_full_value(const ind__writer *w, const cg__mm_problem *p, uint32_t value, bool when);
 
-/* Adds the masks of a conjunction. Masks that exceed the array stay operations like others: they skip no tiles. */
+/* Adds the masks of a conjunction. Masks after the first AT_MAX_MASKS are evaluated for every score, and skip no tiles.
+ */
 static void cg__at_add_mask(const ind__writer *w, const cg__mm_problem *p, cg__attention *x, uint32_t value, bool when,
                             int depth) {
     const ind__inst *in = cg__inst(w, value);
@@ -400,6 +401,14 @@ static bool cg__at_splits_keys(cg__decider *d, const cg__mm_problem *p, cg__atte
 static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x);
 
+/* True if tiles of keys are skipped because of a mask. The rows of several heads do not limit the keys by their
+   queries; blocks that share keys read no map. */
+static bool cg__at_skips_tiles(const ind__writer *w, const cg__mm_problem *p, const cg__attention *x,
+                               const cg__at_mask *m, bool few) {
+    if (!ind__ok(m->condition)) return m->of_block && !few;
+    return x->heads == 1 || p->m < 0 || !ind__expr_depends(m->condition, w->plan->domain.var[p->m]);
+}
+
 /* Decides everything. Error: IND_VERIFY, if the body has no softmax. */
 static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
@@ -430,12 +439,12 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
         cg__mm_find_epilogue(d, p);
         cg__at_set_bulk_tile(d, p, x);
     }
-    int known = 0;
-    for (int i = 0; i < x->num_masks; i++) known += ind__ok(x->mask[i].condition) || x->mask[i].of_block;
+    bool skips = false;
+    for (int i = 0; i < x->num_masks; i++) skips |= cg__at_skips_tiles(&d->w, p, x, &x->mask[i], few);
     const bool all = x->queries.a.copy && x->keys.b.copy && p->b.copy;
     cg__why(d, "scores and probabilities in registers; %s operands %s, %s in %s%s", ind_dtype_name(p->b.memory),
             x->product == AT_FMA ? "multiplied with FMA" : "on tensor cores", all ? "copied" : "not all copied",
-            p->no_maps ? "16-byte vectors" : "boxes by tensor maps", known ? "; masked tiles of keys are skipped" : "");
+            p->no_maps ? "16-byte vectors" : "boxes by tensor maps", skips ? "; masked tiles of keys are skipped" : "");
     if (x->heads > 1 && d->variant->why) cg__why(d, "%s; rows are queries of heads that share keys", d->variant->why);
     if (few && d->variant->why)
         cg__why(d, "the keys of %d rows are split over warps and blocks; %s", IND__SPLIT_QUERIES, d->variant->why);
