@@ -3060,29 +3060,61 @@ static const char *const cg__prelude_ONLINE_ROWS[] = {
     "struct ind_online_rows {\n",
     "    float max[2]; // of the scores so far, times `scale`: rounded once, so that all terms of a row have the same factor\n",
     "    float sum[2]; // of this lane's exponentials\n",
-    "    // Replaces the scores by their exponentials: 2^(score * scale - max). Returns in `factor` what the sums with the former\n",
-    "    // maxima are multiplied by.\n",
-    "    template <int NI> IND_INLINE void add(float (&score)[NI][4], float (&factor)[2], float scale) {\n",
+    "    // The maximum of this lane's scores of row r.\n",
+    "    template <int NI> IND_INLINE float lane_max(const float (&score)[NI][4], int r) const {\n",
+    "        float m[4] = {score[0][2 * r], score[0][2 * r + 1], score[NI - 1][2 * r], score[NI - 1][2 * r + 1]};\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 2; i < NI * 2 - 2; i++) m[i % 4] = ind_max(m[i % 4], score[i / 2][2 * r + i % 2]);\n",
+    "        return ind_max(ind_max(m[0], m[1]), ind_max(m[2], m[3]));\n",
+    "    }\n",
+    "    // Raises the maximum of row r to that of the scores, m in this lane. Returns the factor of what was computed with the former one.\n",
+    "    IND_INLINE float raise(float m, int r, float scale) {\n",
+    "        m = ind_max(m, __shfl_xor_sync(0xffffffffu, m, 1));\n",
+    "        m = ind_max(m, __shfl_xor_sync(0xffffffffu, m, 2));\n",
+    "        m = ind_max(max[r], m * scale);\n",
+    "        const float factor = ind_exp2(max[r] - ind_exp_base(m));\n",
+    "        max[r] = m;\n",
+    "        sum[r] *= factor;\n",
+    "        return factor;\n",
+    "    }\n",
+    "    // Replaces the scores by their exponentials: 2^(score * scale - max).\n",
+    "    template <int NI> IND_INLINE void exponentials(float (&score)[NI][4], float scale) {\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int r = 0; r < 2; r++) {\n",
-    "            float m = score[0][2 * r];\n",
-    "            _Pragma(\"unroll\")\n",
-    "            for (int i = 0; i < NI * 2; i++) m = ind_max(m, score[i / 2][2 * r + i % 2]);\n",
-    "            m = ind_max(m, __shfl_xor_sync(0xffffffffu, m, 1));\n",
-    "            m = ind_max(m, __shfl_xor_sync(0xffffffffu, m, 2));\n",
-    "            m = ind_max(max[r], m * scale);\n",
-    "            const float base = ind_exp_base(m);\n",
-    "            float part = 0;\n",
+    "            const float base = ind_exp_base(max[r]);\n",
+    "            float part[2] = {};\n",
     "            _Pragma(\"unroll\")\n",
     "            for (int i = 0; i < NI * 2; i++) {\n",
     "                float &x = score[i / 2][2 * r + i % 2];\n",
     "                x = ind_exp2(fmaf(x, scale, -base));\n",
-    "                part += x;\n",
+    "                part[i % 2] += x;\n",
     "            }\n",
-    "            factor[r] = ind_exp2(max[r] - base);\n",
-    "            sum[r] = sum[r] * factor[r] + part;\n",
-    "            max[r] = m;\n",
+    "            sum[r] += part[0] + part[1];\n",
     "        }\n",
+    "    }\n",
+    "    // The same with the maximum of all scores so far. Returns in `factor` what the sums with the former maxima are multiplied by.\n",
+    "    template <int NI> IND_INLINE void add(float (&score)[NI][4], float (&factor)[2], float scale) {\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int r = 0; r < 2; r++) factor[r] = raise(lane_max(score, r), r, scale);\n",
+    "        exponentials(score, scale);\n",
+    "    }\n",
+    "    // The same with the former maximum of each row whose scores exceed it by at most 3: exponentials are then at most 8, and what\n",
+    "    // was computed with it is not multiplied. Returns false if all rows of the warp are such.\n",
+    "    template <int NI> IND_INLINE bool add_near(float (&score)[NI][4], float (&factor)[2], float scale) {\n",
+    "        const float m[2] = {lane_max(score, 0), lane_max(score, 1)};\n",
+    "        const bool grows[2] = {m[0] * scale > max[0] + 3, m[1] * scale > max[1] + 3};\n",
+    "        const bool any = __any_sync(0xffffffffu, grows[0] || grows[1]);\n",
+    "        if (any) {\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int r = 0; r < 2; r++) {\n",
+    "                const bool row = __ballot_sync(0xffffffffu, grows[r]) >> (threadIdx.x & 28) & 15;\n",
+    "                const float before = max[r], total = sum[r];\n",
+    "                factor[r] = raise(m[r], r, scale);\n",
+    "                if (!row) factor[r] = 1, max[r] = before, sum[r] = total;\n",
+    "            }\n",
+    "        }\n",
+    "        exponentials(score, scale);\n",
+    "        return any;\n",
     "    }\n",
     "    // Sums of the whole rows, in every lane.\n",
     "    IND_INLINE void combine(void) {\n",
@@ -17925,6 +17957,14 @@ static void cg__mm_write_vector(ind__writer *w, uint32_t store, int cols) {
     if (cg__inst(w, store)->arg[1]) w->code.indent--;
 }
 
+/* True if all rows and columns of every strip exist. A warp of attention whose queries do not exist writes none. */
+static bool cg__mm_strips_are_whole(const ind__writer *w, const cg__mm_problem *p) {
+    const int rows = w->plan->attention ? 64 : w->variant->of.tile.m, columns = cg__mm_columns(w->variant);
+    const ind_expr m = ind_expr_mod(p->size_m, ind_int(w->context, rows)), zero = ind_int(w->context, 0),
+                   n = ind_expr_mod(p->size_n, ind_int(w->context, columns));
+    return ind_known_eq(m, zero) && ind_known_eq(n, zero);
+}
+
 /* Writes the epilogue of all strips of a warp, whose shared memory is `sum`. */
 static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
     ind__textf(&w->code,
@@ -17943,9 +17983,10 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
     cg__begin(w, "for (int u = 0; u < %d; u++)", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const int at = u * 32 + lane, row = at / %d, col = at %% %d * 8;\n", cols / 8, cols / 8);
     ind__textf(&w->code, "const %s i%d = first_m + row, i%d = first_n + col;\n", cg__int(w), p->m, p->n);
-    cg__begin(w, "if (%si%d < size_m && i%d < size_n)", cg__mm_has_vector(cols), p->m, p->n);
+    const bool whole = cg__mm_strips_are_whole(w, p) && !*cg__mm_has_vector(cols);
+    if (!whole) cg__begin(w, "if (%si%d < size_m && i%d < size_n)", cg__mm_has_vector(cols), p->m, p->n);
     cg__mm_write_vector(w, store, cols);
-    cg__end(w);
+    if (!whole) cg__end(w);
     cg__end(w);
     ind__textf(&w->code, "__syncwarp();\n");
     cg__end(w);
@@ -17985,6 +18026,9 @@ typedef struct cg__attention {
     uint32_t reduce, term; /* the softmax, and its exponentials */
     int features;          /* columns of the tiles of queries and keys */
     int64_t heads;         /* whose queries are the rows of a tile: 1, or those that share keys and values */
+    int query_stages;      /* bulk copies: tiles of queries in shared memory, 1 or 2 */
+    bool takes_tiles;      /* bulk copies: a block takes the next tile when it is done with one: their times differ */
+    bool near_max;         /* bulk copies: exponentials are of scores minus a number near their maximum */
     int sorted_batches;    /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
     bool fetches_keys, fetches_values; /* split keys: their inputs are loaded into registers a step ahead */
     cg__at_mask mask[AT_MAX_MASKS];
@@ -18355,6 +18399,7 @@ static void cg__at_find_maps(cg__decider *d, cg__mm_problem *p, const cg__attent
 static bool cg__at_splits_keys(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x);
+static bool cg__at_is_wide(const cg__mm_problem *p, const cg__attention *x);
 
 /* True if tiles of keys are skipped because of a mask. The rows of several heads do not limit the keys by their
    queries; blocks that share keys read no map. */
@@ -18380,7 +18425,7 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     cg__at_choose_vectors(d, &x->queries, &x->queries.a);
     cg__at_choose_vectors(d, &x->keys, &x->keys.b);
     cg__at_choose_vectors(d, p, &p->b);
-    cg__at_hide_row_stores(&d->w, p);
+    const bool row_stores = cg__at_hide_row_stores(&d->w, p);
     v->vector = cg__mm_choose_vector(d, p);
     const bool few = cg__at_splits_keys(d, p, x);
     if (!few) cg__at_find_maps(d, p, x);
@@ -18393,6 +18438,7 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     } else {
         cg__mm_find_epilogue(d, p);
         cg__at_set_bulk_tile(d, p, x);
+        x->near_max = cg__at_is_wide(p, x) && !row_stores;
     }
     bool skips = false;
     for (int i = 0; i < x->num_masks; i++) skips |= cg__at_skips_tiles(&d->w, p, x, &x->mask[i], few);
@@ -19280,21 +19326,28 @@ static void cg__at_write_query(ind__writer *w, const cg__mm_problem *p) {
     if (p->m >= 0) ind__textf(&w->code, "const %s i%d = row < size_m ? row : last_m;\n", cg__int(w), p->m);
 }
 
+/* True if every step has as many keys as a tile. */
+static bool cg__at_steps_are_whole(const ind__writer *w, const cg__mm_problem *p) {
+    const ind_expr rest = ind_expr_mod(p->size_k, ind_int(w->context, w->variant->of.tile.k));
+    return ind_known_eq(rest, ind_int(w->context, 0));
+}
+
 /* Computes the scores of fragments of 8 keys from the products. `whole`: every query sees every key. */
 static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int fragments,
                                 bool whole) {
+    const bool exist = whole || cg__at_steps_are_whole(w, p);
     cg__at_set_masks(w, x, whole);
     cg__at_need_score(w, p, x, false);
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", fragments * 4);
     ind__textf(&w->code, "const %s row = row_m + u %% 4 / 2 * 8, key = %s;\n", cg__int(w), cg__at_key_text(x));
     cg__at_write_query(w, p);
-    ind__textf(&w->code, whole ? "const %s r0 = key;\n" : "const %s r0 = key < size_k ? key : size_k - 1;\n",
+    ind__textf(&w->code, exist ? "const %s r0 = key;\n" : "const %s r0 = key < size_k ? key : size_k - 1;\n",
                cg__int(w));
     ind__textf(&w->code, "const float product = score[0][u / 4][u %% 4];\n");
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     ind__textf(&w->code, "score[0][u / 4][u %% 4] = ");
-    if (!whole) ind__textf(&w->code, "key >= size_k ? __uint_as_float(0xff800000u) : ");
+    if (!exist) ind__textf(&w->code, "key >= size_k ? __uint_as_float(0xff800000u) : ");
     cg__value(w, cg__inst(w, x->reduce)->arg[0]);
     ind__textf(&w->code, ";\n");
     cg__end(w);
@@ -19306,13 +19359,17 @@ static void cg__at_write_step_scores(ind__writer *w, const cg__mm_problem *p, co
                                      const char *first) {
     ind__textf(&w->code, "const %s first_key = %s, first_t = first_key + lane %% 4%s;\n", cg__int(w), first,
                x->product == AT_MMA_HALVES ? " * 2" : "");
+    cg__use(w, IND__CG_ONLINE_ROWS);
+    if (x->num_masks == 0 && cg__at_steps_are_whole(w, p)) {
+        cg__at_write_scores(w, p, x, fragments, true);
+        return;
+    }
     cg__begin(w, "if (first_key >= all_start && first_key + %d <= all_end%s)", fragments * 8,
               cg__at_has_blocks(w, x, true) ? " && full_block" : "");
     cg__at_write_scores(w, p, x, fragments, true);
     cg__else(w, "else");
     cg__at_write_scores(w, p, x, fragments, false);
     cg__end(w);
-    cg__use(w, IND__CG_ONLINE_ROWS);
 }
 
 /* The accumulators, declared as `acc`, and the state of the softmax of a lane's rows. */
@@ -19559,9 +19616,9 @@ static int cg__at_value_row(const cg__mm_problem *p) {
 }
 
 static int64_t cg__at_bulk_bytes(const cg__attention *x, const cg__mm_problem *p, const ind__tile_plan *tile) {
-    const int64_t row = x->features + cg__at_value_row(p),
-                  tiles = 2 * ((int64_t)tile->m * x->features + (int64_t)tile->stages * tile->k * row);
-    return tiles + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) + 32 + 32 * tile->stages;
+    const int64_t row = x->features + cg__at_value_row(p), queries = (int64_t)x->query_stages * tile->m * x->features,
+                  tiles = 2 * (queries + (int64_t)tile->stages * tile->k * row);
+    return tiles + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) + 80 + 32 * tile->stages;
 }
 
 /* Batches whose keys and values take half of the L2. Their tiles run in the order of their lengths, the longest first:
@@ -19577,6 +19634,11 @@ static int cg__at_sorted_batches(const cg__decider *d, const cg__mm_problem *p, 
     return n < 1 ? 1 : n > 4096 ? 4096 : (int)n;
 }
 
+/* True for tiles of keys or values with more than 128 columns. */
+static bool cg__at_is_wide(const cg__mm_problem *p, const cg__attention *x) {
+    return x->features > 128 || cg__at_value_row(p) > 128;
+}
+
 /* Keys of a step: 128, or 64 if keys are few. The second step of 129 to 192 keys would be half empty (H200, 64 x 32
    over 8 x 167 x 167 x 128: 100 us with 64, 159 with 128). With more than 64 features, 128 leave two stages only: up to
    256 keys without a mask take less time with 64 (64 x 2 over 1 x 195 x 195 x 128: 14.3 us with 64, 17.3 with 128). */
@@ -19586,24 +19648,51 @@ static int cg__at_bulk_keys(const cg__mm_problem *p, const cg__attention *x, boo
     return wide || keys <= 64 || (keys > 128 && keys <= (two_stages ? 256 : 192)) ? 64 : 128;
 }
 
+/* The time of all tiles of so many queries, of 64 to each warpgroup: a tile's time depends on how many warpgroups have
+   queries. */
+static double cg__at_tiles_time(int64_t queries, int tile_m) {
+    static const double time[4] = {0, 0.75, 1, 1.3}; /* the last two as measured on an H200: 4 x 16 x 4096 x 64 */
+    return (double)(queries / tile_m) * time[tile_m / 64] + time[(queries % tile_m + 63) / 64];
+}
+
+/* Queries of a tile: 64 for each warpgroup. Three warpgroups keep the machine busier than two, if they have registers:
+   without masks and other work on scores, of up to 64 features. */
+static int cg__at_bulk_queries(const cg__decider *d, const cg__mm_problem *p, const cg__attention *x) {
+    const int64_t queries = ind_hint(p->size_m), batch = ind_hint(p->batch), sms = d->w.target->num_sms;
+    if (queries <= 64 || batch * ((queries + 127) / 128) < sms / 2) return 64;
+    const uint32_t scores = cg__inst(&d->w, x->reduce)->arg[0];
+    const bool plain = (scores == x->scores || scores == x->scaled) && x->num_masks == 0 && !x->kept;
+    const bool narrow = x->features == 64 && cg__at_value_row(p) == 64;
+    if (!plain || !narrow || batch * (queries / 192) < 2 * sms) return 128;
+    return cg__at_tiles_time(queries, 192) < 0.98 * cg__at_tiles_time(queries, 128) ? 192 : 128;
+}
+
+/* True if the number of queries is a multiple of those of a tile. */
+static bool cg__at_tiles_are_whole(ind_context *c, const cg__mm_problem *p, int tile_m) {
+    return ind_known_eq(ind_expr_mod(p->size_m, ind_int(c, tile_m)), ind_int(c, 0));
+}
+
 /* Chooses the tile and sets the grid. Blocks are persistent: one per SM. */
 static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
     x->features = cg__at_bulk_columns(x->queries.size_k, 64);
     const int columns = cg__at_value_row(p);
-    const bool wide = x->features > 128 || columns > 128 || x->kept; /* dropout takes registers */
-    v->of.tile = (ind__tile_plan){.m = 128,
+    const bool wide = cg__at_is_wide(p, x) || x->kept; /* dropout takes registers */
+    v->of.tile = (ind__tile_plan){.m = cg__at_bulk_queries(d, p, x),
                                   .n = cg__at_bulk_columns(p->size_n, 32),
                                   .k = cg__at_bulk_keys(p, x, wide, columns),
                                   .products = 1,
                                   .warps_n = 1,
                                   .stages = 4};
-    const int64_t queries = ind_hint(p->size_m), batch = ind_hint(p->batch);
-    if (queries <= 64 || batch * ((queries + 127) / 128) < d->w.target->num_sms / 2) v->of.tile.m = 64;
     v->of.tile.warps_m = v->of.tile.m / 16;
+    x->query_stages = 1;
     while (v->of.tile.stages > 2 && cg__at_bulk_bytes(x, p, &v->of.tile) > d->w.target->shared_per_block)
         v->of.tile.stages--;
+    x->query_stages = 2;
+    if (cg__at_bulk_bytes(x, p, &v->of.tile) > d->w.target->shared_per_block) x->query_stages = 1;
+    x->takes_tiles = x->num_masks > 0 || !cg__at_tiles_are_whole(d->w.context, p, v->of.tile.m);
+    v->memory.num_counters = x->takes_tiles;
     x->sorted_batches = cg__at_has_limits(&d->w, p, x) ? cg__at_sorted_batches(d, p, x) : 0;
     v->strategy = IND_STRATEGY_ATTENTION_TMA;
     v->threads = 32 * (v->of.tile.warps_m + 4);
@@ -19659,12 +19748,13 @@ static void cg__at_write_functions(ind__writer *w, ind__text *t) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     char end[16];
     ind__textf(t, "#ifndef IND_EMULATION\n// c = Q[m .. m + 63, D] * K[TK, D]^T of a tile of queries and one of keys: "
-                  "asynchronous, one warpgroup.\n// Features that are 0, to fill rows of 128 bytes, are left out.\n"
+                  "asynchronous, one warpgroup.\n// Features that are 0, to fill rows of 128 bytes, are left out.\n// "
+                  "Products that are not `used` may be of incomplete tiles.\n"
                   "template <bool BF16, int TM, int TK, int D>\n");
     ind__textf(
         t,
         "static IND_INLINE void ind_wgmma_scores(float (&c)[%d][4], const unsigned short *tile_a, const unsigned "
-        "short *tile_b, int m) {\n",
+        "short *tile_b, int m, bool used = true) {\n",
         tile->k / 8);
     t->indent++;
     ind__textf(t, "unsigned long long first_a = ind_wgmma_operand<TM, D, true>(tile_a, m, 0);\n"
@@ -19696,12 +19786,10 @@ static void cg__at_write_functions(ind__writer *w, ind__text *t) {
 
 /* ---- writing: the kernel */
 
-/* The loop over the block's tiles of queries, with the position and the steps of each. `alone`: of one thread. */
-static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool alone) {
+/* The position and the steps of tile number `tile`. `alone`: of one thread. */
+static void cg__at_write_tile_position(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool alone) {
     const int tile_m = w->variant->of.tile.m;
     const char *type = cg__int(w);
-    ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
     if (x->sorted_batches) {
         ind__textf(&w->code, "const unsigned group = tile / (rows * %d), in_group = tile - group * (rows * %d);\n",
                    x->sorted_batches, x->sorted_batches);
@@ -19719,6 +19807,11 @@ static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg
                tile_m);
     cg__write_outer_vars(w, "batch", cg__at_vars(p));
     cg__at_write_steps(w, p, x, alone);
+}
+
+/* The next stage of queries. */
+static void cg__at_write_next_queries(ind__writer *w, const cg__attention *x) {
+    ind__textf(&w->code, x->query_stages == 2 ? "turn ^= query, query ^= 1;\n" : "turn ^= 1;\n");
 }
 
 /* Copies of the boxes of a tile, from `row` on; `place`: of its first element. */
@@ -19740,76 +19833,115 @@ static void cg__at_write_boxes(ind__writer *w, const cg__mm_problem *p, const cg
     }
 }
 
-static const char *cg__at_stage(ind__writer *w, char name, int columns) {
-    return cg__string(w, "tile_%c + stage * %d", name, w->variant->of.tile.k * columns);
+/* The tile of a stage, whose number is `at`. */
+static const char *cg__at_stage(ind__writer *w, char name, const char *at, int columns) {
+    return cg__string(w, "tile_%c + %s * %d", name, at, w->variant->of.tile.k * columns);
 }
 
-/* The thread that starts all copies. */
-static void cg__at_write_copies(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+/* Starts the copies of a tile: of its queries, and of keys and values as stages become free. */
+static void cg__at_write_tile_copies(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    ind__textf(&w->code, "int stage = 0, phase = 0, turn = 0;\n");
-    cg__at_begin_tiles(w, p, x, true);
-    ind__textf(&w->code, "if (first_step == end_step) continue;\nind_barrier_wait(empty_a, turn ^ 1);\nturn ^= 1;\n");
-    ind__textf(&w->code, "ind_barrier_expect(full_a, %d);\n", tile->m * x->features * 2);
-    cg__at_write_boxes(w, &x->queries, &x->queries.a, 0, x->features, "tile_a", "full_a", "tile_m");
+    cg__begin(w, "if (first_step == end_step)");
+    ind__textf(&w->code, "ind_barrier_arrive(full_a + query);\n");
+    cg__else(w, "else");
+    ind__textf(&w->code, "ind_barrier_expect(full_a + query, %d);\n", tile->m * x->features * 2);
+    cg__at_write_boxes(w, &x->queries, &x->queries.a, 0, x->features,
+                       cg__string(w, "tile_a + query * %d", tile->m * x->features), "full_a + query", "tile_m");
+    cg__end(w);
     cg__begin(w, "for (%s step = first_step; step < end_step; %s)", cg__int(w),
               cg__at_has_blocks(w, x, false) ? "step = next_step(step + 1)" : "step++");
     const char *row = cg__string(w, "step * %d", tile->k);
     ind__textf(&w->code, "ind_barrier_wait(empty_b + stage, phase ^ 1);\nind_barrier_expect(full_b + stage, %d);\n",
                tile->k * x->features * 2);
-    cg__at_write_boxes(w, &x->keys, &x->keys.b, 1, x->features, cg__at_stage(w, 'b', x->features), "full_b + stage",
-                       row);
+    cg__at_write_boxes(w, &x->keys, &x->keys.b, 1, x->features, cg__at_stage(w, 'b', "stage", x->features),
+                       "full_b + stage", row);
     ind__textf(&w->code, "ind_barrier_wait(empty_c + stage, phase ^ 1);\nind_barrier_expect(full_c + stage, %d);\n",
                tile->k * cg__at_value_row(p) * 2);
-    cg__at_write_boxes(w, p, &p->b, 2, cg__at_value_row(p), cg__at_stage(w, 'c', cg__at_value_row(p)), "full_c + stage",
-                       row);
+    cg__at_write_boxes(w, p, &p->b, 2, cg__at_value_row(p), cg__at_stage(w, 'c', "stage", cg__at_value_row(p)),
+                       "full_c + stage", row);
     cg__mm_write_next_stage(w);
     cg__end(w);
+}
+
+/* The thread that chooses the block's tiles and starts all copies. The number of a tile, or of none, is in shared
+   memory when its queries are. */
+static void cg__at_write_copies(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    ind__textf(&w->code, "int stage = 0, phase = 0, query = 0, turn = 0;\n#pragma unroll 1\n");
+    cg__begin(w, x->takes_tiles ? "for (unsigned tile = blockIdx.x;; tile = gridDim.x + atomicInc(counters, tiles - 1))"
+                                : "for (unsigned tile = blockIdx.x;; tile += gridDim.x)");
+    ind__textf(&w->code, "ind_barrier_wait(empty_a + query, turn ^ 1);\nnumber[query] = tile;\n");
+    cg__begin(w, "if (tile >= tiles)");
+    ind__textf(&w->code, "groups[query] = 0;\nind_barrier_arrive(full_a + query);\nbreak;\n");
+    cg__end(w);
+    cg__at_write_tile_position(w, p, x, true);
+    ind__textf(&w->code, "groups[query] = first_step < end_step ? (int)(last_m - first_m) / 64 + 1 : 0;\n");
+    cg__at_write_tile_copies(w, p, x);
+    cg__at_write_next_queries(w, x);
     cg__end(w);
     cg__use(w, IND__CG_BULK_COPY);
 }
 
-/* True if two warpgroups start their products in turn: while one computes exponentials, the tensor cores multiply for
-   the other one. */
+/* True if warpgroups start their products in turn: while one computes exponentials, the tensor cores multiply for
+   another one. Two without masks do not need that (H200, 4 x 32 x 4096 x 128: 1644 us, 1676 in turn; causal: 998, 921
+   in turn). */
 static bool cg__at_takes_turns(const ind__writer *w) {
-    return w->variant->of.tile.warps_m == 8;
+    const int groups = w->variant->of.tile.warps_m / 4;
+    return groups > 2 || (groups == 2 && w->plan->attention->num_masks > 0);
 }
 
-/* The mbarriers of the queries, of the stages of keys and of values. */
+/* The mbarriers of the stages of queries, keys and values, and the numbers of the tiles of the queries. */
 static void cg__at_write_barriers(ind__writer *w, int offset) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    const int n = tile->stages;
+    const int n = tile->stages, queries = w->plan->attention->query_stages;
     ind__textf(&w->code,
                "unsigned long long *const full_a = reinterpret_cast<unsigned long long *>(ind_smem + %d), *const "
-               "empty_a = full_a + 1;\n",
-               offset);
+               "empty_a = full_a + %d;\n",
+               offset, queries);
     ind__textf(&w->code,
-               "unsigned long long *const full_b = full_a + 2, *const empty_b = full_b + %d, *const full_c = full_b "
-               "+ %d, *const empty_c = full_b + %d;\n",
-               n, 2 * n, 3 * n);
-    if (cg__at_takes_turns(w)) ind__textf(&w->code, "unsigned long long *const turns = full_b + %d;\n", 4 * n);
+               "unsigned long long *const full_b = full_a + %d, *const empty_b = full_b + %d, *const full_c = full_b "
+               "+ %d, *const empty_c = full_b + %d, *const turns = full_b + %d;\n",
+               2 * queries, n, 2 * n, 3 * n, 4 * n);
+    ind__textf(&w->code,
+               "unsigned *const number = reinterpret_cast<unsigned *>(turns + %d), *const groups = number + %d;\n",
+               tile->warps_m / 4, queries);
     cg__begin(w, "if (threadIdx.x == 0)");
-    ind__textf(&w->code, "ind_barrier_init(full_a, 1);\nind_barrier_init(empty_a, %d);\n", tile->warps_m);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", queries);
+    ind__textf(&w->code, "ind_barrier_init(full_a + i, 1);\nind_barrier_init(empty_a + i, %d);\n", tile->warps_m);
+    cg__end(w);
     cg__begin(w, "for (int i = 0; i < %d; i++)", n);
     ind__textf(&w->code, "ind_barrier_init(full_b + i, 1);\nind_barrier_init(empty_b + i, %d);\n", tile->warps_m);
     ind__textf(&w->code, "ind_barrier_init(full_c + i, 1);\nind_barrier_init(empty_c + i, %d);\n", tile->warps_m);
     cg__end(w);
     if (cg__at_takes_turns(w))
-        ind__textf(&w->code, "for (int i = 0; i < 2; i++) ind_barrier_init(turns + i, %d);\n", tile->warps_m / 2);
+        ind__textf(&w->code, "for (int i = 0; i < %d; i++) ind_barrier_init(turns + i, 4);\n", tile->warps_m / 4);
     ind__textf(&w->code, "ind_barrier_publish();\n");
     cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
 }
 
-/* Starts the products of a step's keys. */
-static void cg__at_write_product(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
-    const ind__tile_plan *tile = &w->variant->of.tile;
+/* Waits for the keys of a step, and for the warpgroup's turn. */
+static void cg__at_write_turn(ind__writer *w) {
     ind__textf(&w->code, "ind_barrier_wait(full_b + stage, phase);\n");
     if (cg__at_takes_turns(w))
-        ind__textf(&w->code, "ind_barrier_wait(turns + warp / 4, (order + warp / 4 + 1) & 1);\norder++;\n");
-    ind__textf(&w->code, "ind_wgmma_scores<%s, %d, %d, %d>(score[0], tile_a, %s, warp / 4 * 64);\n",
-               p->b.memory == IND_BF16 ? "true" : "false", tile->m, tile->k, x->features,
-               cg__at_stage(w, 'b', x->features));
+        ind__textf(&w->code, "ind_barrier_wait(turns + warp / 4, order ^ (warp < 4));\norder ^= 1;\n");
+}
+
+/* "at" and "last": the stages of this step and of the one before. Addresses of operands of wgmma are the same for all
+   threads of a warp; the reduction lets the compiler know. */
+static void cg__at_write_stages(ind__writer *w) {
+    ind__textf(
+        &w->code,
+        "at = __reduce_max_sync(0xffffffffu, stage);\nlast = at == 0 ? %d : at - 1, last_phase = phase ^ (at == 0);\n",
+        w->variant->of.tile.stages - 1);
+}
+
+/* Starts the products of queries and the keys of stage "at". */
+static void cg__at_write_scores_product(ind__writer *w, const cg__mm_problem *p, const cg__attention *x,
+                                        const char *used) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    ind__textf(&w->code, "ind_wgmma_scores<%s, %d, %d, %d>(score[0], tile_a + query * %d, %s, warp / 4 * 64%s);\n",
+               p->b.memory == IND_BF16 ? "true" : "false", tile->m, tile->k, x->features, tile->m * x->features,
+               cg__at_stage(w, 'b', "at", x->features), used);
 }
 
 /* Starts the products with the values of the step before, whose stage is "last". */
@@ -19823,22 +19955,58 @@ static void cg__at_write_weighted(ind__writer *w, const cg__mm_problem *p) {
 /* Lets the other warpgroup start its products. */
 static void cg__at_write_turn_end(ind__writer *w) {
     if (cg__at_takes_turns(w))
-        ind__textf(&w->code, "__syncwarp();\nif (lane == 0) ind_barrier_arrive(turns + (warp / 4 ^ 1));\n");
+        ind__textf(&w->code, "__syncwarp();\nif (lane == 0) ind_barrier_arrive(turns + (warp / 4 + 1) %% %d);\n",
+                   w->variant->of.tile.warps_m / 4);
 }
 
-/* Gives the stage of the keys back, and the queries after the last step; then the exponentials of the scores. */
-static void cg__at_write_exponentials(ind__writer *w, const cg__attention *x) {
+/* Waits for the queries of a tile, and for the keys of its first step, if the warpgroup has queries and there is a
+   step: `ahead`. Starts their products. Otherwise it starts products that are not used: a wgmma in a branch would be
+   waited for in it. */
+static void cg__at_write_first_product(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    ind__textf(&w->code, "ind_barrier_wait(full_a + query, turn);\nahead = warp / 4 < (int)groups[query];\n");
+    cg__at_write_stages(w);
+    cg__begin(w, "if (ahead)");
+    cg__at_write_turn(w);
+    cg__end(w);
+    cg__at_write_scores_product(w, p, x, ", ahead");
+    if (!cg__at_takes_turns(w)) return;
+    cg__begin(w, "if (ahead)");
+    cg__at_write_turn_end(w);
+    cg__end(w);
+}
+
+/* Gives the queries back if there are no steps. */
+static void cg__at_write_no_steps(ind__writer *w) {
+    ind__textf(&w->code,
+               "__syncwarp();\nif (lane == 0 && first_step == end_step) ind_barrier_arrive(empty_a + query);\n");
+}
+
+/* The next stage of queries; with two of them, the products of its first step start before the results of this tile are
+   written. */
+static void cg__at_write_next_tile(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    cg__at_write_no_steps(w);
+    cg__at_write_next_queries(w, x);
+    if (x->query_stages == 2) cg__at_write_first_product(w, p, x);
+}
+
+/* Gives the stage of the keys back, and the queries after the last step. */
+static void cg__at_write_keys_end(ind__writer *w, const cg__attention *x) {
     ind__textf(&w->code,
                "__syncwarp();\nif (lane == 0) {\n    ind_barrier_arrive(empty_b + stage);\n    if (%s == end_step) "
-               "ind_barrier_arrive(empty_a);\n}\ncompute_scores(step);\nstate.add(score[0], factor, scale);\n",
+               "ind_barrier_arrive(empty_a + query);\n}\n",
                cg__at_next_step(w, x));
+}
+
+/* The exponentials of the scores, which `add` replaces. */
+static void cg__at_write_exponentials(ind__writer *w, const cg__attention *x, const char *add) {
+    cg__at_write_keys_end(w, x);
+    ind__textf(&w->code, "compute_scores(step);\n%s(score[0], factor, scale);\n", add);
     if (x->kept) ind__textf(&w->code, "drop(step);\n");
 }
 
 /* "weight": the exponentials as operands; the stage of their values. */
 static void cg__at_write_weights(ind__writer *w, const cg__mm_problem *p) {
-    ind__textf(&w->code, "ind_pack_weights(weight, score[0], ind_pack_%s);\nlast = stage, last_phase = phase;\n",
-               ind_dtype_name(p->b.memory));
+    ind__textf(&w->code, "ind_pack_weights(weight, score[0], ind_pack_%s);\n", ind_dtype_name(p->b.memory));
     cg__mm_write_next_stage(w);
 }
 
@@ -19856,8 +20024,6 @@ static void cg__at_write_drop(ind__writer *w, const cg__mm_problem *p, const cg_
 /* The steps of a tile of queries. */
 static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    ind__textf(&w->code, "float score[1][%d][4];\nunsigned weight[%d][4];\nint last, last_phase;\n", tile->k / 8,
-               tile->k / 16);
     ind__textf(&w->code, "const auto compute_scores = [&](%s step) {\n", cg__int(w));
     w->code.indent++;
     w->scope++;
@@ -19865,30 +20031,35 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     cg__mm_end_lambda(w);
     cg__at_write_drop(w, p, x);
     cg__begin(w, "if (first_step < end_step)");
-    ind__textf(&w->code, "%s step = first_step;\nind_barrier_wait(full_a, turn);\nturn ^= 1;\n", cg__int(w));
-    cg__at_write_product(w, p, x);
-    cg__at_write_turn_end(w);
+    ind__textf(&w->code, "%s step = first_step;\n", cg__int(w));
     cg__at_write_step_blocks(w, x);
-    ind__textf(&w->code, "ind_wgmma_ready<0>(score[0]);\n");
-    cg__at_write_exponentials(w, x);
+    cg__at_write_exponentials(w, x, "state.add");
     cg__at_write_weights(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");
     const char *next = cg__at_has_blocks(w, x, false) ? "step = next" : "step++";
     cg__begin(w, "for (%s; step < end_step; %s)", next, next);
-    cg__at_write_product(w, p, x);
+    cg__at_write_stages(w);
+    cg__at_write_turn(w);
+    cg__at_write_scores_product(w, p, x, "");
     cg__at_write_weighted(w, p);
     cg__at_write_turn_end(w);
     cg__at_write_step_blocks(w, x);
     ind__textf(&w->code, "ind_wgmma_ready<1>(score[0]);\n");
-    cg__at_write_exponentials(w, x);
-    ind__textf(&w->code, "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n"
-                         "ind_scale_rows(acc, factor);\n");
+    cg__at_write_exponentials(w, x, x->near_max ? "const bool raised = state.add_near" : "state.add");
+    ind__textf(&w->code,
+               "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n"
+               "%sind_scale_rows(acc, factor);\n",
+               x->near_max ? "if (raised) " : "");
     cg__at_write_weights(w, p);
     cg__end(w);
+    cg__at_write_stages(w);
     cg__at_write_weighted(w, p);
-    ind__textf(&w->code,
-               "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n");
     cg__end(w);
+    cg__at_write_next_tile(w, p, x);
+    ind__textf(&w->code,
+               "ind_wgmma_ready<%d>(acc);\n__syncwarp();\nif (lane == 0 && first_step < end_step) "
+               "ind_barrier_arrive(empty_c + last);\n",
+               x->query_stages - 1);
 }
 
 /* The results of a tile of queries: strip by strip through the memory of the warp. */
@@ -19911,6 +20082,35 @@ static void cg__at_write_results(ind__writer *w, const cg__mm_problem *p, uint32
     cg__end(w);
 }
 
+/* A warpgroup whose queries do not exist takes part in the steps of the others. */
+static void cg__at_write_idle_steps(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const bool blocks = cg__at_has_blocks(w, x, false);
+    const int tile_m = w->variant->of.tile.m;
+    if (tile_m == 64 || cg__at_tiles_are_whole(w->context, p, tile_m)) return;
+    cg__begin(w, "if (!ahead && first_step < end_step)");
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (%s step = first_step; step < end_step; %s)", cg__int(w), blocks ? "step = next" : "step++");
+    cg__at_write_turn(w);
+    cg__at_write_turn_end(w);
+    cg__at_write_step_blocks(w, x);
+    cg__at_write_keys_end(w, x);
+    ind__textf(&w->code, "ind_barrier_wait(full_c + stage, phase);\n__syncwarp();\nif (lane == 0) "
+                         "ind_barrier_arrive(empty_c + stage);\n");
+    cg__mm_write_next_stage(w);
+    cg__end(w);
+    cg__at_write_next_tile(w, p, x);
+    ind__textf(&w->code, "continue;\n");
+    cg__end(w);
+}
+
+/* True for a number of steps that is known, and at which NVRTC would unroll the loop: that needs more registers than
+   there are. */
+static bool cg__at_has_few_steps(const ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const int keys = w->variant->of.tile.k;
+    int64_t all;
+    return x->num_masks == 0 && ind_expr_is_int(p->size_k, &all) && all > keys && all <= 3 * keys;
+}
+
 /* The warps that multiply. */
 static void cg__at_write_consumers(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int strips) {
     const ind__tile_plan *tile = &w->variant->of.tile;
@@ -19919,8 +20119,19 @@ static void cg__at_write_consumers(ind__writer *w, const cg__mm_problem *p, cons
     const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem + %d) + warp * %d;\n", strips,
                cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) / 4);
-    ind__textf(&w->code, "int stage = 0, phase = 0, turn = 0%s;\n", cg__at_takes_turns(w) ? ", order = 0" : "");
-    cg__at_begin_tiles(w, p, x, false);
+    ind__textf(&w->code, "int stage = 0, phase = 0, query = 0, turn = 0%s, at, last, last_phase;\nbool ahead;\n",
+               cg__at_takes_turns(w) ? ", order = 0" : "");
+    ind__textf(&w->code, "float score[1][%d][4];\nunsigned weight[%d][4];\n", tile->k / 8, tile->k / 16);
+    if (x->query_stages == 2) cg__at_write_first_product(w, p, x);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "%s", "for (;;)");
+    if (x->query_stages == 1) cg__at_write_first_product(w, p, x);
+    ind__textf(&w->code,
+               "ind_wgmma_ready<0>(score[0]);\nconst unsigned tile = number[query];\nif (tile >= tiles) break;\n");
+    cg__at_write_tile_position(w, p, x, false);
+    if (cg__at_has_few_steps(w, p, x))
+        ind__textf(&w->code, "end_step = __reduce_max_sync(0xffffffffu, (int)end_step);\n");
+    cg__at_write_idle_steps(w, p, x);
     ind__textf(&w->code, "const %s row_m = first_m + warp * 16 + lane / 4;\n", cg__int(w));
     if (load) cg__mm_write_fetch(w, p, load, cols);
     cg__at_need_score(w, p, x, true);
@@ -19936,13 +20147,14 @@ static ind_status cg__emit_bulk_attention(ind__writer *w) {
     const cg__mm_problem *p = w->plan->matmul;
     const cg__attention *x = w->plan->attention;
     const ind__tile_plan *tile = &w->variant->of.tile;
-    const int keys = tile->m * x->features, values = keys + tile->stages * tile->k * x->features;
+    const int keys = x->query_stages * tile->m * x->features, values = keys + tile->stages * tile->k * x->features;
     const int strips = 2 * (values + tile->stages * tile->k * cg__at_value_row(p));
     cg__mm_set_plain_names(w);
     ind__textf(&w->code, "extern __shared__ __align__(1024) unsigned char ind_smem[];\n");
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", cg__int(w), cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
-    ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
+    ind__textf(&w->code,
+               "const int warp = __reduce_max_sync(0xffffffffu, (int)threadIdx.x / 32), lane = threadIdx.x %% 32;\n");
     ind__textf(&w->code, "const unsigned rows = (unsigned)((size_m + %d) / %d), tiles = rows * (unsigned)(%s);\n",
                tile->m - 1, tile->m, cg__expr_string(w, p->batch));
     ind__textf(&w->code,
@@ -25104,7 +25316,9 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     const ind_expr splits = ind__tile_of(v)->splits;
     if (ind__ok(splits)) cg__print_expr_field(t, "blocks that share a tile ", splits);
     if (ind__tile_of(v)->cluster > 1) ind__textf(t, ", in clusters of %d", ind__tile_of(v)->cluster);
-    if (v->memory.num_counters)
+    if (v->strategy == IND_STRATEGY_ATTENTION_TMA && v->memory.num_counters)
+        ind__textf(t, "blocks take the next tile when they are done with one: 1 counter\n");
+    else if (v->memory.num_counters)
         ind__textf(t, "%s: %u counters, at most %lld bytes of partial results\n",
                    ind__ok(splits) ? "" : "blocks along y combine their results", v->memory.num_counters,
                    (long long)v->memory.partial_bytes);

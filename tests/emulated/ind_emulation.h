@@ -1205,10 +1205,15 @@ IND_EMULATION_FN void ind_wgmma_words(T (&c)[NI][4], const unsigned short *tile_
         }
     }
 }
-/* Products of a tile of queries and one of keys, both with rows along the features. */
+/* Products of a tile of queries and one of keys, both with rows along the features. Products that are not used are not
+   computed: their tiles may be incomplete. */
 template <bool BF16, int TM, int TK, int D, int NI>
 IND_EMULATION_FN void ind_wgmma_scores(float (&c)[NI][4], const unsigned short *tile_a, const unsigned short *tile_b,
-                                       int m, IND_EMULATION_LINE) {
+                                       int m, bool used = true, IND_EMULATION_LINE) {
+    if (!used) {
+        ind_emulation::rt->wgmma_commit();
+        return;
+    }
     for (int i = 0; i < NI * 4; i++) c[i >> 2][i & 3] = 0;
     ind_wgmma_tile<BF16, TM, TK, D, true, true>(c, tile_a, tile_b, m, line);
 }

@@ -27,29 +27,61 @@ static IND_INLINE unsigned ind_pack_bf16(float low, float high) {
 struct ind_online_rows {
     float max[2]; // of the scores so far, times `scale`: rounded once, so that all terms of a row have the same factor
     float sum[2]; // of this lane's exponentials
-    // Replaces the scores by their exponentials: 2^(score * scale - max). Returns in `factor` what the sums with the former
-    // maxima are multiplied by.
-    template <int NI> IND_INLINE void add(float (&score)[NI][4], float (&factor)[2], float scale) {
+    // The maximum of this lane's scores of row r.
+    template <int NI> IND_INLINE float lane_max(const float (&score)[NI][4], int r) const {
+        float m[4] = {score[0][2 * r], score[0][2 * r + 1], score[NI - 1][2 * r], score[NI - 1][2 * r + 1]};
+        _Pragma("unroll")
+        for (int i = 2; i < NI * 2 - 2; i++) m[i % 4] = ind_max(m[i % 4], score[i / 2][2 * r + i % 2]);
+        return ind_max(ind_max(m[0], m[1]), ind_max(m[2], m[3]));
+    }
+    // Raises the maximum of row r to that of the scores, m in this lane. Returns the factor of what was computed with the former one.
+    IND_INLINE float raise(float m, int r, float scale) {
+        m = ind_max(m, __shfl_xor_sync(0xffffffffu, m, 1));
+        m = ind_max(m, __shfl_xor_sync(0xffffffffu, m, 2));
+        m = ind_max(max[r], m * scale);
+        const float factor = ind_exp2(max[r] - ind_exp_base(m));
+        max[r] = m;
+        sum[r] *= factor;
+        return factor;
+    }
+    // Replaces the scores by their exponentials: 2^(score * scale - max).
+    template <int NI> IND_INLINE void exponentials(float (&score)[NI][4], float scale) {
         _Pragma("unroll")
         for (int r = 0; r < 2; r++) {
-            float m = score[0][2 * r];
-            _Pragma("unroll")
-            for (int i = 0; i < NI * 2; i++) m = ind_max(m, score[i / 2][2 * r + i % 2]);
-            m = ind_max(m, __shfl_xor_sync(0xffffffffu, m, 1));
-            m = ind_max(m, __shfl_xor_sync(0xffffffffu, m, 2));
-            m = ind_max(max[r], m * scale);
-            const float base = ind_exp_base(m);
-            float part = 0;
+            const float base = ind_exp_base(max[r]);
+            float part[2] = {};
             _Pragma("unroll")
             for (int i = 0; i < NI * 2; i++) {
                 float &x = score[i / 2][2 * r + i % 2];
                 x = ind_exp2(fmaf(x, scale, -base));
-                part += x;
+                part[i % 2] += x;
             }
-            factor[r] = ind_exp2(max[r] - base);
-            sum[r] = sum[r] * factor[r] + part;
-            max[r] = m;
+            sum[r] += part[0] + part[1];
         }
+    }
+    // The same with the maximum of all scores so far. Returns in `factor` what the sums with the former maxima are multiplied by.
+    template <int NI> IND_INLINE void add(float (&score)[NI][4], float (&factor)[2], float scale) {
+        _Pragma("unroll")
+        for (int r = 0; r < 2; r++) factor[r] = raise(lane_max(score, r), r, scale);
+        exponentials(score, scale);
+    }
+    // The same with the former maximum of each row whose scores exceed it by at most 3: exponentials are then at most 8, and what
+    // was computed with it is not multiplied. Returns false if all rows of the warp are such.
+    template <int NI> IND_INLINE bool add_near(float (&score)[NI][4], float (&factor)[2], float scale) {
+        const float m[2] = {lane_max(score, 0), lane_max(score, 1)};
+        const bool grows[2] = {m[0] * scale > max[0] + 3, m[1] * scale > max[1] + 3};
+        const bool any = __any_sync(0xffffffffu, grows[0] || grows[1]);
+        if (any) {
+            _Pragma("unroll")
+            for (int r = 0; r < 2; r++) {
+                const bool row = __ballot_sync(0xffffffffu, grows[r]) >> (threadIdx.x & 28) & 15;
+                const float before = max[r], total = sum[r];
+                factor[r] = raise(m[r], r, scale);
+                if (!row) factor[r] = 1, max[r] = before, sum[r] = total;
+            }
+        }
+        exponentials(score, scale);
+        return any;
     }
     // Sums of the whole rows, in every lane.
     IND_INLINE void combine(void) {

@@ -50,9 +50,9 @@ static int cg__at_value_row(const cg__mm_problem *p) {
 }
 
 static int64_t cg__at_bulk_bytes(const cg__attention *x, const cg__mm_problem *p, const ind__tile_plan *tile) {
-    const int64_t row = x->features + cg__at_value_row(p),
-                  tiles = 2 * ((int64_t)tile->m * x->features + (int64_t)tile->stages * tile->k * row);
-    return tiles + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) + 32 + 32 * tile->stages;
+    const int64_t row = x->features + cg__at_value_row(p), queries = (int64_t)x->query_stages * tile->m * x->features,
+                  tiles = 2 * (queries + (int64_t)tile->stages * tile->k * row);
+    return tiles + tile->warps_m * cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) + 80 + 32 * tile->stages;
 }
 
 /* Batches whose keys and values take half of the L2. Their tiles run in the order of their lengths, the longest first:
@@ -68,6 +68,11 @@ static int cg__at_sorted_batches(const cg__decider *d, const cg__mm_problem *p, 
     return n < 1 ? 1 : n > 4096 ? 4096 : (int)n;
 }
 
+/* True for tiles of keys or values with more than 128 columns. */
+static bool cg__at_is_wide(const cg__mm_problem *p, const cg__attention *x) {
+    return x->features > 128 || cg__at_value_row(p) > 128;
+}
+
 /* Keys of a step: 128, or 64 if keys are few. The second step of 129 to 192 keys would be half empty (H200, 64 x 32
    over 8 x 167 x 167 x 128: 100 us with 64, 159 with 128). With more than 64 features, 128 leave two stages only: up to
    256 keys without a mask take less time with 64 (64 x 2 over 1 x 195 x 195 x 128: 14.3 us with 64, 17.3 with 128). */
@@ -77,24 +82,51 @@ static int cg__at_bulk_keys(const cg__mm_problem *p, const cg__attention *x, boo
     return wide || keys <= 64 || (keys > 128 && keys <= (two_stages ? 256 : 192)) ? 64 : 128;
 }
 
+/* The time of all tiles of so many queries, of 64 to each warpgroup: a tile's time depends on how many warpgroups have
+   queries. */
+static double cg__at_tiles_time(int64_t queries, int tile_m) {
+    static const double time[4] = {0, 0.75, 1, 1.3}; /* the last two as measured on an H200: 4 x 16 x 4096 x 64 */
+    return (double)(queries / tile_m) * time[tile_m / 64] + time[(queries % tile_m + 63) / 64];
+}
+
+/* Queries of a tile: 64 for each warpgroup. Three warpgroups keep the machine busier than two, if they have registers:
+   without masks and other work on scores, of up to 64 features. */
+static int cg__at_bulk_queries(const cg__decider *d, const cg__mm_problem *p, const cg__attention *x) {
+    const int64_t queries = ind_hint(p->size_m), batch = ind_hint(p->batch), sms = d->w.target->num_sms;
+    if (queries <= 64 || batch * ((queries + 127) / 128) < sms / 2) return 64;
+    const uint32_t scores = cg__inst(&d->w, x->reduce)->arg[0];
+    const bool plain = (scores == x->scores || scores == x->scaled) && x->num_masks == 0 && !x->kept;
+    const bool narrow = x->features == 64 && cg__at_value_row(p) == 64;
+    if (!plain || !narrow || batch * (queries / 192) < 2 * sms) return 128;
+    return cg__at_tiles_time(queries, 192) < 0.98 * cg__at_tiles_time(queries, 128) ? 192 : 128;
+}
+
+/* True if the number of queries is a multiple of those of a tile. */
+static bool cg__at_tiles_are_whole(ind_context *c, const cg__mm_problem *p, int tile_m) {
+    return ind_known_eq(ind_expr_mod(p->size_m, ind_int(c, tile_m)), ind_int(c, 0));
+}
+
 /* Chooses the tile and sets the grid. Blocks are persistent: one per SM. */
 static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
     x->features = cg__at_bulk_columns(x->queries.size_k, 64);
     const int columns = cg__at_value_row(p);
-    const bool wide = x->features > 128 || columns > 128 || x->kept; /* dropout takes registers */
-    v->of.tile = (ind__tile_plan){.m = 128,
+    const bool wide = cg__at_is_wide(p, x) || x->kept; /* dropout takes registers */
+    v->of.tile = (ind__tile_plan){.m = cg__at_bulk_queries(d, p, x),
                                   .n = cg__at_bulk_columns(p->size_n, 32),
                                   .k = cg__at_bulk_keys(p, x, wide, columns),
                                   .products = 1,
                                   .warps_n = 1,
                                   .stages = 4};
-    const int64_t queries = ind_hint(p->size_m), batch = ind_hint(p->batch);
-    if (queries <= 64 || batch * ((queries + 127) / 128) < d->w.target->num_sms / 2) v->of.tile.m = 64;
     v->of.tile.warps_m = v->of.tile.m / 16;
+    x->query_stages = 1;
     while (v->of.tile.stages > 2 && cg__at_bulk_bytes(x, p, &v->of.tile) > d->w.target->shared_per_block)
         v->of.tile.stages--;
+    x->query_stages = 2;
+    if (cg__at_bulk_bytes(x, p, &v->of.tile) > d->w.target->shared_per_block) x->query_stages = 1;
+    x->takes_tiles = x->num_masks > 0 || !cg__at_tiles_are_whole(d->w.context, p, v->of.tile.m);
+    v->memory.num_counters = x->takes_tiles;
     x->sorted_batches = cg__at_has_limits(&d->w, p, x) ? cg__at_sorted_batches(d, p, x) : 0;
     v->strategy = IND_STRATEGY_ATTENTION_TMA;
     v->threads = 32 * (v->of.tile.warps_m + 4);
@@ -150,12 +182,13 @@ static void cg__at_write_functions(ind__writer *w, ind__text *t) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     char end[16];
     ind__textf(t, "#ifndef IND_EMULATION\n// c = Q[m .. m + 63, D] * K[TK, D]^T of a tile of queries and one of keys: "
-                  "asynchronous, one warpgroup.\n// Features that are 0, to fill rows of 128 bytes, are left out.\n"
+                  "asynchronous, one warpgroup.\n// Features that are 0, to fill rows of 128 bytes, are left out.\n// "
+                  "Products that are not `used` may be of incomplete tiles.\n"
                   "template <bool BF16, int TM, int TK, int D>\n");
     ind__textf(
         t,
         "static IND_INLINE void ind_wgmma_scores(float (&c)[%d][4], const unsigned short *tile_a, const unsigned "
-        "short *tile_b, int m) {\n",
+        "short *tile_b, int m, bool used = true) {\n",
         tile->k / 8);
     t->indent++;
     ind__textf(t, "unsigned long long first_a = ind_wgmma_operand<TM, D, true>(tile_a, m, 0);\n"
@@ -187,12 +220,10 @@ static void cg__at_write_functions(ind__writer *w, ind__text *t) {
 
 /* ---- writing: the kernel */
 
-/* The loop over the block's tiles of queries, with the position and the steps of each. `alone`: of one thread. */
-static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool alone) {
+/* The position and the steps of tile number `tile`. `alone`: of one thread. */
+static void cg__at_write_tile_position(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, bool alone) {
     const int tile_m = w->variant->of.tile.m;
     const char *type = cg__int(w);
-    ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
     if (x->sorted_batches) {
         ind__textf(&w->code, "const unsigned group = tile / (rows * %d), in_group = tile - group * (rows * %d);\n",
                    x->sorted_batches, x->sorted_batches);
@@ -210,6 +241,11 @@ static void cg__at_begin_tiles(ind__writer *w, const cg__mm_problem *p, const cg
                tile_m);
     cg__write_outer_vars(w, "batch", cg__at_vars(p));
     cg__at_write_steps(w, p, x, alone);
+}
+
+/* The next stage of queries. */
+static void cg__at_write_next_queries(ind__writer *w, const cg__attention *x) {
+    ind__textf(&w->code, x->query_stages == 2 ? "turn ^= query, query ^= 1;\n" : "turn ^= 1;\n");
 }
 
 /* Copies of the boxes of a tile, from `row` on; `place`: of its first element. */
@@ -231,76 +267,115 @@ static void cg__at_write_boxes(ind__writer *w, const cg__mm_problem *p, const cg
     }
 }
 
-static const char *cg__at_stage(ind__writer *w, char name, int columns) {
-    return cg__string(w, "tile_%c + stage * %d", name, w->variant->of.tile.k * columns);
+/* The tile of a stage, whose number is `at`. */
+static const char *cg__at_stage(ind__writer *w, char name, const char *at, int columns) {
+    return cg__string(w, "tile_%c + %s * %d", name, at, w->variant->of.tile.k * columns);
 }
 
-/* The thread that starts all copies. */
-static void cg__at_write_copies(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+/* Starts the copies of a tile: of its queries, and of keys and values as stages become free. */
+static void cg__at_write_tile_copies(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    ind__textf(&w->code, "int stage = 0, phase = 0, turn = 0;\n");
-    cg__at_begin_tiles(w, p, x, true);
-    ind__textf(&w->code, "if (first_step == end_step) continue;\nind_barrier_wait(empty_a, turn ^ 1);\nturn ^= 1;\n");
-    ind__textf(&w->code, "ind_barrier_expect(full_a, %d);\n", tile->m * x->features * 2);
-    cg__at_write_boxes(w, &x->queries, &x->queries.a, 0, x->features, "tile_a", "full_a", "tile_m");
+    cg__begin(w, "if (first_step == end_step)");
+    ind__textf(&w->code, "ind_barrier_arrive(full_a + query);\n");
+    cg__else(w, "else");
+    ind__textf(&w->code, "ind_barrier_expect(full_a + query, %d);\n", tile->m * x->features * 2);
+    cg__at_write_boxes(w, &x->queries, &x->queries.a, 0, x->features,
+                       cg__string(w, "tile_a + query * %d", tile->m * x->features), "full_a + query", "tile_m");
+    cg__end(w);
     cg__begin(w, "for (%s step = first_step; step < end_step; %s)", cg__int(w),
               cg__at_has_blocks(w, x, false) ? "step = next_step(step + 1)" : "step++");
     const char *row = cg__string(w, "step * %d", tile->k);
     ind__textf(&w->code, "ind_barrier_wait(empty_b + stage, phase ^ 1);\nind_barrier_expect(full_b + stage, %d);\n",
                tile->k * x->features * 2);
-    cg__at_write_boxes(w, &x->keys, &x->keys.b, 1, x->features, cg__at_stage(w, 'b', x->features), "full_b + stage",
-                       row);
+    cg__at_write_boxes(w, &x->keys, &x->keys.b, 1, x->features, cg__at_stage(w, 'b', "stage", x->features),
+                       "full_b + stage", row);
     ind__textf(&w->code, "ind_barrier_wait(empty_c + stage, phase ^ 1);\nind_barrier_expect(full_c + stage, %d);\n",
                tile->k * cg__at_value_row(p) * 2);
-    cg__at_write_boxes(w, p, &p->b, 2, cg__at_value_row(p), cg__at_stage(w, 'c', cg__at_value_row(p)), "full_c + stage",
-                       row);
+    cg__at_write_boxes(w, p, &p->b, 2, cg__at_value_row(p), cg__at_stage(w, 'c', "stage", cg__at_value_row(p)),
+                       "full_c + stage", row);
     cg__mm_write_next_stage(w);
     cg__end(w);
+}
+
+/* The thread that chooses the block's tiles and starts all copies. The number of a tile, or of none, is in shared
+   memory when its queries are. */
+static void cg__at_write_copies(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    ind__textf(&w->code, "int stage = 0, phase = 0, query = 0, turn = 0;\n#pragma unroll 1\n");
+    cg__begin(w, x->takes_tiles ? "for (unsigned tile = blockIdx.x;; tile = gridDim.x + atomicInc(counters, tiles - 1))"
+                                : "for (unsigned tile = blockIdx.x;; tile += gridDim.x)");
+    ind__textf(&w->code, "ind_barrier_wait(empty_a + query, turn ^ 1);\nnumber[query] = tile;\n");
+    cg__begin(w, "if (tile >= tiles)");
+    ind__textf(&w->code, "groups[query] = 0;\nind_barrier_arrive(full_a + query);\nbreak;\n");
+    cg__end(w);
+    cg__at_write_tile_position(w, p, x, true);
+    ind__textf(&w->code, "groups[query] = first_step < end_step ? (int)(last_m - first_m) / 64 + 1 : 0;\n");
+    cg__at_write_tile_copies(w, p, x);
+    cg__at_write_next_queries(w, x);
     cg__end(w);
     cg__use(w, IND__CG_BULK_COPY);
 }
 
-/* True if two warpgroups start their products in turn: while one computes exponentials, the tensor cores multiply for
-   the other one. */
+/* True if warpgroups start their products in turn: while one computes exponentials, the tensor cores multiply for
+   another one. Two without masks do not need that (H200, 4 x 32 x 4096 x 128: 1644 us, 1676 in turn; causal: 998, 921
+   in turn). */
 static bool cg__at_takes_turns(const ind__writer *w) {
-    return w->variant->of.tile.warps_m == 8;
+    const int groups = w->variant->of.tile.warps_m / 4;
+    return groups > 2 || (groups == 2 && w->plan->attention->num_masks > 0);
 }
 
-/* The mbarriers of the queries, of the stages of keys and of values. */
+/* The mbarriers of the stages of queries, keys and values, and the numbers of the tiles of the queries. */
 static void cg__at_write_barriers(ind__writer *w, int offset) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    const int n = tile->stages;
+    const int n = tile->stages, queries = w->plan->attention->query_stages;
     ind__textf(&w->code,
                "unsigned long long *const full_a = reinterpret_cast<unsigned long long *>(ind_smem + %d), *const "
-               "empty_a = full_a + 1;\n",
-               offset);
+               "empty_a = full_a + %d;\n",
+               offset, queries);
     ind__textf(&w->code,
-               "unsigned long long *const full_b = full_a + 2, *const empty_b = full_b + %d, *const full_c = full_b "
-               "+ %d, *const empty_c = full_b + %d;\n",
-               n, 2 * n, 3 * n);
-    if (cg__at_takes_turns(w)) ind__textf(&w->code, "unsigned long long *const turns = full_b + %d;\n", 4 * n);
+               "unsigned long long *const full_b = full_a + %d, *const empty_b = full_b + %d, *const full_c = full_b "
+               "+ %d, *const empty_c = full_b + %d, *const turns = full_b + %d;\n",
+               2 * queries, n, 2 * n, 3 * n, 4 * n);
+    ind__textf(&w->code,
+               "unsigned *const number = reinterpret_cast<unsigned *>(turns + %d), *const groups = number + %d;\n",
+               tile->warps_m / 4, queries);
     cg__begin(w, "if (threadIdx.x == 0)");
-    ind__textf(&w->code, "ind_barrier_init(full_a, 1);\nind_barrier_init(empty_a, %d);\n", tile->warps_m);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", queries);
+    ind__textf(&w->code, "ind_barrier_init(full_a + i, 1);\nind_barrier_init(empty_a + i, %d);\n", tile->warps_m);
+    cg__end(w);
     cg__begin(w, "for (int i = 0; i < %d; i++)", n);
     ind__textf(&w->code, "ind_barrier_init(full_b + i, 1);\nind_barrier_init(empty_b + i, %d);\n", tile->warps_m);
     ind__textf(&w->code, "ind_barrier_init(full_c + i, 1);\nind_barrier_init(empty_c + i, %d);\n", tile->warps_m);
     cg__end(w);
     if (cg__at_takes_turns(w))
-        ind__textf(&w->code, "for (int i = 0; i < 2; i++) ind_barrier_init(turns + i, %d);\n", tile->warps_m / 2);
+        ind__textf(&w->code, "for (int i = 0; i < %d; i++) ind_barrier_init(turns + i, 4);\n", tile->warps_m / 4);
     ind__textf(&w->code, "ind_barrier_publish();\n");
     cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
 }
 
-/* Starts the products of a step's keys. */
-static void cg__at_write_product(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
-    const ind__tile_plan *tile = &w->variant->of.tile;
+/* Waits for the keys of a step, and for the warpgroup's turn. */
+static void cg__at_write_turn(ind__writer *w) {
     ind__textf(&w->code, "ind_barrier_wait(full_b + stage, phase);\n");
     if (cg__at_takes_turns(w))
-        ind__textf(&w->code, "ind_barrier_wait(turns + warp / 4, (order + warp / 4 + 1) & 1);\norder++;\n");
-    ind__textf(&w->code, "ind_wgmma_scores<%s, %d, %d, %d>(score[0], tile_a, %s, warp / 4 * 64);\n",
-               p->b.memory == IND_BF16 ? "true" : "false", tile->m, tile->k, x->features,
-               cg__at_stage(w, 'b', x->features));
+        ind__textf(&w->code, "ind_barrier_wait(turns + warp / 4, order ^ (warp < 4));\norder ^= 1;\n");
+}
+
+/* "at" and "last": the stages of this step and of the one before. Addresses of operands of wgmma are the same for all
+   threads of a warp; the reduction lets the compiler know. */
+static void cg__at_write_stages(ind__writer *w) {
+    ind__textf(
+        &w->code,
+        "at = __reduce_max_sync(0xffffffffu, stage);\nlast = at == 0 ? %d : at - 1, last_phase = phase ^ (at == 0);\n",
+        w->variant->of.tile.stages - 1);
+}
+
+/* Starts the products of queries and the keys of stage "at". */
+static void cg__at_write_scores_product(ind__writer *w, const cg__mm_problem *p, const cg__attention *x,
+                                        const char *used) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    ind__textf(&w->code, "ind_wgmma_scores<%s, %d, %d, %d>(score[0], tile_a + query * %d, %s, warp / 4 * 64%s);\n",
+               p->b.memory == IND_BF16 ? "true" : "false", tile->m, tile->k, x->features, tile->m * x->features,
+               cg__at_stage(w, 'b', "at", x->features), used);
 }
 
 /* Starts the products with the values of the step before, whose stage is "last". */
@@ -314,22 +389,58 @@ static void cg__at_write_weighted(ind__writer *w, const cg__mm_problem *p) {
 /* Lets the other warpgroup start its products. */
 static void cg__at_write_turn_end(ind__writer *w) {
     if (cg__at_takes_turns(w))
-        ind__textf(&w->code, "__syncwarp();\nif (lane == 0) ind_barrier_arrive(turns + (warp / 4 ^ 1));\n");
+        ind__textf(&w->code, "__syncwarp();\nif (lane == 0) ind_barrier_arrive(turns + (warp / 4 + 1) %% %d);\n",
+                   w->variant->of.tile.warps_m / 4);
 }
 
-/* Gives the stage of the keys back, and the queries after the last step; then the exponentials of the scores. */
-static void cg__at_write_exponentials(ind__writer *w, const cg__attention *x) {
+/* Waits for the queries of a tile, and for the keys of its first step, if the warpgroup has queries and there is a
+   step: `ahead`. Starts their products. Otherwise it starts products that are not used: a wgmma in a branch would be
+   waited for in it. */
+static void cg__at_write_first_product(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    ind__textf(&w->code, "ind_barrier_wait(full_a + query, turn);\nahead = warp / 4 < (int)groups[query];\n");
+    cg__at_write_stages(w);
+    cg__begin(w, "if (ahead)");
+    cg__at_write_turn(w);
+    cg__end(w);
+    cg__at_write_scores_product(w, p, x, ", ahead");
+    if (!cg__at_takes_turns(w)) return;
+    cg__begin(w, "if (ahead)");
+    cg__at_write_turn_end(w);
+    cg__end(w);
+}
+
+/* Gives the queries back if there are no steps. */
+static void cg__at_write_no_steps(ind__writer *w) {
+    ind__textf(&w->code,
+               "__syncwarp();\nif (lane == 0 && first_step == end_step) ind_barrier_arrive(empty_a + query);\n");
+}
+
+/* The next stage of queries; with two of them, the products of its first step start before the results of this tile are
+   written. */
+static void cg__at_write_next_tile(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    cg__at_write_no_steps(w);
+    cg__at_write_next_queries(w, x);
+    if (x->query_stages == 2) cg__at_write_first_product(w, p, x);
+}
+
+/* Gives the stage of the keys back, and the queries after the last step. */
+static void cg__at_write_keys_end(ind__writer *w, const cg__attention *x) {
     ind__textf(&w->code,
                "__syncwarp();\nif (lane == 0) {\n    ind_barrier_arrive(empty_b + stage);\n    if (%s == end_step) "
-               "ind_barrier_arrive(empty_a);\n}\ncompute_scores(step);\nstate.add(score[0], factor, scale);\n",
+               "ind_barrier_arrive(empty_a + query);\n}\n",
                cg__at_next_step(w, x));
+}
+
+/* The exponentials of the scores, which `add` replaces. */
+static void cg__at_write_exponentials(ind__writer *w, const cg__attention *x, const char *add) {
+    cg__at_write_keys_end(w, x);
+    ind__textf(&w->code, "compute_scores(step);\n%s(score[0], factor, scale);\n", add);
     if (x->kept) ind__textf(&w->code, "drop(step);\n");
 }
 
 /* "weight": the exponentials as operands; the stage of their values. */
 static void cg__at_write_weights(ind__writer *w, const cg__mm_problem *p) {
-    ind__textf(&w->code, "ind_pack_weights(weight, score[0], ind_pack_%s);\nlast = stage, last_phase = phase;\n",
-               ind_dtype_name(p->b.memory));
+    ind__textf(&w->code, "ind_pack_weights(weight, score[0], ind_pack_%s);\n", ind_dtype_name(p->b.memory));
     cg__mm_write_next_stage(w);
 }
 
@@ -347,8 +458,6 @@ static void cg__at_write_drop(ind__writer *w, const cg__mm_problem *p, const cg_
 /* The steps of a tile of queries. */
 static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    ind__textf(&w->code, "float score[1][%d][4];\nunsigned weight[%d][4];\nint last, last_phase;\n", tile->k / 8,
-               tile->k / 16);
     ind__textf(&w->code, "const auto compute_scores = [&](%s step) {\n", cg__int(w));
     w->code.indent++;
     w->scope++;
@@ -356,30 +465,35 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     cg__mm_end_lambda(w);
     cg__at_write_drop(w, p, x);
     cg__begin(w, "if (first_step < end_step)");
-    ind__textf(&w->code, "%s step = first_step;\nind_barrier_wait(full_a, turn);\nturn ^= 1;\n", cg__int(w));
-    cg__at_write_product(w, p, x);
-    cg__at_write_turn_end(w);
+    ind__textf(&w->code, "%s step = first_step;\n", cg__int(w));
     cg__at_write_step_blocks(w, x);
-    ind__textf(&w->code, "ind_wgmma_ready<0>(score[0]);\n");
-    cg__at_write_exponentials(w, x);
+    cg__at_write_exponentials(w, x, "state.add");
     cg__at_write_weights(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");
     const char *next = cg__at_has_blocks(w, x, false) ? "step = next" : "step++";
     cg__begin(w, "for (%s; step < end_step; %s)", next, next);
-    cg__at_write_product(w, p, x);
+    cg__at_write_stages(w);
+    cg__at_write_turn(w);
+    cg__at_write_scores_product(w, p, x, "");
     cg__at_write_weighted(w, p);
     cg__at_write_turn_end(w);
     cg__at_write_step_blocks(w, x);
     ind__textf(&w->code, "ind_wgmma_ready<1>(score[0]);\n");
-    cg__at_write_exponentials(w, x);
-    ind__textf(&w->code, "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n"
-                         "ind_scale_rows(acc, factor);\n");
+    cg__at_write_exponentials(w, x, x->near_max ? "const bool raised = state.add_near" : "state.add");
+    ind__textf(&w->code,
+               "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n"
+               "%sind_scale_rows(acc, factor);\n",
+               x->near_max ? "if (raised) " : "");
     cg__at_write_weights(w, p);
     cg__end(w);
+    cg__at_write_stages(w);
     cg__at_write_weighted(w, p);
-    ind__textf(&w->code,
-               "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n");
     cg__end(w);
+    cg__at_write_next_tile(w, p, x);
+    ind__textf(&w->code,
+               "ind_wgmma_ready<%d>(acc);\n__syncwarp();\nif (lane == 0 && first_step < end_step) "
+               "ind_barrier_arrive(empty_c + last);\n",
+               x->query_stages - 1);
 }
 
 /* The results of a tile of queries: strip by strip through the memory of the warp. */
@@ -402,6 +516,35 @@ static void cg__at_write_results(ind__writer *w, const cg__mm_problem *p, uint32
     cg__end(w);
 }
 
+/* A warpgroup whose queries do not exist takes part in the steps of the others. */
+static void cg__at_write_idle_steps(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const bool blocks = cg__at_has_blocks(w, x, false);
+    const int tile_m = w->variant->of.tile.m;
+    if (tile_m == 64 || cg__at_tiles_are_whole(w->context, p, tile_m)) return;
+    cg__begin(w, "if (!ahead && first_step < end_step)");
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (%s step = first_step; step < end_step; %s)", cg__int(w), blocks ? "step = next" : "step++");
+    cg__at_write_turn(w);
+    cg__at_write_turn_end(w);
+    cg__at_write_step_blocks(w, x);
+    cg__at_write_keys_end(w, x);
+    ind__textf(&w->code, "ind_barrier_wait(full_c + stage, phase);\n__syncwarp();\nif (lane == 0) "
+                         "ind_barrier_arrive(empty_c + stage);\n");
+    cg__mm_write_next_stage(w);
+    cg__end(w);
+    cg__at_write_next_tile(w, p, x);
+    ind__textf(&w->code, "continue;\n");
+    cg__end(w);
+}
+
+/* True for a number of steps that is known, and at which NVRTC would unroll the loop: that needs more registers than
+   there are. */
+static bool cg__at_has_few_steps(const ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const int keys = w->variant->of.tile.k;
+    int64_t all;
+    return x->num_masks == 0 && ind_expr_is_int(p->size_k, &all) && all > keys && all <= 3 * keys;
+}
+
 /* The warps that multiply. */
 static void cg__at_write_consumers(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int strips) {
     const ind__tile_plan *tile = &w->variant->of.tile;
@@ -410,8 +553,19 @@ static void cg__at_write_consumers(ind__writer *w, const cg__mm_problem *p, cons
     const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem + %d) + warp * %d;\n", strips,
                cg__mm_strip_bytes(p, tile->n, tile->warps_m, 0) / 4);
-    ind__textf(&w->code, "int stage = 0, phase = 0, turn = 0%s;\n", cg__at_takes_turns(w) ? ", order = 0" : "");
-    cg__at_begin_tiles(w, p, x, false);
+    ind__textf(&w->code, "int stage = 0, phase = 0, query = 0, turn = 0%s, at, last, last_phase;\nbool ahead;\n",
+               cg__at_takes_turns(w) ? ", order = 0" : "");
+    ind__textf(&w->code, "float score[1][%d][4];\nunsigned weight[%d][4];\n", tile->k / 8, tile->k / 16);
+    if (x->query_stages == 2) cg__at_write_first_product(w, p, x);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "%s", "for (;;)");
+    if (x->query_stages == 1) cg__at_write_first_product(w, p, x);
+    ind__textf(&w->code,
+               "ind_wgmma_ready<0>(score[0]);\nconst unsigned tile = number[query];\nif (tile >= tiles) break;\n");
+    cg__at_write_tile_position(w, p, x, false);
+    if (cg__at_has_few_steps(w, p, x))
+        ind__textf(&w->code, "end_step = __reduce_max_sync(0xffffffffu, (int)end_step);\n");
+    cg__at_write_idle_steps(w, p, x);
     ind__textf(&w->code, "const %s row_m = first_m + warp * 16 + lane / 4;\n", cg__int(w));
     if (load) cg__mm_write_fetch(w, p, load, cols);
     cg__at_need_score(w, p, x, true);
@@ -427,13 +581,14 @@ static ind_status cg__emit_bulk_attention(ind__writer *w) {
     const cg__mm_problem *p = w->plan->matmul;
     const cg__attention *x = w->plan->attention;
     const ind__tile_plan *tile = &w->variant->of.tile;
-    const int keys = tile->m * x->features, values = keys + tile->stages * tile->k * x->features;
+    const int keys = x->query_stages * tile->m * x->features, values = keys + tile->stages * tile->k * x->features;
     const int strips = 2 * (values + tile->stages * tile->k * cg__at_value_row(p));
     cg__mm_set_plain_names(w);
     ind__textf(&w->code, "extern __shared__ __align__(1024) unsigned char ind_smem[];\n");
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", cg__int(w), cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
-    ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
+    ind__textf(&w->code,
+               "const int warp = __reduce_max_sync(0xffffffffu, (int)threadIdx.x / 32), lane = threadIdx.x %% 32;\n");
     ind__textf(&w->code, "const unsigned rows = (unsigned)((size_m + %d) / %d), tiles = rows * (unsigned)(%s);\n",
                tile->m - 1, tile->m, cg__expr_string(w, p->batch));
     ind__textf(&w->code,

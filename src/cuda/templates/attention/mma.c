@@ -297,21 +297,28 @@ static void cg__at_write_query(ind__writer *w, const cg__mm_problem *p) {
     if (p->m >= 0) ind__textf(&w->code, "const %s i%d = row < size_m ? row : last_m;\n", cg__int(w), p->m);
 }
 
+/* True if every step has as many keys as a tile. */
+static bool cg__at_steps_are_whole(const ind__writer *w, const cg__mm_problem *p) {
+    const ind_expr rest = ind_expr_mod(p->size_k, ind_int(w->context, w->variant->of.tile.k));
+    return ind_known_eq(rest, ind_int(w->context, 0));
+}
+
 /* Computes the scores of fragments of 8 keys from the products. `whole`: every query sees every key. */
 static void cg__at_write_scores(ind__writer *w, const cg__mm_problem *p, const cg__attention *x, int fragments,
                                 bool whole) {
+    const bool exist = whole || cg__at_steps_are_whole(w, p);
     cg__at_set_masks(w, x, whole);
     cg__at_need_score(w, p, x, false);
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", fragments * 4);
     ind__textf(&w->code, "const %s row = row_m + u %% 4 / 2 * 8, key = %s;\n", cg__int(w), cg__at_key_text(x));
     cg__at_write_query(w, p);
-    ind__textf(&w->code, whole ? "const %s r0 = key;\n" : "const %s r0 = key < size_k ? key : size_k - 1;\n",
+    ind__textf(&w->code, exist ? "const %s r0 = key;\n" : "const %s r0 = key < size_k ? key : size_k - 1;\n",
                cg__int(w));
     ind__textf(&w->code, "const float product = score[0][u / 4][u %% 4];\n");
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     ind__textf(&w->code, "score[0][u / 4][u %% 4] = ");
-    if (!whole) ind__textf(&w->code, "key >= size_k ? __uint_as_float(0xff800000u) : ");
+    if (!exist) ind__textf(&w->code, "key >= size_k ? __uint_as_float(0xff800000u) : ");
     cg__value(w, cg__inst(w, x->reduce)->arg[0]);
     ind__textf(&w->code, ";\n");
     cg__end(w);
@@ -323,13 +330,17 @@ static void cg__at_write_step_scores(ind__writer *w, const cg__mm_problem *p, co
                                      const char *first) {
     ind__textf(&w->code, "const %s first_key = %s, first_t = first_key + lane %% 4%s;\n", cg__int(w), first,
                x->product == AT_MMA_HALVES ? " * 2" : "");
+    cg__use(w, IND__CG_ONLINE_ROWS);
+    if (x->num_masks == 0 && cg__at_steps_are_whole(w, p)) {
+        cg__at_write_scores(w, p, x, fragments, true);
+        return;
+    }
     cg__begin(w, "if (first_key >= all_start && first_key + %d <= all_end%s)", fragments * 8,
               cg__at_has_blocks(w, x, true) ? " && full_block" : "");
     cg__at_write_scores(w, p, x, fragments, true);
     cg__else(w, "else");
     cg__at_write_scores(w, p, x, fragments, false);
     cg__end(w);
-    cg__use(w, IND__CG_ONLINE_ROWS);
 }
 
 /* The accumulators, declared as `acc`, and the state of the softmax of a lane's rows. */

@@ -182,6 +182,14 @@ static void cg__mm_write_vector(ind__writer *w, uint32_t store, int cols) {
     if (cg__inst(w, store)->arg[1]) w->code.indent--;
 }
 
+/* True if all rows and columns of every strip exist. A warp of attention whose queries do not exist writes none. */
+static bool cg__mm_strips_are_whole(const ind__writer *w, const cg__mm_problem *p) {
+    const int rows = w->plan->attention ? 64 : w->variant->of.tile.m, columns = cg__mm_columns(w->variant);
+    const ind_expr m = ind_expr_mod(p->size_m, ind_int(w->context, rows)), zero = ind_int(w->context, 0),
+                   n = ind_expr_mod(p->size_n, ind_int(w->context, columns));
+    return ind_known_eq(m, zero) && ind_known_eq(n, zero);
+}
+
 /* Writes the epilogue of all strips of a warp, whose shared memory is `sum`. */
 static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
     ind__textf(&w->code,
@@ -200,9 +208,10 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
     cg__begin(w, "for (int u = 0; u < %d; u++)", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const int at = u * 32 + lane, row = at / %d, col = at %% %d * 8;\n", cols / 8, cols / 8);
     ind__textf(&w->code, "const %s i%d = first_m + row, i%d = first_n + col;\n", cg__int(w), p->m, p->n);
-    cg__begin(w, "if (%si%d < size_m && i%d < size_n)", cg__mm_has_vector(cols), p->m, p->n);
+    const bool whole = cg__mm_strips_are_whole(w, p) && !*cg__mm_has_vector(cols);
+    if (!whole) cg__begin(w, "if (%si%d < size_m && i%d < size_n)", cg__mm_has_vector(cols), p->m, p->n);
     cg__mm_write_vector(w, store, cols);
-    cg__end(w);
+    if (!whole) cg__end(w);
     cg__end(w);
     ind__textf(&w->code, "__syncwarp();\n");
     cg__end(w);
