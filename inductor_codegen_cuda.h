@@ -3098,24 +3098,6 @@ static const char *const cg__prelude_ONLINE_ROWS[] = {
     "        for (int r = 0; r < 2; r++) factor[r] = raise(lane_max(score, r), r, scale);\n",
     "        exponentials(score, scale);\n",
     "    }\n",
-    "    // The same with the former maximum of each row whose scores exceed it by at most 3: exponentials are then at most 8, and what\n",
-    "    // was computed with it is not multiplied. Returns false if all rows of the warp are such.\n",
-    "    template <int NI> IND_INLINE bool add_near(float (&score)[NI][4], float (&factor)[2], float scale) {\n",
-    "        const float m[2] = {lane_max(score, 0), lane_max(score, 1)};\n",
-    "        const bool grows[2] = {m[0] * scale > max[0] + 3, m[1] * scale > max[1] + 3};\n",
-    "        const bool any = __any_sync(0xffffffffu, grows[0] || grows[1]);\n",
-    "        if (any) {\n",
-    "            _Pragma(\"unroll\")\n",
-    "            for (int r = 0; r < 2; r++) {\n",
-    "                const bool row = __ballot_sync(0xffffffffu, grows[r]) >> (threadIdx.x & 28) & 15;\n",
-    "                const float before = max[r], total = sum[r];\n",
-    "                factor[r] = raise(m[r], r, scale);\n",
-    "                if (!row) factor[r] = 1, max[r] = before, sum[r] = total;\n",
-    "            }\n",
-    "        }\n",
-    "        exponentials(score, scale);\n",
-    "        return any;\n",
-    "    }\n",
     "    // Sums of the whole rows, in every lane.\n",
     "    IND_INLINE void combine(void) {\n",
     "        _Pragma(\"unroll\")\n",
@@ -3356,15 +3338,15 @@ static const char *const cg__prelude_FLOATS8_TO_F32[] = {
     NULL,
 };
 static const char *const cg__prelude_COMBINE_WARPS_OF_KEYS[] = {
-    "// Warps have the same 16 rows and different keys. Adds their sums into the tile `sum`; states[row] becomes the softmax of the\n",
-    "// row, of maxima times `scale`. states[16 ..] is for the warps.\n",
+    "// Warps have the same rows, `rows` of 16, and different keys. Adds their sums into `own`, row after row, or if it is NULL into the\n",
+    "// tile `sum`; states[row] becomes the softmax of the row, of maxima times `scale`. states[16 ..] is for the warps. All threads may\n",
+    "// then read the states, and after a barrier the sums.\n",
     "template <int WARPS, int TN, bool FLOAT4 = false, int NI>\n",
     "static IND_INLINE void ind_combine_warps_of_keys(float *sum, ind_softmax<float> *states, float (&acc)[1][NI][4],\n",
-    "                                                 const ind_online_rows &own) {\n",
+    "                                                 const ind_online_rows &state, int rows, float *own) {\n",
     "    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n",
-    "    float factor[2];\n",
     "    for (int r = 0; r < 2; r++)\n",
-    "        if (lane % 4 == 0) states[16 + warp * 16 + r * 8 + lane / 4] = {own.max[r], own.sum[r]};\n",
+    "        if (lane % 4 == 0) states[16 + warp * 16 + r * 8 + lane / 4] = {state.max[r], state.sum[r]};\n",
     "    __syncthreads();\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int r = 0; r < 2; r++) {\n",
@@ -3375,13 +3357,17 @@ static const char *const cg__prelude_COMBINE_WARPS_OF_KEYS[] = {
     "        const float base = ind_exp_base(max);\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int i = 0; i < WARPS; i++) total += states[16 + i * 16 + row].sum * ind_exp2(states[16 + i * 16 + row].max - base);\n",
-    "        factor[r] = ind_exp2(own.max[r] - base);\n",
     "        if (warp == 0 && lane % 4 == 0) states[row] = {max, total};\n",
+    "        if (r * 8 >= rows) continue;\n",
+    "        const float factor = ind_exp2(state.max[r] - base);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < NI; i++) {\n",
+    "            const int column = FLOAT4 ? i / 2 * 16 + lane % 4 * 4 + i % 2 * 2 : i * 8 + lane % 4 * 2;\n",
+    "            ind_store(sum + ind_sum_at<TN>(warp * 16 + row, column), ind_vec<float, 2>{{acc[0][i][2 * r] * factor, acc[0][i][2 * r + 1] * factor}});\n",
+    "        }\n",
     "    }\n",
-    "    ind_scale_rows(acc[0], factor);\n",
-    "    ind_mma_sums<TN, FLOAT4>(sum, acc, warp * 16, 0);\n",
     "    __syncthreads();\n",
-    "    for (int at = threadIdx.x; at < 16 * TN / 4; at += WARPS * 32) {\n",
+    "    for (int at = threadIdx.x; at < rows * TN / 4; at += WARPS * 32) {\n",
     "        float *const place = sum + ind_sum_at<TN>(at / (TN / 4), at % (TN / 4) * 4);\n",
     "        ind_vec<float, 4> total = ind_load<4>(place);\n",
     "        _Pragma(\"unroll\")\n",
@@ -3390,29 +3376,29 @@ static const char *const cg__prelude_COMBINE_WARPS_OF_KEYS[] = {
     "            _Pragma(\"unroll\")\n",
     "            for (int j = 0; j < 4; j++) total.at[j] += more.at[j];\n",
     "        }\n",
-    "        ind_store(place, total);\n",
+    "        if (own)\n",
+    "            ind_store(own + at * 4, total);\n",
+    "        else\n",
+    "            ind_store(place, total);\n",
     "    }\n",
-    "    __syncthreads();\n",
-    "}\n",
-    "// Multiplies row r of the tile by states[r].sum.\n",
-    "template <int TN, int THREADS> static IND_INLINE void ind_scale_sums(float *sum, const ind_softmax<float> *states) {\n",
-    "    for (int at = threadIdx.x; at < 16 * TN; at += THREADS) sum[ind_sum_at<TN>(at / TN, at % TN)] *= states[at / TN].sum;\n",
     "}\n",
     NULL,
 };
 static const char *const cg__prelude_COMBINE_BLOCKS_OF_KEYS[] = {
-    "// Blocks have the same rows, `rows` of them, and different keys. They write their sums and states to `partials`. Returns true in\n",
-    "// the last one, which then has those of all, added in the order of `split`.\n",
+    "// Where a block of `parts` that share a tile has its sums, 16 rows of TN, and then the states of the rows. NULL if it is alone.\n",
+    "template <int TN> static IND_INLINE float *ind_part_of_keys(float *partials, unsigned tile, unsigned split, unsigned parts) {\n",
+    "    return parts == 1 ? nullptr : partials + ((long long)tile * parts + split) * (16 * (TN + 2));\n",
+    "}\n",
+    "// Blocks have the same rows, `rows` of them, and different keys. Their sums are in `own`; they write their states there. Returns\n",
+    "// true in the last one. Its tile `sum` and `states` then are those of all, added in the order of `split`, after a barrier.\n",
     "template <int TN, int THREADS>\n",
-    "static IND_INLINE bool ind_combine_blocks_of_keys(float *sum, ind_softmax<float> *states, float *partials, unsigned *counter,\n",
-    "                                                  unsigned tile, unsigned split, unsigned parts, int rows) {\n",
+    "static IND_INLINE bool ind_combine_blocks_of_keys(float *sum, ind_softmax<float> *states, float *own, unsigned *counter, unsigned split,\n",
+    "                                                  unsigned parts, int rows) {\n",
     "    constexpr int PART = 16 * (TN + 2);\n",
     "    if (parts == 1) return true;\n",
-    "    float *const all = partials + (long long)tile * parts * PART, *const own = all + (long long)split * PART;\n",
-    "    for (int at = threadIdx.x; at < rows * TN / 4; at += THREADS)\n",
-    "        ind_store(own + at * 4, ind_load<4>(sum + ind_sum_at<TN>(at / (TN / 4), at % (TN / 4) * 4)));\n",
     "    if (threadIdx.x < rows) ind_store(own + 16 * TN + 2 * threadIdx.x, ind_vec<float, 2>{{states[threadIdx.x].max, states[threadIdx.x].sum}});\n",
     "    if (!ind_last_block(counter, parts)) return false;\n",
+    "    const float *const all = own - (long long)split * PART;\n",
     "    // A thread adds 4 columns of all parts, and their states. The loads of 16 parts are in flight.\n",
     "    _Pragma(\"unroll 1\")\n",
     "    for (int at = threadIdx.x; at < rows * TN / 4; at += THREADS) {\n",
@@ -3451,7 +3437,6 @@ static const char *const cg__prelude_COMBINE_BLOCKS_OF_KEYS[] = {
     "        ind_store(sum + ind_sum_at<TN>(row, at % (TN / 4) * 4), total);\n",
     "        if (at % (TN / 4) == 0) states[row] = s;\n",
     "    }\n",
-    "    __syncthreads();\n",
     "    return true;\n",
     "}\n",
     NULL,
@@ -12444,6 +12429,7 @@ typedef struct cg__mm_area {
     const char *thread;
     const char *first_row, *end_row; /* those that the block has of the sums; NULL: all */
     int pitch;                       /* columns of a row in shared memory */
+    const char *factor;              /* of the sums of a row; NULL: none */
     const char *second;              /* where ind_sum_read finds those of a second product */
 } cg__mm_area;
 
@@ -17674,6 +17660,10 @@ static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p, const 
     const ind__variant *v = w->variant;
     ind__textf(&w->code, "%s dot[%d];\nind_sum_read<%d>(dot, sum, row, col);\n", cg__mm_sum_type(p), v->vector,
                area->pitch);
+    if (area->factor)
+        ind__textf(&w->code,
+                   "const float factor = %s;\n#pragma unroll\nfor (int j = 0; j < %d; j++) dot[j] *= factor;\n",
+                   area->factor, v->vector);
     if (p->dot2)
         ind__textf(&w->code, "float dot2[%d];\nind_sum_read<%d>(dot2, %s);\n", v->vector, area->pitch, area->second);
     if (p->n < 0) {
@@ -18028,7 +18018,6 @@ typedef struct cg__attention {
     int64_t heads;         /* whose queries are the rows of a tile: 1, or those that share keys and values */
     int query_stages;      /* bulk copies: tiles of queries in shared memory, 1 or 2 */
     bool takes_tiles;      /* bulk copies: a block takes the next tile when it is done with one: their times differ */
-    bool near_max;         /* bulk copies: exponentials are of scores minus a number near their maximum */
     int sorted_batches;    /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
     bool fetches_keys, fetches_values; /* split keys: their inputs are loaded into registers a step ahead */
     cg__at_mask mask[AT_MAX_MASKS];
@@ -18399,7 +18388,6 @@ static void cg__at_find_maps(cg__decider *d, cg__mm_problem *p, const cg__attent
 static bool cg__at_splits_keys(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x);
-static bool cg__at_is_wide(const cg__mm_problem *p, const cg__attention *x);
 
 /* True if tiles of keys are skipped because of a mask. The rows of several heads do not limit the keys by their
    queries; blocks that share keys read no map. */
@@ -18425,7 +18413,7 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     cg__at_choose_vectors(d, &x->queries, &x->queries.a);
     cg__at_choose_vectors(d, &x->keys, &x->keys.b);
     cg__at_choose_vectors(d, p, &p->b);
-    const bool row_stores = cg__at_hide_row_stores(&d->w, p);
+    cg__at_hide_row_stores(&d->w, p);
     v->vector = cg__mm_choose_vector(d, p);
     const bool few = cg__at_splits_keys(d, p, x);
     if (!few) cg__at_find_maps(d, p, x);
@@ -18438,7 +18426,6 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     } else {
         cg__mm_find_epilogue(d, p);
         cg__at_set_bulk_tile(d, p, x);
-        x->near_max = cg__at_is_wide(p, x) && !row_stores;
     }
     bool skips = false;
     for (int i = 0; i < x->num_masks; i++) skips |= cg__at_skips_tiles(&d->w, p, x, &x->mask[i], few);
@@ -19997,10 +19984,10 @@ static void cg__at_write_keys_end(ind__writer *w, const cg__attention *x) {
                cg__at_next_step(w, x));
 }
 
-/* The exponentials of the scores, which `add` replaces. */
-static void cg__at_write_exponentials(ind__writer *w, const cg__attention *x, const char *add) {
+/* Gives the keys back, then the exponentials of the scores. */
+static void cg__at_write_exponentials(ind__writer *w, const cg__attention *x) {
     cg__at_write_keys_end(w, x);
-    ind__textf(&w->code, "compute_scores(step);\n%s(score[0], factor, scale);\n", add);
+    ind__textf(&w->code, "compute_scores(step);\nstate.add(score[0], factor, scale);\n");
     if (x->kept) ind__textf(&w->code, "drop(step);\n");
 }
 
@@ -20033,7 +20020,7 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     cg__begin(w, "if (first_step < end_step)");
     ind__textf(&w->code, "%s step = first_step;\n", cg__int(w));
     cg__at_write_step_blocks(w, x);
-    cg__at_write_exponentials(w, x, "state.add");
+    cg__at_write_exponentials(w, x);
     cg__at_write_weights(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");
     const char *next = cg__at_has_blocks(w, x, false) ? "step = next" : "step++";
@@ -20045,11 +20032,9 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     cg__at_write_turn_end(w);
     cg__at_write_step_blocks(w, x);
     ind__textf(&w->code, "ind_wgmma_ready<1>(score[0]);\n");
-    cg__at_write_exponentials(w, x, x->near_max ? "const bool raised = state.add_near" : "state.add");
-    ind__textf(&w->code,
-               "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n"
-               "%sind_scale_rows(acc, factor);\n",
-               x->near_max ? "if (raised) " : "");
+    cg__at_write_exponentials(w, x);
+    ind__textf(&w->code, "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n"
+                         "ind_scale_rows(acc, factor);\n");
     cg__at_write_weights(w, p);
     cg__end(w);
     cg__at_write_stages(w);
@@ -20420,7 +20405,31 @@ static void cg__at_write_part(ind__writer *w) {
         "(part + 1) / parts;\n");
 }
 
-/* Combines warps, then blocks, and applies the factor of each row to the sums. */
+/* "weight_of": the factor of the sums of a row, from its state. */
+static void cg__at_write_weight_function(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    ind__textf(&w->code, "const auto weight_of = [&](int r) {\n");
+    w->code.indent++;
+    w->scope++;
+    ind__textf(&w->code, "const %s row = first_m + r;\n", cg__int(w));
+    cg__at_write_query(w, p);
+    const uint32_t weight = cg__at_write_weight(w, p, x, "states[r]");
+    ind__textf(&w->code, "return ");
+    cg__value(w, weight);
+    ind__textf(&w->code, ";\n");
+    cg__mm_end_lambda(w);
+}
+
+/* Results of each query: a thread has one. */
+static void cg__at_write_split_rows(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    if (!cg__at_hide_row_stores(w, p)) return;
+    cg__begin(w, "if (threadIdx.x < %d)", IND__SPLIT_QUERIES);
+    ind__textf(&w->code, "const %s row = first_m + (int)threadIdx.x;\n", cg__int(w));
+    cg__at_write_query(w, p);
+    cg__at_write_row_stores(w, p, x, "row < size_m", "states[threadIdx.x].max", "states[threadIdx.x].sum");
+    cg__end(w);
+}
+
+/* Combines warps, then blocks. */
 static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const bool shared = w->variant->memory.partial_bytes > 0;
@@ -20429,26 +20438,24 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
     ind__textf(&w->code,
                "ind_softmax<float> *const states = reinterpret_cast<ind_softmax<float> *>(ind_smem + %lld);\n",
                (long long)cg__at_split_states(p, x, tile));
-    ind__textf(&w->code, "ind_combine_warps_of_keys<%d, %d%s>(sum, states, acc, state);\n", AT_SPLIT_WARPS, tile->n,
-               x->product == AT_FMA ? ", true" : "");
+    ind__textf(&w->code, "const int num_rows = (int)(last_m - first_m) + 1;\n");
     if (shared)
-        ind__textf(&w->code,
-                   "if (!ind_combine_blocks_of_keys<%d, %d>(sum, states, reinterpret_cast<float *>(partials), "
-                   "&counters[tile], "
-                   "tile, split, parts, (int)(last_m - first_m) + 1)) return;\n",
-                   tile->n, w->variant->threads);
+        ind__textf(
+            &w->code,
+            "float *const own = ind_part_of_keys<%d>(reinterpret_cast<float *>(partials), tile, split, parts);\n",
+            tile->n);
+    ind__textf(&w->code, "ind_combine_warps_of_keys<%d, %d%s>(sum, states, acc, state, num_rows, %s);\n",
+               AT_SPLIT_WARPS, tile->n, x->product == AT_FMA ? ", true" : "", shared ? "own" : "nullptr");
+    if (shared)
+        ind__textf(
+            &w->code,
+            "if (!ind_combine_blocks_of_keys<%d, %d>(sum, states, own, &counters[tile], split, parts, num_rows)) "
+            "return;\n",
+            tile->n, w->variant->threads);
+    ind__textf(&w->code, "__syncthreads();\n");
     cg__use(w, shared ? IND__CG_COMBINE_BLOCKS_OF_KEYS : IND__CG_COMBINE_WARPS_OF_KEYS);
-    cg__begin(w, "if (threadIdx.x < %d)", IND__SPLIT_QUERIES);
-    ind__textf(&w->code, "const %s row = first_m + (int)threadIdx.x;\n", cg__int(w));
-    cg__at_write_query(w, p);
-    const uint32_t weight = cg__at_write_weight(w, p, x, "states[threadIdx.x]");
-    cg__at_write_row_stores(w, p, x, "row < size_m", "states[threadIdx.x].max", "states[threadIdx.x].sum");
-    ind__textf(&w->code, "states[threadIdx.x].sum = ");
-    cg__value(w, weight);
-    ind__textf(&w->code, ";\n");
-    cg__end(w);
-    ind__textf(&w->code, "__syncthreads();\nind_scale_sums<%d, %d>(sum, states);\n__syncthreads();\n", tile->n,
-               w->variant->threads);
+    cg__at_write_split_rows(w, p, x);
+    cg__at_write_weight_function(w, p, x);
 }
 
 static void cg__at_write_split_position(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
@@ -20497,7 +20504,8 @@ static ind_status cg__emit_split_attention(ind__writer *w) {
                                          .cols = tile->n,
                                          .threads = w->variant->threads,
                                          .thread = "threadIdx.x",
-                                         .pitch = tile->n});
+                                         .pitch = tile->n,
+                                         .factor = "weight_of(row)"});
     return w->failed ? ind__failed(w->context) : IND_OK;
 }
 

@@ -65,24 +65,6 @@ struct ind_online_rows {
         for (int r = 0; r < 2; r++) factor[r] = raise(lane_max(score, r), r, scale);
         exponentials(score, scale);
     }
-    // The same with the former maximum of each row whose scores exceed it by at most 3: exponentials are then at most 8, and what
-    // was computed with it is not multiplied. Returns false if all rows of the warp are such.
-    template <int NI> IND_INLINE bool add_near(float (&score)[NI][4], float (&factor)[2], float scale) {
-        const float m[2] = {lane_max(score, 0), lane_max(score, 1)};
-        const bool grows[2] = {m[0] * scale > max[0] + 3, m[1] * scale > max[1] + 3};
-        const bool any = __any_sync(0xffffffffu, grows[0] || grows[1]);
-        if (any) {
-            _Pragma("unroll")
-            for (int r = 0; r < 2; r++) {
-                const bool row = __ballot_sync(0xffffffffu, grows[r]) >> (threadIdx.x & 28) & 15;
-                const float before = max[r], total = sum[r];
-                factor[r] = raise(m[r], r, scale);
-                if (!row) factor[r] = 1, max[r] = before, sum[r] = total;
-            }
-        }
-        exponentials(score, scale);
-        return any;
-    }
     // Sums of the whole rows, in every lane.
     IND_INLINE void combine(void) {
         _Pragma("unroll")
@@ -297,15 +279,15 @@ template <bool E5M2> static IND_INLINE void ind_floats8_to_f32(float (&f)[8], co
     }
 }
 //@ COMBINE_WARPS_OF_KEYS
-// Warps have the same 16 rows and different keys. Adds their sums into the tile `sum`; states[row] becomes the softmax of the
-// row, of maxima times `scale`. states[16 ..] is for the warps.
+// Warps have the same rows, `rows` of 16, and different keys. Adds their sums into `own`, row after row, or if it is NULL into the
+// tile `sum`; states[row] becomes the softmax of the row, of maxima times `scale`. states[16 ..] is for the warps. All threads may
+// then read the states, and after a barrier the sums.
 template <int WARPS, int TN, bool FLOAT4 = false, int NI>
 static IND_INLINE void ind_combine_warps_of_keys(float *sum, ind_softmax<float> *states, float (&acc)[1][NI][4],
-                                                 const ind_online_rows &own) {
+                                                 const ind_online_rows &state, int rows, float *own) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    float factor[2];
     for (int r = 0; r < 2; r++)
-        if (lane % 4 == 0) states[16 + warp * 16 + r * 8 + lane / 4] = {own.max[r], own.sum[r]};
+        if (lane % 4 == 0) states[16 + warp * 16 + r * 8 + lane / 4] = {state.max[r], state.sum[r]};
     __syncthreads();
     _Pragma("unroll")
     for (int r = 0; r < 2; r++) {
@@ -316,13 +298,17 @@ static IND_INLINE void ind_combine_warps_of_keys(float *sum, ind_softmax<float> 
         const float base = ind_exp_base(max);
         _Pragma("unroll")
         for (int i = 0; i < WARPS; i++) total += states[16 + i * 16 + row].sum * ind_exp2(states[16 + i * 16 + row].max - base);
-        factor[r] = ind_exp2(own.max[r] - base);
         if (warp == 0 && lane % 4 == 0) states[row] = {max, total};
+        if (r * 8 >= rows) continue;
+        const float factor = ind_exp2(state.max[r] - base);
+        _Pragma("unroll")
+        for (int i = 0; i < NI; i++) {
+            const int column = FLOAT4 ? i / 2 * 16 + lane % 4 * 4 + i % 2 * 2 : i * 8 + lane % 4 * 2;
+            ind_store(sum + ind_sum_at<TN>(warp * 16 + row, column), ind_vec<float, 2>{{acc[0][i][2 * r] * factor, acc[0][i][2 * r + 1] * factor}});
+        }
     }
-    ind_scale_rows(acc[0], factor);
-    ind_mma_sums<TN, FLOAT4>(sum, acc, warp * 16, 0);
     __syncthreads();
-    for (int at = threadIdx.x; at < 16 * TN / 4; at += WARPS * 32) {
+    for (int at = threadIdx.x; at < rows * TN / 4; at += WARPS * 32) {
         float *const place = sum + ind_sum_at<TN>(at / (TN / 4), at % (TN / 4) * 4);
         ind_vec<float, 4> total = ind_load<4>(place);
         _Pragma("unroll")
@@ -331,27 +317,27 @@ static IND_INLINE void ind_combine_warps_of_keys(float *sum, ind_softmax<float> 
             _Pragma("unroll")
             for (int j = 0; j < 4; j++) total.at[j] += more.at[j];
         }
-        ind_store(place, total);
+        if (own)
+            ind_store(own + at * 4, total);
+        else
+            ind_store(place, total);
     }
-    __syncthreads();
-}
-// Multiplies row r of the tile by states[r].sum.
-template <int TN, int THREADS> static IND_INLINE void ind_scale_sums(float *sum, const ind_softmax<float> *states) {
-    for (int at = threadIdx.x; at < 16 * TN; at += THREADS) sum[ind_sum_at<TN>(at / TN, at % TN)] *= states[at / TN].sum;
 }
 //@ COMBINE_BLOCKS_OF_KEYS
-// Blocks have the same rows, `rows` of them, and different keys. They write their sums and states to `partials`. Returns true in
-// the last one, which then has those of all, added in the order of `split`.
+// Where a block of `parts` that share a tile has its sums, 16 rows of TN, and then the states of the rows. NULL if it is alone.
+template <int TN> static IND_INLINE float *ind_part_of_keys(float *partials, unsigned tile, unsigned split, unsigned parts) {
+    return parts == 1 ? nullptr : partials + ((long long)tile * parts + split) * (16 * (TN + 2));
+}
+// Blocks have the same rows, `rows` of them, and different keys. Their sums are in `own`; they write their states there. Returns
+// true in the last one. Its tile `sum` and `states` then are those of all, added in the order of `split`, after a barrier.
 template <int TN, int THREADS>
-static IND_INLINE bool ind_combine_blocks_of_keys(float *sum, ind_softmax<float> *states, float *partials, unsigned *counter,
-                                                  unsigned tile, unsigned split, unsigned parts, int rows) {
+static IND_INLINE bool ind_combine_blocks_of_keys(float *sum, ind_softmax<float> *states, float *own, unsigned *counter, unsigned split,
+                                                  unsigned parts, int rows) {
     constexpr int PART = 16 * (TN + 2);
     if (parts == 1) return true;
-    float *const all = partials + (long long)tile * parts * PART, *const own = all + (long long)split * PART;
-    for (int at = threadIdx.x; at < rows * TN / 4; at += THREADS)
-        ind_store(own + at * 4, ind_load<4>(sum + ind_sum_at<TN>(at / (TN / 4), at % (TN / 4) * 4)));
     if (threadIdx.x < rows) ind_store(own + 16 * TN + 2 * threadIdx.x, ind_vec<float, 2>{{states[threadIdx.x].max, states[threadIdx.x].sum}});
     if (!ind_last_block(counter, parts)) return false;
+    const float *const all = own - (long long)split * PART;
     // A thread adds 4 columns of all parts, and their states. The loads of 16 parts are in flight.
     _Pragma("unroll 1")
     for (int at = threadIdx.x; at < rows * TN / 4; at += THREADS) {
@@ -390,6 +376,5 @@ static IND_INLINE bool ind_combine_blocks_of_keys(float *sum, ind_softmax<float>
         ind_store(sum + ind_sum_at<TN>(row, at % (TN / 4) * 4), total);
         if (at % (TN / 4) == 0) states[row] = s;
     }
-    __syncthreads();
     return true;
 }

@@ -431,10 +431,10 @@ static void cg__at_write_keys_end(ind__writer *w, const cg__attention *x) {
                cg__at_next_step(w, x));
 }
 
-/* The exponentials of the scores, which `add` replaces. */
-static void cg__at_write_exponentials(ind__writer *w, const cg__attention *x, const char *add) {
+/* Gives the keys back, then the exponentials of the scores. */
+static void cg__at_write_exponentials(ind__writer *w, const cg__attention *x) {
     cg__at_write_keys_end(w, x);
-    ind__textf(&w->code, "compute_scores(step);\n%s(score[0], factor, scale);\n", add);
+    ind__textf(&w->code, "compute_scores(step);\nstate.add(score[0], factor, scale);\n");
     if (x->kept) ind__textf(&w->code, "drop(step);\n");
 }
 
@@ -467,7 +467,7 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     cg__begin(w, "if (first_step < end_step)");
     ind__textf(&w->code, "%s step = first_step;\n", cg__int(w));
     cg__at_write_step_blocks(w, x);
-    cg__at_write_exponentials(w, x, "state.add");
+    cg__at_write_exponentials(w, x);
     cg__at_write_weights(w, p);
     ind__textf(&w->code, "#pragma unroll 1\n");
     const char *next = cg__at_has_blocks(w, x, false) ? "step = next" : "step++";
@@ -479,11 +479,9 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     cg__at_write_turn_end(w);
     cg__at_write_step_blocks(w, x);
     ind__textf(&w->code, "ind_wgmma_ready<1>(score[0]);\n");
-    cg__at_write_exponentials(w, x, x->near_max ? "const bool raised = state.add_near" : "state.add");
-    ind__textf(&w->code,
-               "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n"
-               "%sind_scale_rows(acc, factor);\n",
-               x->near_max ? "if (raised) " : "");
+    cg__at_write_exponentials(w, x);
+    ind__textf(&w->code, "ind_wgmma_ready<0>(acc);\n__syncwarp();\nif (lane == 0) ind_barrier_arrive(empty_c + last);\n"
+                         "ind_scale_rows(acc, factor);\n");
     cg__at_write_weights(w, p);
     cg__end(w);
     cg__at_write_stages(w);

@@ -32,7 +32,6 @@ typedef struct cg__attention {
     int64_t heads;         /* whose queries are the rows of a tile: 1, or those that share keys and values */
     int query_stages;      /* bulk copies: tiles of queries in shared memory, 1 or 2 */
     bool takes_tiles;      /* bulk copies: a block takes the next tile when it is done with one: their times differ */
-    bool near_max;         /* bulk copies: exponentials are of scores minus a number near their maximum */
     int sorted_batches;    /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
     bool fetches_keys, fetches_values; /* split keys: their inputs are loaded into registers a step ahead */
     cg__at_mask mask[AT_MAX_MASKS];
@@ -403,7 +402,6 @@ static void cg__at_find_maps(cg__decider *d, cg__mm_problem *p, const cg__attent
 static bool cg__at_splits_keys(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x);
 static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x);
-static bool cg__at_is_wide(const cg__mm_problem *p, const cg__attention *x);
 
 /* True if tiles of keys are skipped because of a mask. The rows of several heads do not limit the keys by their
    queries; blocks that share keys read no map. */
@@ -429,7 +427,7 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     cg__at_choose_vectors(d, &x->queries, &x->queries.a);
     cg__at_choose_vectors(d, &x->keys, &x->keys.b);
     cg__at_choose_vectors(d, p, &p->b);
-    const bool row_stores = cg__at_hide_row_stores(&d->w, p);
+    cg__at_hide_row_stores(&d->w, p);
     v->vector = cg__mm_choose_vector(d, p);
     const bool few = cg__at_splits_keys(d, p, x);
     if (!few) cg__at_find_maps(d, p, x);
@@ -442,7 +440,6 @@ static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     } else {
         cg__mm_find_epilogue(d, p);
         cg__at_set_bulk_tile(d, p, x);
-        x->near_max = cg__at_is_wide(p, x) && !row_stores;
     }
     bool skips = false;
     for (int i = 0; i < x->num_masks; i++) skips |= cg__at_skips_tiles(&d->w, p, x, &x->mask[i], few);

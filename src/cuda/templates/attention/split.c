@@ -239,7 +239,31 @@ static void cg__at_write_part(ind__writer *w) {
         "(part + 1) / parts;\n");
 }
 
-/* Combines warps, then blocks, and applies the factor of each row to the sums. */
+/* "weight_of": the factor of the sums of a row, from its state. */
+static void cg__at_write_weight_function(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    ind__textf(&w->code, "const auto weight_of = [&](int r) {\n");
+    w->code.indent++;
+    w->scope++;
+    ind__textf(&w->code, "const %s row = first_m + r;\n", cg__int(w));
+    cg__at_write_query(w, p);
+    const uint32_t weight = cg__at_write_weight(w, p, x, "states[r]");
+    ind__textf(&w->code, "return ");
+    cg__value(w, weight);
+    ind__textf(&w->code, ";\n");
+    cg__mm_end_lambda(w);
+}
+
+/* Results of each query: a thread has one. */
+static void cg__at_write_split_rows(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    if (!cg__at_hide_row_stores(w, p)) return;
+    cg__begin(w, "if (threadIdx.x < %d)", IND__SPLIT_QUERIES);
+    ind__textf(&w->code, "const %s row = first_m + (int)threadIdx.x;\n", cg__int(w));
+    cg__at_write_query(w, p);
+    cg__at_write_row_stores(w, p, x, "row < size_m", "states[threadIdx.x].max", "states[threadIdx.x].sum");
+    cg__end(w);
+}
+
+/* Combines warps, then blocks. */
 static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const bool shared = w->variant->memory.partial_bytes > 0;
@@ -248,26 +272,24 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
     ind__textf(&w->code,
                "ind_softmax<float> *const states = reinterpret_cast<ind_softmax<float> *>(ind_smem + %lld);\n",
                (long long)cg__at_split_states(p, x, tile));
-    ind__textf(&w->code, "ind_combine_warps_of_keys<%d, %d%s>(sum, states, acc, state);\n", AT_SPLIT_WARPS, tile->n,
-               x->product == AT_FMA ? ", true" : "");
+    ind__textf(&w->code, "const int num_rows = (int)(last_m - first_m) + 1;\n");
     if (shared)
-        ind__textf(&w->code,
-                   "if (!ind_combine_blocks_of_keys<%d, %d>(sum, states, reinterpret_cast<float *>(partials), "
-                   "&counters[tile], "
-                   "tile, split, parts, (int)(last_m - first_m) + 1)) return;\n",
-                   tile->n, w->variant->threads);
+        ind__textf(
+            &w->code,
+            "float *const own = ind_part_of_keys<%d>(reinterpret_cast<float *>(partials), tile, split, parts);\n",
+            tile->n);
+    ind__textf(&w->code, "ind_combine_warps_of_keys<%d, %d%s>(sum, states, acc, state, num_rows, %s);\n",
+               AT_SPLIT_WARPS, tile->n, x->product == AT_FMA ? ", true" : "", shared ? "own" : "nullptr");
+    if (shared)
+        ind__textf(
+            &w->code,
+            "if (!ind_combine_blocks_of_keys<%d, %d>(sum, states, own, &counters[tile], split, parts, num_rows)) "
+            "return;\n",
+            tile->n, w->variant->threads);
+    ind__textf(&w->code, "__syncthreads();\n");
     cg__use(w, shared ? IND__CG_COMBINE_BLOCKS_OF_KEYS : IND__CG_COMBINE_WARPS_OF_KEYS);
-    cg__begin(w, "if (threadIdx.x < %d)", IND__SPLIT_QUERIES);
-    ind__textf(&w->code, "const %s row = first_m + (int)threadIdx.x;\n", cg__int(w));
-    cg__at_write_query(w, p);
-    const uint32_t weight = cg__at_write_weight(w, p, x, "states[threadIdx.x]");
-    cg__at_write_row_stores(w, p, x, "row < size_m", "states[threadIdx.x].max", "states[threadIdx.x].sum");
-    ind__textf(&w->code, "states[threadIdx.x].sum = ");
-    cg__value(w, weight);
-    ind__textf(&w->code, ";\n");
-    cg__end(w);
-    ind__textf(&w->code, "__syncthreads();\nind_scale_sums<%d, %d>(sum, states);\n__syncthreads();\n", tile->n,
-               w->variant->threads);
+    cg__at_write_split_rows(w, p, x);
+    cg__at_write_weight_function(w, p, x);
 }
 
 static void cg__at_write_split_position(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
@@ -316,6 +338,7 @@ static ind_status cg__emit_split_attention(ind__writer *w) {
                                          .cols = tile->n,
                                          .threads = w->variant->threads,
                                          .thread = "threadIdx.x",
-                                         .pitch = tile->n});
+                                         .pitch = tile->n,
+                                         .factor = "weight_of(row)"});
     return w->failed ? ind__failed(w->context) : IND_OK;
 }

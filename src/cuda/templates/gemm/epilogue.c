@@ -40,6 +40,10 @@ static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p, const 
     const ind__variant *v = w->variant;
     ind__textf(&w->code, "%s dot[%d];\nind_sum_read<%d>(dot, sum, row, col);\n", cg__mm_sum_type(p), v->vector,
                area->pitch);
+    if (area->factor)
+        ind__textf(&w->code,
+                   "const float factor = %s;\n#pragma unroll\nfor (int j = 0; j < %d; j++) dot[j] *= factor;\n",
+                   area->factor, v->vector);
     if (p->dot2)
         ind__textf(&w->code, "float dot2[%d];\nind_sum_read<%d>(dot2, %s);\n", v->vector, area->pitch, area->second);
     if (p->n < 0) {

@@ -59,6 +59,7 @@ typedef struct cg__mm_area {
     const char *thread;
     const char *first_row, *end_row; /* those that the block has of the sums; NULL: all */
     int pitch;                       /* columns of a row in shared memory */
+    const char *factor;              /* of the sums of a row; NULL: none */
     const char *second;              /* where ind_sum_read finds those of a second product */
 } cg__mm_area;
 
