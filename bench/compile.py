@@ -37,6 +37,10 @@ GRAPHS = {
     "cumsum": one("cumsum", "size B in [1, 1000000] hint 4096", "input x : f32[B, 16384]", "y = cumsum(x, dim=1)", "output y"),
     "linear_gelu": one("linear_gelu", "size B in [1, 100000] hint 4096", "input x : bf16[B, 4096]", "const w : bf16[4096, 4096]", "const b : bf16[4096]",
                        "h = linear(x, w, b)", "y = gelu(h)", "output y"),
+    "attention": one("attention", "size B in [1, 64] hint 4", "size S in [1, 131072] hint 4096", "input q : bf16[B, 32, S, 128]", "input k : bf16[B, 8, S, 128]",
+                     "input v : bf16[B, 8, S, 128]", "y = scaled_dot_product_attention(q, k, v, is_causal=true, enable_gqa=true)", "output y"),
+    "one_query": one("one_query", "size B in [1, 64] hint 1", "size T in [1, 131072] hint 4096", "input q : bf16[B, 32, 1, 128]", "input k : bf16[B, 8, T, 128]",
+                     "input v : bf16[B, 8, T, 128]", "y = scaled_dot_product_attention(q, k, v, enable_gqa=true)", "output y"),
     "bert_base": bert.text(bert.BASE, "bert_base", "bf16"),
 }  # fmt: skip
 

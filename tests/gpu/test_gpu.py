@@ -397,6 +397,8 @@ GRAPHS = {
   input m : f32[24, T, 64]
   input n : f32[24, T, 40]
   input lh : f32[2, 48, 64]
+  input ln : bf16[4, 8, S, 32]
+  input lw : bf16[2, 4, S, 256]
   input kc : i8[2, 2, S, 64]
   input vc : f8e4m3fn[2, 2, S, 64]
   input kz : bf16[2, 2, S, 1]
@@ -417,7 +419,9 @@ GRAPHS = {
   kd = mul(kb, kz)
   vd = cast(vc, dtype=bf16)
   z = scaled_dot_product_attention(k, kd, vd, enable_gqa=true)
-  output o, r, t, u, x, y, z
+  za = scaled_dot_product_attention(ln, ln, ln)
+  zb = scaled_dot_product_attention(lw, lw, lw, is_causal=true)
+  output o, r, t, u, x, y, z, za, zb
 }""",
     "attentions_of_pages": """graph attentions_of_pages {
   size M in [1, 300] hint 100

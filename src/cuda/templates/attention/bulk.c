@@ -56,7 +56,7 @@ static int64_t cg__at_bulk_bytes(const cg__attention *x, const cg__mm_problem *p
 }
 
 /* Batches whose keys and values take half of the L2. Their tiles run in the order of their lengths, the longest first:
-   each block gets as many steps, and the keys are read from the L2. */
+   the tiles that are taken last are short, and the keys are read from the L2. */
 static int cg__at_sorted_batches(const cg__decider *d, const cg__mm_problem *p, const cg__attention *x) {
     const ind__lowered *program = d->w.schedule->program;
     const uint32_t load[2] = {x->keys.b.load, p->b.load};
@@ -397,7 +397,8 @@ static void cg__at_write_turn_end(ind__writer *w) {
    step: `ahead`. Starts their products. Otherwise it starts products that are not used: a wgmma in a branch would be
    waited for in it. */
 static void cg__at_write_first_product(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
-    ind__textf(&w->code, "ind_barrier_wait(full_a + query, turn);\nahead = warp / 4 < (int)groups[query];\n");
+    ind__textf(&w->code, "ind_barrier_wait(full_a + query, turn);\nahead = warp / 4 < "
+                         "(int)__reduce_max_sync(0xffffffffu, lane == 0 ? groups[query] : 0);\n");
     cg__at_write_stages(w);
     cg__begin(w, "if (ahead)");
     cg__at_write_turn(w);
@@ -558,8 +559,8 @@ static void cg__at_write_consumers(ind__writer *w, const cg__mm_problem *p, cons
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "%s", "for (;;)");
     if (x->query_stages == 1) cg__at_write_first_product(w, p, x);
-    ind__textf(&w->code,
-               "ind_wgmma_ready<0>(score[0]);\nconst unsigned tile = number[query];\nif (tile >= tiles) break;\n");
+    ind__textf(&w->code, "ind_wgmma_ready<0>(score[0]);\nconst unsigned tile = __reduce_max_sync(0xffffffffu, lane == "
+                         "0 ? number[query] : 0);\nif (tile >= tiles) break;\n");
     cg__at_write_tile_position(w, p, x, false);
     if (cg__at_has_few_steps(w, p, x))
         ind__textf(&w->code, "end_step = __reduce_max_sync(0xffffffffu, (int)end_step);\n");
