@@ -18017,6 +18017,7 @@ typedef struct cg__attention {
     int features;          /* columns of the tiles of queries and keys */
     int64_t heads;         /* whose queries are the rows of a tile: 1, or those that share keys and values */
     int query_stages;      /* bulk copies: tiles of queries in shared memory, 1 or 2 */
+    bool starts_ahead;     /* bulk copies: the next tile's products start before the results of a tile are written */
     bool takes_tiles;      /* bulk copies: a block takes the next tile when it is done with one: their times differ */
     int sorted_batches;    /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
     bool fetches_keys, fetches_values; /* split keys: their inputs are loaded into registers a step ahead */
@@ -19602,6 +19603,7 @@ static int cg__at_value_row(const cg__mm_problem *p) {
     return cg__at_bulk_columns(p->size_n, 64);
 }
 
+/* Bytes of shared memory. The last are the mbarriers, and the numbers of tiles. */
 static int64_t cg__at_bulk_bytes(const cg__attention *x, const cg__mm_problem *p, const ind__tile_plan *tile) {
     const int64_t row = x->features + cg__at_value_row(p), queries = (int64_t)x->query_stages * tile->m * x->features,
                   tiles = 2 * (queries + (int64_t)tile->stages * tile->k * row);
@@ -19659,6 +19661,15 @@ static bool cg__at_tiles_are_whole(ind_context *c, const cg__mm_problem *p, int 
     return ind_known_eq(ind_expr_mod(p->size_m, ind_int(c, tile_m)), ind_int(c, 0));
 }
 
+/* True if a mask has limits that differ from query to query by data. The thread that copies takes long to find those of
+   a tile: results are written before it is waited for. */
+static bool cg__at_has_row_limits(const ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    bool any = false;
+    for (int i = 0; i < x->num_masks; i++)
+        any |= ind__ok(x->mask[i].condition) && cg__at_has_row_values(w, p, x->mask[i].condition);
+    return any;
+}
+
 /* Chooses the tile and sets the grid. Blocks are persistent: one per SM. */
 static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attention *x) {
     ind__variant *v = d->variant;
@@ -19678,6 +19689,7 @@ static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attentio
         v->of.tile.stages--;
     x->query_stages = 2;
     if (cg__at_bulk_bytes(x, p, &v->of.tile) > d->w.target->shared_per_block) x->query_stages = 1;
+    x->starts_ahead = x->query_stages == 2 && !cg__at_has_row_limits(&d->w, p, x);
     x->takes_tiles = x->num_masks > 0 || !cg__at_tiles_are_whole(d->w.context, p, v->of.tile.m);
     v->memory.num_counters = x->takes_tiles;
     x->sorted_batches = cg__at_has_limits(&d->w, p, x) ? cg__at_sorted_batches(d, p, x) : 0;
@@ -19939,7 +19951,7 @@ static void cg__at_write_weighted(ind__writer *w, const cg__mm_problem *p) {
                p->b.memory == IND_BF16 ? "true" : "false", cg__at_value_row(p), tile->k, tile->k * cg__at_value_row(p));
 }
 
-/* Lets the other warpgroup start its products. */
+/* Lets the next warpgroup start its products. */
 static void cg__at_write_turn_end(ind__writer *w) {
     if (cg__at_takes_turns(w))
         ind__textf(&w->code, "__syncwarp();\nif (lane == 0) ind_barrier_arrive(turns + (warp / 4 + 1) %% %d);\n",
@@ -19969,12 +19981,11 @@ static void cg__at_write_no_steps(ind__writer *w) {
                "__syncwarp();\nif (lane == 0 && first_step == end_step) ind_barrier_arrive(empty_a + query);\n");
 }
 
-/* The next stage of queries; with two of them, the products of its first step start before the results of this tile are
-   written. */
+/* The next stage of queries; the products of its first step may start before the results of this tile are written. */
 static void cg__at_write_next_tile(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     cg__at_write_no_steps(w);
     cg__at_write_next_queries(w, x);
-    if (x->query_stages == 2) cg__at_write_first_product(w, p, x);
+    if (x->starts_ahead) cg__at_write_first_product(w, p, x);
 }
 
 /* Gives the stage of the keys back, and the queries after the last step. */
@@ -19992,7 +20003,7 @@ static void cg__at_write_exponentials(ind__writer *w, const cg__attention *x) {
     if (x->kept) ind__textf(&w->code, "drop(step);\n");
 }
 
-/* "weight": the exponentials as operands; the stage of their values. */
+/* "weight": the exponentials as operands; then the next stage. */
 static void cg__at_write_weights(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "ind_pack_weights(weight, score[0], ind_pack_%s);\n", ind_dtype_name(p->b.memory));
     cg__mm_write_next_stage(w);
@@ -20045,7 +20056,7 @@ static void cg__at_write_bulk_steps(ind__writer *w, const cg__mm_problem *p, con
     ind__textf(&w->code,
                "ind_wgmma_ready<%d>(acc);\n__syncwarp();\nif (lane == 0 && first_step < end_step) "
                "ind_barrier_arrive(empty_c + last);\n",
-               x->query_stages - 1);
+               x->starts_ahead);
 }
 
 /* The results of a tile of queries: strip by strip through the memory of the warp. */
@@ -20108,10 +20119,10 @@ static void cg__at_write_consumers(ind__writer *w, const cg__mm_problem *p, cons
     ind__textf(&w->code, "int stage = 0, phase = 0, query = 0, turn = 0%s, at, last, last_phase;\nbool ahead;\n",
                cg__at_takes_turns(w) ? ", order = 0" : "");
     ind__textf(&w->code, "float score[1][%d][4];\nunsigned weight[%d][4];\n", tile->k / 8, tile->k / 16);
-    if (x->query_stages == 2) cg__at_write_first_product(w, p, x);
+    if (x->starts_ahead) cg__at_write_first_product(w, p, x);
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "%s", "for (;;)");
-    if (x->query_stages == 1) cg__at_write_first_product(w, p, x);
+    if (!x->starts_ahead) cg__at_write_first_product(w, p, x);
     ind__textf(&w->code, "ind_wgmma_ready<0>(score[0]);\nconst unsigned tile = __reduce_max_sync(0xffffffffu, lane == "
                          "0 ? number[query] : 0);\nif (tile >= tiles) break;\n");
     cg__at_write_tile_position(w, p, x, false);
