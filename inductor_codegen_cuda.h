@@ -3067,7 +3067,8 @@ static const char *const cg__prelude_ONLINE_ROWS[] = {
     "        for (int i = 2; i < NI * 2 - 2; i++) m[i % 4] = ind_max(m[i % 4], score[i / 2][2 * r + i % 2]);\n",
     "        return ind_max(ind_max(m[0], m[1]), ind_max(m[2], m[3]));\n",
     "    }\n",
-    "    // Raises the maximum of row r to that of the scores, m in this lane. Returns the factor of what was computed with the former one.\n",
+    "    // Raises the maximum of row r to that of the scores. m: the maximum of this lane's scores. Returns the factor for sums that were\n",
+    "    // computed with the former maximum.\n",
     "    IND_INLINE float raise(float m, int r, float scale) {\n",
     "        m = ind_max(m, __shfl_xor_sync(0xffffffffu, m, 1));\n",
     "        m = ind_max(m, __shfl_xor_sync(0xffffffffu, m, 2));\n",
@@ -3092,7 +3093,8 @@ static const char *const cg__prelude_ONLINE_ROWS[] = {
     "            sum[r] += part[0] + part[1];\n",
     "        }\n",
     "    }\n",
-    "    // The same with the maximum of all scores so far. Returns in `factor` what the sums with the former maxima are multiplied by.\n",
+    "    // Raises the maxima, then replaces the scores by their exponentials. Returns the factors for sums that were computed with the\n",
+    "    // former maxima.\n",
     "    template <int NI> IND_INLINE void add(float (&score)[NI][4], float (&factor)[2], float scale) {\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int r = 0; r < 2; r++) factor[r] = raise(lane_max(score, r), r, scale);\n",
@@ -17662,7 +17664,7 @@ static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p, const 
                area->pitch);
     if (area->factor)
         ind__textf(&w->code,
-                   "const float factor = %s;\n#pragma unroll\nfor (int j = 0; j < %d; j++) dot[j] *= factor;\n",
+                   "const float row_factor = %s;\n#pragma unroll\nfor (int j = 0; j < %d; j++) dot[j] *= row_factor;\n",
                    area->factor, v->vector);
     if (p->dot2)
         ind__textf(&w->code, "float dot2[%d];\nind_sum_read<%d>(dot2, %s);\n", v->vector, area->pitch, area->second);
@@ -17947,12 +17949,11 @@ static void cg__mm_write_vector(ind__writer *w, uint32_t store, int cols) {
     if (cg__inst(w, store)->arg[1]) w->code.indent--;
 }
 
-/* True if all rows and columns of every strip exist. A warp of attention whose queries do not exist writes none. */
+/* True if all rows and columns of every strip exist. In attention a warpgroup whose 64 queries do not exist writes no
+   strips. */
 static bool cg__mm_strips_are_whole(const ind__writer *w, const cg__mm_problem *p) {
-    const int rows = w->plan->attention ? 64 : w->variant->of.tile.m, columns = cg__mm_columns(w->variant);
-    const ind_expr m = ind_expr_mod(p->size_m, ind_int(w->context, rows)), zero = ind_int(w->context, 0),
-                   n = ind_expr_mod(p->size_n, ind_int(w->context, columns));
-    return ind_known_eq(m, zero) && ind_known_eq(n, zero);
+    const int rows = w->plan->attention ? 64 : w->variant->of.tile.m;
+    return ind_known_multiple(p->size_m, rows) && ind_known_multiple(p->size_n, cg__mm_columns(w->variant));
 }
 
 /* Writes the epilogue of all strips of a warp, whose shared memory is `sum`. */
@@ -18018,7 +18019,6 @@ typedef struct cg__attention {
     int64_t heads;         /* whose queries are the rows of a tile: 1, or those that share keys and values */
     int query_stages;      /* bulk copies: tiles of queries in shared memory, 1 or 2 */
     bool starts_ahead;     /* bulk copies: the next tile's products start before the results of a tile are written */
-    bool takes_tiles;      /* bulk copies: a block takes the next tile when it is done with one: their times differ */
     int sorted_batches;    /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
     bool fetches_keys, fetches_values; /* split keys: their inputs are loaded into registers a step ahead */
     cg__at_mask mask[AT_MAX_MASKS];
@@ -19316,8 +19316,7 @@ static void cg__at_write_query(ind__writer *w, const cg__mm_problem *p) {
 
 /* True if every step has as many keys as a tile. */
 static bool cg__at_steps_are_whole(const ind__writer *w, const cg__mm_problem *p) {
-    const ind_expr rest = ind_expr_mod(p->size_k, ind_int(w->context, w->variant->of.tile.k));
-    return ind_known_eq(rest, ind_int(w->context, 0));
+    return ind_known_multiple(p->size_k, w->variant->of.tile.k);
 }
 
 /* Computes the scores of fragments of 8 keys from the products. `whole`: every query sees every key. */
@@ -19623,11 +19622,6 @@ static int cg__at_sorted_batches(const cg__decider *d, const cg__mm_problem *p, 
     return n < 1 ? 1 : n > 4096 ? 4096 : (int)n;
 }
 
-/* True for tiles of keys or values with more than 128 columns. */
-static bool cg__at_is_wide(const cg__mm_problem *p, const cg__attention *x) {
-    return x->features > 128 || cg__at_value_row(p) > 128;
-}
-
 /* Keys of a step: 128, or 64 if keys are few. The second step of 129 to 192 keys would be half empty (H200, 64 x 32
    over 8 x 167 x 167 x 128: 100 us with 64, 159 with 128). With more than 64 features, 128 leave two stages only: up to
    256 keys without a mask take less time with 64 (64 x 2 over 1 x 195 x 195 x 128: 14.3 us with 64, 17.3 with 128). */
@@ -19637,10 +19631,10 @@ static int cg__at_bulk_keys(const cg__mm_problem *p, const cg__attention *x, boo
     return wide || keys <= 64 || (keys > 128 && keys <= (two_stages ? 256 : 192)) ? 64 : 128;
 }
 
-/* The time of all tiles of so many queries, of 64 to each warpgroup: a tile's time depends on how many warpgroups have
-   queries. */
+/* The time of all tiles of so many queries, in units of a tile with two warpgroups. The times of two and three are
+   measured (H200, 4 x 16 x 4096 x 64); that of one is an estimate. */
 static double cg__at_tiles_time(int64_t queries, int tile_m) {
-    static const double time[4] = {0, 0.75, 1, 1.3}; /* the last two as measured on an H200: 4 x 16 x 4096 x 64 */
+    static const double time[4] = {0, 0.75, 1, 1.3}; /* by warpgroups that have queries */
     return (double)(queries / tile_m) * time[tile_m / 64] + time[(queries % tile_m + 63) / 64];
 }
 
@@ -19656,13 +19650,8 @@ static int cg__at_bulk_queries(const cg__decider *d, const cg__mm_problem *p, co
     return cg__at_tiles_time(queries, 192) < 0.98 * cg__at_tiles_time(queries, 128) ? 192 : 128;
 }
 
-/* True if the number of queries is a multiple of those of a tile. */
-static bool cg__at_tiles_are_whole(ind_context *c, const cg__mm_problem *p, int tile_m) {
-    return ind_known_eq(ind_expr_mod(p->size_m, ind_int(c, tile_m)), ind_int(c, 0));
-}
-
-/* True if a mask has limits that differ from query to query by data. The thread that copies takes long to find those of
-   a tile: results are written before it is waited for. */
+/* True if a mask has limits that differ from query to query by data. The thread that copies reads those of a tile one
+   after another. So the results of a tile are written before the block waits for the next tile. */
 static bool cg__at_has_row_limits(const ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     bool any = false;
     for (int i = 0; i < x->num_masks; i++)
@@ -19676,7 +19665,7 @@ static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attentio
     ind_context *c = d->w.context;
     x->features = cg__at_bulk_columns(x->queries.size_k, 64);
     const int columns = cg__at_value_row(p);
-    const bool wide = cg__at_is_wide(p, x) || x->kept; /* dropout takes registers */
+    const bool wide = x->features > 128 || columns > 128 || x->kept; /* dropout takes registers */
     v->of.tile = (ind__tile_plan){.m = cg__at_bulk_queries(d, p, x),
                                   .n = cg__at_bulk_columns(p->size_n, 32),
                                   .k = cg__at_bulk_keys(p, x, wide, columns),
@@ -19690,8 +19679,8 @@ static void cg__at_set_bulk_tile(cg__decider *d, cg__mm_problem *p, cg__attentio
     x->query_stages = 2;
     if (cg__at_bulk_bytes(x, p, &v->of.tile) > d->w.target->shared_per_block) x->query_stages = 1;
     x->starts_ahead = x->query_stages == 2 && !cg__at_has_row_limits(&d->w, p, x);
-    x->takes_tiles = x->num_masks > 0 || !cg__at_tiles_are_whole(d->w.context, p, v->of.tile.m);
-    v->memory.num_counters = x->takes_tiles;
+    /* Tiles of different times: a block takes the next one from a counter. */
+    v->memory.num_counters = x->num_masks > 0 || !ind_known_multiple(p->size_m, v->of.tile.m);
     x->sorted_batches = cg__at_has_limits(&d->w, p, x) ? cg__at_sorted_batches(d, p, x) : 0;
     v->strategy = IND_STRATEGY_ATTENTION_TMA;
     v->threads = 32 * (v->of.tile.warps_m + 4);
@@ -19866,8 +19855,9 @@ static void cg__at_write_tile_copies(ind__writer *w, const cg__mm_problem *p, co
    memory when its queries are. */
 static void cg__at_write_copies(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     ind__textf(&w->code, "int stage = 0, phase = 0, query = 0, turn = 0;\n#pragma unroll 1\n");
-    cg__begin(w, x->takes_tiles ? "for (unsigned tile = blockIdx.x;; tile = gridDim.x + atomicInc(counters, tiles - 1))"
-                                : "for (unsigned tile = blockIdx.x;; tile += gridDim.x)");
+    cg__begin(w, w->variant->memory.num_counters
+                     ? "for (unsigned tile = blockIdx.x;; tile = gridDim.x + atomicInc(counters, tiles - 1))"
+                     : "for (unsigned tile = blockIdx.x;; tile += gridDim.x)");
     ind__textf(&w->code, "ind_barrier_wait(empty_a + query, turn ^ 1);\nnumber[query] = tile;\n");
     cg__begin(w, "if (tile >= tiles)");
     ind__textf(&w->code, "groups[query] = 0;\nind_barrier_arrive(full_a + query);\nbreak;\n");
@@ -19925,8 +19915,8 @@ static void cg__at_write_turn(ind__writer *w) {
         ind__textf(&w->code, "ind_barrier_wait(turns + warp / 4, order ^ (warp < 4));\norder ^= 1;\n");
 }
 
-/* "at" and "last": the stages of this step and of the one before. Addresses of operands of wgmma are the same for all
-   threads of a warp; the reduction lets the compiler know. */
+/* "at" and "last": the stages of this step and of the one before. Descriptors of wgmma operands are in uniform
+   registers. The reduction makes "at" uniform for the compiler. */
 static void cg__at_write_stages(ind__writer *w) {
     ind__textf(
         &w->code,
@@ -20083,7 +20073,7 @@ static void cg__at_write_results(ind__writer *w, const cg__mm_problem *p, uint32
 static void cg__at_write_idle_steps(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const bool blocks = cg__at_has_blocks(w, x, false);
     const int tile_m = w->variant->of.tile.m;
-    if (tile_m == 64 || cg__at_tiles_are_whole(w->context, p, tile_m)) return;
+    if (tile_m == 64 || ind_known_multiple(p->size_m, tile_m)) return;
     cg__begin(w, "if (!ahead && first_step < end_step)");
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (%s step = first_step; step < end_step; %s)", cg__int(w), blocks ? "step = next" : "step++");

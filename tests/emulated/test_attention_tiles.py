@@ -41,7 +41,6 @@ def test_three_warpgroups(library, s, t):
     check(library, text, arrays, attention(*qkv(arrays, "bf16"), lambda x, i, j: x / 8), {"B": 2, "S": s, "T": t})
 
 
-
 @pytest.mark.parametrize("text", [
     op("", 2, 3, 384, 384, 64, causal=True),
     op("", 2, 3, 384, 384, 128),
@@ -76,7 +75,7 @@ ADDED = {"slow": [0, 1, 2, 3, 4], "fast": [0, 5, 10, 15, 20], "once": [0, 0, 60,
 @pytest.mark.parametrize("added", ADDED)
 @pytest.mark.parametrize("features", [64, 192, 256])
 def test_growing_scores(library, features, added, dtype):
-    """Exponentials are of scores minus the maximum so far, or with more than 128 features minus a number near it."""
+    """Sums that were computed with a former maximum are multiplied by a factor when the maximum grows."""
     s, t = 70, 320
     arrays = drawn(3, {"q": (1, 2, s, features), "k": (1, 2, t, features), "v": (1, 2, t, features)}, dtype)
     arrays["bias"] = np.broadcast_to(np.repeat(np.float32(ADDED[added]), 64), (s, t)).copy()

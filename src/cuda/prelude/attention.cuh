@@ -34,7 +34,8 @@ struct ind_online_rows {
         for (int i = 2; i < NI * 2 - 2; i++) m[i % 4] = ind_max(m[i % 4], score[i / 2][2 * r + i % 2]);
         return ind_max(ind_max(m[0], m[1]), ind_max(m[2], m[3]));
     }
-    // Raises the maximum of row r to that of the scores, m in this lane. Returns the factor of what was computed with the former one.
+    // Raises the maximum of row r to that of the scores. m: the maximum of this lane's scores. Returns the factor for sums that were
+    // computed with the former maximum.
     IND_INLINE float raise(float m, int r, float scale) {
         m = ind_max(m, __shfl_xor_sync(0xffffffffu, m, 1));
         m = ind_max(m, __shfl_xor_sync(0xffffffffu, m, 2));
@@ -59,7 +60,8 @@ struct ind_online_rows {
             sum[r] += part[0] + part[1];
         }
     }
-    // The same with the maximum of all scores so far. Returns in `factor` what the sums with the former maxima are multiplied by.
+    // Raises the maxima, then replaces the scores by their exponentials. Returns the factors for sums that were computed with the
+    // former maxima.
     template <int NI> IND_INLINE void add(float (&score)[NI][4], float (&factor)[2], float scale) {
         _Pragma("unroll")
         for (int r = 0; r < 2; r++) factor[r] = raise(lane_max(score, r), r, scale);

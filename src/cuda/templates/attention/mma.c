@@ -299,8 +299,7 @@ static void cg__at_write_query(ind__writer *w, const cg__mm_problem *p) {
 
 /* True if every step has as many keys as a tile. */
 static bool cg__at_steps_are_whole(const ind__writer *w, const cg__mm_problem *p) {
-    const ind_expr rest = ind_expr_mod(p->size_k, ind_int(w->context, w->variant->of.tile.k));
-    return ind_known_eq(rest, ind_int(w->context, 0));
+    return ind_known_multiple(p->size_k, w->variant->of.tile.k);
 }
 
 /* Computes the scores of fragments of 8 keys from the products. `whole`: every query sees every key. */

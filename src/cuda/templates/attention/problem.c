@@ -32,7 +32,6 @@ typedef struct cg__attention {
     int64_t heads;         /* whose queries are the rows of a tile: 1, or those that share keys and values */
     int query_stages;      /* bulk copies: tiles of queries in shared memory, 1 or 2 */
     bool starts_ahead;     /* bulk copies: the next tile's products start before the results of a tile are written */
-    bool takes_tiles;      /* bulk copies: a block takes the next tile when it is done with one: their times differ */
     int sorted_batches;    /* bulk copies: batches whose tiles are sorted by their lengths; 0: batch after batch */
     bool fetches_keys, fetches_values; /* split keys: their inputs are loaded into registers a step ahead */
     cg__at_mask mask[AT_MAX_MASKS];

@@ -42,7 +42,7 @@ static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p, const 
                area->pitch);
     if (area->factor)
         ind__textf(&w->code,
-                   "const float factor = %s;\n#pragma unroll\nfor (int j = 0; j < %d; j++) dot[j] *= factor;\n",
+                   "const float row_factor = %s;\n#pragma unroll\nfor (int j = 0; j < %d; j++) dot[j] *= row_factor;\n",
                    area->factor, v->vector);
     if (p->dot2)
         ind__textf(&w->code, "float dot2[%d];\nind_sum_read<%d>(dot2, %s);\n", v->vector, area->pitch, area->second);

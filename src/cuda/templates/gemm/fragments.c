@@ -182,12 +182,11 @@ static void cg__mm_write_vector(ind__writer *w, uint32_t store, int cols) {
     if (cg__inst(w, store)->arg[1]) w->code.indent--;
 }
 
-/* True if all rows and columns of every strip exist. A warp of attention whose queries do not exist writes none. */
+/* True if all rows and columns of every strip exist. In attention a warpgroup whose 64 queries do not exist writes no
+   strips. */
 static bool cg__mm_strips_are_whole(const ind__writer *w, const cg__mm_problem *p) {
-    const int rows = w->plan->attention ? 64 : w->variant->of.tile.m, columns = cg__mm_columns(w->variant);
-    const ind_expr m = ind_expr_mod(p->size_m, ind_int(w->context, rows)), zero = ind_int(w->context, 0),
-                   n = ind_expr_mod(p->size_n, ind_int(w->context, columns));
-    return ind_known_eq(m, zero) && ind_known_eq(n, zero);
+    const int rows = w->plan->attention ? 64 : w->variant->of.tile.m;
+    return ind_known_multiple(p->size_m, rows) && ind_known_multiple(p->size_n, cg__mm_columns(w->variant));
 }
 
 /* Writes the epilogue of all strips of a warp, whose shared memory is `sum`. */
