@@ -201,7 +201,7 @@ def count_sass(cubin):
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
-        for tool in ("cuobjdump", "/usr/local/cuda/bin/cuobjdump"):
+        for tool in filter(None, (os.environ.get("CUOBJDUMP"), "cuobjdump", "/usr/local/cuda/bin/cuobjdump")):
             try:
                 text = subprocess.run([tool, "-sass", file.name], capture_output=True, text=True, timeout=60).stdout
             except FileNotFoundError:
