@@ -18638,7 +18638,7 @@ static ind_status ind__rule_attention(ind__infer *in) {
     int outer = gqa ? 3 : 2;
     ind__shape s = {0};
     if (in->attr[0].f != 0)
-        return ind__reject(in, IND_NOT_SUPPORTED, "dropout_p is %g; only 0 is supported", in->attr[0].f);
+        return ind__reject(in, IND_NOT_SUPPORTED, "dropout_p is %g; only 0 is supported: use native_dropout, which takes a seed, between softmax and matmul", in->attr[0].f);
     if (in->attr[1].i && ind__has_operand(in, 3))
         return ind__reject(in, IND_INVALID_ARGUMENT, "is_causal and attn_mask are both given; one of them is allowed");
     if (ind__check_attention(in, outer)) return in->status;
@@ -26964,6 +26964,24 @@ static bool graph__read_product(const graph__product_search *s, uint32_t node, g
     return p->rank > 1 && g->tensor[p->x].rank > 1;
 }
 
+/* The DEQUANTISE whose result these weights are; NULL: none. */
+static const ind__node *graph__packed_weights(const ind_graph *g, const graph__product *p) {
+    const ind__node *n = graph__producer_of(g, p->rows ? p->rows : p->w);
+    return n && n->op == IND_OP_DEQUANTISE ? n : NULL;
+}
+
+/* True if two weights are packed alike, or neither is packed. */
+static bool graph__packed_alike(const ind_graph *g, const graph__product *a, const graph__product *b) {
+    const ind__node *v = graph__packed_weights(g, a), *w = graph__packed_weights(g, b);
+    if (!v || !w) return !v && !w;
+    bool alike = v->num_operands == w->num_operands && !strcmp(v->attr[0].s, w->attr[0].s) &&
+                 v->attr[1].i == w->attr[1].i && v->attr[2].i == w->attr[2].i;
+    for (uint32_t k = 0; alike && k < v->num_operands; k++)
+        alike = !v->operand[k] == !w->operand[k] &&
+                (!v->operand[k] || g->tensor[v->operand[k]].dtype == g->tensor[w->operand[k]].dtype);
+    return alike;
+}
+
 static bool graph__is_one(const ind__attr *a) {
     return a->is_int ? a->i == 1 : a->f == 1;
 }
@@ -26980,6 +26998,10 @@ static const char *graph__refuse_product(const graph__product_search *s, graph__
         return "alpha or beta is not 1";
     if (p->bias && (g->tensor[p->bias].rank != 1 || !ind__is_int(g->tensor[p->bias].size[0], p->columns)))
         return "its bias is not one number per column";
+    const ind__node *packed = graph__packed_weights(g, p);
+    if (packed && (!p->rows || p->rank != 2)) return "its packed weights are not [columns, depth]";
+    if (packed && packed->num_operands > 3 && packed->operand[3])
+        return "its packed weights have a scale of the tensor";
     if (p->columns * ind_dtype_bytes(y->dtype) % 16) return "its rows are not a multiple of 16 bytes";
     if ((p->w && graph__num_uses(s, p->w) > 1) || (p->rows && graph__num_uses(s, p->rows) > 1))
         return "its weights are read elsewhere, so that they would be in memory twice";
@@ -27126,6 +27148,7 @@ static int graph__compare_products(const void *one, const void *other) {
 static bool graph__fit_together(const graph__product_search *s, const graph__product *a, const graph__product *b) {
     const ind__tensor_info *v = &s->g->tensor[a->w ? a->w : a->rows], *w = &s->g->tensor[b->w ? b->w : b->rows];
     bool fit = a->rank == b->rank && !a->rows == !b->rows && b->wanted < a->wanted + GRAPH__LATE_PRODUCTS;
+    fit = fit && graph__packed_alike(s->g, a, b);
     for (int d = 0; fit && d < a->rank - 2; d++) fit = ind_known_eq(v->size[d], w->size[d]);
     return fit;
 }
@@ -27149,7 +27172,10 @@ static void graph__group_products(graph__product_search *s, graph__product *p, u
     for (uint32_t first = 0, i = 1; first < fit; i++) {
         if (i < fit && graph__fit_together(s, &p[first], &p[i])) continue;
         if (i - first > 1) graph__add_product_group(s, p + first, i - first);
-        if (i < fit && i - first == 1) graph__miss_product(s, &p[i], "its result is needed at another time");
+        if (i < fit && i - first == 1)
+            graph__miss_product(s, &p[i],
+                                graph__packed_alike(s->g, &p[first], &p[i]) ? "its result is needed at another time"
+                                                                            : "its weights have another format");
         first = i;
     }
 }
@@ -27244,8 +27270,27 @@ static ind_tensor graph__cat_products(graph__rewrite *r, const graph__product_gr
     return y;
 }
 
+/* The same of packed weights: their bytes, scales and zero points are concatenated, so that they stay packed. */
+static ind_tensor graph__cat_packed(graph__rewrite *r, const graph__product_group *group) {
+    const ind__node *first = graph__packed_weights(r->from, &group->product[0]);
+    ind_tensor *part = ind__alloc(r->to->context, group->num * sizeof *part), operand[4] = {{0}};
+    if (!part) ind__graph_no_memory(r->to, "cat");
+    for (uint32_t k = 0; part && k < first->num_operands && k < 4; k++) {
+        for (uint32_t i = 0; first->operand[k] && i < group->num; i++) {
+            const ind__node *n = graph__packed_weights(r->from, &group->product[i]);
+            part[i] = (ind_tensor){r->to, r->map[n->operand[k]]};
+        }
+        if (first->operand[k]) operand[k] = ind_cat(part, (int)group->num, 0);
+    }
+    const bool ok = part != NULL;
+    ind__free(r->to->context, part);
+    return ok ? ind__call(first->op, operand, first->num_operands, first->attr, first->num_attrs) : operand[0];
+}
+
 static ind_tensor graph__merged_product(graph__rewrite *r, const graph__product_group *group) {
-    const ind_tensor x = {r->to, r->map[group->product[0].x]}, w = graph__cat_products(r, group, false);
+    const bool packed = graph__packed_weights(r->from, &group->product[0]) != NULL;
+    const ind_tensor x = {r->to, r->map[group->product[0].x]};
+    const ind_tensor w = packed ? graph__cat_packed(r, group) : graph__cat_products(r, group, false);
     const ind_tensor bias = group->biased ? graph__cat_products(r, group, true) : ind_no_tensor();
     if (group->rows) return ind_linear(x, w, bias);
     return group->biased ? ind_addmm(bias, x, w, 1, 1) : ind_matmul(x, w);

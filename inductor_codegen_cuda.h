@@ -16617,10 +16617,13 @@ static uint32_t cg__mm_without_factor(const ind__writer *w, const cg__mm_problem
 static bool cg__mm_packed_row(const ind__writer *w, const cg__mm_problem *p, uint32_t load, int elements, int each,
                               ind_expr *row) {
     const ind_expr k = w->plan->domain.var[p->k], of_k = ind_expr_mul(k, ind_int(w->context, elements));
-    ind_expr e = cg__index_of(w, load), step;
-    if (ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return false;
-    e = ind__substitute(e, &k, &of_k, 1);
-    return ind__affine(e, k, &step, row) && ind_known_eq(step, ind_int(w->context, each));
+    const ind_expr index = cg__index_of(w, load), blocks = ind_expr_floordiv(k, ind_int(w->context, elements));
+    ind_expr step;
+    if (ind__expr_has_kind(index, IND_SYMBOL_INDIRECT)) return false;
+    if (!ind__affine(ind__substitute(index, &k, &of_k, 1), k, &step, row)) return false;
+    const ind_expr each_block = ind_int(w->context, each);
+    /* k may begin inside a block, of a slice: then the index is another one between multiples of `elements`. */
+    return ind_known_eq(step, each_block) && ind_known_eq(index, ind_expr_add(*row, ind_expr_mul(blocks, each_block)));
 }
 
 /* True if e depends on no variable but n, if that is allowed. */

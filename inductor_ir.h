@@ -1634,6 +1634,8 @@ void ind__eval_free(ind__eval *e);
 /* Sets loop variable `var` (0-based in body->var) for the next blocks: value + step * lane. */
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);
 void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int lanes);
+/* The value of index expression `index` of the body in lane 0. It may not depend on values. */
+int64_t ind__eval_index(ind__eval *e, uint32_t index);
 /* Runs the listed instructions in order for `lanes` points. The caller must fill in REDUCE, SCAN, STATE and PART before
    their use; STOREs write memory. The caller records IND_VERIFY (e->bad_access): worker threads run this function and
    record no failure. */
@@ -14183,6 +14185,11 @@ static const int64_t *ir__eval_index(ind__eval *e, uint32_t k, int lanes, bool *
     }
     *varying = e->varying[e->index_slot[k]];
     return e->slots[e->index_slot[k]];
+}
+
+int64_t ind__eval_index(ind__eval *e, uint32_t index) {
+    bool varying;
+    return ir__eval_index(e, index, 1, &varying)[0];
 }
 
 static void ir__load_lane(const ind__eval_buffer *m, int64_t at, ind__lanes *v, int l) {

@@ -93,6 +93,8 @@ extern "C" {
 //@ runtime/host/kernel.c
 //@ runtime/host/scan.c
 //@ runtime/host/matmul.c
+//@ runtime/host/packed.c
+//@ runtime/host/tile.c
 //@ runtime/host/launch.c
 //@ runtime/cuda/entries.c
 //@ runtime/cuda/variants.c

@@ -134,8 +134,18 @@ typedef struct rt__host_list {
 /* An operand of a matrix product that is one plain load whose offset is linear in the loop variables. */
 typedef struct rt__host_direct {
     bool valid;
-    uint32_t buffer, base_slot, stride_slot[2 * IND_MAX_RANK];
+    bool evaluated; /* not linear in the batch: the offset of a batch is the value of index expression `index` */
+    uint32_t index, buffer, base_slot, stride_slot[2 * IND_MAX_RANK];
 } rt__host_direct;
+
+/* An operand of a product whose elements are in blocks of a packed tensor. */
+typedef struct rt__host_packed {
+    bool valid;
+    ind__quantised format;
+    int elements, bytes;    /* of a block */
+    ind_dtype round;        /* elements are rounded to f16 or bf16; f32: they are not */
+    rt__host_direct blocks; /* byte 0 of a block; the stride along K is that of one block */
+} rt__host_packed;
 
 /* Lists of a pass over the row. once: values that do not depend on R; empty: `once` for an empty row; spread: `once`
    values used in `loop`; loop: values per element of the row; scan: scans of the pass; reduce: reductions of the pass;
@@ -170,6 +180,7 @@ struct rt__host_kernel {
         int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
         rt__host_list a, b[2], epilogue;
         rt__host_direct direct_a, direct_b[2];
+        rt__host_packed packed_b[2];
     } product;
 };
 

@@ -340,3 +340,20 @@ def test_epilogue(library):
     want = np.maximum(from_bf16(to_bf16(want.astype(np.float32))) + numbers(c), 0)
     assert np.abs(from_bf16(z) - want).max() <= 2.0**-7 * np.abs(want).max()
     library.c.ind_module_destroy(module)
+
+
+@pytest.mark.parametrize("first, packed", [(0, True), (32, True), (16, False), (5, False)])
+def test_part_of_rows(library, first, packed):
+    """A slice of the depth that begins inside a block has other elements in its blocks: another template computes it."""
+    n, k = 64, 256
+    q, extra = weights("q4_1", n, 320)
+    text = graph("q4_1", 4, n, k, q, extra, after=f"  v = slice(w, dim=1, start={first}, end={first + k})\n")
+    module = library.compile(text, "part")
+    assert (f"    {STRATEGY}" in library.c.ind_module_text(module, IND_STAGE_PLAN).decode()) == packed
+    w = dequantise("q4_1", q, extra, 32)[:, first : first + k]
+    for m in (1, 4):
+        x = operand(np.random.default_rng(m), (m, k), "bf16")
+        y = np.empty((m, n), x.dtype)
+        assert library.run(module, {"q": q, "x": x, "y": y}, {"M": m}) == 0, library.error()
+        assert any(close(y, numbers(x), v.astype(np.float64)) for v in (w, numbers(to_bf16(w.astype(np.float32)))))
+    library.c.ind_module_destroy(module)

@@ -17,8 +17,27 @@ static ind_tensor graph__cat_products(graph__rewrite *r, const graph__product_gr
     return y;
 }
 
+/* The same of packed weights: their bytes, scales and zero points are concatenated, so that they stay packed. */
+static ind_tensor graph__cat_packed(graph__rewrite *r, const graph__product_group *group) {
+    const ind__node *first = graph__packed_weights(r->from, &group->product[0]);
+    ind_tensor *part = ind__alloc(r->to->context, group->num * sizeof *part), operand[4] = {{0}};
+    if (!part) ind__graph_no_memory(r->to, "cat");
+    for (uint32_t k = 0; part && k < first->num_operands && k < 4; k++) {
+        for (uint32_t i = 0; first->operand[k] && i < group->num; i++) {
+            const ind__node *n = graph__packed_weights(r->from, &group->product[i]);
+            part[i] = (ind_tensor){r->to, r->map[n->operand[k]]};
+        }
+        if (first->operand[k]) operand[k] = ind_cat(part, (int)group->num, 0);
+    }
+    const bool ok = part != NULL;
+    ind__free(r->to->context, part);
+    return ok ? ind__call(first->op, operand, first->num_operands, first->attr, first->num_attrs) : operand[0];
+}
+
 static ind_tensor graph__merged_product(graph__rewrite *r, const graph__product_group *group) {
-    const ind_tensor x = {r->to, r->map[group->product[0].x]}, w = graph__cat_products(r, group, false);
+    const bool packed = graph__packed_weights(r->from, &group->product[0]) != NULL;
+    const ind_tensor x = {r->to, r->map[group->product[0].x]};
+    const ind_tensor w = packed ? graph__cat_packed(r, group) : graph__cat_products(r, group, false);
     const ind_tensor bias = group->biased ? graph__cat_products(r, group, true) : ind_no_tensor();
     if (group->rows) return ind_linear(x, w, bias);
     return group->biased ? ind_addmm(bias, x, w, 1, 1) : ind_matmul(x, w);

@@ -81,6 +81,24 @@ static bool graph__read_product(const graph__product_search *s, uint32_t node, g
     return p->rank > 1 && g->tensor[p->x].rank > 1;
 }
 
+/* The DEQUANTISE whose result these weights are; NULL: none. */
+static const ind__node *graph__packed_weights(const ind_graph *g, const graph__product *p) {
+    const ind__node *n = graph__producer_of(g, p->rows ? p->rows : p->w);
+    return n && n->op == IND_OP_DEQUANTISE ? n : NULL;
+}
+
+/* True if two weights are packed alike, or neither is packed. */
+static bool graph__packed_alike(const ind_graph *g, const graph__product *a, const graph__product *b) {
+    const ind__node *v = graph__packed_weights(g, a), *w = graph__packed_weights(g, b);
+    if (!v || !w) return !v && !w;
+    bool alike = v->num_operands == w->num_operands && !strcmp(v->attr[0].s, w->attr[0].s) &&
+                 v->attr[1].i == w->attr[1].i && v->attr[2].i == w->attr[2].i;
+    for (uint32_t k = 0; alike && k < v->num_operands; k++)
+        alike = !v->operand[k] == !w->operand[k] &&
+                (!v->operand[k] || g->tensor[v->operand[k]].dtype == g->tensor[w->operand[k]].dtype);
+    return alike;
+}
+
 static bool graph__is_one(const ind__attr *a) {
     return a->is_int ? a->i == 1 : a->f == 1;
 }
@@ -97,6 +115,10 @@ static const char *graph__refuse_product(const graph__product_search *s, graph__
         return "alpha or beta is not 1";
     if (p->bias && (g->tensor[p->bias].rank != 1 || !ind__is_int(g->tensor[p->bias].size[0], p->columns)))
         return "its bias is not one number per column";
+    const ind__node *packed = graph__packed_weights(g, p);
+    if (packed && (!p->rows || p->rank != 2)) return "its packed weights are not [columns, depth]";
+    if (packed && packed->num_operands > 3 && packed->operand[3])
+        return "its packed weights have a scale of the tensor";
     if (p->columns * ind_dtype_bytes(y->dtype) % 16) return "its rows are not a multiple of 16 bytes";
     if ((p->w && graph__num_uses(s, p->w) > 1) || (p->rows && graph__num_uses(s, p->rows) > 1))
         return "its weights are read elsewhere, so that they would be in memory twice";
@@ -243,6 +265,7 @@ static int graph__compare_products(const void *one, const void *other) {
 static bool graph__fit_together(const graph__product_search *s, const graph__product *a, const graph__product *b) {
     const ind__tensor_info *v = &s->g->tensor[a->w ? a->w : a->rows], *w = &s->g->tensor[b->w ? b->w : b->rows];
     bool fit = a->rank == b->rank && !a->rows == !b->rows && b->wanted < a->wanted + GRAPH__LATE_PRODUCTS;
+    fit = fit && graph__packed_alike(s->g, a, b);
     for (int d = 0; fit && d < a->rank - 2; d++) fit = ind_known_eq(v->size[d], w->size[d]);
     return fit;
 }
@@ -266,7 +289,10 @@ static void graph__group_products(graph__product_search *s, graph__product *p, u
     for (uint32_t first = 0, i = 1; first < fit; i++) {
         if (i < fit && graph__fit_together(s, &p[first], &p[i])) continue;
         if (i - first > 1) graph__add_product_group(s, p + first, i - first);
-        if (i < fit && i - first == 1) graph__miss_product(s, &p[i], "its result is needed at another time");
+        if (i < fit && i - first == 1)
+            graph__miss_product(s, &p[i],
+                                graph__packed_alike(s->g, &p[first], &p[i]) ? "its result is needed at another time"
+                                                                            : "its weights have another format");
         first = i;
     }
 }

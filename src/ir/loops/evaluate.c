@@ -274,6 +274,11 @@ static const int64_t *ir__eval_index(ind__eval *e, uint32_t k, int lanes, bool *
     return e->slots[e->index_slot[k]];
 }
 
+int64_t ind__eval_index(ind__eval *e, uint32_t index) {
+    bool varying;
+    return ir__eval_index(e, index, 1, &varying)[0];
+}
+
 static void ir__load_lane(const ind__eval_buffer *m, int64_t at, ind__lanes *v, int l) {
     switch (m->dtype) {
     case IND_BOOL: v->i[l] = ((const uint8_t *)m->data)[at] != 0; break;

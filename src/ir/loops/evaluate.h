@@ -46,6 +46,8 @@ void ind__eval_free(ind__eval *e);
 /* Sets loop variable `var` (0-based in body->var) for the next blocks: value + step * lane. */
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);
 void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int lanes);
+/* The value of index expression `index` of the body in lane 0. It may not depend on values. */
+int64_t ind__eval_index(ind__eval *e, uint32_t index);
 /* Runs the listed instructions in order for `lanes` points. The caller must fill in REDUCE, SCAN, STATE and PART before
    their use; STOREs write memory. The caller records IND_VERIFY (e->bad_access): worker threads run this function and
    record no failure. */

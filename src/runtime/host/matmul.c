@@ -266,11 +266,17 @@ static ind_status rt__host_tile_epilogue(const rt__host_task *t, rt__host_worker
     return IND_OK;
 }
 
-static int64_t rt__direct_base(const rt__host_task *t, const rt__host_direct *d, int64_t batch) {
+/* Offset of an operand's first element of this batch, to which the worker's variables are set. */
+static int64_t rt__direct_base(const rt__host_task *t, ind__eval *e, const rt__host_direct *d, int64_t batch) {
     const rt__host_kernel *h = t->kernel;
     if (!d->valid) return 0;
-    return (int64_t)((uint64_t)t->instance->sizes.slot[d->base_slot] +
+    if (!d->evaluated)
+        return (
+            int64_t)((uint64_t)t->instance->sizes.slot[d->base_slot] +
                      (uint64_t)rt__direct_offset(t, d, h->product.batch, h->product.num_batch, t->batch_extent, batch));
+    for (int v = 0; v < h->body->rank + h->body->rrank; v++)
+        if (!rt__host_is_batch(h, v)) ind__eval_set_var(e, v, 0, 0);
+    return ind__eval_index(e, d->index);
 }
 
 static void rt__host_multiply(ind_dtype d, int64_t kc, int64_t rows, int64_t cols, const rt__host_worker *w,
@@ -281,50 +287,4 @@ static void rt__host_multiply(ind_dtype d, int64_t kc, int64_t rows, int64_t col
         host_multiply_f64(kc, rows, cols, (double *)w->panel_a, (double *)w->panel_b, (double *)tile);
     else
         host_multiply_i64(kc, rows, cols, (uint64_t *)w->panel_a, (uint64_t *)w->panel_b, (uint64_t *)tile);
-}
-
-/* Computes the tiles of all products of the kernel. */
-static ind_status rt__host_tile(const rt__host_task *t, rt__host_worker *w, int64_t index) {
-    const rt__host_kernel *h = t->kernel;
-    const struct rt__host_kernel_product *p = &h->product;
-    const ind__inst *dot = &h->body->inst[p->dot[0]];
-    ind_dtype d = (ind_dtype)h->body->inst[dot->arg[0]].dtype;
-    ind__eval *e = &w->eval;
-    int64_t col = index % t->col_tiles * IND__HOST_NC, row = index / t->col_tiles % t->row_tiles * IND__HOST_MC;
-    int64_t batch = index / t->col_tiles / t->row_tiles;
-    int64_t rows = t->rows - row < IND__HOST_MC ? t->rows - row : IND__HOST_MC;
-    int64_t cols = t->cols - col < IND__HOST_NC ? t->cols - col : IND__HOST_NC;
-    rt__host_panel a = {&p->a, dot->arg[0], p->row, p->num_row, IND__HOST_MR, t->row_extent,
-                        row,   rows,        0,      0,          w->panel_a,   d == IND_F32};
-    rt__host_point(e, p->batch, p->num_batch, t->batch_extent, batch);
-    for (int i = 0; i < 2 && p->dot[i]; i++)
-        memset(rt__host_tile_of(w, i), 0, (size_t)IND__HOST_MC * IND__HOST_NC * (d == IND_F32 ? 4 : 8));
-    for (a.k0 = 0; a.k0 < t->reduced; a.k0 += IND__HOST_KC) {
-        a.kc = t->reduced - a.k0 < IND__HOST_KC ? t->reduced - a.k0 : IND__HOST_KC;
-        ind_status status = rt__host_pack(t, e, &p->direct_a, rt__direct_base(t, &p->direct_a, batch), &a);
-        for (int i = 0; i < 2 && p->dot[i] && !status; i++) {
-            rt__host_panel b = {&p->b[i],     h->body->inst[p->dot[i]].arg[1],
-                                p->col,       p->num_col,
-                                IND__HOST_NR, t->col_extent,
-                                col,          cols,
-                                a.k0,         a.kc,
-                                w->panel_b,   d == IND_F32};
-            status = rt__host_pack(t, e, &p->direct_b[i], rt__direct_base(t, &p->direct_b[i], batch), &b);
-            if (!status) rt__host_multiply(d, a.kc, rows, cols, w, rt__host_tile_of(w, i));
-        }
-        if (status) return status;
-    }
-    return rt__host_tile_epilogue(t, w, row, rows, col, cols);
-}
-
-static void rt__host_tile_work(void *arg, int64_t index, int worker) {
-    const rt__host_task *t = (const rt__host_task *)arg;
-    rt__host_worker *w = &t->instance->host.worker[worker];
-    if (!w->status) w->status = rt__host_tile(t, w, index);
-}
-
-static int64_t rt__pick_extents(const rt__host_task *t, const int *var, int n, int64_t *extent) {
-    int64_t product = 1;
-    for (int d = 0; d < n; d++) product *= extent[d] = t->extent[var[d]];
-    return product;
 }

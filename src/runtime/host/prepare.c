@@ -260,14 +260,30 @@ static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__ho
     return status;
 }
 
-/* Fills the offset of an access, if it is linear in the loop variables. */
-static ind_status rt__host_make_linear(ind_module *m, const ind_body *b, const ind__inst *i, rt__host_direct *d) {
+static bool rt__host_is_batch(const rt__host_kernel *h, int var) {
+    for (int k = 0; k < h->product.num_batch; k++)
+        if (h->product.batch[k] == var) return true;
+    return false;
+}
+
+/* Fills the offset of an access at index e, if it is linear in the loop variables, except perhaps those of the batch.
+ */
+static ind_status rt__host_make_linear(ind_module *m, const rt__host_kernel *h, const ind__inst *i, ind_expr e,
+                                       rt__host_direct *d) {
+    const ind_body *b = h->body;
+    ind_expr rest = e, stride[2 * IND_MAX_RANK];
     d->buffer = i->source;
-    ind_expr rest = b->index[i->index], stride[2 * IND_MAX_RANK];
-    for (int v = 0; v < b->rank + b->rrank; v++)
-        if (!ind__affine(rest, b->var[v], &stride[v], &rest) || !ind__expr_is_size(stride[v])) return IND_OK;
-    if (!ind__expr_is_size(rest)) return IND_OK;
-    ind_status status = rt__exec_slot(m->executable, rest, &d->base_slot);
+    d->index = i->index;
+    for (int v = 0; v < b->rank + b->rrank; v++) {
+        if (ind__affine(rest, b->var[v], &stride[v], &rest) && ind__expr_is_size(stride[v])) continue;
+        if (!rt__host_is_batch(h, v)) return IND_OK;
+        stride[v] = ind_int(m->context, 0);
+        d->evaluated = true;
+    }
+    if (!d->evaluated && !ind__expr_is_size(rest)) return IND_OK;
+    if (ind__expr_has_kind(rest, IND_SYMBOL_INDIRECT)) return IND_OK;
+    ind_status status = IND_OK;
+    if (!d->evaluated) status = rt__exec_slot(m->executable, rest, &d->base_slot);
     for (int v = 0; v < b->rank + b->rrank && !status; v++)
         status = rt__exec_slot(m->executable, stride[v], &d->stride_slot[v]);
     d->valid = !status;
@@ -280,7 +296,39 @@ static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, 
     const ind__inst *i = &b->inst[value];
     bool plain = i->dtype == IND_F32 || i->dtype == IND_F64 || i->dtype == IND_I64;
     if (i->op != IND_LOOP_LOAD || i->arg[0] || !plain || b->rrank != 1) return IND_OK;
-    return rt__host_make_linear(m, b, i, d);
+    return rt__host_make_linear(m, h, i, b->index[i->index], d);
+}
+
+/* Recognises an operand in rows of blocks: byte 0 of the block of element k is at k / elements * bytes of its row. */
+static ind_status rt__host_make_packed(ind_module *m, const rt__host_kernel *h, uint32_t value, rt__host_packed *p) {
+    static const struct {
+        int elements, bytes;
+        bool scaled;
+    } formats[] = {
+#define X(name, text, elements, bytes, scaled) {elements, bytes, scaled},
+        IND__QUANTISED_FORMATS(X)
+#undef X
+    };
+    const ind_body *b = h->body;
+    const ind__inst *i = &b->inst[value];
+    p->round = i->op == IND_LOOP_ROUND_BF16 ? IND_BF16 : i->op == IND_LOOP_ROUND_F16 ? IND_F16 : IND_F32;
+    if (p->round != IND_F32) i = &b->inst[i->arg[0]];
+    if (!IND__GNU || i->op != IND_LOOP_PACKED || b->rrank != 1) return IND_OK;
+    p->format = (ind__quantised)(i->imm.i & 255);
+    p->elements = formats[p->format].elements;
+    p->bytes = formats[p->format].bytes;
+    if (formats[p->format].scaled) return IND_OK;
+    i = &b->inst[i->arg[1]];
+    while (i->op == IND_LOOP_CAST) i = &b->inst[i->arg[0]];
+    if (i->op != IND_LOOP_LOAD || i->arg[0] || m->desc.lowered->buffer[i->source].dtype != IND_U8) return IND_OK;
+    const ind_expr k = b->var[b->rank], elements = ind_int(m->context, p->elements), first = ind_int(m->context, 0);
+    const ind_expr index = b->index[i->index], of_k = ind_expr_mul(k, elements);
+    const ind_expr block = ind_expr_mul(ind_expr_floordiv(k, elements), ind_int(m->context, p->bytes));
+    const ind_expr row = ind__substitute(index, &k, &first, 1);
+    if (!ind_known_eq(index, ind_expr_add(row, block))) return IND_OK; /* k does not start with a block */
+    ind_status status = rt__host_make_linear(m, h, i, ind__substitute(index, &k, &of_k, 1), &p->blocks);
+    p->valid = !status && p->blocks.valid;
+    return status;
 }
 
 /* Finds the inputs and results of a combine function. Unused STATEs are 0. */
@@ -372,6 +420,7 @@ static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, con
         const ind__inst *dot = &b->inst[h->product.dot[i]];
         if (!i) status = rt__host_make_direct(m, h, dot->arg[0], &h->product.direct_a);
         if (!status) status = rt__host_make_direct(m, h, dot->arg[1], &h->product.direct_b[i]);
+        if (!status) status = rt__host_make_packed(m, h, dot->arg[1], &h->product.packed_b[i]);
     }
     ind__free(c, f);
     for (int v = 0; v < b->rank + b->rrank && !status; v++)
