@@ -271,6 +271,7 @@ static int default_system(const engine *e, char *out, size_t size) {
     if (!from && (from = strstr(copy, "<|im_start|>system\n"))) /* a line break instead of its escape */
         from += strlen("<|im_start|>system\n"), to = strstr(from, end);
     for (; to && from < to && used + 1 < size; from++) out[used++] = *from;
+    if (memchr(out, '{', used) || memchr(out, '}', used)) used = 0; /* not a text, but code of the template */
     out[used] = 0;
     free(copy);
     return failed;
@@ -334,7 +335,7 @@ static int answer(engine *e, const options *o, const char *text) {
     while (!failed && !interrupted && made < o->tokens && !ends_answer(e, next)) {
         print_token(e, o, next);
         made++;
-        if (e->used == e->capacity || made == o->tokens) break;
+        if (e->used == e->capacity) break;
         failed = feed(e, &next, 1, &next);
     }
     if (!failed) {

@@ -155,6 +155,8 @@ static inline int llama_read_config(const gguf *file, llama_config *c, char *why
                            (int)(name.bytes < 40 ? name.bytes : 40), name.at);
     if (llama__number(file, c, "expert_count", 0) > 0)
         return llama__fail(why, why_size, "mixtures of experts are not supported");
+    if (llama__number(file, c, "attention.sliding_window", 0) > 0)
+        return llama__fail(why, why_size, "sliding windows are not supported");
     if (llama__read_sizes(file, c, why, why_size) || llama__read_rope(file, c, why, why_size)) return 1;
     c->epsilon = llama__number(file, c, "attention.layer_norm_rms_epsilon", 1e-5);
     return 0;
@@ -371,16 +373,23 @@ static inline int llama_build(ind_graph *graph, const llama_graph_desc *desc, ch
 
 /* ---- constants */
 
-/* The angle per position of each pair of features. */
-static inline void llama__frequencies(const llama_config *c, float *out) {
-    for (int64_t i = 0; i < c->rotary / 2; i++)
-        out[i] = (float)(pow(c->rope_base, -2.0 * (double)i / (double)c->rotary) / c->rope_scale);
+/* The angle per position of each pair of features. rope_freqs.weight has divisors of them (Llama 3.1). */
+static inline int llama__frequencies(const gguf *file, const llama_config *c, float *out, char *why, size_t why_size) {
+    const gguf_tensor *divisors = gguf_find(file, "rope_freqs.weight");
+    if (divisors &&
+        (divisors->rank != 1 || divisors->shape[0] != c->rotary / 2 || strcmp(divisors->format->name, "f32")))
+        return llama__fail(why, why_size, "rope_freqs.weight is not f32[%lld]", (long long)c->rotary / 2);
+    for (int64_t i = 0; i < c->rotary / 2; i++) {
+        const double by = divisors ? (double)((const float *)divisors->data)[i] : 1;
+        out[i] = (float)(pow(c->rope_base, -2.0 * (double)i / (double)c->rotary) / c->rope_scale / by);
+    }
+    return 0;
 }
 
 static inline int llama_bind_constants(ind_module *module, const gguf *file, const llama_config *c, char *why,
                                        size_t why_size) {
     float frequencies[LLAMA_MAX_HEAD / 2];
-    llama__frequencies(c, frequencies);
+    if (llama__frequencies(file, c, frequencies, why, why_size)) return 1;
     for (int i = 0; i < ind_module_num_bindings(module); i++) {
         const ind_binding_info *info = ind_module_query_binding(module, i);
         if (info->kind != IND_BINDING_CONST) continue;

@@ -79,6 +79,24 @@ def test_linear_scaling_of_angles(program, tmp_path):
     assert is_greedy(w, list(TEXT.encode()), answer, "llama", scale=4.0)
 
 
+def test_divisors_of_angles(program, tmp_path):
+    tensors = reference.weights("llama", True, 11) | {"rope_freqs.weight": np.linspace(1, 8, reference.HEAD // 2).astype(np.float32)}
+    w = reference.write(tmp_path / "m.gguf", "llama", tensors, "F32")
+    answer = ids_of(chat(program, tmp_path / "m.gguf", "--raw", "--ids", "--tokens", "10", TEXT))
+    assert is_greedy(w, list(TEXT.encode()), answer, "llama", scale=w["rope_freqs.weight"])
+
+
+def test_system_message_of_the_template(program, tmp_path):
+    """It is the default; code between its marks is none."""
+    start, end = 257, 258
+    user = [start, *b"user\nHi", end, 10, start, *b"assistant\n"]
+    for text, want in (("Be kind.", [start, *b"system\nBe kind.", end, 10]), ("' + x + '{{ y }}", [])):
+        template = CHATML.replace("{% for", f"{{{{'<|im_start|>system\n{text}<|im_end|>\n'}}}}{{% for", 1)
+        w = reference.write(tmp_path / "m.gguf", "llama", reference.weights("llama", True, 12), "F32", template=template)
+        answer = ids_of(chat(program, tmp_path / "m.gguf", "--ids", "--tokens", "3", "Hi"))
+        assert is_greedy(w, [*want, *user], answer, "llama")
+
+
 def test_conversation(program, tmp_path):
     """The second message follows the first answer in the caches. The system message comes once."""
     w = reference.write(tmp_path / "m.gguf", "llama", reference.weights("llama", True, 5), "F32", template=CHATML)
@@ -87,8 +105,7 @@ def test_conversation(program, tmp_path):
     say = lambda role, text: [start, *f"{role}\n{text}".encode(), end, 10]  # noqa: E731
     first = [*say("system", "Be."), *say("user", "Hi"), start, *b"assistant\n"]
     assert len(found) == 6 and is_greedy(w, first, found[:3], "llama")
-    # The last token of an answer is printed, not fed.
-    second = [*first, *found[:2], end, 10, *say("user", "You"), start, *b"assistant\n"]
+    second = [*first, *found[:3], end, 10, *say("user", "You"), start, *b"assistant\n"]
     assert is_greedy(w, second, found[3:], "llama")
 
 
@@ -99,6 +116,7 @@ def string(key, value):
 REFUSED = {
     "another architecture": ("mamba", None, "architecture mamba is not supported"),
     "experts": ("llama", lambda w: w.add_expert_count(4), "mixtures of experts are not supported"),
+    "sliding window": ("llama", lambda w: w.add_sliding_window(32), "sliding windows are not supported"),
     "scaling": ("llama", string("llama.rope.scaling.type", "yarn"), "rope scaling yarn is not supported"),
     "tokenizer": ("llama", string("tokenizer.ggml.model", "bert"), "tokenizer bert is not supported"),
     "pre-tokenizer": ("llama", string("tokenizer.ggml.pre", "viking"), "viking"),

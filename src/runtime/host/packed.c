@@ -1,7 +1,7 @@
 /* ---- products with packed weights: blocks of b are decoded into floats of one panel, which are multiplied at once */
 
 /* Elements of K that are decoded at a time: whole blocks of every format. */
-#define IND__HOST_SEGMENT 256
+#define IND__HOST_SEGMENT IND__HOST_KC
 #define IND__HOST_COLUMNS 4 /* columns that are multiplied together */
 
 /* A tile of the results. */
@@ -317,9 +317,9 @@ static bool rt__host_find_blocks(const rt__host_task *t, ind__eval *e, const rt_
         if (!b->valid || t->reduced % b->elements || (b->elements > 1) != (p->packed_b[0].elements > 1)) return false;
         const int64_t bytes = t->reduced / b->elements * b->bytes, base = rt__direct_base(t, e, &b->blocks, at->batch);
         for (int64_t u = 0; u < at->cols; u++) {
-            x->from[i][u] = base + rt__direct_offset(t, &b->blocks, p->col, p->num_col, t->col_extent, at->col + u);
-            if (x->from[i][u] < 0 || x->from[i][u] > t->instance->host.buffer[b->blocks.buffer].numel - bytes)
-                return false;
+            const int64_t offset = rt__direct_offset(t, &b->blocks, p->col, p->num_col, t->col_extent, at->col + u);
+            const int64_t from = x->from[i][u] = (int64_t)((uint64_t)base + (uint64_t)offset);
+            if (from < 0 || from > t->instance->host.buffer[b->blocks.buffer].numel - bytes) return false;
         }
     }
     return true;
