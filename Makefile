@@ -181,7 +181,7 @@ demo: $(BUILD)/minilm $(BUILD)/01_quickstart
 
 chat: $(BUILD)/chat
 	@[ '$(CHAT_MODEL)' != '$(FETCHED_CHAT)' ] || $(QUIET_MAKE) $(FETCHED_CHAT)
-	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" $(BUILD)/chat --model '$(CHAT_MODEL)' $(if $(QUESTION),'$(QUESTION)')
+	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" $(BUILD)/chat --model '$(CHAT_MODEL)' $(if $(QUESTION),'$(subst ','\'',$(QUESTION))')
 
 TEST_ENV = MODEL='$(MODEL)' IND_NVRTC_LIBRARY="$(call GET_NVRTC)" CUOBJDUMP="$(call GET_NVRTC,--cuobjdump)"
 PYTEST   = $(TEST_ENV) $(PYTHON) -m pytest -q $(PYTEST_FLAGS)

@@ -15525,7 +15525,9 @@ static ind_value graph__lower_dequantise(ind_ops *o, const ind_expr *index, int 
     ind_value v = format->scaled
                       ? graph__packed_separate(&p, f, ind_expr_floordiv(k, ind_int(l->context, group)), &scale, &zero)
                       : graph__packed_whole(&p, f);
-    v = ind__op_packed(o, v, graph__packed_byte(&p, 0, graph__packed_int(&p, 0)), scale, zero, f, group);
+    ind_value first = graph__packed_byte(&p, 0, graph__packed_int(&p, 0));
+    if (!format->scaled) scale = ind_op_index(o, p.i, IND_I64);
+    v = ind__op_packed(o, v, first, scale, zero, f, group);
     if (f == IND__QUANTISED_NVFP4 && graph__packed_has(&p, 3))
         v = ind_op_mul(o, v, graph__lower_operand_as(o, l, 3, p.index, 0, IND_F32));
     return graph__lower_cast(o, v, l->compute);
@@ -18638,7 +18640,10 @@ static ind_status ind__rule_attention(ind__infer *in) {
     int outer = gqa ? 3 : 2;
     ind__shape s = {0};
     if (in->attr[0].f != 0)
-        return ind__reject(in, IND_NOT_SUPPORTED, "dropout_p is %g; only 0 is supported: use native_dropout, which takes a seed, between softmax and matmul", in->attr[0].f);
+        return ind__reject(in, IND_NOT_SUPPORTED,
+                           "dropout_p is %g; only 0 is supported: use native_dropout, which takes a seed, between "
+                           "softmax and matmul",
+                           in->attr[0].f);
     if (in->attr[1].i && ind__has_operand(in, 3))
         return ind__reject(in, IND_INVALID_ARGUMENT, "is_causal and attn_mask are both given; one of them is allowed");
     if (ind__check_attention(in, outer)) return in->status;
@@ -26895,6 +26900,7 @@ typedef struct graph__product {
     uint32_t w;             /* weights as [.., depth, columns]; 0: only rows */
     int rank;               /* of the weights */
     int64_t columns;
+    uint32_t packing;    /* of packed weights: 1 + the product of x that first has such; 0: not packed */
     uint32_t wanted;     /* number of products on the way to the first product that needs the result */
     const char *refusal; /* why it cannot be merged; NULL: it can */
 } graph__product;
@@ -26970,7 +26976,7 @@ static const ind__node *graph__packed_weights(const ind_graph *g, const graph__p
     return n && n->op == IND_OP_DEQUANTISE ? n : NULL;
 }
 
-/* True if two weights are packed alike, or neither is packed. */
+/* True if two weights have the same packed format, or neither is packed. */
 static bool graph__packed_alike(const ind_graph *g, const graph__product *a, const graph__product *b) {
     const ind__node *v = graph__packed_weights(g, a), *w = graph__packed_weights(g, b);
     if (!v || !w) return !v && !w;
@@ -27140,6 +27146,7 @@ static int graph__compare_products(const void *one, const void *other) {
     if (!a->refusal != !b->refusal) return a->refusal ? 1 : -1;
     if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
     if (!a->rows != !b->rows) return a->rows ? -1 : 1;
+    if (a->packing != b->packing) return a->packing < b->packing ? -1 : 1;
     if (a->wanted != b->wanted) return a->wanted < b->wanted ? -1 : 1;
     return a->node < b->node ? -1 : a->node > b->node;
 }
@@ -27148,7 +27155,7 @@ static int graph__compare_products(const void *one, const void *other) {
 static bool graph__fit_together(const graph__product_search *s, const graph__product *a, const graph__product *b) {
     const ind__tensor_info *v = &s->g->tensor[a->w ? a->w : a->rows], *w = &s->g->tensor[b->w ? b->w : b->rows];
     bool fit = a->rank == b->rank && !a->rows == !b->rows && b->wanted < a->wanted + GRAPH__LATE_PRODUCTS;
-    fit = fit && graph__packed_alike(s->g, a, b);
+    fit = fit && a->packing == b->packing;
     for (int d = 0; fit && d < a->rank - 2; d++) fit = ind_known_eq(v->size[d], w->size[d]);
     return fit;
 }
@@ -27174,8 +27181,8 @@ static void graph__group_products(graph__product_search *s, graph__product *p, u
         if (i - first > 1) graph__add_product_group(s, p + first, i - first);
         if (i < fit && i - first == 1)
             graph__miss_product(s, &p[i],
-                                graph__packed_alike(s->g, &p[first], &p[i]) ? "its result is needed at another time"
-                                                                            : "its weights have another format");
+                                p[first].packing == p[i].packing ? "its result is needed at another time"
+                                                                 : "its weights have another format");
         first = i;
     }
 }
@@ -27202,6 +27209,15 @@ static void graph__count_products(graph__product_search *s) {
     }
 }
 
+/* A number for each format of packed weights of x, by which products are ordered. Looks at the last 64 products, so
+   that many of them take linear time. */
+static uint32_t graph__packing_of(const graph__product_search *s, const graph__product *p) {
+    if (!graph__packed_weights(s->g, p)) return 0;
+    for (uint32_t i = s->num; i-- > 0 && s->num - i <= 64;)
+        if (s->product[i].x == p->x && graph__packed_alike(s->g, &s->product[i], p)) return s->product[i].packing;
+    return s->num + 1;
+}
+
 static void graph__collect_products(graph__product_search *s) {
     for (uint32_t i = 1; i < s->g->num_nodes; i++) {
         graph__product p;
@@ -27209,6 +27225,7 @@ static void graph__collect_products(graph__product_search *s) {
         if (!graph__read_product(s, i, &p)) continue;
         p.wanted = s->wanted[i] == UINT32_MAX ? s->depth[i] + 1 : s->wanted[i];
         p.refusal = graph__refuse_product(s, &p);
+        p.packing = graph__packing_of(s, &p);
         s->product[s->num++] = p;
     }
 }
@@ -27270,7 +27287,7 @@ static ind_tensor graph__cat_products(graph__rewrite *r, const graph__product_gr
     return y;
 }
 
-/* The same of packed weights: their bytes, scales and zero points are concatenated, so that they stay packed. */
+/* Returns the concatenation of packed weights: of their bytes, scales and zero points, so that they stay packed. */
 static ind_tensor graph__cat_packed(graph__rewrite *r, const graph__product_group *group) {
     const ind__node *first = graph__packed_weights(r->from, &group->product[0]);
     ind_tensor *part = ind__alloc(r->to->context, group->num * sizeof *part), operand[4] = {{0}};

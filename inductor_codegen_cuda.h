@@ -16679,12 +16679,19 @@ static bool cg__mm_packed_beside(const ind__writer *w, const cg__mm_problem *p, 
     return ind_known_multiple(stride, bytes) && ind_known_multiple(offset, bytes);
 }
 
+/* True if the element of k is number k % elements of its block: not in a row in reverse order, for example. */
+static bool cg__mm_packed_in_order(const ind__writer *w, const cg__mm_problem *p, uint32_t number, int elements) {
+    const ind_expr element = ind_expr_mod(w->plan->domain.var[p->k], ind_int(w->context, elements));
+    return cg__inst(w, number)->op == IND_LOOP_INDEX ? ind_known_eq(cg__index_of(w, number), element) : elements == 1;
+}
+
 /* Finds the LOADs of a PACKED value. */
 static const char *cg__mm_packed_value(const ind__writer *w, const cg__mm_problem *p, uint32_t i, cg__mm_packed *b) {
     static const struct {
         int elements, bytes;
+        bool scaled;
     } block[] = {
-#define X(name, text, elements, bytes, scaled) {elements, bytes},
+#define X(name, text, elements, bytes, scaled) {elements, bytes, scaled},
         IND__QUANTISED_FORMATS(X)
 #undef X
     };
@@ -16696,7 +16703,9 @@ static const char *cg__mm_packed_value(const ind__writer *w, const cg__mm_proble
     b->load = cg__mm_plain_load(w, inst->arg[1]);
     if (!b->load || cg__memory_dtype(w, b->load) != IND_U8) return "the bytes of the weights are computed";
     if (!cg__packed_formats[b->format].type) return "the format has no blocks";
-    if (!inst->arg[2]) return NULL;
+    if (!block[b->format].scaled)
+        return cg__mm_packed_in_order(w, p, inst->arg[2], b->elements) ? NULL
+                                                                       : "the weights of a block are in another order";
     b->scale = cg__mm_plain_load(w, inst->arg[2]);
     b->zero = inst->arg[3] ? cg__mm_plain_load(w, inst->arg[3]) : 0;
     const int64_t groups = cg__packed_formats[b->format].step / b->group;

@@ -2372,6 +2372,14 @@ typedef struct rt__host_direct {
     uint32_t index, buffer, base_slot, stride_slot[2 * IND_MAX_RANK];
 } rt__host_direct;
 
+/* True if blocks are decoded with vectors, whose lanes are halves of words: else the evaluator computes each element.
+ */
+#if IND__GNU && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define IND__HOST_DECODES 1
+#else
+#define IND__HOST_DECODES 0
+#endif
+
 /* An operand of a product whose elements are in blocks of a packed tensor. */
 typedef struct rt__host_packed {
     bool valid;
@@ -4337,7 +4345,8 @@ static ind_status rt__deps_add_expr(rt__host_deps *d, const ind_body *b, uint32_
 static ind_status rt__host_find_deps(const ind_body *b, uint32_t n, rt__host_deps *d) {
     const ind__inst *i = &b->inst[n];
     d->num = d->vars = 0;
-    for (int k = 0; k < IND__MAX_ARGS; k++)
+    const int args = i->op == IND_LOOP_PACKED ? 1 : IND__MAX_ARGS; /* the others are there for products */
+    for (int k = 0; k < args; k++)
         if (i->arg[k]) d->source[d->num++] = i->arg[k];
     bool accesses = i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE || i->op == IND_LOOP_INDEX;
     uint32_t num = i->op == IND_LOOP_INDIRECT ? 1 : accesses ? (i->num_index ? i->num_index : 1) : 0;
@@ -4583,7 +4592,11 @@ static ind_status rt__host_make_linear(ind_module *m, const rt__host_kernel *h, 
     d->buffer = i->source;
     d->index = i->index;
     for (int v = 0; v < b->rank + b->rrank; v++) {
-        if (ind__affine(rest, b->var[v], &stride[v], &rest) && ind__expr_is_size(stride[v])) continue;
+        ind_expr left;
+        if (ind__affine(rest, b->var[v], &stride[v], &left) && ind__expr_is_size(stride[v])) {
+            rest = left;
+            continue;
+        }
         if (!rt__host_is_batch(h, v)) return IND_OK;
         stride[v] = ind_int(m->context, 0);
         d->evaluated = true;
@@ -4621,15 +4634,18 @@ static ind_status rt__host_make_packed(ind_module *m, const rt__host_kernel *h, 
     const ind__inst *i = &b->inst[value];
     p->round = i->op == IND_LOOP_ROUND_BF16 ? IND_BF16 : i->op == IND_LOOP_ROUND_F16 ? IND_F16 : IND_F32;
     if (p->round != IND_F32) i = &b->inst[i->arg[0]];
-    if (!IND__GNU || i->op != IND_LOOP_PACKED || b->rrank != 1) return IND_OK;
+    if (!IND__HOST_DECODES || i->op != IND_LOOP_PACKED || b->rrank != 1) return IND_OK;
     p->format = (ind__quantised)(i->imm.i & 255);
     p->elements = formats[p->format].elements;
     p->bytes = formats[p->format].bytes;
     if (formats[p->format].scaled) return IND_OK;
+    const ind_expr k = b->var[b->rank], elements = ind_int(m->context, p->elements), first = ind_int(m->context, 0);
+    const ind__inst *number = &b->inst[i->arg[2]];
+    if (p->elements > 1 && number->op != IND_LOOP_INDEX) return IND_OK;
+    if (p->elements > 1 && !ind_known_eq(b->index[number->index], ind_expr_mod(k, elements))) return IND_OK;
     i = &b->inst[i->arg[1]];
     while (i->op == IND_LOOP_CAST) i = &b->inst[i->arg[0]];
     if (i->op != IND_LOOP_LOAD || i->arg[0] || m->desc.lowered->buffer[i->source].dtype != IND_U8) return IND_OK;
-    const ind_expr k = b->var[b->rank], elements = ind_int(m->context, p->elements), first = ind_int(m->context, 0);
     const ind_expr index = b->index[i->index], of_k = ind_expr_mul(k, elements);
     const ind_expr block = ind_expr_mul(ind_expr_floordiv(k, elements), ind_int(m->context, p->bytes));
     const ind_expr row = ind__substitute(index, &k, &first, 1);
@@ -5687,7 +5703,7 @@ static void rt__host_multiply(ind_dtype d, int64_t kc, int64_t rows, int64_t col
 #define IND__HOST_SEGMENT IND__HOST_KC
 #define IND__HOST_COLUMNS 4 /* columns that are multiplied together */
 
-/* A tile of the results. */
+/* Which tile of the results. */
 typedef struct rt__host_place {
     int64_t row, rows, col, cols, batch;
 } rt__host_place;
@@ -5701,7 +5717,7 @@ static rt__host_place rt__host_place_of(const rt__host_task *t, int64_t index) {
     return at;
 }
 
-#if IND__GNU
+#if IND__HOST_DECODES
 /* 16 elements as 16-bit integers. Vectors are passed by pointer: their ABI depends on the compiler's options. */
 typedef uint16_t rt__host_h16 __attribute__((vector_size(32)));
 typedef int16_t rt__host_s16 __attribute__((vector_size(32)));
@@ -5927,7 +5943,7 @@ IND__HOST_INLINE void rt__host_decode_16(ind__quantised f, const uint8_t *b, flo
     *out = f == IND__QUANTISED_F16 ? rt__host_f16(b) : ind__bf16_to_f32((uint16_t)rt__host_word(b, 2));
 }
 
-/* Decodes kc elements. One loop for each format: what does not depend on the block is computed before the loop. */
+/* Decodes kc elements. Each format has its own loop, out of which the compiler hoists the constants. */
 IND__HOST_INLINE void rt__host_decode(const rt__host_packed *p, const uint8_t *b, int64_t kc, float *out) {
 #define IND__HOST_BLOCKS(call)                                                                                         \
     for (const float *end = out + kc; out < end; out += p->elements, b += p->bytes) call;                              \
@@ -6075,7 +6091,7 @@ static ind_status rt__host_tile_step(const rt__host_task *t, rt__host_worker *w,
     return status;
 }
 
-/* Computes the tiles of all products of the kernel, and what follows them. */
+/* Computes the tiles of all products of the kernel, and their epilogue. */
 static ind_status rt__host_tile(const rt__host_task *t, rt__host_worker *w, int64_t index) {
     const struct rt__host_kernel_product *p = &t->kernel->product;
     const rt__host_place at = rt__host_place_of(t, index);

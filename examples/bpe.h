@@ -467,6 +467,7 @@ typedef struct bpe__work {
 
 static inline bool bpe__reserve(bpe__work *w, size_t symbols) {
     if (symbols <= w->capacity) return true;
+    if (symbols > SIZE_MAX / 4 / sizeof *w->heap) return false;
     size_t capacity = symbols < 64 ? 64 : symbols + symbols / 2;
     free(w->symbols);
     free(w->heap);

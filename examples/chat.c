@@ -1,13 +1,13 @@
 /* chat.c: a conversation with a language model in a GGUF file. The model is built through the C API, compiled once, and
- * run on the host or on a GPU.
+ * run on the host or on a GPU. Each answer takes the most probable token at every step.
  *
- *     build/chat --model MODEL.gguf                     a conversation; an empty line or Ctrl-D ends it, Ctrl-C an
- * answer build/chat --model MODEL.gguf "A question."       one answer build/chat --model MODEL.gguf --raw "Once upon"
- * continues a text, without the model's chat template build/chat --model MODEL.gguf --perplexity FILE   how well the
- * model predicts a text
- *     ... --system TEXT --tokens N --context N --dtype f32|f16|bf16 --device host|cuda|auto --ids --emit STAGE
+ *     build/chat --model FILE                      a conversation: Ctrl-C ends an answer, an empty line or Ctrl-D all
+ *     build/chat --model FILE "A question."        one answer
+ *     build/chat --model FILE --raw "Once upon"    continues a text, without the model's chat template
+ *     build/chat --model FILE --perplexity TEXT    how well the model predicts the text in this file
  *
- * Each answer takes the most probable token at every step.
+ * Further options: --system TEXT, --tokens N, --context N, --dtype f32|f16|bf16, --device host|cuda|auto, --ids,
+ * --emit STAGE.
  */
 #define INDUCTOR_IMPLEMENTATION
 #include "bpe.h"
@@ -101,16 +101,20 @@ static int open_tokenizer(engine *e) {
     gguf_string(f, "tokenizer.ggml.model", &model);
     gguf_string(f, "tokenizer.ggml.pre", &pre);
     if (!gguf_text_is(model, "gpt2") && !gguf_text_is(model, "llama"))
-        return fail("tokenizer %.*s is not supported; gpt2 and llama are", (int)(model.bytes < 40 ? model.bytes : 40),
-                    model.at);
+        return fail("tokenizer %s is not supported; gpt2 and llama are", gguf__show(model).text);
     v.kind = gguf_text_is(model, "gpt2") ? BPE_BYTE_LEVEL : BPE_SENTENCEPIECE;
     v.pre = (bpe_text){pre.at, pre.bytes};
-    v.add_bos = v.add_space_prefix = v.kind == BPE_SENTENCEPIECE;
+    v.add_space_prefix = v.kind == BPE_SENTENCEPIECE;
+    v.add_bos = v.add_space_prefix || gguf_text_is(pre, "llama-bpe") || gguf_text_is(pre, "llama3");
     gguf_bool(f, "tokenizer.ggml.add_bos_token", &v.add_bos);
     gguf_bool(f, "tokenizer.ggml.add_space_prefix", &v.add_space_prefix);
     bpe_text *tokens = texts(f, "tokenizer.ggml.tokens", &v.num_tokens);
     bpe_text *merges = texts(f, "tokenizer.ggml.merges", &v.num_merges);
     int failed = !tokens ? fail("the model has no tokens") : token_values(f, v.num_tokens, &types, &scores);
+    if (!failed && (int64_t)v.num_tokens > e->config.vocabulary)
+        failed = fail("%zu tokens; the embedding has %lld", v.num_tokens, (long long)e->config.vocabulary);
+    if (!failed && v.kind == BPE_BYTE_LEVEL && !merges)
+        failed = fail("the tokenizer has no merges, or there is no memory for them");
     v.tokens = tokens, v.merges = merges, v.types = types;
     v.scores = v.kind == BPE_SENTENCEPIECE ? scores : NULL;
     if (!failed && bpe_open(&v, &e->tokenizer, why, sizeof why)) failed = fail("%s", why);
@@ -168,7 +172,8 @@ static int open_engine(engine *e, const options *o) {
     if (open_tokenizer(e)) return 1;
     const int64_t most = e->config.context;
     e->capacity = o->context ? o->context : most < 2048 ? most : 2048;
-    if (e->capacity > most) return fail("--context %ld; the model has %lld", o->context, (long long)most);
+    if (e->capacity < 2 || e->capacity > most)
+        return fail("--context %lld; allowed is 2 to the model's %lld", (long long)e->capacity, (long long)most);
     if (ind_context_create(&(ind_context_desc){.device = o->device}, &e->context))
         return fail("no memory for a context");
     if (compile(e, o)) return 1;
@@ -194,6 +199,12 @@ static void close_engine(engine *e) {
     gguf_close(&e->file);
 }
 
+/* The message of a launch, or of a copy, which belongs to the context. */
+static int fail_run(const engine *e) {
+    const char *text = ind_instance_error(e->instance);
+    return fail("%s", text && *text ? text : ind_error(e->context));
+}
+
 static ind_status put(const engine *e, int index, const int64_t *values, int64_t count) {
     return ind_module_upload(e->module, e->pointers[index], values, (size_t)count * sizeof *values);
 }
@@ -217,7 +228,7 @@ static int feed(engine *e, const int32_t *ids, int64_t count, int32_t *next) {
         for (int64_t i = 0; i < num; i++) tokens[i] = ids[first + i];
         if (put(e, e->last, &last, 1) || launch(e, tokens, num) ||
             ind_module_download(e->module, &found, e->pointers[e->next], sizeof found))
-            return fail("%s", ind_instance_error(e->instance));
+            return fail_run(e);
         *next = (int32_t)found;
     }
     return 0;
@@ -271,7 +282,8 @@ static int default_system(const engine *e, char *out, size_t size) {
     if (!from && (from = strstr(copy, "<|im_start|>system\n"))) /* a line break instead of its escape */
         from += strlen("<|im_start|>system\n"), to = strstr(from, end);
     for (; to && from < to && used + 1 < size; from++) out[used++] = *from;
-    if (memchr(out, '{', used) || memchr(out, '}', used)) used = 0; /* not a text, but code of the template */
+    /* Code of the template is no text: braces, or a string that ends before the mark. */
+    if (memchr(out, '{', used) || memchr(out, '}', used) || (used && strchr("'\"", *out))) used = 0;
     out[used] = 0;
     free(copy);
     return failed;
@@ -387,7 +399,7 @@ static int score(engine *e, const int32_t *at, int64_t count, double *sum) {
         for (int64_t i = 0; i < num; i++) tokens[i] = at[first + i], targets[i] = at[first + i + 1];
         if (put(e, e->targets, targets, num) || launch(e, tokens, num) ||
             ind_module_download(e->module, losses, e->pointers[e->losses], (size_t)num * sizeof *losses))
-            return fail("%s", ind_instance_error(e->instance));
+            return fail_run(e);
         for (int64_t i = 0; i < num; i++) *sum += (double)losses[i];
     }
     return 0;
@@ -450,7 +462,7 @@ static int parse_stage(const char *value, options *o) {
     if (value && !strcmp(value, text)) return o->stage = IND_STAGE_##name, 0;
     IND_STAGES(X)
 #undef X
-    return bad_value("--emit", value, "graph, loops, schedule, kernels, plan, cuda, ptx or cubin");
+    return bad_value("--emit", value, "graph, passes, loops, schedule, kernels, plan, cuda, ptx or cubin");
 }
 
 static int parse_option(const char *name, const char *value, options *o) {

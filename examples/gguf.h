@@ -10,27 +10,33 @@
  *     gguf_close(&file);
  *
  * The file is mapped into memory, not read: tensors are loaded from the disk when they are first used. Where there is
- * no mmap, the whole file is read. Versions 2 and 3, little-endian. The header is checked in full before gguf_open
- * returns: the file may be truncated, damaged or hostile, and the answer is one line that names the fault. The file
- * must not change while it is open. Format: ggml's documentation of GGUF. C11, header only, for little-endian machines.
+ * no mmap, the whole file is read, up to 2 GB. Versions 2 and 3, little-endian. The header is checked in full before
+ * gguf_open returns: the file may be truncated, damaged or hostile, and the answer is one line that names the fault.
+ * The file must not change while it is open. Format: ggml's documentation of GGUF. C11, header only, for little-endian
+ * machines.
  */
 #ifndef GGUF_H
 #define GGUF_H
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifndef GGUF__MMAP
 #if defined(__unix__) || defined(__APPLE__)
+#define GGUF__MMAP 1
+#else
+#define GGUF__MMAP 0
+#endif
+#endif
+#if GGUF__MMAP
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#define GGUF__MMAP 1
-#else
-#define GGUF__MMAP 0
 #endif
 
 #define GGUF_MAX_RANK 4
@@ -81,7 +87,7 @@ typedef struct gguf_tensor {
     int rank;
     int64_t shape[GGUF_MAX_RANK]; /* elements; the last dimension is the one whose elements are adjacent */
     int64_t row_bytes;            /* of the last dimension */
-    const void *data;             /* num_bytes bytes, aligned to general.alignment (default 32), owned by the file */
+    const void *data;             /* num_bytes bytes, aligned to 8 at least, owned by the file */
     size_t num_bytes;
 } gguf_tensor;
 
@@ -331,8 +337,12 @@ static inline int gguf__read_tensor(gguf__reader *r, gguf_tensor *t) {
         return gguf__fail(r, "tensor %s lies at byte %llu of the data: after its end, or not aligned to %llu",
                           gguf__show(t->name).text, (unsigned long long)offset, (unsigned long long)r->alignment);
     t->row_bytes = row / t->format->elements * t->format->bytes;
-    t->num_bytes = (size_t)t->row_bytes;
-    for (int d = 0; d < t->rank - 1; d++) t->num_bytes *= (size_t)t->shape[d];
+    uint64_t bytes = (uint64_t)t->row_bytes; /* less than 2^63: gguf__read_shape limits the elements */
+    for (int d = 0; d < t->rank - 1; d++) bytes *= (uint64_t)t->shape[d];
+    if (bytes > r->file->file_bytes)
+        return gguf__fail(r, "tensor %s has %llu bytes, the file has %llu: it is truncated or damaged",
+                          gguf__show(t->name).text, (unsigned long long)bytes, (unsigned long long)r->file->file_bytes);
+    t->num_bytes = (size_t)bytes;
     t->data = r->file->file + offset; /* gguf__place_tensors adds the start of the data */
     return 0;
 }
@@ -426,16 +436,18 @@ static inline int gguf__map(gguf__reader *r) {
     FILE *stream = fopen(r->path, "rb");
     if (!stream) return gguf__fail(r, "cannot be opened");
     const long size = fseek(stream, 0, SEEK_END) ? -1 : ftell(stream);
-    unsigned char *p = size > 0 && !fseek(stream, 0, SEEK_SET) ? (unsigned char *)malloc((size_t)size) : NULL;
+    const bool file = size >= 0 && size < LONG_MAX && !fseek(stream, 0, SEEK_SET);
+    unsigned char *p = file && size ? (unsigned char *)malloc((size_t)size) : NULL;
     const bool read = p && fread(p, 1, (size_t)size, stream) == (size_t)size;
     fclose(stream);
-    if (!read) {
-        free(p);
-        return gguf__fail(r, "%ld bytes cannot be read", size);
-    }
+    if (!file) return gguf__fail(r, "not a file");
+    if (!size) return gguf__fail(r, "not a GGUF file");
+    if (!p) return gguf__fail(r, "no memory for %ld bytes", size);
     r->file->file = p;
     r->file->file_bytes = (size_t)size;
-    return 0;
+    if (read) return 0;
+    gguf_close(r->file);
+    return gguf__fail(r, "cannot be read in full");
 }
 
 static inline void gguf__unmap(gguf *file) {

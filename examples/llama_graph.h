@@ -61,8 +61,7 @@ static inline int llama_read_config(const gguf *file, llama_config *c, char *why
    the graph itself are reported by ind_compile. */
 static inline int llama_build(ind_graph *graph, const llama_graph_desc *desc, char *why, size_t why_size);
 
-/* Sets all constants of a module. On the host, and where the device can read host memory, the file stays mapped until
-   the module is destroyed. Returns 0, or 1 with one line. */
+/* Copies all constants to the device of a module: the file may then be closed. Returns 0, or 1 with one line. */
 static inline int llama_bind_constants(ind_module *module, const gguf *file, const llama_config *c, char *why,
                                        size_t why_size);
 
@@ -82,18 +81,22 @@ static inline int llama__size(const gguf *file, const llama_config *c, const cha
     char full[96];
     snprintf(full, sizeof full, "%s.%s", c->architecture, key);
     *out = fallback;
-    if (!gguf_find_value(file, full) && fallback > 0) return 0;
-    if (!gguf_integer(file, full, out) || *out < 1 || *out > most)
+    const bool absent = fallback > 0 && !gguf_find_value(file, full);
+    if ((!absent && !gguf_integer(file, full, out)) || *out < 1 || *out > most)
         return llama__fail(why, why_size, "%s is missing or not an integer from 1 to %lld", full, (long long)most);
     return 0;
 }
 
-static inline double llama__number(const gguf *file, const llama_config *c, const char *key, double fallback) {
+/* A positive number of the architecture; `fallback` if it is absent. Returns 0, or 1. */
+static inline int llama__number(const gguf *file, const llama_config *c, const char *key, double fallback, double *out,
+                                char *why, size_t why_size) {
     char full[96];
-    double x = fallback;
     snprintf(full, sizeof full, "%s.%s", c->architecture, key);
-    gguf_number(file, full, &x);
-    return x;
+    *out = fallback;
+    if (!gguf_find_value(file, full)) return 0;
+    if (!gguf_number(file, full, out) || !(*out > 0 && *out < 1e30))
+        return llama__fail(why, why_size, "%s is not a positive number", full);
+    return 0;
 }
 
 static inline int llama__read_rope(const gguf *file, llama_config *c, char *why, size_t why_size) {
@@ -102,15 +105,13 @@ static inline int llama__read_rope(const gguf *file, llama_config *c, char *why,
     if (llama__size(file, c, "rope.dimension_count", c->head, c->head, &c->rotary, why, why_size)) return 1;
     if (c->rotary % 2)
         return llama__fail(why, why_size, "%lld features are rotated; the number must be even", (long long)c->rotary);
-    c->rope_base = llama__number(file, c, "rope.freq_base", 10000);
     c->rope_scale = 1;
+    if (llama__number(file, c, "rope.freq_base", 10000, &c->rope_base, why, why_size)) return 1;
     snprintf(full, sizeof full, "%s.rope.scaling.type", c->architecture);
     if (!gguf_string(file, full, &scaling) || gguf_text_is(scaling, "none")) return 0;
     if (!gguf_text_is(scaling, "linear"))
-        return llama__fail(why, why_size, "rope scaling %.*s is not supported",
-                           (int)(scaling.bytes < 40 ? scaling.bytes : 40), scaling.at);
-    c->rope_scale = llama__number(file, c, "rope.scaling.factor", 1);
-    return 0;
+        return llama__fail(why, why_size, "rope scaling %s is not supported", gguf__show(scaling).text);
+    return llama__number(file, c, "rope.scaling.factor", 1, &c->rope_scale, why, why_size);
 }
 
 static inline int llama__read_sizes(const gguf *file, llama_config *c, char *why, size_t why_size) {
@@ -136,6 +137,14 @@ static inline int llama__read_sizes(const gguf *file, llama_config *c, char *why
     return 0;
 }
 
+/* True if there is such a number of the architecture that is not 0. */
+static inline bool llama__has_number(const gguf *file, const llama_config *c, const char *key) {
+    char full[96];
+    double x = 0;
+    snprintf(full, sizeof full, "%s.%s", c->architecture, key);
+    return gguf_number(file, full, &x) && x != 0;
+}
+
 static inline int llama_read_config(const gguf *file, llama_config *c, char *why, size_t why_size) {
     static const struct {
         const char *name;
@@ -151,15 +160,14 @@ static inline int llama_read_config(const gguf *file, llama_config *c, char *why
             c->has_head_norms = known[i].head_norms;
         }
     if (!*c->architecture)
-        return llama__fail(why, why_size, "architecture %.*s is not supported; llama, qwen2 and qwen3 are",
-                           (int)(name.bytes < 40 ? name.bytes : 40), name.at);
-    if (llama__number(file, c, "expert_count", 0) > 0)
+        return llama__fail(why, why_size, "architecture %s is not supported; llama, qwen2 and qwen3 are",
+                           gguf__show(name).text);
+    if (llama__has_number(file, c, "expert_count"))
         return llama__fail(why, why_size, "mixtures of experts are not supported");
-    if (llama__number(file, c, "attention.sliding_window", 0) > 0)
+    if (llama__has_number(file, c, "attention.sliding_window"))
         return llama__fail(why, why_size, "sliding windows are not supported");
     if (llama__read_sizes(file, c, why, why_size) || llama__read_rope(file, c, why, why_size)) return 1;
-    c->epsilon = llama__number(file, c, "attention.layer_norm_rms_epsilon", 1e-5);
-    return 0;
+    return llama__number(file, c, "attention.layer_norm_rms_epsilon", 1e-5, &c->epsilon, why, why_size);
 }
 
 /* ---- graph */
@@ -381,6 +389,7 @@ static inline int llama__frequencies(const gguf *file, const llama_config *c, fl
         return llama__fail(why, why_size, "rope_freqs.weight is not f32[%lld]", (long long)c->rotary / 2);
     for (int64_t i = 0; i < c->rotary / 2; i++) {
         const double by = divisors ? (double)((const float *)divisors->data)[i] : 1;
+        if (!(by > 0)) return llama__fail(why, why_size, "rope_freqs.weight has a number that is not positive");
         out[i] = (float)(pow(c->rope_base, -2.0 * (double)i / (double)c->rotary) / c->rope_scale / by);
     }
     return 0;

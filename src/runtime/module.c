@@ -138,6 +138,14 @@ typedef struct rt__host_direct {
     uint32_t index, buffer, base_slot, stride_slot[2 * IND_MAX_RANK];
 } rt__host_direct;
 
+/* True if blocks are decoded with vectors, whose lanes are halves of words: else the evaluator computes each element.
+ */
+#if IND__GNU && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define IND__HOST_DECODES 1
+#else
+#define IND__HOST_DECODES 0
+#endif
+
 /* An operand of a product whose elements are in blocks of a packed tensor. */
 typedef struct rt__host_packed {
     bool valid;

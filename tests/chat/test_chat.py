@@ -4,7 +4,7 @@ import subprocess
 
 import numpy as np
 import pytest
-import reference
+import decoder_reference as reference
 from conftest import make
 
 TEXT = "The quick brown fox; 12 jumps."
@@ -63,6 +63,17 @@ def test_perplexity(program, architecture, format, tied, tmp_path):
     assert abs(np.log(float(done.stdout.split()[1])) - np.mean(losses)) < 1e-4
 
 
+def test_prompt_in_chunks(program, tmp_path):
+    """A prompt of three chunks, and caches of which more entries are read from run to run."""
+    tensors = reference.weights("llama", False, 13)
+    for end in ENDS:
+        tensors["output.weight"][end] = 0
+    w = reference.write(tmp_path / "m.gguf", "llama", tensors, "Q8_0", context=700)
+    text = "".join(chr(33 + i * 7 % 90) for i in range(570))
+    answer = ids_of(chat(program, tmp_path / "m.gguf", "--raw", "--ids", "--tokens", "80", text))
+    assert len(answer) == 80 and is_greedy(w, list(text.encode()), answer, "llama")
+
+
 def test_part_of_a_head_is_rotated(program, tmp_path):
     w = reference.write(tmp_path / "m.gguf", "qwen2", reference.weights("qwen2", True, 3), "F32", rotary=8)
     answer = ids_of(chat(program, tmp_path / "m.gguf", "--raw", "--ids", "--tokens", "10", TEXT))
@@ -90,7 +101,7 @@ def test_system_message_of_the_template(program, tmp_path):
     """It is the default; code between its marks is none."""
     start, end = 257, 258
     user = [start, *b"user\nHi", end, 10, start, *b"assistant\n"]
-    for text, want in (("Be kind.", [start, *b"system\nBe kind.", end, 10]), ("' + x + '{{ y }}", [])):
+    for text, want in (("Be kind.", [start, *b"system\nBe kind.", end, 10]), ("' + x + '{{ y }}", []), ("' + x + '", [])):
         template = CHATML.replace("{% for", f"{{{{'<|im_start|>system\n{text}<|im_end|>\n'}}}}{{% for", 1)
         w = reference.write(tmp_path / "m.gguf", "llama", reference.weights("llama", True, 12), "F32", template=template)
         answer = ids_of(chat(program, tmp_path / "m.gguf", "--ids", "--tokens", "3", "Hi"))
@@ -146,7 +157,7 @@ def test_missing_tensor(program, tmp_path):
 
 @pytest.mark.parametrize(
     "arguments, message",
-    [(["--raw", "x" * 70], "the context of 64 tokens is full"), (["--context", "65", "--raw", "x"], "the model has 64"), (["x"], "no chat template"), (["--raw", ""], "an empty text"),
+    [(["--raw", "x" * 70], "the context of 64 tokens is full"), (["--context", "65", "--raw", "x"], "allowed is 2 to the model's 64"), (["--context", "1", "x"], "allowed is 2"), (["x"], "no chat template"), (["--raw", ""], "an empty text"),
      (["--tokens", "0", "x"], "allowed is a number"), (["--dtype", "i8", "x"], "allowed is f32"), (["--what", "x"], "unknown option"), (["--perplexity", "none"], "none cannot be read")],
 )  # fmt: skip
 def test_bad_use(program, arguments, message, tmp_path):

@@ -63,6 +63,20 @@ def test_part_of_packed_rows(library, first, last):
     assert (np.abs(y - x.astype(np.float64) @ v.T.astype(np.float64)) <= error_bound(x, v)).all()
 
 
+@pytest.mark.parametrize("k", [32, 64])
+@pytest.mark.parametrize("op, change", [(" v = flip(w, dims=[1])", lambda w: w[:, ::-1]), (" v = roll(w, shifts=[3], dims=[1])", lambda w: np.roll(w, 3, 1)),
+                                        (" a = reshape(w, shape=[12, {blocks}, 32])\n b = flip(a, dims=[2])\n v = reshape(b, shape=[12, {k}])", lambda w: w.reshape(12, -1, 32)[..., ::-1].reshape(12, -1))])  # fmt: skip
+def test_other_order_in_a_block(library, op, change, k):
+    """The elements of a block in another order."""
+    q, w = weights("q4_1", 12, k)
+    x = np.random.default_rng(8).standard_normal((4, k)).astype(np.float32)
+    lines = op.format(blocks=k // 32, k=k)
+    text = f"graph g {{\n input x : f32[4, {k}]\n input q : u8{list(q.shape)}\n w = dequantise(q, format=\"q4_1\", dtype=f32)\n{lines}\n y = linear(x, v)\n output y\n}}\n"
+    y, v = np.zeros((4, 12), np.float32), change(w)
+    run(library, text, {"x": x, "q": q, "y": y}, {})
+    assert (np.abs(y - x.astype(np.float64) @ v.T.astype(np.float64)) <= error_bound(x, v)).all()
+
+
 @pytest.mark.parametrize("second", ["q8_0", "q5_0", "f16"])
 def test_two_packed_products(library, second):
     """One kernel computes both; f16 elements are no blocks."""

@@ -600,7 +600,7 @@ static const struct {
     {"scaled_dot_product_attention(m34, m34, m34, b3)", "!does not expand to the scores"},
     {"scaled_dot_product_attention(m34, m34, m34, i64x)", "!i64x is i64[3]; bool or f32 is needed"},
     {"scaled_dot_product_attention(m34, m34, m34, p, is_causal=true)", "!one of them is allowed"},
-    {"scaled_dot_product_attention(m34, m34, m34, dropout_p=0.5)", "!dropout_p is 0.5; only 0 is supported"},
+    {"scaled_dot_product_attention(m34, m34, m34, dropout_p=0.5)", "!dropout_p is 0.5; only 0 is supported: use native_dropout"},
     {"scaled_dot_product_attention(q, b3, b3, enable_gqa=true)", "!q has 1 heads (dim 1 of f32[7, 1, 3, 4]), b3 has B"},
     /* composites */
     {"upsample_bicubic2d(q, [9, 4])", "f32[7, 1, 9, 4]"},

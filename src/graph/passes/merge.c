@@ -17,7 +17,7 @@ static ind_tensor graph__cat_products(graph__rewrite *r, const graph__product_gr
     return y;
 }
 
-/* The same of packed weights: their bytes, scales and zero points are concatenated, so that they stay packed. */
+/* Returns the concatenation of packed weights: of their bytes, scales and zero points, so that they stay packed. */
 static ind_tensor graph__cat_packed(graph__rewrite *r, const graph__product_group *group) {
     const ind__node *first = graph__packed_weights(r->from, &group->product[0]);
     ind_tensor *part = ind__alloc(r->to->context, group->num * sizeof *part), operand[4] = {{0}};

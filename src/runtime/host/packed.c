@@ -4,7 +4,7 @@
 #define IND__HOST_SEGMENT IND__HOST_KC
 #define IND__HOST_COLUMNS 4 /* columns that are multiplied together */
 
-/* A tile of the results. */
+/* Which tile of the results. */
 typedef struct rt__host_place {
     int64_t row, rows, col, cols, batch;
 } rt__host_place;
@@ -18,7 +18,7 @@ static rt__host_place rt__host_place_of(const rt__host_task *t, int64_t index) {
     return at;
 }
 
-#if IND__GNU
+#if IND__HOST_DECODES
 /* 16 elements as 16-bit integers. Vectors are passed by pointer: their ABI depends on the compiler's options. */
 typedef uint16_t rt__host_h16 __attribute__((vector_size(32)));
 typedef int16_t rt__host_s16 __attribute__((vector_size(32)));
@@ -244,7 +244,7 @@ IND__HOST_INLINE void rt__host_decode_16(ind__quantised f, const uint8_t *b, flo
     *out = f == IND__QUANTISED_F16 ? rt__host_f16(b) : ind__bf16_to_f32((uint16_t)rt__host_word(b, 2));
 }
 
-/* Decodes kc elements. One loop for each format: what does not depend on the block is computed before the loop. */
+/* Decodes kc elements. Each format has its own loop, out of which the compiler hoists the constants. */
 IND__HOST_INLINE void rt__host_decode(const rt__host_packed *p, const uint8_t *b, int64_t kc, float *out) {
 #define IND__HOST_BLOCKS(call)                                                                                         \
     for (const float *end = out + kc; out < end; out += p->elements, b += p->bytes) call;                              \

@@ -29,7 +29,8 @@ static ind_status rt__deps_add_expr(rt__host_deps *d, const ind_body *b, uint32_
 static ind_status rt__host_find_deps(const ind_body *b, uint32_t n, rt__host_deps *d) {
     const ind__inst *i = &b->inst[n];
     d->num = d->vars = 0;
-    for (int k = 0; k < IND__MAX_ARGS; k++)
+    const int args = i->op == IND_LOOP_PACKED ? 1 : IND__MAX_ARGS; /* the others are there for products */
+    for (int k = 0; k < args; k++)
         if (i->arg[k]) d->source[d->num++] = i->arg[k];
     bool accesses = i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE || i->op == IND_LOOP_INDEX;
     uint32_t num = i->op == IND_LOOP_INDIRECT ? 1 : accesses ? (i->num_index ? i->num_index : 1) : 0;
@@ -275,7 +276,11 @@ static ind_status rt__host_make_linear(ind_module *m, const rt__host_kernel *h, 
     d->buffer = i->source;
     d->index = i->index;
     for (int v = 0; v < b->rank + b->rrank; v++) {
-        if (ind__affine(rest, b->var[v], &stride[v], &rest) && ind__expr_is_size(stride[v])) continue;
+        ind_expr left;
+        if (ind__affine(rest, b->var[v], &stride[v], &left) && ind__expr_is_size(stride[v])) {
+            rest = left;
+            continue;
+        }
         if (!rt__host_is_batch(h, v)) return IND_OK;
         stride[v] = ind_int(m->context, 0);
         d->evaluated = true;
@@ -313,15 +318,18 @@ static ind_status rt__host_make_packed(ind_module *m, const rt__host_kernel *h, 
     const ind__inst *i = &b->inst[value];
     p->round = i->op == IND_LOOP_ROUND_BF16 ? IND_BF16 : i->op == IND_LOOP_ROUND_F16 ? IND_F16 : IND_F32;
     if (p->round != IND_F32) i = &b->inst[i->arg[0]];
-    if (!IND__GNU || i->op != IND_LOOP_PACKED || b->rrank != 1) return IND_OK;
+    if (!IND__HOST_DECODES || i->op != IND_LOOP_PACKED || b->rrank != 1) return IND_OK;
     p->format = (ind__quantised)(i->imm.i & 255);
     p->elements = formats[p->format].elements;
     p->bytes = formats[p->format].bytes;
     if (formats[p->format].scaled) return IND_OK;
+    const ind_expr k = b->var[b->rank], elements = ind_int(m->context, p->elements), first = ind_int(m->context, 0);
+    const ind__inst *number = &b->inst[i->arg[2]];
+    if (p->elements > 1 && number->op != IND_LOOP_INDEX) return IND_OK;
+    if (p->elements > 1 && !ind_known_eq(b->index[number->index], ind_expr_mod(k, elements))) return IND_OK;
     i = &b->inst[i->arg[1]];
     while (i->op == IND_LOOP_CAST) i = &b->inst[i->arg[0]];
     if (i->op != IND_LOOP_LOAD || i->arg[0] || m->desc.lowered->buffer[i->source].dtype != IND_U8) return IND_OK;
-    const ind_expr k = b->var[b->rank], elements = ind_int(m->context, p->elements), first = ind_int(m->context, 0);
     const ind_expr index = b->index[i->index], of_k = ind_expr_mul(k, elements);
     const ind_expr block = ind_expr_mul(ind_expr_floordiv(k, elements), ind_int(m->context, p->bytes));
     const ind_expr row = ind__substitute(index, &k, &first, 1);

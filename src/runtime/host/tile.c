@@ -27,7 +27,7 @@ static ind_status rt__host_tile_step(const rt__host_task *t, rt__host_worker *w,
     return status;
 }
 
-/* Computes the tiles of all products of the kernel, and what follows them. */
+/* Computes the tiles of all products of the kernel, and their epilogue. */
 static ind_status rt__host_tile(const rt__host_task *t, rt__host_worker *w, int64_t index) {
     const struct rt__host_kernel_product *p = &t->kernel->product;
     const rt__host_place at = rt__host_place_of(t, index);

@@ -388,7 +388,9 @@ static ind_value graph__lower_dequantise(ind_ops *o, const ind_expr *index, int 
     ind_value v = format->scaled
                       ? graph__packed_separate(&p, f, ind_expr_floordiv(k, ind_int(l->context, group)), &scale, &zero)
                       : graph__packed_whole(&p, f);
-    v = ind__op_packed(o, v, graph__packed_byte(&p, 0, graph__packed_int(&p, 0)), scale, zero, f, group);
+    ind_value first = graph__packed_byte(&p, 0, graph__packed_int(&p, 0));
+    if (!format->scaled) scale = ind_op_index(o, p.i, IND_I64);
+    v = ind__op_packed(o, v, first, scale, zero, f, group);
     if (f == IND__QUANTISED_NVFP4 && graph__packed_has(&p, 3))
         v = ind_op_mul(o, v, graph__lower_operand_as(o, l, 3, p.index, 0, IND_F32));
     return graph__lower_cast(o, v, l->compute);

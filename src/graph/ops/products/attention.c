@@ -55,7 +55,10 @@ static ind_status ind__rule_attention(ind__infer *in) {
     int outer = gqa ? 3 : 2;
     ind__shape s = {0};
     if (in->attr[0].f != 0)
-        return ind__reject(in, IND_NOT_SUPPORTED, "dropout_p is %g; only 0 is supported: use native_dropout, which takes a seed, between softmax and matmul", in->attr[0].f);
+        return ind__reject(in, IND_NOT_SUPPORTED,
+                           "dropout_p is %g; only 0 is supported: use native_dropout, which takes a seed, between "
+                           "softmax and matmul",
+                           in->attr[0].f);
     if (in->attr[1].i && ind__has_operand(in, 3))
         return ind__reject(in, IND_INVALID_ARGUMENT, "is_causal and attn_mask are both given; one of them is allowed");
     if (ind__check_attention(in, outer)) return in->status;

@@ -15,7 +15,7 @@ def byte_tokens():
 
 
 def shapes(architecture, tied):
-    vocabulary = 256 + 3
+    vocabulary = 256 + 4
     found = {"token_embd.weight": (vocabulary, WIDTH), "output_norm.weight": (WIDTH,)}
     if not tied:
         found["output.weight"] = (vocabulary, WIDTH)
@@ -41,15 +41,15 @@ def weights(architecture, tied, seed):
     return found
 
 
-def write(path, architecture, tensors, format, rotary=HEAD, change=lambda w: None, template=None):
+def write(path, architecture, tensors, format, rotary=HEAD, change=lambda w: None, template=None, context=CONTEXT):
     """Writes the file; returns the tensors as the file has them, in float64. Norms and biases are f32."""
     w = gguf.GGUFWriter(path, architecture)
-    w.add_block_count(LAYERS), w.add_context_length(CONTEXT), w.add_embedding_length(WIDTH), w.add_feed_forward_length(FFN)
+    w.add_block_count(LAYERS), w.add_context_length(context), w.add_embedding_length(WIDTH), w.add_feed_forward_length(FFN)
     w.add_head_count(HEADS), w.add_head_count_kv(KV_HEADS), w.add_key_length(HEAD), w.add_value_length(HEAD)
     w.add_layer_norm_rms_eps(EPSILON), w.add_rope_freq_base(BASE), w.add_rope_dimension_count(rotary)
     w.add_tokenizer_model("gpt2"), w.add_tokenizer_pre("gpt-2")
-    w.add_token_list([*byte_tokens(), "<|endoftext|>", "<|im_start|>", "<|im_end|>"]), w.add_token_types([1] * 256 + [3] * 3)
-    w.add_token_merges([]), w.add_eos_token_id(258)
+    w.add_token_list([*byte_tokens(), "<|endoftext|>", "<|im_start|>", "<|im_end|>", "ab"]), w.add_token_types([1] * 256 + [3] * 3 + [1])
+    w.add_token_merges(["a b"]), w.add_eos_token_id(258)
     if template:
         w.add_chat_template(template)
     change(w)
