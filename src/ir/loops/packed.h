@@ -29,8 +29,9 @@ typedef enum ind__quantised {
 } ind__quantised;
 
 /* Returns `value`, an f32 computed from the bytes of a packed tensor, and records of what format its element is, so
-   that a template can read whole blocks in place of it. first: byte 0 of the element's block, as i32. scale, zero: those of the element, for formats
-   that have them in tensors of their own (id 0: none); for the others scale is the number of the element in its block.
-   group: elements per scale, of INT4. imm.i of the instruction is format | group << 8. */
+   that a template can read whole blocks in place of it. first: byte 0 of the element's block, as i32. scale, zero:
+   those of the element, for formats that have them in tensors of their own (id 0: none); for the others scale is the
+   number of the element in its block. group: elements per scale, of INT4. imm.i of the instruction is
+   format | group << 8. */
 ind_value ind__op_packed(ind_ops *o, ind_value value, ind_value first, ind_value scale, ind_value zero,
                          ind__quantised format, int64_t group);
