@@ -5508,6 +5508,20 @@ static void copy_lane(void *to, int64_t at, const ind__lanes *v, int lane, bool 
         ((int64_t *)to)[at] = v->i[lane]; /* also the bits of f64 */
 }
 
+/* Rows, columns and batch of the results that a tile has. */
+typedef struct rt__host_tile_range {
+    int64_t row, rows, col, cols, batch;
+} rt__host_tile_range;
+
+static rt__host_tile_range rt__host_tile_range_of(const rt__host_task *t, int64_t index) {
+    rt__host_tile_range at = {.col = index % t->col_tiles * IND__HOST_NC,
+                              .row = index / t->col_tiles % t->row_tiles * IND__HOST_MC,
+                              .batch = index / t->col_tiles / t->row_tiles};
+    at.rows = t->rows - at.row < IND__HOST_MC ? t->rows - at.row : IND__HOST_MC;
+    at.cols = t->cols - at.col < IND__HOST_NC ? t->cols - at.col : IND__HOST_NC;
+    return at;
+}
+
 /* One operand of the product: `count` rows (or columns) from `first`, kc elements of K from k0, packed in groups of
    `group`. Rows of a group are adjacent, K is the slower dimension. The last group is padded with zeros. Lanes run
    along the longer of the two dimensions. */
@@ -5703,20 +5717,6 @@ static void rt__host_multiply(ind_dtype d, int64_t kc, int64_t rows, int64_t col
 #define IND__HOST_SEGMENT IND__HOST_KC
 #define IND__HOST_COLUMNS 4 /* columns that are multiplied together */
 
-/* Which tile of the results. */
-typedef struct rt__host_place {
-    int64_t row, rows, col, cols, batch;
-} rt__host_place;
-
-static rt__host_place rt__host_place_of(const rt__host_task *t, int64_t index) {
-    rt__host_place at = {.col = index % t->col_tiles * IND__HOST_NC,
-                         .row = index / t->col_tiles % t->row_tiles * IND__HOST_MC,
-                         .batch = index / t->col_tiles / t->row_tiles};
-    at.rows = t->rows - at.row < IND__HOST_MC ? t->rows - at.row : IND__HOST_MC;
-    at.cols = t->cols - at.col < IND__HOST_NC ? t->cols - at.col : IND__HOST_NC;
-    return at;
-}
-
 #if IND__HOST_DECODES
 /* 16 elements as 16-bit integers. Vectors are passed by pointer: their ABI depends on the compiler's options. */
 typedef uint16_t rt__host_h16 __attribute__((vector_size(32)));
@@ -5848,15 +5848,15 @@ IND__HOST_INLINE void rt__host_decode_q8_0(const uint8_t *b, float *out) {
 }
 
 /* Element i < 16 is in the low, element i + 16 in the high four bits of byte i. `five`: the fifth bits are a word. */
-IND__HOST_INLINE void rt__host_decode_q45(const uint8_t *b, float *out, bool five, bool least) {
-    const float d = rt__host_f16(b), m = least ? rt__host_f16(b + 2) : 0;
-    const uint32_t fifth = five ? rt__host_word(b + (least ? 4 : 2), 4) : 0;
-    const uint8_t *q = b + (least ? 4 : 2) + (five ? 4 : 0);
+IND__HOST_INLINE void rt__host_decode_q45(const uint8_t *b, float *out, bool five, bool has_min) {
+    const float d = rt__host_f16(b), m = has_min ? rt__host_f16(b + 2) : 0;
+    const uint32_t fifth = five ? rt__host_word(b + (has_min ? 4 : 2), 4) : 0;
+    const uint8_t *q = b + (has_min ? 4 : 2) + (five ? 4 : 0);
     for (int i = 0; i < 32; i += 16) {
         rt__host_h16 v;
         rt__host_bits(&v, q, i / 4, 15);
         if (five) rt__host_add_bits(&v, fifth >> i, 4);
-        rt__host_put(out + i, &v, least ? 0 : five ? -16 : -8, d, m);
+        rt__host_put(out + i, &v, has_min ? 0 : five ? -16 : -8, d, m);
     }
 }
 
@@ -5880,12 +5880,12 @@ IND__HOST_INLINE void rt__host_pairs(rt__host_h16 *v, const uint8_t *q, int i) {
 }
 
 IND__HOST_INLINE void rt__host_decode_q2_k(const uint8_t *b, float *out) {
-    const float d = rt__host_f16(b + 80), least = rt__host_f16(b + 82);
+    const float d = rt__host_f16(b + 80), dmin = rt__host_f16(b + 82);
     for (int i = 0; i < 256; i += 16) {
         const int s = b[i / 16];
         rt__host_h16 v;
         rt__host_pairs(&v, b + 16, i);
-        rt__host_put(out + i, &v, 0, d * (float)(s & 15), -(least * (float)(s >> 4)));
+        rt__host_put(out + i, &v, 0, d * (float)(s & 15), -(dmin * (float)(s >> 4)));
     }
 }
 
@@ -5902,7 +5902,7 @@ IND__HOST_INLINE void rt__host_decode_q3_k(const uint8_t *b, float *out) {
 }
 
 IND__HOST_INLINE void rt__host_decode_q45_k(const uint8_t *b, float *out, bool five) {
-    const float d = rt__host_f16(b), least = rt__host_f16(b + 2);
+    const float d = rt__host_f16(b), dmin = rt__host_f16(b + 2);
     const uint8_t *q = b + (five ? 48 : 16);
     for (int i = 0; i < 256; i += 16) {
         const int j = i / 32 % 4, both = b[12 + j];
@@ -5914,7 +5914,7 @@ IND__HOST_INLINE void rt__host_decode_q45_k(const uint8_t *b, float *out, bool f
             rt__host_bits(&fifth, b + 16 + i % 32, i / 32, 1);
             v |= fifth << 4;
         }
-        rt__host_put(out + i, &v, 0, d * (float)s, -(least * (float)m));
+        rt__host_put(out + i, &v, 0, d * (float)s, -(dmin * (float)m));
     }
 }
 
@@ -6009,7 +6009,8 @@ typedef struct rt__host_blocks {
 
 /* Finds the rows of blocks of these columns. Returns false if b is not packed, or a block is outside its buffer: the
    evaluator then reports it. */
-static bool rt__host_find_blocks(const rt__host_task *t, ind__eval *e, const rt__host_place *at, rt__host_blocks *x) {
+static bool rt__host_find_blocks(const rt__host_task *t, ind__eval *e, const rt__host_tile_range *at,
+                                 rt__host_blocks *x) {
     const struct rt__host_kernel_product *p = &t->kernel->product;
     for (int i = 0; i < 2 && p->dot[i]; i++) {
         const rt__host_packed *b = &p->packed_b[i];
@@ -6049,7 +6050,8 @@ static void rt__host_packed_multiply(const rt__host_task *t, const rt__host_work
 }
 #else
 typedef char rt__host_blocks;
-static bool rt__host_find_blocks(const rt__host_task *t, ind__eval *e, const rt__host_place *at, rt__host_blocks *x) {
+static bool rt__host_find_blocks(const rt__host_task *t, ind__eval *e, const rt__host_tile_range *at,
+                                 rt__host_blocks *x) {
     return (void)t, (void)e, (void)at, (void)x, false;
 }
 static void rt__host_order_rows(const rt__host_task *t, const rt__host_panel *a) {
@@ -6065,7 +6067,7 @@ static void rt__host_packed_multiply(const rt__host_task *t, const rt__host_work
 /* ---- tiles of matrix products */
 
 /* Adds the products of elements [a->k0, a->k0 + a->kc) of K. blocks: those of packed operands b, or NULL. */
-static ind_status rt__host_tile_step(const rt__host_task *t, rt__host_worker *w, const rt__host_place *at,
+static ind_status rt__host_tile_step(const rt__host_task *t, rt__host_worker *w, const rt__host_tile_range *at,
                                      const rt__host_panel *a, const rt__host_blocks *blocks) {
     const struct rt__host_kernel_product *p = &t->kernel->product;
     const ind_body *body = t->kernel->body;
@@ -6094,7 +6096,7 @@ static ind_status rt__host_tile_step(const rt__host_task *t, rt__host_worker *w,
 /* Computes the tiles of all products of the kernel, and their epilogue. */
 static ind_status rt__host_tile(const rt__host_task *t, rt__host_worker *w, int64_t index) {
     const struct rt__host_kernel_product *p = &t->kernel->product;
-    const rt__host_place at = rt__host_place_of(t, index);
+    const rt__host_tile_range at = rt__host_tile_range_of(t, index);
     const ind_body *body = t->kernel->body;
     const uint32_t left = body->inst[p->dot[0]].arg[0];
     const bool f32 = body->inst[left].dtype == IND_F32;

@@ -862,7 +862,7 @@ static inline int bpe__set_rule(bpe *t, const bpe_vocabulary *v, bpe__fault *f) 
     bpe__rule plain = {.prefix = v->add_space_prefix ? BPE__PREFIX_EACH : BPE__NO_PREFIX};
     bpe_text none = {"", 0}, name = v->pre.bytes ? v->pre : none;
     const bpe__rule *rule = v->kind == BPE_SENTENCEPIECE ? &plain : bpe__find_rule(name);
-    if (!rule) return bpe__fail(f, "pre-tokenizer \"%.*s\" is not implemented", BPE__SHOW(name));
+    if (!rule) return bpe__fail(f, "pre-tokenizer \"%.*s\" is not supported", BPE__SHOW(name));
     t->rule = *rule;
     return 0;
 }

@@ -6,7 +6,7 @@
  *
  * Two families are read. Byte-level: model BPE, pre-tokenizer ByteLevel, or Digits or a known regex before it.
  * SentencePiece: model BPE with byte_fallback, and either normalizer Prepend and Replace or pre-tokenizer Metaspace. A
- * setting that changes ids and is not implemented is refused by name. Not applied: truncation, padding, post_processor
+ * setting that changes ids and is not supported is refused by name. Not applied: truncation, padding, post_processor
  * (the caller adds bos: bpe_find), decoder.
  *
  * Everything is checked before it is used: the file may be truncated, damaged or hostile. The JSON becomes one array of
@@ -272,12 +272,12 @@ static inline int bpe__read_split(bpe__json *j, size_t node, bpe__steps *steps) 
         if (!bpe__member_is(j, pattern, "Regex", bpe__regexes[i].regex)) continue;
         bpe_text name = {bpe__regexes[i].name, strlen(bpe__regexes[i].name)};
         bool digits = steps->rule.digits_first;
-        if (steps->rule.words != BPE__ONE_WORD) return bpe__fail(&j->fault, "pre_tokenizer Split stands there twice");
+        if (steps->rule.words != BPE__ONE_WORD) return bpe__fail(&j->fault, "pre_tokenizer Split occurs twice");
         steps->rule = *bpe__find_rule(name);
         steps->rule.digits_first = digits;
         return 0;
     }
-    return bpe__fail(&j->fault, "pre_tokenizer Split has a pattern that is not implemented: %.*s",
+    return bpe__fail(&j->fault, "pre_tokenizer Split has a pattern that is not supported: %.*s",
                      BPE__SHOW(j->nodes[regex].text));
 }
 
@@ -298,7 +298,7 @@ static inline int bpe__read_metaspace(bpe__json *j, size_t node, bpe__steps *ste
 static inline int bpe__read_pre_step(bpe__json *j, size_t node, bpe__steps *steps) {
     bpe_text type = bpe__type_of(j, node);
     if (steps->byte_level || steps->metaspace)
-        return bpe__fail(&j->fault, "pre_tokenizer %.*s after ByteLevel or Metaspace is not implemented",
+        return bpe__fail(&j->fault, "pre_tokenizer %.*s after ByteLevel or Metaspace is not supported",
                          BPE__SHOW(type));
     if (bpe__is(type, "Split")) return bpe__read_split(j, node, steps);
     if (bpe__is(type, "Metaspace")) return bpe__read_metaspace(j, node, steps);
@@ -309,9 +309,9 @@ static inline int bpe__read_pre_step(bpe__json *j, size_t node, bpe__steps *step
         return 0;
     }
     if (!bpe__is(type, "ByteLevel"))
-        return bpe__fail(&j->fault, "pre_tokenizer %.*s is not implemented", BPE__SHOW(type));
+        return bpe__fail(&j->fault, "pre_tokenizer %.*s is not supported", BPE__SHOW(type));
     if (bpe__flag(j, node, "add_prefix_space", true))
-        return bpe__fail(&j->fault, "pre_tokenizer ByteLevel with add_prefix_space is not implemented");
+        return bpe__fail(&j->fault, "pre_tokenizer ByteLevel with add_prefix_space is not supported");
     steps->byte_level = true;
     steps->gpt2_words = bpe__flag(j, node, "use_regex", true);
     return 0;
@@ -330,7 +330,7 @@ static inline int bpe__read_normal_step(bpe__json *j, size_t node, bpe__steps *s
         steps->replace = true;
         return 0;
     }
-    return bpe__fail(&j->fault, "normalizer %.*s is not implemented", BPE__SHOW(type));
+    return bpe__fail(&j->fault, "normalizer %.*s is not supported", BPE__SHOW(type));
 }
 
 /* A member of the file that is one step or a Sequence of steps in the array `list`. */
@@ -355,12 +355,12 @@ static inline int bpe__read_rule(bpe__json *j, size_t model, bpe_kind *kind, bpe
     bool normalizer = steps->prepend || steps->replace;
     if (steps->byte_level) {
         *kind = BPE_BYTE_LEVEL;
-        if (normalizer) return bpe__fail(&j->fault, "a normalizer before ByteLevel is not implemented");
+        if (normalizer) return bpe__fail(&j->fault, "a normalizer before ByteLevel is not supported");
         if (steps->gpt2_words == (rule->words != BPE__ONE_WORD))
             return bpe__fail(&j->fault, "pre_tokenizer ByteLevel needs either use_regex or a Split before it");
         if (steps->gpt2_words) rule->words = BPE__GPT2;
         if (rule->digits_first && rule->words != BPE__GPT2)
-            return bpe__fail(&j->fault, "pre_tokenizer Digits before this Split is not implemented");
+            return bpe__fail(&j->fault, "pre_tokenizer Digits before this Split is not supported");
     } else {
         *kind = BPE_SENTENCEPIECE;
         if (!bpe__flag(j, model, "byte_fallback", false))
@@ -402,10 +402,10 @@ static inline int bpe__read_added(bpe__json *j, size_t node, bpe__tokens *k, con
     bpe_text text = j->nodes[content].text;
     for (int i = 0; i < 3; i++)
         if (bpe__flag(j, node, refused[i], false))
-            return bpe__fail(&j->fault, "added token \"%.*s\": %s is not implemented", BPE__SHOW(text), refused[i]);
+            return bpe__fail(&j->fault, "added token \"%.*s\": %s is not supported", BPE__SHOW(text), refused[i]);
     bool special = bpe__flag(j, node, "special", false);
     if (steps->replace && bpe__flag(j, node, "normalized", !special))
-        return bpe__fail(&j->fault, "added token \"%.*s\": normalized is not implemented with a normalizer",
+        return bpe__fail(&j->fault, "added token \"%.*s\": normalized is not supported with a normalizer",
                          BPE__SHOW(text));
     return bpe__put_token(j, k, text, bpe__member(j, node, "id"), special ? BPE_CONTROL : BPE_USER_DEFINED);
 }
@@ -432,10 +432,10 @@ static inline int bpe__read_tokens(bpe__json *j, size_t vocab, size_t added, bpe
 static inline int bpe__check_model(bpe__json *j, size_t model) {
     static const char *const refused[] = {"dropout", "continuing_subword_prefix", "end_of_word_suffix"};
     bpe_text type = bpe__type_of(j, model);
-    if (!bpe__is(type, "BPE")) return bpe__fail(&j->fault, "model %.*s is not implemented", BPE__SHOW(type));
+    if (!bpe__is(type, "BPE")) return bpe__fail(&j->fault, "model %.*s is not supported", BPE__SHOW(type));
     for (int i = 0; i < 3; i++)
         if (bpe__member(j, model, refused[i]) && !bpe__member_is(j, model, refused[i], ""))
-            return bpe__fail(&j->fault, "model BPE with %s is not implemented", refused[i]);
+            return bpe__fail(&j->fault, "model BPE with %s is not supported", refused[i]);
     return 0;
 }
 
@@ -466,7 +466,7 @@ static inline int bpe__find_unknown(bpe__json *j, size_t model, bpe *t) {
     if (t->unknown < 0)
         return bpe__fail(&j->fault, "unk_token \"%.*s\" is not a token", BPE__SHOW(j->nodes[unknown].text));
     if (t->missing_bytes)
-        return bpe__fail(&j->fault, "unk_token is not implemented for the %d bytes without a token", t->missing_bytes);
+        return bpe__fail(&j->fault, "unk_token is not supported for the %d bytes without a token", t->missing_bytes);
     return 0;
 }
 

@@ -101,7 +101,7 @@ static int open_tokenizer(engine *e) {
     gguf_string(f, "tokenizer.ggml.model", &model);
     gguf_string(f, "tokenizer.ggml.pre", &pre);
     if (!gguf_text_is(model, "gpt2") && !gguf_text_is(model, "llama"))
-        return fail("tokenizer %s is not supported; gpt2 and llama are", gguf__show(model).text);
+        return fail("tokenizer %s is not supported; gpt2 and llama are", gguf_show(model).text);
     v.kind = gguf_text_is(model, "gpt2") ? BPE_BYTE_LEVEL : BPE_SENTENCEPIECE;
     v.pre = (bpe_text){pre.at, pre.bytes};
     v.add_space_prefix = v.kind == BPE_SENTENCEPIECE;

@@ -179,13 +179,13 @@ typedef struct gguf__reader {
     gguf *file;
 } gguf__reader;
 
-/* A text of the file for a message: its first characters, the others that do not print as '?'. */
-typedef struct gguf__shown {
+/* A text of the file for a message: its first 63 characters, with ? for those that do not print. */
+typedef struct gguf_shown {
     char text[64];
-} gguf__shown;
+} gguf_shown;
 
-static inline gguf__shown gguf__show(gguf_text text) {
-    gguf__shown s = {{0}};
+static inline gguf_shown gguf_show(gguf_text text) {
+    gguf_shown s = {{0}};
     for (size_t i = 0; i < text.bytes && i + 1 < sizeof s.text; i++) {
         const unsigned char c = (unsigned char)text.at[i];
         s.text[i] = (char)(c < 0x20 || c > 0x7e ? '?' : c);
@@ -247,7 +247,7 @@ static inline int gguf__skip_values(gguf__reader *r, const gguf_value *v) {
     if (bytes) {
         if (v->count > gguf__left(r) / bytes) return gguf__truncated(r);
         for (uint64_t i = 0; v->type == GGUF_BOOL && i < v->count; i++)
-            if (r->at[i] > 1) return gguf__fail(r, "%s: a bool is %d", gguf__show(v->key).text, r->at[i]);
+            if (r->at[i] > 1) return gguf__fail(r, "%s: a bool is %d", gguf_show(v->key).text, r->at[i]);
         r->at += v->count * bytes;
         return 0;
     }
@@ -264,9 +264,9 @@ static inline int gguf__read_value(gguf__reader *r, gguf_value *v) {
         v->is_array = true;
         if (!gguf__take(r, &type, sizeof type) || !gguf__take(r, &v->count, sizeof v->count)) return gguf__truncated(r);
     }
-    if (type == GGUF_ARRAY) return gguf__fail(r, "%s: arrays of arrays are not supported", gguf__show(v->key).text);
+    if (type == GGUF_ARRAY) return gguf__fail(r, "%s: arrays of arrays are not supported", gguf_show(v->key).text);
     if (type >= GGUF_NUM_TYPES)
-        return gguf__fail(r, "%s has type %lu, which is unknown", gguf__show(v->key).text, (unsigned long)type);
+        return gguf__fail(r, "%s has type %lu, which is unknown", gguf_show(v->key).text, (unsigned long)type);
     v->type = (gguf_type)type;
     v->at = r->at;
     return gguf__skip_values(r, v);
@@ -283,7 +283,7 @@ static inline int gguf__read_values(gguf__reader *r) {
     if (file->num_values) qsort(file->values, (size_t)file->num_values, sizeof *file->values, gguf__by_key);
     for (uint64_t i = 1; i < file->num_values; i++)
         if (!gguf__by_key(&file->values[i - 1], &file->values[i]))
-            return gguf__fail(r, "%s occurs twice", gguf__show(file->values[i].key).text);
+            return gguf__fail(r, "%s occurs twice", gguf_show(file->values[i].key).text);
     int64_t number;
     r->alignment = 32;
     if (gguf_find_value(file, "general.alignment")) {
@@ -305,14 +305,14 @@ static inline int gguf__read_shape(gguf__reader *r, gguf_tensor *t) {
     uint64_t elements = 1;
     if (!gguf__take(r, &rank, sizeof rank)) return gguf__truncated(r);
     if (rank < 1 || rank > GGUF_MAX_RANK)
-        return gguf__fail(r, "tensor %s has %lu dimensions; from 1 to %d are supported", gguf__show(t->name).text,
+        return gguf__fail(r, "tensor %s has %lu dimensions; from 1 to %d are supported", gguf_show(t->name).text,
                           (unsigned long)rank, GGUF_MAX_RANK);
     t->rank = (int)rank;
     for (int d = t->rank - 1; d >= 0; d--) {
         uint64_t size;
         if (!gguf__take(r, &size, sizeof size)) return gguf__truncated(r);
         if (!size || size > (uint64_t)INT64_MAX / 8 / elements)
-            return gguf__fail(r, "tensor %s: its shape is empty or too large", gguf__show(t->name).text);
+            return gguf__fail(r, "tensor %s: its shape is empty or too large", gguf_show(t->name).text);
         elements *= size;
         t->shape[d] = (int64_t)size;
     }
@@ -327,27 +327,27 @@ static inline int gguf__read_tensor(gguf__reader *r, gguf_tensor *t) {
     if (!gguf__take(r, &number, sizeof number) || !gguf__take(r, &offset, sizeof offset)) return gguf__truncated(r);
     t->format = gguf__format(number);
     if (!t->format)
-        return gguf__fail(r, "tensor %s has type %lu, which is unknown", gguf__show(t->name).text,
+        return gguf__fail(r, "tensor %s has type %lu, which is unknown", gguf_show(t->name).text,
                           (unsigned long)number);
     const int64_t row = t->shape[t->rank - 1];
     if (row % t->format->elements)
-        return gguf__fail(r, "tensor %s has rows of %lld elements, not of whole blocks of %d", gguf__show(t->name).text,
+        return gguf__fail(r, "tensor %s has rows of %lld elements, not of whole blocks of %d", gguf_show(t->name).text,
                           (long long)row, t->format->elements);
     if (offset % r->alignment || offset > r->file->file_bytes)
         return gguf__fail(r, "tensor %s lies at byte %llu of the data: after its end, or not aligned to %llu",
-                          gguf__show(t->name).text, (unsigned long long)offset, (unsigned long long)r->alignment);
+                          gguf_show(t->name).text, (unsigned long long)offset, (unsigned long long)r->alignment);
     t->row_bytes = row / t->format->elements * t->format->bytes;
     uint64_t bytes = (uint64_t)t->row_bytes; /* less than 2^63: gguf__read_shape limits the elements */
     for (int d = 0; d < t->rank - 1; d++) bytes *= (uint64_t)t->shape[d];
     if (bytes > r->file->file_bytes)
         return gguf__fail(r, "tensor %s has %llu bytes, the file has %llu: it is truncated or damaged",
-                          gguf__show(t->name).text, (unsigned long long)bytes, (unsigned long long)r->file->file_bytes);
+                          gguf_show(t->name).text, (unsigned long long)bytes, (unsigned long long)r->file->file_bytes);
     t->num_bytes = (size_t)bytes;
-    t->data = r->file->file + offset; /* gguf__place_tensors adds the start of the data */
+    t->data = r->file->file + offset; /* gguf__check_offsets adds the start of the data */
     return 0;
 }
 
-static inline int gguf__by_place(const void *a, const void *b) {
+static inline int gguf__by_offset(const void *a, const void *b) {
     const char *x = (const char *)((const gguf_tensor *)a)->data, *y = (const char *)((const gguf_tensor *)b)->data;
     return (x > y) - (x < y);
 }
@@ -357,26 +357,26 @@ static inline int gguf__by_name(const void *a, const void *b) {
 }
 
 /* Tensors lie in the file, and none overlaps another; no name occurs twice. */
-static inline int gguf__place_tensors(gguf__reader *r, uint64_t data) {
+static inline int gguf__check_offsets(gguf__reader *r, uint64_t data) {
     gguf *file = r->file;
     const size_t count = (size_t)file->num_tensors;
     if (!count) return 0;
-    qsort(file->tensors, count, sizeof *file->tensors, gguf__by_place);
+    qsort(file->tensors, count, sizeof *file->tensors, gguf__by_offset);
     for (size_t i = 0; i < count; i++) {
         gguf_tensor *t = &file->tensors[i];
         const uint64_t offset = (uint64_t)((const unsigned char *)t->data - file->file);
         const uint64_t left = offset + data < file->file_bytes ? file->file_bytes - data - offset : 0;
         if (t->num_bytes > left)
             return gguf__fail(r, "tensor %s has %llu bytes, the file has %llu for it: it is truncated or damaged",
-                              gguf__show(t->name).text, (unsigned long long)t->num_bytes, (unsigned long long)left);
+                              gguf_show(t->name).text, (unsigned long long)t->num_bytes, (unsigned long long)left);
         if (i + 1 < count && t->num_bytes > (size_t)((const char *)t[1].data - (const char *)t->data))
-            return gguf__fail(r, "tensor %s overlaps another", gguf__show(t->name).text);
+            return gguf__fail(r, "tensor %s overlaps another", gguf_show(t->name).text);
     }
     for (size_t i = 0; i < count; i++) file->tensors[i].data = (const char *)file->tensors[i].data + data;
     qsort(file->tensors, count, sizeof *file->tensors, gguf__by_name);
     for (size_t i = 1; i < count; i++)
         if (!gguf__by_name(&file->tensors[i - 1], &file->tensors[i]))
-            return gguf__fail(r, "tensor %s occurs twice", gguf__show(file->tensors[i].name).text);
+            return gguf__fail(r, "tensor %s occurs twice", gguf_show(file->tensors[i].name).text);
     return 0;
 }
 
@@ -408,7 +408,7 @@ static inline int gguf__read_header(gguf__reader *r) {
     for (uint64_t i = 0; i < file->num_tensors; i++)
         if (gguf__read_tensor(r, &file->tensors[i])) return 1;
     const uint64_t used = file->file_bytes - gguf__left(r);
-    return gguf__place_tensors(r, (used + r->alignment - 1) / r->alignment * r->alignment);
+    return gguf__check_offsets(r, (used + r->alignment - 1) / r->alignment * r->alignment);
 }
 
 #if GGUF__MMAP

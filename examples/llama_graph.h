@@ -110,7 +110,7 @@ static inline int llama__read_rope(const gguf *file, llama_config *c, char *why,
     snprintf(full, sizeof full, "%s.rope.scaling.type", c->architecture);
     if (!gguf_string(file, full, &scaling) || gguf_text_is(scaling, "none")) return 0;
     if (!gguf_text_is(scaling, "linear"))
-        return llama__fail(why, why_size, "rope scaling %s is not supported", gguf__show(scaling).text);
+        return llama__fail(why, why_size, "rope scaling %s is not supported", gguf_show(scaling).text);
     return llama__number(file, c, "rope.scaling.factor", 1, &c->rope_scale, why, why_size);
 }
 
@@ -161,7 +161,7 @@ static inline int llama_read_config(const gguf *file, llama_config *c, char *why
         }
     if (!*c->architecture)
         return llama__fail(why, why_size, "architecture %s is not supported; llama, qwen2 and qwen3 are",
-                           gguf__show(name).text);
+                           gguf_show(name).text);
     if (llama__has_number(file, c, "expert_count"))
         return llama__fail(why, why_size, "mixtures of experts are not supported");
     if (llama__has_number(file, c, "attention.sliding_window"))

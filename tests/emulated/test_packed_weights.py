@@ -357,3 +357,20 @@ def test_part_of_rows(library, first, packed):
         assert library.run(module, {"q": q, "x": x, "y": y}, {"M": m}) == 0, library.error()
         assert any(close(y, numbers(x), v.astype(np.float64)) for v in (w, numbers(to_bf16(w.astype(np.float32)))))
     library.c.ind_module_destroy(module)
+
+
+@pytest.mark.parametrize("name, group, zero", [("q4_1", 32, False), ("q6_k", 32, False), ("int4", 32, False), ("int4", 64, True), ("mxfp4", 32, False), ("nvfp4", 32, False)])
+@pytest.mark.parametrize("part", [2, 16])
+def test_other_order_in_a_block(library, name, group, zero, part):
+    """Elements that are reversed in groups of `part`, inside a block: another template computes the product."""
+    n, k = 64, 256
+    q, extra = weights(name, n, k, group, zero)
+    steps = f"  a = reshape(w, shape=[{n}, {k // part}, {part}])\n  b = flip(a, dims=[2])\n  v = reshape(b, shape=[{n}, {k}])\n"
+    module = library.compile(graph(name, 4, n, k, q, extra, group, after=steps), "order")
+    assert f"    {STRATEGY}" not in library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+    w = dequantise(name, q, extra, group).reshape(n, k // part, part)[..., ::-1].reshape(n, k)
+    x = operand(np.random.default_rng(1), (4, k), "bf16")
+    y = np.empty((4, n), x.dtype)
+    assert library.run(module, {"q": q, **extra, "x": x, "y": y}, {"M": 4}) == 0, library.error()
+    assert any(close(y, numbers(x), v.astype(np.float64)) for v in (w, numbers(to_bf16(np.ascontiguousarray(w, np.float32)))))
+    library.c.ind_module_destroy(module)

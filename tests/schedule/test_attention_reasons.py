@@ -1,4 +1,4 @@
-"""What the schedule says where two products with a softmax between them are not one kernel: one reason each."""
+"""The schedule gives the reason why two products with a softmax between them are not one kernel."""
 
 import re
 import subprocess

@@ -101,6 +101,20 @@ static void copy_lane(void *to, int64_t at, const ind__lanes *v, int lane, bool 
         ((int64_t *)to)[at] = v->i[lane]; /* also the bits of f64 */
 }
 
+/* Rows, columns and batch of the results that a tile has. */
+typedef struct rt__host_tile_range {
+    int64_t row, rows, col, cols, batch;
+} rt__host_tile_range;
+
+static rt__host_tile_range rt__host_tile_range_of(const rt__host_task *t, int64_t index) {
+    rt__host_tile_range at = {.col = index % t->col_tiles * IND__HOST_NC,
+                              .row = index / t->col_tiles % t->row_tiles * IND__HOST_MC,
+                              .batch = index / t->col_tiles / t->row_tiles};
+    at.rows = t->rows - at.row < IND__HOST_MC ? t->rows - at.row : IND__HOST_MC;
+    at.cols = t->cols - at.col < IND__HOST_NC ? t->cols - at.col : IND__HOST_NC;
+    return at;
+}
+
 /* One operand of the product: `count` rows (or columns) from `first`, kc elements of K from k0, packed in groups of
    `group`. Rows of a group are adjacent, K is the slower dimension. The last group is padded with zeros. Lanes run
    along the longer of the two dimensions. */

@@ -4,20 +4,6 @@
 #define IND__HOST_SEGMENT IND__HOST_KC
 #define IND__HOST_COLUMNS 4 /* columns that are multiplied together */
 
-/* Which tile of the results. */
-typedef struct rt__host_place {
-    int64_t row, rows, col, cols, batch;
-} rt__host_place;
-
-static rt__host_place rt__host_place_of(const rt__host_task *t, int64_t index) {
-    rt__host_place at = {.col = index % t->col_tiles * IND__HOST_NC,
-                         .row = index / t->col_tiles % t->row_tiles * IND__HOST_MC,
-                         .batch = index / t->col_tiles / t->row_tiles};
-    at.rows = t->rows - at.row < IND__HOST_MC ? t->rows - at.row : IND__HOST_MC;
-    at.cols = t->cols - at.col < IND__HOST_NC ? t->cols - at.col : IND__HOST_NC;
-    return at;
-}
-
 #if IND__HOST_DECODES
 /* 16 elements as 16-bit integers. Vectors are passed by pointer: their ABI depends on the compiler's options. */
 typedef uint16_t rt__host_h16 __attribute__((vector_size(32)));
@@ -149,15 +135,15 @@ IND__HOST_INLINE void rt__host_decode_q8_0(const uint8_t *b, float *out) {
 }
 
 /* Element i < 16 is in the low, element i + 16 in the high four bits of byte i. `five`: the fifth bits are a word. */
-IND__HOST_INLINE void rt__host_decode_q45(const uint8_t *b, float *out, bool five, bool least) {
-    const float d = rt__host_f16(b), m = least ? rt__host_f16(b + 2) : 0;
-    const uint32_t fifth = five ? rt__host_word(b + (least ? 4 : 2), 4) : 0;
-    const uint8_t *q = b + (least ? 4 : 2) + (five ? 4 : 0);
+IND__HOST_INLINE void rt__host_decode_q45(const uint8_t *b, float *out, bool five, bool has_min) {
+    const float d = rt__host_f16(b), m = has_min ? rt__host_f16(b + 2) : 0;
+    const uint32_t fifth = five ? rt__host_word(b + (has_min ? 4 : 2), 4) : 0;
+    const uint8_t *q = b + (has_min ? 4 : 2) + (five ? 4 : 0);
     for (int i = 0; i < 32; i += 16) {
         rt__host_h16 v;
         rt__host_bits(&v, q, i / 4, 15);
         if (five) rt__host_add_bits(&v, fifth >> i, 4);
-        rt__host_put(out + i, &v, least ? 0 : five ? -16 : -8, d, m);
+        rt__host_put(out + i, &v, has_min ? 0 : five ? -16 : -8, d, m);
     }
 }
 
@@ -181,12 +167,12 @@ IND__HOST_INLINE void rt__host_pairs(rt__host_h16 *v, const uint8_t *q, int i) {
 }
 
 IND__HOST_INLINE void rt__host_decode_q2_k(const uint8_t *b, float *out) {
-    const float d = rt__host_f16(b + 80), least = rt__host_f16(b + 82);
+    const float d = rt__host_f16(b + 80), dmin = rt__host_f16(b + 82);
     for (int i = 0; i < 256; i += 16) {
         const int s = b[i / 16];
         rt__host_h16 v;
         rt__host_pairs(&v, b + 16, i);
-        rt__host_put(out + i, &v, 0, d * (float)(s & 15), -(least * (float)(s >> 4)));
+        rt__host_put(out + i, &v, 0, d * (float)(s & 15), -(dmin * (float)(s >> 4)));
     }
 }
 
@@ -203,7 +189,7 @@ IND__HOST_INLINE void rt__host_decode_q3_k(const uint8_t *b, float *out) {
 }
 
 IND__HOST_INLINE void rt__host_decode_q45_k(const uint8_t *b, float *out, bool five) {
-    const float d = rt__host_f16(b), least = rt__host_f16(b + 2);
+    const float d = rt__host_f16(b), dmin = rt__host_f16(b + 2);
     const uint8_t *q = b + (five ? 48 : 16);
     for (int i = 0; i < 256; i += 16) {
         const int j = i / 32 % 4, both = b[12 + j];
@@ -215,7 +201,7 @@ IND__HOST_INLINE void rt__host_decode_q45_k(const uint8_t *b, float *out, bool f
             rt__host_bits(&fifth, b + 16 + i % 32, i / 32, 1);
             v |= fifth << 4;
         }
-        rt__host_put(out + i, &v, 0, d * (float)s, -(least * (float)m));
+        rt__host_put(out + i, &v, 0, d * (float)s, -(dmin * (float)m));
     }
 }
 
@@ -310,7 +296,8 @@ typedef struct rt__host_blocks {
 
 /* Finds the rows of blocks of these columns. Returns false if b is not packed, or a block is outside its buffer: the
    evaluator then reports it. */
-static bool rt__host_find_blocks(const rt__host_task *t, ind__eval *e, const rt__host_place *at, rt__host_blocks *x) {
+static bool rt__host_find_blocks(const rt__host_task *t, ind__eval *e, const rt__host_tile_range *at,
+                                 rt__host_blocks *x) {
     const struct rt__host_kernel_product *p = &t->kernel->product;
     for (int i = 0; i < 2 && p->dot[i]; i++) {
         const rt__host_packed *b = &p->packed_b[i];
@@ -350,7 +337,8 @@ static void rt__host_packed_multiply(const rt__host_task *t, const rt__host_work
 }
 #else
 typedef char rt__host_blocks;
-static bool rt__host_find_blocks(const rt__host_task *t, ind__eval *e, const rt__host_place *at, rt__host_blocks *x) {
+static bool rt__host_find_blocks(const rt__host_task *t, ind__eval *e, const rt__host_tile_range *at,
+                                 rt__host_blocks *x) {
     return (void)t, (void)e, (void)at, (void)x, false;
 }
 static void rt__host_order_rows(const rt__host_task *t, const rt__host_panel *a) {

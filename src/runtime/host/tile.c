@@ -1,7 +1,7 @@
 /* ---- tiles of matrix products */
 
 /* Adds the products of elements [a->k0, a->k0 + a->kc) of K. blocks: those of packed operands b, or NULL. */
-static ind_status rt__host_tile_step(const rt__host_task *t, rt__host_worker *w, const rt__host_place *at,
+static ind_status rt__host_tile_step(const rt__host_task *t, rt__host_worker *w, const rt__host_tile_range *at,
                                      const rt__host_panel *a, const rt__host_blocks *blocks) {
     const struct rt__host_kernel_product *p = &t->kernel->product;
     const ind_body *body = t->kernel->body;
@@ -30,7 +30,7 @@ static ind_status rt__host_tile_step(const rt__host_task *t, rt__host_worker *w,
 /* Computes the tiles of all products of the kernel, and their epilogue. */
 static ind_status rt__host_tile(const rt__host_task *t, rt__host_worker *w, int64_t index) {
     const struct rt__host_kernel_product *p = &t->kernel->product;
-    const rt__host_place at = rt__host_place_of(t, index);
+    const rt__host_tile_range at = rt__host_tile_range_of(t, index);
     const ind_body *body = t->kernel->body;
     const uint32_t left = body->inst[p->dot[0]].arg[0];
     const bool f32 = body->inst[left].dtype == IND_F32;
