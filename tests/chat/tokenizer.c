@@ -7,7 +7,7 @@
  *     tokenizer refuse VOCABULARY TEXT      opens and encodes; each allocation is refused once
  *
  * TEXTS: for each text 8 bytes for its length, 1 for `special`, and the text. A VOCABULARY that does not end in .json
- * has the members of bpe_vocabulary as test_tokenizer.py writes them. Exit status 1: a message says what is wrong. */
+ * has the members of bpe_vocabulary as test_bpe.py writes them. Exit status 1: a message says what is wrong. */
 #include <stdlib.h>
 
 /* Allocations before one is refused (negative: none is), and those that are not freed. */

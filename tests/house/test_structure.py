@@ -190,3 +190,10 @@ def test_functions():
 
 def test_structs():
     check(over(structs, MOST_MEMBERS, (".c", ".h")), LARGE_STRUCTS)
+
+
+def test_modules_of_tests():
+    """pytest imports modules of tests by their name: a second one of a name is an error of collection."""
+    names = [p.stem for p in (ROOT / "tests").rglob("*.py")]
+    assert len(names) > 80
+    assert {n for n in names if names.count(n) > 1} == set()

@@ -1,4 +1,4 @@
-"""wordpiece.h against the committed ids of the `tokenizers` package (make_corpus.py)."""
+"""wordpiece.h against the committed ids of the `tokenizers` package (make_corpus_ids.py)."""
 
 import pathlib
 import subprocess

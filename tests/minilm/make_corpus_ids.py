@@ -1,6 +1,6 @@
 """Writes corpus.txt (lines of text) and corpus_ids.txt (their ids) beside itself, from the `tokenizers` package.
 
-pip install tokenizers==0.23.3 && python tests/minilm/make_corpus.py [MODEL_FOLDER]
+pip install tokenizers==0.23.3 && python tests/minilm/make_corpus_ids.py [MODEL_FOLDER]
 """
 
 import pathlib
