@@ -128,6 +128,11 @@ static inline void bpe_close(bpe *t);
 static inline int64_t bpe_encode(const bpe *t, const char *text, size_t bytes, bool special, int32_t *ids,
                                  int64_t most);
 
+/* The same for a text of which parts come from a user: names of control tokens count where marks[bytes] is 1 for all of
+ * their bytes. Words may lie across the ends of parts: the tokens are those of the whole text. */
+static inline int64_t bpe_encode_marked(const bpe *t, const char *text, const char *marks, size_t bytes, int32_t *ids,
+                                        int64_t most);
+
 /* Writes the bytes of a token to out[out_size] without a terminating 0 and returns their number. If it exceeds
  * out_size, only the first out_size are written. Control tokens and the unknown token are empty unless `special`; an id
  * out of range is empty. A token may end inside a code point: the caller collects bytes before it shows them.
@@ -310,12 +315,22 @@ static inline int32_t bpe__special_at(const bpe *t, const char *text, size_t byt
     return best;
 }
 
-/* The offset of the next token that the text names, and its id; `bytes` and -1 if there is none. */
-static inline size_t bpe__next_special(const bpe *t, const char *text, size_t at, size_t bytes, bool special,
-                                       int32_t *id) {
+/* A text and where names of control tokens count in it: nowhere, or everywhere, or at these marks. */
+typedef struct bpe__input {
+    bpe_text text;
+    bool special;
+    const char *marks;
+} bpe__input;
+
+/* The offset of the next token that the text names, and its id; its length and -1 if there is none. */
+static inline size_t bpe__next_special(const bpe *t, const bpe__input *in, size_t at, int32_t *id) {
+    const size_t bytes = in->text.bytes;
     for (; at < bytes; at++) {
-        if (!t->starts_special[(unsigned char)text[at]]) continue;
-        *id = bpe__special_at(t, text + at, bytes - at, special);
+        const char *text = in->text.at + at;
+        if (!t->starts_special[(unsigned char)*text]) continue;
+        *id = bpe__special_at(t, text, bytes - at, in->special);
+        if (*id >= 0 && in->marks && memchr(in->marks + at, 0, t->tokens[*id].bytes))
+            *id = bpe__special_at(t, text, bytes - at, false);
         if (*id >= 0) return at;
     }
     *id = -1;
@@ -633,14 +648,13 @@ static inline bool bpe__encode_fragment(bpe__work *w, const char *text, size_t b
     return done;
 }
 
-static inline int64_t bpe_encode(const bpe *t, const char *text, size_t bytes, bool special, int32_t *ids,
-                                 int64_t most) {
+static inline int64_t bpe__encode(const bpe *t, const bpe__input *in, int32_t *ids, int64_t most) {
     bpe__work w = {.t = t, .ids = ids, .most = most};
-    bool done = bytes <= BPE_MAX_TEXT;
-    for (size_t at = 0; done && at < bytes;) {
+    bool done = in->text.bytes <= BPE_MAX_TEXT;
+    for (size_t at = 0; done && at < in->text.bytes;) {
         int32_t id;
-        size_t stop = bpe__next_special(t, text, at, bytes, special, &id);
-        if (stop > at) done = bpe__encode_fragment(&w, text + at, stop - at, at == 0);
+        size_t stop = bpe__next_special(t, in, at, &id);
+        if (stop > at) done = bpe__encode_fragment(&w, in->text.at + at, stop - at, at == 0);
         if (id >= 0) bpe__emit(&w, id);
         at = stop + (id >= 0 ? t->tokens[id].bytes : 0);
     }
@@ -648,6 +662,16 @@ static inline int64_t bpe_encode(const bpe *t, const char *text, size_t bytes, b
     free(w.heap);
     free(w.mapped);
     return done ? w.count : -1;
+}
+
+static inline int64_t bpe_encode(const bpe *t, const char *text, size_t bytes, bool special, int32_t *ids,
+                                 int64_t most) {
+    return bpe__encode(t, &(bpe__input){.text = {text, bytes}, .special = special}, ids, most);
+}
+
+static inline int64_t bpe_encode_marked(const bpe *t, const char *text, const char *marks, size_t bytes, int32_t *ids,
+                                        int64_t most) {
+    return bpe__encode(t, &(bpe__input){.text = {text, bytes}, .special = true, .marks = marks}, ids, most);
 }
 
 /* ---- decoding */

@@ -1,46 +1,51 @@
 /* chat.c: a conversation with a language model in a GGUF file. The model is built through the C API, compiled once, and
- * run on the host or on a GPU. Each answer takes the most probable token at every step.
+ * run on the host or on a GPU.
  *
  *     build/chat --model FILE                      a conversation: Ctrl-C ends an answer, an empty line or Ctrl-D all
- *     build/chat --model FILE "A question."        one answer
+ *     build/chat --model FILE "A question."        one answer; more texts are further messages of the conversation
  *     build/chat --model FILE --raw "Once upon"    continues a text, without the model's chat template
- *     build/chat --model FILE --perplexity TEXT    how well the model predicts the text in this file
+ *     build/chat --model FILE --parallel 4 A B C   each text is a conversation of its own; four are answered side by
+ * side build/chat --model FILE --perplexity TEXT    how well the model predicts the text in this file
  *
+ * Tokens are the most probable ones, or drawn with --temperature T, --top-k N, --top-p P, --min-p P and --seed N.
+ * --repeat-penalty X makes tokens less probable that occurred before. --stop TEXT ends an answer before this text.
  * Further options: --system TEXT, --tokens N, --context N, --dtype f32|f16|bf16, --device host|cuda|auto, --ids,
  * --emit STAGE.
  */
 #define INDUCTOR_IMPLEMENTATION
-#include "bpe.h"
+#include "bpe_gguf.h"
+#include "chat_template.h"
 #include "inductor.h"
-#include "llama_graph.h"
+#include "llama_engine.h"
 #include <signal.h>
 #include <time.h>
 
-enum { CHUNK = 256, ENTRIES = 64 }; /* tokens of a prompt that one run takes; steps of entries of the caches */
+enum { MAX_STOPS = 8 };
 
 typedef struct options {
     const char *model, *system, *perplexity;
+    const char *stops[MAX_STOPS]; /* texts that end an answer */
+    int num_stops;
     const char *const *prompts;
     int num_prompts;
-    long tokens, context; /* of an answer at most; of the conversation at most, 0: the model's or 2048 */
+    long tokens, context, parallel; /* of an answer at most; of a conversation at most, 0: the model's or 2048 */
+    llama_sampling sampling;
     ind_device device;
     ind_dtype dtype;
     bool raw, ids, emit;
     ind_stage stage;
 } options;
 
-typedef struct engine {
+typedef struct chat {
+    const options *options;
     gguf file;
     llama_config config;
     bpe tokenizer;
-    ind_context *context;
-    ind_module *module;
-    ind_instance *instance;
-    void **pointers;                                   /* by binding; NULL: a constant */
-    int tokens, position, last, next, targets, losses; /* bindings; -1: none */
-    int64_t used, capacity;                            /* entries of the caches */
-    double compile_ms;
-} engine;
+    const chat_template *template_; /* NULL: the text is continued */
+    char system[2048];
+    bool cut; /* the last answer did not end by itself: its last token has not been fed */
+    llama_engine engine;
+} chat;
 
 static int fail(const char *format, ...) {
     va_list args;
@@ -58,251 +63,118 @@ static double now_ms(void) {
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* ---- tokenizer */
+/* ---- opening */
 
-/* The elements of an array of `count` texts. NULL: there is no such array, or no memory. */
-static bpe_text *texts(const gguf *file, const char *key, size_t *count) {
-    const gguf_value *v = gguf_find_value(file, key);
-    gguf_text *from = v && v->count ? malloc((size_t)v->count * sizeof *from) : NULL;
-    bpe_text *to = from && gguf_strings(v, from) ? malloc((size_t)v->count * sizeof *to) : NULL;
-    for (uint64_t i = 0; to && i < v->count; i++) to[i] = (bpe_text){from[i].at, from[i].bytes};
-    *count = to ? (size_t)v->count : 0;
-    free(from);
-    return to;
+static bool draws(const options *o) {
+    return o->sampling.temperature > 0 || o->sampling.penalty != 1;
 }
 
-static int32_t special_token(const gguf *file, const char *key) {
-    int64_t id;
-    return gguf_integer(file, key, &id) && id >= 0 && id <= INT32_MAX ? (int32_t)id : -1;
-}
-
-/* Types and scores, one for each token. Those that are absent stay NULL. */
-static int token_values(const gguf *file, size_t num, int32_t **types, float **scores) {
-    const gguf_value *t = gguf_find_value(file, "tokenizer.ggml.token_type");
-    const gguf_value *s = gguf_find_value(file, "tokenizer.ggml.scores");
-    if ((t && t->count != num) || (s && s->count != num)) return fail("types and scores of tokens: not one for each");
-    *types = t ? malloc(num * sizeof **types) : NULL;
-    *scores = s ? malloc(num * sizeof **scores) : NULL;
-    if ((t && !*types) || (s && !*scores)) return fail("no memory for %zu tokens", num);
-    if ((t && !gguf_integers(t, *types)) || (s && !gguf_floats(s, *scores)))
-        return fail("types or scores of tokens have another type");
+static int open_template(chat *c) {
+    const options *o = c->options;
+    gguf_text text;
+    if (o->raw || o->perplexity || o->emit) return 0;
+    if (!gguf_string(&c->file, "tokenizer.chat_template", &text))
+        return fail("the model has no chat template: use --raw");
+    c->template_ = chat_template_find(text.at, text.bytes);
+    if (!c->template_)
+        return fail("the chat template has none of the known forms: use --raw. ChatML, Llama 3, Gemma, Mistral and Phi "
+                    "are known");
+    chat_template_system(text.at, text.bytes, c->system, sizeof c->system);
+    if (o->system && strlen(o->system) >= sizeof c->system)
+        return fail("--system: more than %zu bytes", sizeof c->system - 1);
+    if (o->system) strcpy(c->system, o->system);
     return 0;
 }
 
-static int open_tokenizer(engine *e) {
-    const gguf *f = &e->file;
-    gguf_text model = {"", 0}, pre = {"", 0};
-    bpe_vocabulary v = {.bos = special_token(f, "tokenizer.ggml.bos_token_id"),
-                        .eos = special_token(f, "tokenizer.ggml.eos_token_id"),
-                        .unknown = special_token(f, "tokenizer.ggml.unknown_token_id")};
-    int32_t *types = NULL;
-    float *scores = NULL;
+static int open_chat(chat *c) {
+    const options *o = c->options;
     char why[256];
-    gguf_string(f, "tokenizer.ggml.model", &model);
-    gguf_string(f, "tokenizer.ggml.pre", &pre);
-    if (!gguf_text_is(model, "gpt2") && !gguf_text_is(model, "llama"))
-        return fail("tokenizer %s is not supported; gpt2 and llama are", gguf_show(model).text);
-    v.kind = gguf_text_is(model, "gpt2") ? BPE_BYTE_LEVEL : BPE_SENTENCEPIECE;
-    v.pre = (bpe_text){pre.at, pre.bytes};
-    v.add_space_prefix = v.kind == BPE_SENTENCEPIECE;
-    v.add_bos = v.add_space_prefix || gguf_text_is(pre, "llama-bpe") || gguf_text_is(pre, "llama3");
-    gguf_bool(f, "tokenizer.ggml.add_bos_token", &v.add_bos);
-    gguf_bool(f, "tokenizer.ggml.add_space_prefix", &v.add_space_prefix);
-    bpe_text *tokens = texts(f, "tokenizer.ggml.tokens", &v.num_tokens);
-    bpe_text *merges = texts(f, "tokenizer.ggml.merges", &v.num_merges);
-    int failed = !tokens ? fail("the model has no tokens") : token_values(f, v.num_tokens, &types, &scores);
-    if (!failed && (int64_t)v.num_tokens > e->config.vocabulary)
-        failed = fail("%zu tokens; the embedding has %lld", v.num_tokens, (long long)e->config.vocabulary);
-    if (!failed && v.kind == BPE_BYTE_LEVEL && !merges)
-        failed = fail("the tokenizer has no merges, or there is no memory for them");
-    v.tokens = tokens, v.merges = merges, v.types = types;
-    v.scores = v.kind == BPE_SENTENCEPIECE ? scores : NULL;
-    if (!failed && bpe_open(&v, &e->tokenizer, why, sizeof why)) failed = fail("%s", why);
-    free(tokens), free(merges), free(types), free(scores);
-    return failed;
-}
-
-/* ---- model */
-
-static int compile(engine *e, const options *o) {
-    char why[256];
-    const llama_graph_desc desc = {
-        .file = &e->file, .config = &e->config, .dtype = o->dtype, .capacity = e->capacity, .targets = o->perplexity};
-    const double start = now_ms();
-    ind_graph *g = ind_graph_create(e->context, "chat");
-    if (!g) return fail("%s", ind_error(e->context));
-    int failed = llama_build(g, &desc, why, sizeof why) ? fail("%s", why) : 0;
-    if (!failed && ind_compile(g, &(ind_compile_desc){.emit_only = o->emit}, &e->module))
-        failed = fail("%s", ind_error(e->context));
-    ind_graph_destroy(g);
-    e->compile_ms = now_ms() - start;
-    if (failed || o->emit) return failed;
-    return llama_bind_constants(e->module, &e->file, &e->config, why, sizeof why) ? fail("%s", why) : 0;
-}
-
-/* Allocates the memory of an input or output, for CHUNK tokens of one sequence. Caches begin with zeros: entries
- * without a token are multiplied by probabilities of 0. */
-static int allocate(engine *e, int index) {
-    const ind_binding_info *info = ind_module_query_binding(e->module, index);
-    char sizes[64];
-    int64_t shape[IND_MAX_RANK], bytes = ind_dtype_bytes(info->dtype);
-    snprintf(sizes, sizeof sizes, "B=1, T=%d, N=%lld", CHUNK, (long long)e->capacity);
-    if (ind_module_shape(e->module, index, sizes, NULL, shape)) return fail("%s", ind_error(e->context));
-    for (int d = 0; d < info->rank; d++) bytes *= shape[d];
-    void *zeros = calloc(1, (size_t)bytes);
-    if (!zeros || ind_module_alloc(e->module, (size_t)bytes, &e->pointers[index]) ||
-        ind_module_upload(e->module, e->pointers[index], zeros, (size_t)bytes)) {
-        free(zeros);
-        return fail("no memory for %s: %lld bytes", info->name, (long long)bytes);
-    }
-    free(zeros);
-    return 0;
-}
-
-static int binding(const engine *e, const char *name) {
-    for (int i = 0; i < ind_module_num_bindings(e->module); i++)
-        if (!strcmp(ind_module_query_binding(e->module, i)->name, name)) return i;
-    return -1;
-}
-
-static int open_engine(engine *e, const options *o) {
-    char why[256];
-    if (gguf_open(o->model, &e->file, why, sizeof why) || llama_read_config(&e->file, &e->config, why, sizeof why))
+    if (gguf_open(o->model, &c->file, why, sizeof why) ||
+        llama_read_config(&c->file, o->context, &c->config, why, sizeof why) ||
+        bpe_gguf_open(&c->file, &c->tokenizer, why, sizeof why))
         return fail("%s", why);
-    if (open_tokenizer(e)) return 1;
-    const int64_t most = e->config.context;
-    e->capacity = o->context ? o->context : most < 2048 ? most : 2048;
-    if (e->capacity < 2 || e->capacity > most)
-        return fail("--context %lld; allowed is 2 to the model's %lld", (long long)e->capacity, (long long)most);
-    if (ind_context_create(&(ind_context_desc){.device = o->device}, &e->context))
-        return fail("no memory for a context");
-    if (compile(e, o)) return 1;
-    if (o->emit) return 0;
-    e->pointers = calloc((size_t)ind_module_num_bindings(e->module), sizeof *e->pointers);
-    if (!e->pointers) return fail("no memory for pointers");
-    for (int i = 0; i < ind_module_num_bindings(e->module); i++)
-        if (ind_module_query_binding(e->module, i)->kind != IND_BINDING_CONST && allocate(e, i)) return 1;
-    e->tokens = binding(e, "tokens"), e->position = binding(e, "position"), e->last = binding(e, "last");
-    e->next = binding(e, "next"), e->targets = binding(e, "targets"), e->losses = binding(e, "losses");
-    if (ind_module_prepare(e->module) || ind_instance_create(e->module, NULL, &e->instance))
-        return fail("%s", ind_error(e->context));
+    if (c->tokenizer.num_tokens > c->config.vocabulary)
+        return fail("%ld tokens; the embedding has %lld", (long)c->tokenizer.num_tokens,
+                    (long long)c->config.vocabulary);
+    if (open_template(c)) return 1;
+    const llama_engine_desc desc = {.file = &c->file,
+                                    .config = &c->config,
+                                    .device = o->device,
+                                    .dtype = o->dtype,
+                                    .slots = (int)o->parallel,
+                                    .samples = draws(o),
+                                    .targets = o->perplexity,
+                                    .emit_only = o->emit};
+    const double start = now_ms();
+    if (llama_engine_open(&c->engine, &desc)) return fail("%s", c->engine.why);
+    if (!o->emit)
+        fprintf(stderr, "[%s, %s, %d kernels, ready after %.0f ms]\n", ind_device_text(c->engine.context),
+                ind_dtype_name(o->dtype), ind_module_query_stats(c->engine.module).num_kernels, now_ms() - start);
     return 0;
 }
 
-static void close_engine(engine *e) {
-    ind_instance_destroy(e->instance);
-    for (int i = 0; e->pointers && i < ind_module_num_bindings(e->module); i++)
-        ind_module_free(e->module, e->pointers[i]);
-    free(e->pointers);
-    ind_context_destroy(e->context);
-    bpe_close(&e->tokenizer);
-    gguf_close(&e->file);
+static void close_chat(chat *c) {
+    llama_engine_close(&c->engine);
+    bpe_close(&c->tokenizer);
+    gguf_close(&c->file);
 }
 
-/* The message of a launch, or of a copy, which belongs to the context. */
-static int fail_run(const engine *e) {
-    const char *text = ind_instance_error(e->instance);
-    return fail("%s", text && *text ? text : ind_error(e->context));
+static int start(chat *c, int slot) {
+    llama_sampling s = c->options->sampling;
+    s.seed += slot; /* conversations side by side draw different numbers */
+    return llama_engine_start(&c->engine, slot, draws(c->options) ? &s : NULL) ? fail("%s", c->engine.why) : 0;
 }
 
-static ind_status put(const engine *e, int index, const int64_t *values, int64_t count) {
-    return ind_module_upload(e->module, e->pointers[index], values, (size_t)count * sizeof *values);
-}
+/* ---- messages */
 
-static ind_status launch(engine *e, const int64_t *tokens, int64_t count) {
-    /* Entries of the caches that are read: those in use, in steps. */
-    const int64_t entries = (e->used + count + ENTRIES - 1) / ENTRIES * ENTRIES;
-    const int64_t sizes[3] = {1, count, entries < e->capacity ? entries : e->capacity};
-    ind_status status = put(e, e->tokens, tokens, count);
-    if (!status) status = put(e, e->position, &e->used, 1);
-    if (!status) status = ind_launch(e->instance, &(ind_launch_desc){.pointers = e->pointers, .sizes_v = sizes});
-    if (!status) status = ind_instance_check(e->instance);
-    if (!status) e->used += count;
-    return status;
-}
-
-/* Adds tokens to the sequence, in chunks. *next is the token with the largest logit after the last one. */
-static int feed(engine *e, const int32_t *ids, int64_t count, int32_t *next) {
-    for (int64_t first = 0; first < count; first += CHUNK) {
-        int64_t tokens[CHUNK], num = count - first < CHUNK ? count - first : CHUNK, last = num - 1, found;
-        for (int64_t i = 0; i < num; i++) tokens[i] = ids[first + i];
-        if (put(e, e->last, &last, 1) || launch(e, tokens, num) ||
-            ind_module_download(e->module, &found, e->pointers[e->next], sizeof found))
-            return fail_run(e);
-        *next = (int32_t)found;
-    }
-    return 0;
-}
-
-/* ---- text */
-
-typedef struct ids {
-    int32_t *at;
+/* A text with marks of the bytes where names of control tokens count, and its tokens. */
+typedef struct prompt {
+    char *text, *marks;
+    size_t bytes;
+    int32_t *ids;
     int64_t num;
-} ids;
+} prompt;
 
-/* Appends the tokens of a text. special: names of control tokens in it are these tokens. */
-static int add_text(const engine *e, ids *to, const char *text, size_t bytes, bool special) {
-    const int64_t num = bpe_encode(&e->tokenizer, text, bytes, special, NULL, 0);
-    int32_t *grown = num < 0 ? NULL : realloc(to->at, (size_t)(to->num + num + 1) * sizeof *grown);
-    if (!grown) return fail("no memory for a text of %zu bytes", bytes);
-    to->at = grown;
-    bpe_encode(&e->tokenizer, text, bytes, special, to->at + to->num, num);
-    to->num += num;
+/* Appends a part of a message. */
+static int add_part(void *user, const char *text, size_t bytes, bool control) {
+    prompt *p = user;
+    char *grown = realloc(p->text, p->bytes + bytes + 1), *marks = realloc(p->marks, p->bytes + bytes + 1);
+    if (grown) p->text = grown;
+    if (marks) p->marks = marks;
+    if (!grown || !marks) return fail("no memory for a text of %zu bytes", bytes);
+    memcpy(p->text + p->bytes, text, bytes);
+    memset(p->marks + p->bytes, control, bytes);
+    p->bytes += bytes;
     return 0;
 }
 
-static int add_special(const engine *e, ids *to, const char *text) {
-    return add_text(e, to, text, strlen(text), true);
+static void free_prompt(prompt *p) {
+    free(p->text), free(p->marks), free(p->ids);
 }
 
-/* Appends bos at the start of a sequence, if the model wants it. */
-static int add_start(const engine *e, ids *to) {
-    const bpe *t = &e->tokenizer;
-    to->at = malloc(sizeof *to->at);
-    if (!to->at) return fail("no memory");
-    if (e->used == 0 && t->add_bos && t->bos >= 0) to->at[to->num++] = t->bos;
+/* Makes the tokens of the text, after `first` if that is none of -1. */
+static int make_tokens(const bpe *t, prompt *p, int32_t first) {
+    const int64_t num = p->bytes ? bpe_encode_marked(t, p->text, p->marks, p->bytes, NULL, 0) : 0;
+    p->ids = num < 0 ? NULL : malloc((size_t)(num + 1) * sizeof *p->ids);
+    if (!p->ids) return fail("no memory for the tokens of %zu bytes", p->bytes);
+    if (first >= 0) p->ids[p->num++] = first;
+    if (num) bpe_encode_marked(t, p->text, p->marks, p->bytes, p->ids + p->num, num);
+    p->num += num;
     return 0;
 }
 
-/* The system message in a ChatML template, or NULL: its text between the marks. */
-static int default_system(const engine *e, char *out, size_t size) {
-    static const char begin[] = "<|im_start|>system\\n", end[] = "<|im_end|>";
-    gguf_text t;
-    size_t used = 0;
-    *out = 0;
-    if (!gguf_string(&e->file, "tokenizer.chat_template", &t)) return fail("the model has no chat template: use --raw");
-    char *copy = malloc(t.bytes + 1);
-    if (!copy) return fail("no memory for the chat template");
-    memcpy(copy, t.at, t.bytes);
-    copy[t.bytes] = 0;
-    const int failed =
-        strstr(copy, "<|im_start|>") ? 0 : fail("the chat template is not ChatML, the only one supported: use --raw");
-    const char *from = strstr(copy, begin), *to = from ? strstr(from += strlen(begin), end) : NULL;
-    if (!from && (from = strstr(copy, "<|im_start|>system\n"))) /* a line break instead of its escape */
-        from += strlen("<|im_start|>system\n"), to = strstr(from, end);
-    for (; to && from < to && used + 1 < size; from++) out[used++] = *from;
-    /* Code of the template is no text: braces, or a string that ends before the mark. */
-    if (memchr(out, '{', used) || memchr(out, '}', used) || (used && strchr("'\"", *out))) used = 0;
-    out[used] = 0;
-    free(copy);
-    return failed;
+static int32_t bos(const chat *c) {
+    return c->tokenizer.add_bos ? c->tokenizer.bos : -1;
 }
 
-/* Appends a message and the start of the answer, in ChatML. */
-static int add_message(const engine *e, const options *o, ids *to, const char *text) {
-    char system[2048];
-    if (o->raw) return add_start(e, to) || add_text(e, to, text, strlen(text), false);
-    if (add_start(e, to) || default_system(e, system, sizeof system)) return 1;
-    const char *first = o->system ? o->system : system;
-    if (e->used == 0 && *first &&
-        (add_special(e, to, "<|im_start|>system\n") || add_text(e, to, first, strlen(first), false) ||
-         add_special(e, to, "<|im_end|>\n")))
-        return 1;
-    /* The answer before ended with <|im_end|>, which was not fed. */
-    if (e->used > 0 && add_special(e, to, "<|im_end|>\n")) return 1;
-    return add_special(e, to, "<|im_start|>user\n") || add_text(e, to, text, strlen(text), false) ||
-           add_special(e, to, "<|im_end|>\n<|im_start|>assistant\n");
+/* The tokens of a message up to where the answer begins. follows: it is not the first of its conversation; then `first`
+   is the last token of the answer before, if it has not been fed, or -1. */
+static int make_message(const chat *c, prompt *p, const char *text, bool follows, int32_t first) {
+    const chat_writer writer = {add_part, p};
+    const int failed = c->template_
+                           ? chat_template_write(c->template_, follows ? NULL : c->system, follows, text, &writer)
+                           : add_part(p, text, strlen(text), false);
+    return failed || make_tokens(&c->tokenizer, p, follows ? first : bos(c));
 }
 
 /* ---- answers */
@@ -314,55 +186,121 @@ static void interrupt(int signal) {
     interrupted = 1;
 }
 
-static bool ends_answer(const engine *e, int32_t id) {
-    return id == e->tokenizer.eos || id == bpe_find(&e->tokenizer, "<|im_end|>") ||
-           id == bpe_find(&e->tokenizer, "<|endoftext|>");
+static bool ends_answer(const chat *c, int32_t id) {
+    static const char *const always[] = {"<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<end_of_turn>", "<|end|>"};
+    if (id == c->tokenizer.eos) return true;
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        if (id == bpe_find(&c->tokenizer, always[i])) return true;
+    return false;
 }
 
-static void print_token(const engine *e, const options *o, int32_t id) {
-    char bytes[512];
-    if (o->ids) {
-        printf("%ld ", (long)id);
-    } else {
-        const size_t length = bpe_decode(&e->tokenizer, id, false, bytes, sizeof bytes);
-        fwrite(bytes, 1, length < sizeof bytes ? length : sizeof bytes, stdout);
+/* An answer while it is made. */
+typedef struct answer {
+    char *text; /* bytes of it; NULL at first */
+    size_t bytes, room;
+    size_t printed; /* of these bytes */
+    int64_t tokens;
+    bool ended;
+} answer;
+
+/* Appends bytes. Returns 0, or 1 without memory. */
+static int append(answer *a, const char *bytes, size_t num) {
+    if (a->bytes + num > a->room) {
+        char *grown = realloc(a->text, 2 * (a->bytes + num));
+        if (!grown) return fail("no memory for the answer");
+        a->text = grown;
+        a->room = 2 * (a->bytes + num);
     }
-    fflush(stdout);
+    memcpy(a->text + a->bytes, bytes, num);
+    a->bytes += num;
+    return 0;
 }
 
-/* Answers one message: prints tokens as they are found, and then how long it took. */
-static int answer(engine *e, const options *o, const char *text) {
-    ids prompt = {0};
-    int32_t next = -1;
-    int64_t made = 0;
-    int failed = add_message(e, o, &prompt, text);
-    if (!failed && !prompt.num) failed = fail("an empty text");
-    if (!failed && e->used + prompt.num > e->capacity)
-        failed = fail("the context of %lld tokens is full: %lld are used, the message has %lld", (long long)e->capacity,
-                      (long long)e->used, (long long)prompt.num);
-    const double start = now_ms();
-    failed = failed || feed(e, prompt.at, prompt.num, &next);
+/* Ends the answer before the first stop text. Returns how many bytes of it can be shown: the rest may begin one. */
+static size_t cut_at_stop(const options *o, answer *a) {
+    for (size_t at = a->printed; at < a->bytes; at++)
+        for (int k = 0; k < o->num_stops; k++) {
+            const size_t length = strlen(o->stops[k]), have = a->bytes - at;
+            if (memcmp(a->text + at, o->stops[k], have < length ? have : length)) continue;
+            if (have >= length) {
+                a->bytes = at;
+                a->ended = true;
+            }
+            return at;
+        }
+    return a->bytes;
+}
+
+/* Adds a token to the answer, or ends it. */
+static int add_token(const chat *c, answer *a, int32_t id) {
+    char bytes[512];
+    if (ends_answer(c, id)) {
+        a->ended = true;
+        return 0;
+    }
+    const bool numbers = c->options->ids;
+    const size_t length = numbers ? (size_t)snprintf(bytes, sizeof bytes, "%ld ", (long)id)
+                                  : bpe_decode(&c->tokenizer, id, false, bytes, sizeof bytes);
+    a->tokens++;
+    return append(a, bytes, length < sizeof bytes ? length : sizeof bytes);
+}
+
+/* Prints what is known of the answer; `all`: it is complete. */
+static void show(const options *o, answer *a, bool all) {
+    size_t to = cut_at_stop(o, a);
+    if (all || a->ended) to = a->bytes;
+    fwrite(a->text + a->printed, 1, to - a->printed, stdout);
+    fflush(stdout);
+    a->printed = to;
+}
+
+static bool is_full(const chat *c, int slot) {
+    return c->engine.sequence[slot].used >= c->config.capacity;
+}
+
+/* Adds tokens to the answer until it ends. The sequence has been fed the message. */
+static int make_answer(chat *c, answer *a) {
+    const options *o = c->options;
+    for (;;) {
+        if (add_token(c, a, c->engine.sequence[0].next)) return 1;
+        c->cut = !a->ended;
+        const bool done = a->ended || interrupted || a->tokens >= o->tokens || is_full(c, 0);
+        show(o, a, done);
+        if (done || a->ended) return 0; /* a stop text may have ended it */
+        if (llama_engine_step(&c->engine)) return fail("%s", c->engine.why);
+    }
+}
+
+static void print_speed(const chat *c, int64_t fed, double fed_ms, int64_t made, double made_ms) {
+    fprintf(stderr, "[prompt %lld tokens, %.1f a second; answer %lld tokens, %.1f a second; context %lld of %lld]\n",
+            (long long)fed, (double)fed / fed_ms * 1e3, (long long)made,
+            made > 1 ? (double)(made - 1) / made_ms * 1e3 : 0, (long long)c->engine.sequence[0].used,
+            (long long)c->config.capacity);
+}
+
+/* Answers one message of the conversation in slot 0: prints tokens as they are found, and then how long it took. */
+static int answer_message(chat *c, const char *text) {
+    llama_sequence *s = &c->engine.sequence[0];
+    prompt p = {0};
+    answer a = {0};
+    int failed = s->used == 0 && start(c, 0);
+    failed = failed || make_message(c, &p, text, s->used > 0, c->cut ? s->next : -1);
+    if (!failed && !p.num) failed = fail("an empty text");
+    const double begin = now_ms();
+    if (!failed && llama_engine_feed(&c->engine, 0, p.ids, p.num)) failed = fail("%s", c->engine.why);
     const double fed = now_ms();
     interrupted = 0;
-    while (!failed && !interrupted && made < o->tokens && !ends_answer(e, next)) {
-        print_token(e, o, next);
-        made++;
-        if (e->used == e->capacity) break;
-        failed = feed(e, &next, 1, &next);
-    }
-    if (!failed) {
-        puts("");
-        fprintf(stderr,
-                "[prompt %lld tokens, %.1f a second; answer %lld tokens, %.1f a second; context %lld of %lld]\n",
-                (long long)prompt.num, (double)prompt.num / (fed - start) * 1e3, (long long)made,
-                made > 1 ? (double)(made - 1) / (now_ms() - fed) * 1e3 : 0, (long long)e->used, (long long)e->capacity);
-    }
-    free(prompt.at);
+    failed = failed || make_answer(c, &a);
+    llama_engine_stop(&c->engine, 0);
+    if (!failed) puts("");
+    if (!failed) print_speed(c, p.num, fed - begin, a.tokens, now_ms() - fed);
+    free_prompt(&p);
+    free(a.text);
     return failed;
 }
 
 /* Reads messages until an empty line or the end. */
-static int converse(engine *e, const options *o) {
+static int converse(chat *c) {
     char line[1 << 16];
     signal(SIGINT, interrupt);
     for (;;) {
@@ -370,8 +308,80 @@ static int converse(engine *e, const options *o) {
         if (!fgets(line, sizeof line, stdin)) return 0;
         line[strcspn(line, "\n")] = 0;
         if (!*line) return 0;
-        if (answer(e, o, line)) return 1;
+        if (answer_message(c, line)) return 1;
     }
+}
+
+/* ---- conversations side by side */
+
+typedef struct side {
+    answer *answers;     /* of each prompt */
+    int of[LLAMA_SLOTS]; /* the prompt that a slot answers; -1: free */
+    int begun, printed;  /* prompts so far, in order */
+    int64_t fed, made;   /* tokens */
+} side;
+
+/* Begins the next prompt in a free slot. */
+static int begin_prompt(chat *c, side *s, int slot) {
+    prompt p = {0};
+    const int number = s->begun++;
+    int failed = start(c, slot) || make_message(c, &p, c->options->prompts[number], false, -1);
+    if (!failed && !p.num) failed = fail("an empty text");
+    if (!failed && llama_engine_feed(&c->engine, slot, p.ids, p.num)) failed = fail("%s", c->engine.why);
+    free_prompt(&p);
+    s->of[slot] = number;
+    s->fed += p.num;
+    return failed;
+}
+
+/* Takes the token of each running slot. Slots whose answer ended become free. */
+static int take_tokens(chat *c, side *s) {
+    const options *o = c->options;
+    for (int slot = 0; slot < o->parallel; slot++) {
+        if (s->of[slot] < 0) continue;
+        answer *a = &s->answers[s->of[slot]];
+        if (add_token(c, a, c->engine.sequence[slot].next)) return 1;
+        cut_at_stop(o, a);
+        s->made++;
+        if (!a->ended && a->tokens < o->tokens && !is_full(c, slot)) continue;
+        a->ended = true;
+        llama_engine_stop(&c->engine, slot);
+        s->of[slot] = -1;
+    }
+    return 0;
+}
+
+/* Prints the answers that are complete, in the order of their prompts. */
+static void print_complete(const options *o, side *s) {
+    for (; s->printed < s->begun && s->answers[s->printed].ended; s->printed++) {
+        answer *a = &s->answers[s->printed];
+        if (!o->ids) printf("%s> %s\n", s->printed ? "\n" : "", o->prompts[s->printed]);
+        fwrite(a->text, 1, a->bytes, stdout);
+        puts("");
+    }
+}
+
+static int answer_side_by_side(chat *c) {
+    const options *o = c->options;
+    side s = {.answers = calloc((size_t)o->num_prompts, sizeof *s.answers)};
+    int failed = s.answers ? 0 : fail("no memory");
+    const double begin = now_ms();
+    for (int i = 0; i < LLAMA_SLOTS; i++) s.of[i] = -1;
+    while (!failed && s.printed < o->num_prompts) {
+        for (int slot = 0; !failed && slot < o->parallel && s.begun < o->num_prompts; slot++)
+            if (s.of[slot] < 0) failed = begin_prompt(c, &s, slot);
+        failed = failed || take_tokens(c, &s);
+        if (failed) break;
+        print_complete(o, &s);
+        if (llama_engine_step(&c->engine)) failed = fail("%s", c->engine.why);
+    }
+    if (!failed)
+        fprintf(stderr, "[%d conversations, %lld tokens of prompts and %lld of answers, %.1f a second]\n",
+                o->num_prompts, (long long)s.fed, (long long)s.made,
+                (double)(s.fed + s.made) / (now_ms() - begin) * 1e3);
+    for (int i = 0; s.answers && i < o->num_prompts; i++) free(s.answers[i].text);
+    free(s.answers);
+    return failed;
 }
 
 /* ---- perplexity */
@@ -390,46 +400,48 @@ static char *read_file(const char *path, size_t *bytes) {
     return text;
 }
 
-/* Adds -log of the probability of each token after the first one of `count`. The sequence begins anew. */
-static int score(engine *e, const int32_t *at, int64_t count, double *sum) {
-    e->used = 0;
-    for (int64_t first = 0; first + 1 < count; first += CHUNK) {
-        int64_t tokens[CHUNK], targets[CHUNK], num = count - 1 - first < CHUNK ? count - 1 - first : CHUNK;
-        float losses[CHUNK];
-        for (int64_t i = 0; i < num; i++) tokens[i] = at[first + i], targets[i] = at[first + i + 1];
-        if (put(e, e->targets, targets, num) || launch(e, tokens, num) ||
-            ind_module_download(e->module, losses, e->pointers[e->losses], (size_t)num * sizeof *losses))
-            return fail_run(e);
-        for (int64_t i = 0; i < num; i++) *sum += (double)losses[i];
-    }
-    return 0;
-}
-
-/* The text is divided into parts of `capacity` tokens, each of which begins without a past. */
-static int perplexity(engine *e, const options *o) {
+/* The text is divided into parts of as many tokens as the context has, each of which begins without a past. */
+static int perplexity(chat *c) {
+    const int64_t most = c->config.capacity;
     size_t bytes;
-    ids all = {0};
+    prompt all = {0};
     double sum = 0;
     int64_t count = 0;
-    char *text = read_file(o->perplexity, &bytes);
-    int failed = !text || add_start(e, &all) || add_text(e, &all, text, bytes, false);
+    char *text = read_file(c->options->perplexity, &bytes);
+    int failed = !text || add_part(&all, text, bytes, false) || make_tokens(&c->tokenizer, &all, bos(c));
     if (!failed && all.num < 2) failed = fail("a text of less than two tokens");
-    for (int64_t first = 0; !failed && first < all.num; first += e->capacity) {
-        const int64_t num = all.num - first < e->capacity ? all.num - first : e->capacity;
-        failed = score(e, all.at + first, num, &sum);
+    for (int64_t first = 0; !failed && first < all.num; first += most) {
+        const int64_t num = all.num - first < most ? all.num - first : most;
+        if (llama_engine_score(&c->engine, all.ids + first, num, &sum)) failed = fail("%s", c->engine.why);
         count += num - 1;
     }
     if (!failed) printf("perplexity %.6f over %lld tokens\n", exp(sum / (double)count), (long long)count);
-    free(all.at);
+    free_prompt(&all);
     free(text);
     return failed;
 }
 
 /* ---- options */
 
-static const char usage[] = "usage: chat --model FILE [--system TEXT] [--tokens N] [--context N] [--dtype "
-                            "f32|f16|bf16] [--device host|cuda|auto] "
-                            "[--raw] [--ids] [--perplexity FILE] [--emit STAGE] [TEXT...]\n";
+static const char usage[] =
+    "usage: chat --model FILE [OPTION...] [TEXT...]\n"
+    "  --system TEXT         the system message; without it the default of the model's template\n"
+    "  --raw                 continues TEXT, without a template\n"
+    "  --parallel N          each TEXT is a conversation of its own; N of them are answered side by side\n"
+    "  --tokens N            an answer has at most N tokens (512)\n"
+    "  --context N           a conversation has at most N tokens (2048, or the model's if less)\n"
+    "  --temperature T       draws tokens; 0: the most probable one (0)\n"
+    "  --top-k N, --top-p P, --min-p P     .. of the N most probable; of those with a sum of P; of those with at least "
+    "P\n"
+    "                        of the largest probability (all, 1, 0)\n"
+    "  --repeat-penalty X    tokens that occurred become less probable (1)\n"
+    "  --seed N              of the drawn tokens (0)\n"
+    "  --stop TEXT           ends an answer before this text; may be repeated\n"
+    "  --dtype f32|f16|bf16  of activations and caches (f32)\n"
+    "  --device host|cuda|auto\n"
+    "  --perplexity FILE     how well the model predicts the text in FILE\n"
+    "  --ids                 prints numbers of tokens\n"
+    "  --emit STAGE          prints a stage of compilation: graph, passes, loops, schedule, kernels, plan, cuda\n";
 
 static int bad_value(const char *option, const char *value, const char *allowed) {
     return fail("%s %s; allowed is %s", option, value ? value : "needs a value", allowed);
@@ -465,18 +477,56 @@ static int parse_stage(const char *value, options *o) {
     return bad_value("--emit", value, "graph, passes, loops, schedule, kernels, plan, cuda, ptx or cubin");
 }
 
+/* A number from `least` to `most`; above `least` if `apart`. */
+static int parse_real(const char *name, const char *value, double least, bool apart, double most, float *out) {
+    char *end;
+    const double x = value ? strtod(value, &end) : 0;
+    char allowed[64];
+    *out = (float)x;
+    if (value && *value && !*end && (apart ? x > least : x >= least) && x <= most) return 0;
+    snprintf(allowed, sizeof allowed, "a number %s %g, at most %g", apart ? "above" : "of at least", least, most);
+    return bad_value(name, value, allowed);
+}
+
+static int parse_integer(const char *name, const char *value, int64_t *out) {
+    char *end;
+    *out = value ? strtoll(value, &end, 10) : 0;
+    return value && *value && !*end && *out >= 0 ? 0 : bad_value(name, value, "a number from 0 on");
+}
+
+/* -1: it is no option of sampling. */
+static int parse_sampling(const char *name, const char *value, llama_sampling *s) {
+    if (!strcmp(name, "--temperature")) return parse_real(name, value, 0, false, 100, &s->temperature);
+    if (!strcmp(name, "--top-p")) return parse_real(name, value, 0, true, 1, &s->top_p);
+    if (!strcmp(name, "--min-p")) return parse_real(name, value, 0, false, 1, &s->min_p);
+    if (!strcmp(name, "--repeat-penalty")) return parse_real(name, value, 0, true, 100, &s->penalty);
+    if (!strcmp(name, "--top-k")) return parse_integer(name, value, &s->top_k);
+    if (!strcmp(name, "--seed")) return parse_integer(name, value, &s->seed);
+    return -1;
+}
+
+static int parse_stop(const char *value, options *o) {
+    if (!value || !*value) return bad_value("--stop", NULL, "a text");
+    if (o->num_stops == MAX_STOPS) return fail("more than %d times --stop", MAX_STOPS);
+    o->stops[o->num_stops++] = value;
+    return 0;
+}
+
 static int parse_option(const char *name, const char *value, options *o) {
     const char **text = !strcmp(name, "--model")        ? &o->model
                         : !strcmp(name, "--system")     ? &o->system
                         : !strcmp(name, "--perplexity") ? &o->perplexity
                                                         : NULL;
     if (text) return *text = value, value ? 0 : bad_value(name, NULL, "a text");
+    if (!strcmp(name, "--stop")) return parse_stop(value, o);
     if (!strcmp(name, "--tokens")) return parse_number(name, value, &o->tokens);
     if (!strcmp(name, "--context")) return parse_number(name, value, &o->context);
+    if (!strcmp(name, "--parallel")) return parse_number(name, value, &o->parallel);
     if (!strcmp(name, "--device")) return parse_device(value, &o->device);
     if (!strcmp(name, "--dtype")) return parse_dtype(value, &o->dtype);
     if (!strcmp(name, "--emit")) return parse_stage(value, o);
-    return fail("unknown option %s", name);
+    const int sampling = parse_sampling(name, value, &o->sampling);
+    return sampling >= 0 ? sampling : fail("unknown option %s", name);
 }
 
 /* Options come first. -1: nothing is left to do. */
@@ -498,29 +548,28 @@ static int parse_options(int argc, char **argv, options *o) {
     return 0;
 }
 
-static int print_stage(engine *e, const options *o) {
-    const char *text = ind_module_text(e->module, o->stage);
-    return text ? puts(text) < 0 : fail("%s", ind_error(e->context));
+static int print_stage(chat *c) {
+    const char *text = ind_module_text(c->engine.module, c->options->stage);
+    return text ? puts(text) < 0 : fail("%s", ind_error(c->engine.context));
 }
 
-static int run(engine *e, const options *o) {
-    const ind_module_stats s = ind_module_query_stats(e->module);
-    if (o->emit) return print_stage(e, o);
-    fprintf(stderr, "[%s, %s, %d kernels, built in %.0f ms]\n", ind_device_text(e->context), ind_dtype_name(o->dtype),
-            s.num_kernels, e->compile_ms);
-    if (o->perplexity) return perplexity(e, o);
-    if (!o->num_prompts) return converse(e, o);
+static int run(chat *c) {
+    const options *o = c->options;
+    if (o->emit) return print_stage(c);
+    if (o->perplexity) return perplexity(c);
+    if (!o->num_prompts) return converse(c);
+    if (o->parallel > 1) return answer_side_by_side(c);
     for (int i = 0; i < o->num_prompts; i++)
-        if (answer(e, o, o->prompts[i])) return 1;
+        if (answer_message(c, o->prompts[i])) return 1;
     return 0;
 }
 
 int main(int argc, char **argv) {
-    options o = {.tokens = 512, .dtype = IND_F32};
-    engine e = {0};
+    options o = {.tokens = 512, .parallel = 1, .dtype = IND_F32, .sampling = {.top_p = 1, .penalty = 1}};
+    chat c = {.options = &o};
     const int stop = parse_options(argc, argv, &o);
     if (stop) return stop > 0 ? 2 : 0;
-    const int failed = open_engine(&e, &o) || run(&e, &o);
-    close_engine(&e);
+    const int failed = open_chat(&c) || run(&c);
+    close_chat(&c);
     return failed;
 }

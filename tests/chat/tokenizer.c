@@ -146,6 +146,18 @@ static void print_decoded(const bpe *t, int32_t id, bool special) {
     if (all != few) free(all);
 }
 
+/* Text that is marked as a whole has the tokens of one that is, or is not, special as a whole. */
+static void check_marks(const bpe *t, const char *text, size_t size, bool special, const int32_t *want, int64_t count) {
+    char *marks = malloc(size + 1);
+    int32_t *ids = malloc(((size_t)count + 1) * sizeof *ids);
+    if (!marks || !ids) exit(3);
+    memset(marks, special, size);
+    if (bpe_encode_marked(t, text, marks, size, ids, count) != count) exit(3);
+    if (memcmp(ids, want, (size_t)count * sizeof *ids)) exit(3);
+    free(marks);
+    free(ids);
+}
+
 static void encode_text(const bpe *t, const char *text, size_t size, bool special) {
     int64_t count = bpe_encode(t, text, size, special, NULL, 0), half = size < 10000 ? count / 2 : count;
     int32_t *ids = malloc(((size_t)count + 1) * sizeof *ids);
@@ -153,6 +165,7 @@ static void encode_text(const bpe *t, const char *text, size_t size, bool specia
     ids[half] = -7;
     if (bpe_encode(t, text, size, special, ids, half) != count || ids[half] != -7) exit(3);
     if (half < count && bpe_encode(t, text, size, special, ids, count) != count) exit(3);
+    if (size < 10000) check_marks(t, text, size, special, ids, count);
     for (int64_t i = 0; i < count; i++) printf("%s%d", i ? " " : "", (int)ids[i]);
     putchar('|');
     for (int64_t i = 0; i < count; i++) print_decoded(t, ids[i], special);

@@ -1,0 +1,378 @@
+/* llama_engine.h: runs a model of llama_graph.h for several sequences side by side.
+ *
+ *     llama_engine e = {0};
+ *     llama_engine_desc desc = {.file = &file, .config = &config, .dtype = IND_F32, .slots = 4};
+ *     if (llama_engine_open(&e, &desc)) fprintf(stderr, "%s\n", e.why);
+ *     llama_engine_start(&e, slot, NULL);               an empty sequence; its tokens will be the most probable ones
+ *     llama_engine_feed(&e, slot, ids, count);          its first tokens, or a later message
+ *     while (e.sequence[slot].next != end) llama_engine_step(&e);        one token of each sequence that is running
+ *     llama_engine_stop(&e, slot);
+ *     llama_engine_close(&e);
+ *
+ * Each sequence has a slot: rows of the caches. Sequences start and stop between steps, without a compile. A step takes
+ * the rows up to the last running one; its tokens are those that the step before left in device memory.
+ * Functions return 0, or 1 with one line in e.why.
+ */
+#ifndef LLAMA_ENGINE_H
+#define LLAMA_ENGINE_H
+
+#include "llama_graph.h"
+#include <stdlib.h>
+
+enum { LLAMA_SLOTS = 64 };
+enum { LLAMA_CHUNK = 256 };  /* tokens of a prompt that one run takes */
+enum { LLAMA_ENTRIES = 64 }; /* a run reads a multiple of so many entries of the caches */
+
+/* How tokens are drawn (llama_sample.h). */
+typedef struct llama_sampling {
+    float temperature, top_p, min_p, penalty;
+    int64_t top_k, seed;
+} llama_sampling;
+
+typedef struct llama_sequence {
+    int64_t used; /* entries of the caches */
+    int32_t next; /* the token after the last one; it has no entry yet */
+    bool running; /* steps feed `next` and find the one after it */
+    bool stepped; /* a step found `next` */
+    llama_sampling sampling;
+} llama_sequence;
+
+typedef struct llama_engine_desc {
+    const gguf *file;
+    const llama_config *config;
+    ind_device device;
+    ind_dtype dtype;      /* of activations and caches */
+    int slots;            /* 1 to LLAMA_SLOTS */
+    bool samples;         /* tokens are drawn: llama_engine_start takes parameters */
+    bool targets;         /* for llama_engine_score only */
+    bool batch_invariant; /* a sequence has the same bits whichever run beside it */
+    bool all_variants;    /* no run compiles (ind_compile_desc) */
+    bool emit_only;       /* only compiles: e.module has the texts of all stages */
+} llama_engine_desc;
+
+/* Bindings that the engine sets or reads. */
+#define LLAMA_BINDINGS(X)                                                                                              \
+    X(tokens)                                                                                                          \
+    X(position)                                                                                                        \
+    X(count)                                                                                                           \
+    X(logits)                                                                                                          \
+    X(next)                                                                                                            \
+    X(history)                                                                                                         \
+    X(temperature)                                                                                                     \
+    X(top_p)                                                                                                           \
+    X(min_p)                                                                                                           \
+    X(penalty)                                                                                                         \
+    X(top_k)                                                                                                           \
+    X(seed)                                                                                                            \
+    X(targets)                                                                                                         \
+    X(losses)
+#define X(name) LLAMA__##name,
+typedef enum llama__binding { LLAMA_BINDINGS(X) LLAMA__NUM_BINDINGS } llama__binding;
+#undef X
+
+/* The memory of the module's bindings, in their order; NULL: a constant. */
+typedef struct llama__memory {
+    void **pointers;
+    int64_t *row_bytes; /* of one sequence */
+} llama__memory;
+
+typedef struct llama_engine {
+    llama_engine_desc desc;
+    llama_sequence sequence[LLAMA_SLOTS];
+    ind_context *context;
+    ind_module *module;
+    ind_instance *instance;
+    int index[LLAMA__NUM_BINDINGS]; /* in the module; -1: the model has none */
+    llama__memory steps;            /* for a token of each sequence. After a step `next` becomes `tokens` */
+    llama__memory prompt; /* for tokens of one sequence. Its caches and history are rows of those of `steps` */
+    bool positions_known; /* on the device, of all rows */
+    char why[512];
+} llama_engine;
+
+static inline int llama_engine_open(llama_engine *e, const llama_engine_desc *desc);
+static inline void llama_engine_close(llama_engine *e); /* also if opening failed */
+
+/* Begins an empty sequence in a slot. NULL: its tokens are the most probable ones. */
+static inline int llama_engine_start(llama_engine *e, int slot, const llama_sampling *sampling);
+/* Adds tokens to the sequence of a slot, in chunks; then `next` is known and the sequence is running. */
+static inline int llama_engine_feed(llama_engine *e, int slot, const int32_t *ids, int64_t count);
+/* Adds at most one chunk. *done: how many tokens; the sequence is running once all `count` were added. */
+static inline int llama_engine_feed_some(llama_engine *e, int slot, const int32_t *ids, int64_t count, int64_t *done);
+/* Feeds `next` of each running sequence, whose context must not be full, and finds the token after it. */
+static inline int llama_engine_step(llama_engine *e);
+static inline void llama_engine_stop(llama_engine *e, int slot);
+/* Copies the logits of `next` to f32[vocabulary] in the host's memory; right after the step or the feeding that found
+ * it. */
+static inline int llama_engine_logits(llama_engine *e, int slot, float *out);
+/* Adds -log of the probability of each token after the first one of `count` to *sum. For desc.targets. */
+static inline int llama_engine_score(llama_engine *e, const int32_t *ids, int64_t count, double *sum);
+
+/* ---- memory */
+
+static inline int llama__engine_fail(llama_engine *e, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(e->why, sizeof e->why, format, args);
+    va_end(args);
+    return 1;
+}
+
+/* The message of a launch, or of a copy, which belongs to the context. */
+static inline int llama__failed_run(llama_engine *e) {
+    const char *text = e->instance ? ind_instance_error(e->instance) : NULL;
+    return llama__engine_fail(e, "%s", text && *text ? text : ind_error(e->context));
+}
+
+/* True for state that a sequence keeps from run to run. */
+static inline bool llama__is_state(const llama_engine *e, int index) {
+    const char *name = ind_module_query_binding(e->module, index)->name;
+    return index == e->index[LLAMA__history] || !strncmp(name, "keys", 4) || !strncmp(name, "values", 6);
+}
+
+/* Allocates the memory of a binding, of zeros: entries of a cache without a token are multiplied by 0. */
+static inline int llama__allocate(llama_engine *e, llama__memory *m, int index, int sequences, int tokens) {
+    const ind_binding_info *info = ind_module_query_binding(e->module, index);
+    char sizes[80];
+    int64_t shape[IND_MAX_RANK], bytes = ind_dtype_bytes(info->dtype);
+    snprintf(sizes, sizeof sizes, "B=%d, T=%d, N=%lld", sequences, tokens, (long long)e->desc.config->capacity);
+    if (ind_module_shape(e->module, index, sizes, NULL, shape)) return llama__failed_run(e);
+    for (int d = 0; d < info->rank; d++) bytes *= shape[d];
+    m->row_bytes[index] = bytes / sequences;
+    void *zeros = calloc(1, (size_t)bytes);
+    const bool good = zeros && !ind_module_alloc(e->module, (size_t)bytes, &m->pointers[index]) &&
+                      !ind_module_upload(e->module, m->pointers[index], zeros, (size_t)bytes);
+    free(zeros);
+    return good ? 0 : llama__engine_fail(e, "no memory for %s: %lld bytes", info->name, (long long)bytes);
+}
+
+static inline int llama__allocate_all(llama_engine *e, llama__memory *m, bool prompt) {
+    const int num = ind_module_num_bindings(e->module);
+    m->pointers = calloc((size_t)num, sizeof *m->pointers);
+    m->row_bytes = calloc((size_t)num, sizeof *m->row_bytes);
+    if (!m->pointers || !m->row_bytes) return llama__engine_fail(e, "no memory for pointers");
+    for (int i = 0; i < num; i++) {
+        if (ind_module_query_binding(e->module, i)->kind == IND_BINDING_CONST) continue;
+        if (prompt && llama__is_state(e, i)) continue;
+        if (llama__allocate(e, m, i, prompt ? 1 : e->desc.slots, prompt ? LLAMA_CHUNK : 1)) return 1;
+    }
+    return 0;
+}
+
+static inline void llama__free_memory(llama_engine *e, llama__memory *m, bool prompt) {
+    for (int i = 0; m->pointers && i < ind_module_num_bindings(e->module); i++)
+        if (!prompt || !llama__is_state(e, i)) ind_module_free(e->module, m->pointers[i]);
+    free(m->pointers);
+    free(m->row_bytes);
+}
+
+/* Copies values to the rows of a binding from `row` on. */
+static inline int llama__put(llama_engine *e, const llama__memory *m, llama__binding binding, int row, const void *from,
+                             size_t bytes) {
+    const int i = e->index[binding];
+    char *to = (char *)m->pointers[i] + row * m->row_bytes[i];
+    return ind_module_upload(e->module, to, from, bytes) ? llama__failed_run(e) : 0;
+}
+
+/* ---- opening and closing */
+
+static inline int llama__compile(llama_engine *e) {
+    static const char *const names[] = {
+#define X(name) #name,
+        LLAMA_BINDINGS(X)
+#undef X
+    };
+    const llama_engine_desc *d = &e->desc;
+    const llama_graph_desc desc = {
+        .file = d->file, .config = d->config, .dtype = d->dtype, .samples = d->samples, .targets = d->targets};
+    const ind_compile_desc options = {
+        .emit_only = d->emit_only, .batch_invariant = d->batch_invariant, .all_variants = d->all_variants};
+    ind_graph *g = ind_graph_create(e->context, "llama");
+    if (!g) return llama__failed_run(e);
+    int failed = llama_build(g, &desc, e->why, sizeof e->why);
+    if (!failed && ind_compile(g, &options, &e->module)) failed = llama__failed_run(e);
+    ind_graph_destroy(g);
+    for (int k = 0; !failed && k < LLAMA__NUM_BINDINGS; k++) {
+        e->index[k] = -1;
+        for (int i = 0; i < ind_module_num_bindings(e->module); i++)
+            if (!strcmp(ind_module_query_binding(e->module, i)->name, names[k])) e->index[k] = i;
+    }
+    return failed;
+}
+
+static inline int llama_engine_open(llama_engine *e, const llama_engine_desc *desc) {
+    *e = (llama_engine){.desc = *desc};
+    if (desc->slots < 1 || desc->slots > LLAMA_SLOTS)
+        return llama__engine_fail(e, "%d slots; allowed is 1 to %d", desc->slots, LLAMA_SLOTS);
+    if (ind_context_create(&(ind_context_desc){.device = desc->device}, &e->context))
+        return llama__engine_fail(e, "no memory for a context");
+    if (llama__compile(e)) return 1;
+    if (desc->emit_only) return 0;
+    if (llama_bind_constants(e->module, desc->file, desc->config, e->why, sizeof e->why) ||
+        llama__allocate_all(e, &e->steps, false) || llama__allocate_all(e, &e->prompt, true))
+        return 1;
+    if (ind_module_prepare(e->module) || ind_instance_create(e->module, NULL, &e->instance))
+        return llama__failed_run(e);
+    return 0;
+}
+
+static inline void llama_engine_close(llama_engine *e) {
+    ind_instance_destroy(e->instance);
+    llama__free_memory(e, &e->steps, false);
+    llama__free_memory(e, &e->prompt, true);
+    ind_context_destroy(e->context);
+    *e = (llama_engine){0};
+}
+
+/* ---- sequences */
+
+static inline int llama__put_sampling(llama_engine *e, const llama__memory *m, int row, const llama_sampling *s) {
+    return llama__put(e, m, LLAMA__temperature, row, &s->temperature, sizeof s->temperature) ||
+           llama__put(e, m, LLAMA__top_p, row, &s->top_p, sizeof s->top_p) ||
+           llama__put(e, m, LLAMA__min_p, row, &s->min_p, sizeof s->min_p) ||
+           llama__put(e, m, LLAMA__penalty, row, &s->penalty, sizeof s->penalty) ||
+           llama__put(e, m, LLAMA__top_k, row, &s->top_k, sizeof s->top_k) ||
+           llama__put(e, m, LLAMA__seed, row, &s->seed, sizeof s->seed);
+}
+
+static inline int llama_engine_start(llama_engine *e, int slot, const llama_sampling *sampling) {
+    static const llama_sampling greedy = {.top_p = 1, .penalty = 1};
+    const llama_sampling *s = sampling ? sampling : &greedy;
+    e->sequence[slot] = (llama_sequence){.next = -1, .sampling = *s};
+    e->positions_known = false;
+    if (!(s->temperature >= 0 && s->temperature < 1e30f) || !(s->top_p > 0 && s->top_p <= 1) ||
+        !(s->min_p >= 0 && s->min_p <= 1) || !(s->penalty > 0 && s->penalty < 1e30f) || s->top_k < 0)
+        return llama__engine_fail(e, "a parameter of sampling is out of range");
+    if (!e->desc.samples) return sampling ? llama__engine_fail(e, "the engine was opened without desc.samples") : 0;
+    const size_t bytes = (size_t)e->steps.row_bytes[e->index[LLAMA__history]];
+    void *zeros = calloc(1, bytes);
+    if (!zeros) return llama__engine_fail(e, "no memory");
+    const int failed = llama__put(e, &e->steps, LLAMA__history, slot, zeros, bytes);
+    free(zeros);
+    return failed || llama__put_sampling(e, &e->steps, slot, s);
+}
+
+static inline void llama_engine_stop(llama_engine *e, int slot) {
+    e->sequence[slot].running = false;
+    e->positions_known = false;
+}
+
+/* Entries of the caches that a run reads: those in use, in steps. */
+static inline int64_t llama__entries(const llama_engine *e, int64_t used) {
+    const int64_t n = (used + LLAMA_ENTRIES - 1) / LLAMA_ENTRIES * LLAMA_ENTRIES, most = e->desc.config->capacity;
+    return n < most ? n : most;
+}
+
+static inline int llama__launch(llama_engine *e, const llama__memory *m, int64_t rows, int64_t tokens, int64_t used) {
+    const int64_t sizes[3] = {rows, tokens, llama__entries(e, used)};
+    ind_status status = ind_launch(e->instance, &(ind_launch_desc){.pointers = m->pointers, .sizes_v = sizes});
+    if (!status) status = ind_instance_check(e->instance);
+    return status ? llama__failed_run(e) : 0;
+}
+
+/* Runs the model for at most a chunk of tokens of one sequence. Outputs are in the memory of e->prompt. */
+static inline int llama__run_prompt(llama_engine *e, int slot, const int32_t *ids, int64_t count) {
+    llama_sequence *s = &e->sequence[slot];
+    int64_t tokens[LLAMA_CHUNK];
+    for (int64_t i = 0; i < count; i++) tokens[i] = ids[i];
+    for (int i = 0; i < ind_module_num_bindings(e->module); i++)
+        if (llama__is_state(e, i)) e->prompt.pointers[i] = (char *)e->steps.pointers[i] + slot * e->steps.row_bytes[i];
+    if (llama__put(e, &e->prompt, LLAMA__tokens, 0, tokens, (size_t)count * sizeof *tokens) ||
+        llama__put(e, &e->prompt, LLAMA__position, 0, &s->used, sizeof s->used) ||
+        (!e->desc.targets && llama__put(e, &e->prompt, LLAMA__count, 0, &count, sizeof count)) ||
+        (e->desc.samples && llama__put_sampling(e, &e->prompt, 0, &s->sampling)))
+        return 1;
+    s->used += count;
+    e->positions_known = false;
+    return llama__launch(e, &e->prompt, 1, count, s->used);
+}
+
+static inline int llama_engine_feed_some(llama_engine *e, int slot, const int32_t *ids, int64_t count, int64_t *done) {
+    llama_sequence *s = &e->sequence[slot];
+    int64_t next;
+    *done = count < LLAMA_CHUNK ? count : LLAMA_CHUNK;
+    if (count < 1 || s->used + count > e->desc.config->capacity)
+        return llama__engine_fail(e, "the context of %lld tokens is full: %lld are used, the message has %lld",
+                                  (long long)e->desc.config->capacity, (long long)s->used, (long long)count);
+    if (llama__run_prompt(e, slot, ids, *done)) return 1;
+    if (ind_module_download(e->module, &next, e->prompt.pointers[e->index[LLAMA__next]], sizeof next))
+        return llama__failed_run(e);
+    s->next = (int32_t)next;
+    s->running = *done == count;
+    s->stepped = false;
+    return llama__put(e, &e->steps, LLAMA__tokens, slot, &next, sizeof next);
+}
+
+static inline int llama_engine_feed(llama_engine *e, int slot, const int32_t *ids, int64_t count) {
+    for (int64_t first = 0, done; first < count; first += done)
+        if (llama_engine_feed_some(e, slot, ids + first, count - first, &done)) return 1;
+    return count > 0 ? 0 : llama__engine_fail(e, "no tokens");
+}
+
+/* Positions of all rows. What a step writes for a row that is not running is overwritten before it is read. */
+static inline int llama__put_positions(llama_engine *e) {
+    int64_t position[LLAMA_SLOTS], count[LLAMA_SLOTS];
+    const size_t bytes = (size_t)e->desc.slots * sizeof *position;
+    if (e->positions_known) return 0;
+    for (int i = 0; i < e->desc.slots; i++) {
+        const int64_t used = e->sequence[i].used, last = e->desc.config->capacity - 1;
+        position[i] = used < last ? used : last;
+        count[i] = e->sequence[i].running;
+    }
+    e->positions_known = true;
+    return llama__put(e, &e->steps, LLAMA__position, 0, position, bytes) ||
+           llama__put(e, &e->steps, LLAMA__count, 0, count, bytes);
+}
+
+static inline int llama_engine_step(llama_engine *e) {
+    int64_t used = 0, next[LLAMA_SLOTS];
+    int rows = 0;
+    for (int i = 0; i < e->desc.slots; i++) {
+        const llama_sequence *s = &e->sequence[i];
+        if (!s->running) continue;
+        if (s->used >= e->desc.config->capacity)
+            return llama__engine_fail(e, "the context of slot %d is full: stop it before the step", i);
+        rows = i + 1;
+        used = s->used + 1 > used ? s->used + 1 : used;
+    }
+    if (!rows) return 0;
+    void **tokens = &e->steps.pointers[e->index[LLAMA__tokens]], **found = &e->steps.pointers[e->index[LLAMA__next]];
+    if (llama__put_positions(e) || llama__launch(e, &e->steps, rows, 1, used)) return 1;
+    if (ind_module_download(e->module, next, *found, (size_t)rows * sizeof *next)) return llama__failed_run(e);
+    void *read = *tokens;
+    *tokens = *found;
+    *found = read;
+    for (int i = 0; i < rows; i++) {
+        llama_sequence *s = &e->sequence[i];
+        if (!s->running) continue;
+        s->used++;
+        s->next = (int32_t)next[i];
+        s->stepped = true;
+    }
+    return 0;
+}
+
+static inline int llama_engine_logits(llama_engine *e, int slot, float *out) {
+    const bool stepped = e->sequence[slot].stepped;
+    const llama__memory *m = stepped ? &e->steps : &e->prompt;
+    const int i = e->index[LLAMA__logits];
+    const char *from = (const char *)m->pointers[i] + (stepped ? slot : 0) * m->row_bytes[i];
+    return ind_module_download(e->module, out, from, (size_t)m->row_bytes[i]) ? llama__failed_run(e) : 0;
+}
+
+static inline int llama_engine_score(llama_engine *e, const int32_t *ids, int64_t count, double *sum) {
+    if (llama_engine_start(e, 0, NULL)) return 1;
+    for (int64_t first = 0; first + 1 < count; first += LLAMA_CHUNK) {
+        int64_t targets[LLAMA_CHUNK], num = count - 1 - first < LLAMA_CHUNK ? count - 1 - first : LLAMA_CHUNK;
+        float losses[LLAMA_CHUNK];
+        for (int64_t i = 0; i < num; i++) targets[i] = ids[first + i + 1];
+        if (llama__put(e, &e->prompt, LLAMA__targets, 0, targets, (size_t)num * sizeof *targets) ||
+            llama__run_prompt(e, 0, ids + first, num))
+            return 1;
+        const void *from = e->prompt.pointers[e->index[LLAMA__losses]];
+        if (ind_module_download(e->module, losses, from, (size_t)num * sizeof *losses)) return llama__failed_run(e);
+        for (int64_t i = 0; i < num; i++) *sum += (double)losses[i];
+    }
+    return 0;
+}
+
+#endif /* LLAMA_ENGINE_H */
