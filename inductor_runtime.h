@@ -832,12 +832,26 @@ typedef struct rt__pool {
     rt__thread thread[IND__RT_MAX_THREADS];
     int wanted, started, next_worker; /* threads besides the caller */
     bool ready, stop, busy;
-    uint64_t generation; /* number of the current loop */
+    /* Number of the current loop, and threads at work in it. Changed under the mutex, read without it by threads that
+       wait. */
+    _Atomic(uint64_t) generation;
+    _Atomic(int) active;
     rt__work_fn fn;
     void *arg;
     int64_t next, count;
-    int active;
 } rt__pool;
+
+/* A thread looks so many times for work, or for the end of the work, before it sleeps: some 20 us. Loops of one launch
+   follow each other after less; to wake a thread takes longer. */
+#define IND__RT_LOOKS 4000
+
+#if IND__GNU && (defined(__x86_64__) || defined(__i386__))
+#define IND__RT_PAUSE() __builtin_ia32_pause()
+#elif IND__GNU && defined(__aarch64__)
+#define IND__RT_PAUSE() __asm__ volatile("yield")
+#else
+#define IND__RT_PAUSE() (void)0
+#endif
 
 /* Runs iterations of the current loop until there are none left. The mutex is locked on entry and on return. */
 static void rt__pool_take(rt__pool *p, int worker) {
@@ -847,6 +861,26 @@ static void rt__pool_take(rt__pool *p, int worker) {
         p->fn(p->arg, index, worker);
         rt__mutex_lock(&p->mutex);
     }
+}
+
+/* Waits a while for another loop than `seen`, without the mutex. */
+static void rt__pool_look_for_work(rt__pool *p, uint64_t seen) {
+    rt__mutex_unlock(&p->mutex);
+    for (int i = 0; i < IND__RT_LOOKS; i++) {
+        if (atomic_load_explicit(&p->generation, memory_order_relaxed) != seen) break;
+        IND__RT_PAUSE();
+    }
+    rt__mutex_lock(&p->mutex);
+}
+
+/* Waits a while for the other threads of the current loop, without the mutex. */
+static void rt__pool_look_for_end(rt__pool *p) {
+    rt__mutex_unlock(&p->mutex);
+    for (int i = 0; i < IND__RT_LOOKS; i++) {
+        if (!atomic_load_explicit(&p->active, memory_order_relaxed)) break;
+        IND__RT_PAUSE();
+    }
+    rt__mutex_lock(&p->mutex);
 }
 
 static IND__RT_THREAD_CALL rt__pool_main(void *arg) {
@@ -863,6 +897,7 @@ static IND__RT_THREAD_CALL rt__pool_main(void *arg) {
         p->active++;
         rt__pool_take(p, worker);
         if (--p->active == 0) rt__condition_broadcast(&p->done);
+        if (!p->stop) rt__pool_look_for_work(p, seen);
     }
     rt__mutex_unlock(&p->mutex);
     return IND__RT_THREAD_END;
@@ -926,6 +961,7 @@ static void rt__pool_for(rt__pool *p, int64_t count, rt__work_fn fn, void *arg) 
     p->generation++;
     rt__condition_broadcast(&p->work);
     rt__pool_take(p, 0);
+    if (p->active) rt__pool_look_for_end(p);
     while (p->active) rt__condition_wait(&p->done, &p->mutex);
     p->busy = false;
     rt__mutex_unlock(&p->mutex);
@@ -5413,6 +5449,19 @@ static void rt__host_chunk(void *arg, int64_t index, int worker) {
 #define IND__HOST_NC 96  /* a multiple of HOST_NR */
 #define IND__HOST_KC 256
 
+/* Between these a * b + c may be one instruction, which gcc does not allow itself in C11 mode. Whether it is depends on
+   the target of a function, not on sizes. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define IND__HOST_CONTRACT_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=fast\")")
+#define IND__HOST_CONTRACT_END   _Pragma("GCC pop_options")
+#define IND__HOST_UNROLL         _Pragma("GCC unroll 4")
+#else
+#define IND__HOST_CONTRACT_BEGIN
+#define IND__HOST_CONTRACT_END
+#define IND__HOST_UNROLL
+#endif
+
+IND__HOST_CONTRACT_BEGIN
 #if IND__GNU
 #define IND__HOST_INLINE static inline __attribute__((always_inline))
 /* Eight floats; the compiler maps them to the machine's vectors. */
@@ -5478,6 +5527,8 @@ __attribute__((target("avx2,fma"))) static void rt__host_panel_f32_avx2(int64_t 
 #define rt__host_panel_f32_avx2 rt__host_panel_f32
 #define IND__HOST_HAS_AVX2      0
 #endif
+
+IND__HOST_CONTRACT_END
 
 static void rt__host_multiply_f32(int64_t kc, int64_t rows, int64_t cols, const float *a, const float *b, float *c) {
     if (IND__HOST_HAS_AVX2)
@@ -5571,6 +5622,51 @@ IND__HOST_COPY(copy_f16, float, uint16_t, ind__f16_to_f32)
 IND__HOST_COPY(copy_bf16, float, uint16_t, ind__bf16_to_f32)
 IND__HOST_COPY(copy_word, uint64_t, uint64_t, )
 
+#if IND__GNU
+#if defined(__clang__)
+#define IND__HOST_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+typedef int32_t rt__host_order __attribute__((vector_size(32)));
+#define IND__HOST_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (rt__host_order){__VA_ARGS__})
+#endif
+
+/* Eight rows of 8 floats from from[0 .. 8) on, as 8 columns `group` floats apart. */
+static void rt__host_transpose(float *out, const float *data, const int64_t *from, int group) {
+    rt__host_v8 x[8], y[8];
+    for (int i = 0; i < 8; i++) memcpy(&x[i], data + from[i], sizeof x[i]);
+    for (int i = 0; i < 8; i += 2) {
+        y[i] = IND__HOST_SHUFFLE(x[i], x[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        y[i + 1] = IND__HOST_SHUFFLE(x[i], x[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int k = 0; k < 2; k++) {
+            x[i + 2 * k] = IND__HOST_SHUFFLE(y[i + k], y[i + k + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+            x[i + 2 * k + 1] = IND__HOST_SHUFFLE(y[i + k], y[i + k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    for (int i = 0; i < 4; i++) {
+        y[i] = IND__HOST_SHUFFLE(x[i], x[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        y[i + 4] = IND__HOST_SHUFFLE(x[i], x[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+    for (int i = 0; i < 8; i++) memcpy(out + i * group, &y[i], sizeof y[i]);
+}
+
+/* copy_f32 of a whole group: of rows that are side by side, or whose elements are. */
+static void rt__host_copy_f32(float *out, const float *data, const int64_t *from, int num, int group, int64_t kc,
+                              int64_t step) {
+    bool side_by_side = num == group;
+    for (int j = 1; j < num; j++) side_by_side &= from[j] == from[0] + j;
+    int64_t done = 0;
+    if (side_by_side && group == IND__HOST_NR)
+        for (; done < kc; done++) memcpy(out + done * group, data + from[0] + done * step, IND__HOST_NR * sizeof *out);
+    else if (step == 1 && num == group && group % 8 == 0)
+        for (; done + 8 <= kc; done += 8)
+            for (int j = 0; j < group; j += 8) rt__host_transpose(out + done * group + j, data + done, from + j, group);
+    copy_f32(out + done * group, data + done * step, from, num, group, kc - done, step);
+}
+#else
+#define rt__host_copy_f32 copy_f32
+#endif
+
 /* Packs without the evaluator. False if an access would be out of bounds; the evaluator then reports it. */
 static bool host_pack_direct(const rt__host_task *t, const rt__host_direct *d, int64_t base, const rt__host_panel *p) {
     const ind__eval_buffer *m = &t->instance->host.buffer[d->buffer];
@@ -5586,7 +5682,9 @@ static bool host_pack_direct(const rt__host_task *t, const rt__host_direct *d, i
         }
         int64_t to = u * p->kc;
         switch (m->dtype) {
-        case IND_F32: copy_f32((float *)p->out + to, (const float *)m->data, from, num, p->group, p->kc, step); break;
+        case IND_F32:
+            rt__host_copy_f32((float *)p->out + to, (const float *)m->data, from, num, p->group, p->kc, step);
+            break;
         case IND_F16:
             copy_f16((float *)p->out + to, (const uint16_t *)m->data, from, num, p->group, p->kc, step);
             break;
@@ -5603,31 +5701,42 @@ static bool host_pack_direct(const rt__host_task *t, const rt__host_direct *d, i
     return true;
 }
 
-static ind_status rt__host_pack_evaluated(const rt__host_task *t, ind__eval *e, const rt__host_panel *p) {
+/* Evaluates at most IND__LANES elements of K, from k0 + first on, of each row. */
+static ind_status rt__host_pack_along_k(const rt__host_task *t, ind__eval *e, const rt__host_panel *p, int64_t first) {
     const ind_body *b = t->kernel->body;
-    const int *k_var = t->var + b->rank;
-    const int64_t *k_extent = t->extent + b->rank;
-    bool along_k = p->kc >= p->count;
-    const ind__lanes *v = &e->value[p->value];
-    int64_t outer = along_k ? p->count : p->kc;
-    int lanes = (int)(along_k ? p->kc : p->count);
-    if (along_k)
-        rt__host_lanes(e, k_var, b->rrank, k_extent, p->k0, lanes);
-    else
-        rt__host_lanes(e, p->var, p->num_var, p->extent, p->first, lanes);
-    for (int64_t o = 0; o < outer; o++) {
-        if (along_k)
-            rt__host_point(e, p->var, p->num_var, p->extent, p->first + o);
-        else
-            rt__host_point(e, k_var, b->rrank, k_extent, p->k0 + o);
+    const int lanes = (int)(p->kc - first < IND__LANES ? p->kc - first : IND__LANES);
+    rt__host_lanes(e, t->var + b->rank, b->rrank, t->extent + b->rank, p->k0 + first, lanes);
+    for (int64_t u = 0; u < p->count; u++) {
+        rt__host_point(e, p->var, p->num_var, p->extent, p->first + u);
         ind_status status = rt__host_run_list(e, p->list, lanes);
         if (status) return status;
         for (int l = 0; l < lanes; l++)
-            copy_lane(p->out, along_k ? rt__panel_at(p, o) + l * p->group : rt__panel_at(p, l) + o * p->group, v, l,
-                      p->f32);
+            copy_lane(p->out, rt__panel_at(p, u) + (first + l) * p->group, &e->value[p->value], l, p->f32);
     }
-    rt__panel_pad(p);
     return IND_OK;
+}
+
+static ind_status rt__host_pack_along_rows(const rt__host_task *t, ind__eval *e, const rt__host_panel *p) {
+    const ind_body *b = t->kernel->body;
+    const int lanes = (int)p->count;
+    rt__host_lanes(e, p->var, p->num_var, p->extent, p->first, lanes);
+    for (int64_t k = 0; k < p->kc; k++) {
+        rt__host_point(e, t->var + b->rank, b->rrank, t->extent + b->rank, p->k0 + k);
+        ind_status status = rt__host_run_list(e, p->list, lanes);
+        if (status) return status;
+        for (int l = 0; l < lanes; l++)
+            copy_lane(p->out, rt__panel_at(p, l) + k * p->group, &e->value[p->value], l, p->f32);
+    }
+    return IND_OK;
+}
+
+static ind_status rt__host_pack_evaluated(const rt__host_task *t, ind__eval *e, const rt__host_panel *p) {
+    ind_status status = IND_OK;
+    if (p->kc < p->count) status = rt__host_pack_along_rows(t, e, p);
+    for (int64_t first = 0; p->kc >= p->count && first < p->kc && !status; first += IND__LANES)
+        status = rt__host_pack_along_k(t, e, p, first);
+    if (!status) rt__panel_pad(p);
+    return status;
 }
 
 static ind_status rt__host_pack(const rt__host_task *t, ind__eval *e, const rt__host_direct *d, int64_t base,
@@ -5714,56 +5823,57 @@ static void rt__host_multiply(ind_dtype d, int64_t kc, int64_t rows, int64_t col
 /* ---- products with packed weights: blocks of b are decoded into floats of one panel, which are multiplied at once */
 
 /* Elements of K that are decoded at a time: whole blocks of every format. */
-#define IND__HOST_SEGMENT IND__HOST_KC
+#define IND__HOST_SEGMENT (2 * IND__HOST_KC)
 #define IND__HOST_COLUMNS 4 /* columns that are multiplied together */
 
 #if IND__HOST_DECODES
-/* 16 elements as 16-bit integers. Vectors are passed by pointer: their ABI depends on the compiler's options. */
-typedef uint16_t rt__host_h16 __attribute__((vector_size(32)));
-typedef int16_t rt__host_s16 __attribute__((vector_size(32)));
+IND__HOST_CONTRACT_BEGIN
+/* 16 elements as bytes, and wider. Vectors are passed by pointer: their ABI depends on the compiler's options. */
 typedef uint8_t rt__host_b16 __attribute__((vector_size(16)));
-typedef int8_t rt__host_c16 __attribute__((vector_size(16)));
+typedef uint16_t rt__host_h16 __attribute__((vector_size(32)));
 typedef int32_t rt__host_i8 __attribute__((vector_size(32)));
 typedef uint32_t rt__host_w8 __attribute__((vector_size(32)));
+typedef int32_t rt__host_i16 __attribute__((vector_size(64)));
+typedef float rt__host_v16 __attribute__((vector_size(64)));
 
 /* *v = (p[i] >> shift) & mask of 16 bytes */
-IND__HOST_INLINE void rt__host_bits(rt__host_h16 *v, const uint8_t *p, int shift, int mask) {
-    rt__host_b16 bytes;
-    memcpy(&bytes, p, sizeof bytes);
-    *v = __builtin_convertvector(bytes, rt__host_h16) >> (uint16_t)shift & (uint16_t)mask;
-}
-
-/* 16 bytes with signs. */
-IND__HOST_INLINE void rt__host_signed(rt__host_h16 *v, const uint8_t *p) {
-    rt__host_c16 bytes;
-    memcpy(&bytes, p, sizeof bytes);
-    *v = (rt__host_h16) __builtin_convertvector(bytes, rt__host_s16);
+IND__HOST_INLINE void rt__host_bits(rt__host_b16 *v, const uint8_t *p, int shift, int mask) {
+    memcpy(v, p, sizeof *v);
+    *v = *v >> (uint8_t)shift & (uint8_t)mask;
 }
 
 /* Sets bit `to` of element i if bit i is set. */
-IND__HOST_INLINE void rt__host_add_bits(rt__host_h16 *v, uint32_t bits, int to) {
-    const rt__host_h16 one = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
-    const rt__host_h16 none = {0}, set = (rt__host_h16)(((one & (uint16_t)bits) != none));
-    *v |= set & (uint16_t)(1 << to);
+IND__HOST_INLINE void rt__host_add_bits(rt__host_b16 *v, uint32_t bits, int to) {
+    const rt__host_b16 one = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128}, none = {0};
+    const uint8_t low = (uint8_t)bits, high = (uint8_t)(bits >> 8);
+    const rt__host_b16 both = {low, low, low, low, low, low, low, low, high, high, high, high, high, high, high, high};
+    *v |= (rt__host_b16)((one & both) != none) & (uint8_t)(1 << to);
 }
 
-/* Elements 2i and 2i + 1 are the halves of word i: first the 8 even elements are stored, then the odd ones, as
-   rt__host_pair_order stores those that they are multiplied with. out = d * (v + offset) + m, of numbers >= 0. */
-IND__HOST_INLINE void rt__host_put(float *out, const rt__host_h16 *v, int offset, float d, float m) {
-    const rt__host_i8 even = (rt__host_i8)*v & 0xffff, odd = (rt__host_i8)((rt__host_w8)*v >> 16);
+/* out = d * (v + offset) + m, of numbers >= 0. `wide`: in order, by vectors of 64 bytes. Otherwise elements 2i and 2i +
+   1 are the halves of word i: first the 8 even elements are stored, then the odd ones, as rt__host_pair_order stores
+   those that they are multiplied with. */
+IND__HOST_INLINE void rt__host_put(float *out, const rt__host_b16 *v, int offset, float d, float m, bool wide) {
+    if (wide) {
+        const rt__host_i16 n = __builtin_convertvector(*v, rt__host_i16) + offset;
+        const rt__host_v16 x = __builtin_convertvector(n, rt__host_v16) * d + m;
+        memcpy(out, &x, sizeof x);
+        return;
+    }
+    const rt__host_h16 h = __builtin_convertvector(*v, rt__host_h16);
+    const rt__host_i8 even = (rt__host_i8)h & 0xffff, odd = (rt__host_i8)((rt__host_w8)h >> 16);
     const rt__host_v8 x = __builtin_convertvector(even + offset, rt__host_v8) * d + m;
     const rt__host_v8 y = __builtin_convertvector(odd + offset, rt__host_v8) * d + m;
     memcpy(out, &x, sizeof x);
     memcpy(out + 8, &y, sizeof y);
 }
 
-/* The same of numbers with signs: out = d * v */
-IND__HOST_INLINE void rt__host_put_signed(float *out, const rt__host_h16 *v, float d) {
-    const rt__host_i8 even = (rt__host_i8)((rt__host_w8)*v << 16) >> 16, odd = (rt__host_i8)*v >> 16;
-    const rt__host_v8 x = __builtin_convertvector(even, rt__host_v8) * d;
-    const rt__host_v8 y = __builtin_convertvector(odd, rt__host_v8) * d;
-    memcpy(out, &x, sizeof x);
-    memcpy(out + 8, &y, sizeof y);
+/* The same of 16 bytes with signs: out = d * p[i] */
+IND__HOST_INLINE void rt__host_put_signed(float *out, const uint8_t *p, float d, bool wide) {
+    rt__host_b16 v;
+    memcpy(&v, p, sizeof v);
+    v ^= 128;
+    rt__host_put(out, &v, -128, d, 0, wide);
 }
 
 /* Brings rows of kc elements, a multiple of 16, into the order of rt__host_put. */
@@ -5775,51 +5885,65 @@ static void rt__host_pair_order(float *x, int64_t count) {
     }
 }
 
-/* *sum += a * w[0 .. 8) */
-IND__HOST_INLINE void rt__host_fma8(rt__host_v8 *sum, const rt__host_v8 *a, const float *w) {
-    rt__host_v8 v;
-    memcpy(&v, w, sizeof v);
-    *sum += *a * v;
-}
-
-/* Adds the lanes of the sum, and the terms from k on, to *c. */
-IND__HOST_INLINE void rt__host_end_dot(const rt__host_v8 *sum, int64_t k, int64_t kc, const float *x, const float *w,
-                                       float *c) {
+IND__HOST_INLINE float rt__host_sum_v8(const rt__host_v8 *sum) {
     const rt__host_v8 s = *sum;
-    float total = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
-    for (; k < kc; k++) total += x[k] * w[k];
-    *c += total;
+    return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
 }
 
-/* c[column] += sum over k of x[k] * w[column][k], for one row x or, if y is not NULL, also for a second row y into d.
-   Each sum is one chain of 8 lanes: no sum depends on the number of rows. */
-IND__HOST_INLINE void rt__host_dots(int64_t kc, const float *x, const float *y, const float *w, float *c, float *d) {
-    const float *w1 = w + IND__HOST_SEGMENT, *w2 = w1 + IND__HOST_SEGMENT, *w3 = w2 + IND__HOST_SEGMENT;
-    rt__host_v8 s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, t0 = {0}, t1 = {0}, t2 = {0}, t3 = {0}, a;
-    int64_t k = 0;
-    for (; k + 8 <= kc; k += 8) {
-        memcpy(&a, x + k, sizeof a);
-        rt__host_fma8(&s0, &a, w + k);
-        rt__host_fma8(&s1, &a, w1 + k);
-        rt__host_fma8(&s2, &a, w2 + k);
-        rt__host_fma8(&s3, &a, w3 + k);
-        if (!y) continue;
-        memcpy(&a, y + k, sizeof a);
-        rt__host_fma8(&t0, &a, w + k);
-        rt__host_fma8(&t1, &a, w1 + k);
-        rt__host_fma8(&t2, &a, w2 + k);
-        rt__host_fma8(&t3, &a, w3 + k);
-    }
-    rt__host_end_dot(&s0, k, kc, x, w, c);
-    rt__host_end_dot(&s1, k, kc, x, w1, c + 1);
-    rt__host_end_dot(&s2, k, kc, x, w2, c + 2);
-    rt__host_end_dot(&s3, k, kc, x, w3, c + 3);
-    if (!y) return;
-    rt__host_end_dot(&t0, k, kc, y, w, d);
-    rt__host_end_dot(&t1, k, kc, y, w1, d + 1);
-    rt__host_end_dot(&t2, k, kc, y, w2, d + 2);
-    rt__host_end_dot(&t3, k, kc, y, w3, d + 3);
+IND__HOST_INLINE float rt__host_sum_v16(const rt__host_v16 *sum) {
+    rt__host_v8 low, high;
+    memcpy(&low, sum, sizeof low);
+    memcpy(&high, (const char *)sum + sizeof low, sizeof high);
+    low += high;
+    return rt__host_sum_v8(&low);
 }
+
+/* NAME: c[column] += sum over k of x[k] * w[column][k], for one row x or, if y is not NULL, also for a second row y
+   into d. Each sum is one chain of a vector: no sum depends on the number of rows. */
+#define IND__HOST_DOTS(NAME, V, LANES)                                                                                 \
+    /* *sum += a * w[0 .. LANES) */                                                                                    \
+    IND__HOST_INLINE void NAME##_fma(V *sum, const V *a, const float *w) {                                             \
+        V v;                                                                                                           \
+        memcpy(&v, w, sizeof v);                                                                                       \
+        *sum += *a * v;                                                                                                \
+    }                                                                                                                  \
+    /* *sum += x * w of 32 elements */                                                                                 \
+    IND__HOST_INLINE void NAME##_block(V *sum, const float *x, const float *w) {                                       \
+        IND__HOST_UNROLL                                                                                               \
+        for (int k = 0; k < 32; k += LANES) {                                                                          \
+            V a;                                                                                                       \
+            memcpy(&a, x + k, sizeof a);                                                                               \
+            NAME##_fma(sum, &a, w + k);                                                                                \
+        }                                                                                                              \
+    }                                                                                                                  \
+    /* Adds the lanes of the sum, and the terms from k on, to *c. */                                                   \
+    IND__HOST_INLINE void NAME##_end(const V *sum, int64_t k, int64_t kc, const float *x, const float *w, float *c) {  \
+        float total = rt__host_sum_v##LANES(sum);                                                                      \
+        for (; k < kc; k++) total += x[k] * w[k];                                                                      \
+        *c += total;                                                                                                   \
+    }                                                                                                                  \
+    IND__HOST_INLINE void NAME(int64_t kc, const float *x, const float *y, const float *w, float *c, float *d) {       \
+        const float *w1 = w + IND__HOST_SEGMENT, *w2 = w1 + IND__HOST_SEGMENT, *w3 = w2 + IND__HOST_SEGMENT;           \
+        V s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, t0 = {0}, t1 = {0}, t2 = {0}, t3 = {0}, a;                           \
+        int64_t k = 0;                                                                                                 \
+        for (; k + LANES <= kc; k += LANES) {                                                                          \
+            memcpy(&a, x + k, sizeof a);                                                                               \
+            NAME##_fma(&s0, &a, w + k), NAME##_fma(&s1, &a, w1 + k);                                                   \
+            NAME##_fma(&s2, &a, w2 + k), NAME##_fma(&s3, &a, w3 + k);                                                  \
+            if (!y) continue;                                                                                          \
+            memcpy(&a, y + k, sizeof a);                                                                               \
+            NAME##_fma(&t0, &a, w + k), NAME##_fma(&t1, &a, w1 + k);                                                   \
+            NAME##_fma(&t2, &a, w2 + k), NAME##_fma(&t3, &a, w3 + k);                                                  \
+        }                                                                                                              \
+        NAME##_end(&s0, k, kc, x, w, c), NAME##_end(&s1, k, kc, x, w1, c + 1);                                         \
+        NAME##_end(&s2, k, kc, x, w2, c + 2), NAME##_end(&s3, k, kc, x, w3, c + 3);                                    \
+        if (!y) return;                                                                                                \
+        NAME##_end(&t0, k, kc, y, w, d), NAME##_end(&t1, k, kc, y, w1, d + 1);                                         \
+        NAME##_end(&t2, k, kc, y, w2, d + 2), NAME##_end(&t3, k, kc, y, w3, d + 3);                                    \
+    }
+IND__HOST_DOTS(rt__host_dots8, rt__host_v8, 8)
+IND__HOST_DOTS(rt__host_dots16, rt__host_v16, 16)
+#undef IND__HOST_DOTS
 
 IND__HOST_INLINE uint32_t rt__host_word(const uint8_t *p, int bytes) {
     uint32_t v = 0;
@@ -5838,102 +5962,96 @@ IND__HOST_INLINE float rt__host_f16(const uint8_t *p) {
 
 /* ---- blocks of 32 */
 
-IND__HOST_INLINE void rt__host_decode_q8_0(const uint8_t *b, float *out) {
+IND__HOST_INLINE void rt__host_decode_q8_0(const uint8_t *b, float *out, bool wide) {
     const float d = rt__host_f16(b);
-    for (int i = 0; i < 32; i += 16) {
-        rt__host_h16 v;
-        rt__host_signed(&v, b + 2 + i);
-        rt__host_put_signed(out + i, &v, d);
-    }
+    for (int i = 0; i < 32; i += 16) rt__host_put_signed(out + i, b + 2 + i, d, wide);
 }
 
 /* Element i < 16 is in the low, element i + 16 in the high four bits of byte i. `five`: the fifth bits are a word. */
-IND__HOST_INLINE void rt__host_decode_q45(const uint8_t *b, float *out, bool five, bool has_min) {
+IND__HOST_INLINE void rt__host_decode_q45(const uint8_t *b, float *out, bool five, bool has_min, bool wide) {
     const float d = rt__host_f16(b), m = has_min ? rt__host_f16(b + 2) : 0;
     const uint32_t fifth = five ? rt__host_word(b + (has_min ? 4 : 2), 4) : 0;
     const uint8_t *q = b + (has_min ? 4 : 2) + (five ? 4 : 0);
     for (int i = 0; i < 32; i += 16) {
-        rt__host_h16 v;
+        rt__host_b16 v;
         rt__host_bits(&v, q, i / 4, 15);
         if (five) rt__host_add_bits(&v, fifth >> i, 4);
-        rt__host_put(out + i, &v, has_min ? 0 : five ? -16 : -8, d, m);
+        rt__host_put(out + i, &v, has_min ? 0 : five ? -16 : -8, d, m, wide);
     }
 }
 
 /* 32 elements, whose four bits are in 16 bytes. */
-IND__HOST_INLINE void rt__host_decode_iq4(const uint8_t *q, float d, float *out) {
+IND__HOST_INLINE void rt__host_decode_iq4(const uint8_t *q, float d, float *out, bool wide) {
     static const int8_t value[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
     for (int i = 0; i < 32; i += 16) {
         uint8_t bytes[16];
-        rt__host_h16 v;
         for (int k = 0; k < 16; k++) bytes[k] = (uint8_t)value[q[k] >> i / 4 & 15];
-        rt__host_signed(&v, bytes);
-        rt__host_put_signed(out + i, &v, d);
+        rt__host_put_signed(out + i, bytes, d, wide);
     }
 }
 
 /* ---- blocks of 256: scales of 16 or 32 elements */
 
 /* Two bits each of 16 elements from i on: 32 bytes have 128 elements. */
-IND__HOST_INLINE void rt__host_pairs(rt__host_h16 *v, const uint8_t *q, int i) {
+IND__HOST_INLINE void rt__host_pairs(rt__host_b16 *v, const uint8_t *q, int i) {
     rt__host_bits(v, q + i / 128 * 32 + i % 32, i / 32 % 4 * 2, 3);
 }
 
-IND__HOST_INLINE void rt__host_decode_q2_k(const uint8_t *b, float *out) {
+IND__HOST_INLINE void rt__host_decode_q2_k(const uint8_t *b, float *out, bool wide) {
     const float d = rt__host_f16(b + 80), dmin = rt__host_f16(b + 82);
     for (int i = 0; i < 256; i += 16) {
         const int s = b[i / 16];
-        rt__host_h16 v;
+        rt__host_b16 v;
         rt__host_pairs(&v, b + 16, i);
-        rt__host_put(out + i, &v, 0, d * (float)(s & 15), -(dmin * (float)(s >> 4)));
+        rt__host_put(out + i, &v, 0, d * (float)(s & 15), -(dmin * (float)(s >> 4)), wide);
     }
 }
 
-IND__HOST_INLINE void rt__host_decode_q3_k(const uint8_t *b, float *out) {
+IND__HOST_INLINE void rt__host_decode_q3_k(const uint8_t *b, float *out, bool wide) {
     const float d = rt__host_f16(b + 108);
     for (int i = 0; i < 256; i += 16) {
         const int low = b[96 + i / 16 % 8] >> i / 128 * 4 & 15, high = b[104 + i / 16 % 4] >> i / 64 * 2 & 3;
-        rt__host_h16 v, third;
+        rt__host_b16 v, third;
         rt__host_pairs(&v, b + 32, i);
         rt__host_bits(&third, b + i % 32, i / 32, 1);
         v |= third << 2;
-        rt__host_put(out + i, &v, -4, d * (float)((low | high << 4) - 32), 0);
+        rt__host_put(out + i, &v, -4, d * (float)((low | high << 4) - 32), 0, wide);
     }
 }
 
-IND__HOST_INLINE void rt__host_decode_q45_k(const uint8_t *b, float *out, bool five) {
+IND__HOST_INLINE void rt__host_decode_q45_k(const uint8_t *b, float *out, bool five, bool wide) {
     const float d = rt__host_f16(b), dmin = rt__host_f16(b + 2);
     const uint8_t *q = b + (five ? 48 : 16);
     for (int i = 0; i < 256; i += 16) {
         const int j = i / 32 % 4, both = b[12 + j];
         const int s = i < 128 ? b[4 + j] & 63 : (both & 15) | (b[4 + j] >> 2 & 48);
         const int m = i < 128 ? b[8 + j] & 63 : both >> 4 | (b[8 + j] >> 2 & 48);
-        rt__host_h16 v, fifth;
+        rt__host_b16 v, fifth;
         rt__host_bits(&v, q + i / 64 * 32 + i % 32, i / 32 % 2 * 4, 15);
         if (five) {
             rt__host_bits(&fifth, b + 16 + i % 32, i / 32, 1);
             v |= fifth << 4;
         }
-        rt__host_put(out + i, &v, 0, d * (float)s, -(dmin * (float)m));
+        rt__host_put(out + i, &v, 0, d * (float)s, -(dmin * (float)m), wide);
     }
 }
 
-IND__HOST_INLINE void rt__host_decode_q6_k(const uint8_t *b, float *out) {
+IND__HOST_INLINE void rt__host_decode_q6_k(const uint8_t *b, float *out, bool wide) {
     const float d = rt__host_f16(b + 208);
     for (int i = 0; i < 256; i += 16) {
-        rt__host_h16 v, high;
+        rt__host_b16 v, high;
         rt__host_bits(&v, b + i / 128 * 64 + i % 64, i / 64 % 2 * 4, 15);
         rt__host_pairs(&high, b + 128, i);
         v |= high << 4;
-        rt__host_put(out + i, &v, -32, d * (float)(int8_t)b[192 + i / 16], 0);
+        rt__host_put(out + i, &v, -32, d * (float)(int8_t)b[192 + i / 16], 0, wide);
     }
 }
 
-IND__HOST_INLINE void rt__host_decode_iq4_xs(const uint8_t *b, float *out) {
+IND__HOST_INLINE void rt__host_decode_iq4_xs(const uint8_t *b, float *out, bool wide) {
     const float d = rt__host_f16(b);
     for (int i = 0; i < 256; i += 32) {
         const int low = b[4 + i / 64] >> i / 32 % 2 * 4 & 15, high = b[2 + i / 128] >> i / 32 % 4 * 2 & 3;
-        rt__host_decode_iq4(b + 8 + i / 2, d * (float)((low | high << 4) - 32), out + i);
+        rt__host_decode_iq4(b + 8 + i / 2, d * (float)((low | high << 4) - 32), out + i, wide);
     }
 }
 
@@ -5943,64 +6061,124 @@ IND__HOST_INLINE void rt__host_decode_16(ind__quantised f, const uint8_t *b, flo
     *out = f == IND__QUANTISED_F16 ? rt__host_f16(b) : ind__bf16_to_f32((uint16_t)rt__host_word(b, 2));
 }
 
+/* Format, decoding of a block b to out. */
+#define IND__HOST_FORMATS_OF_32(X)                                                                                     \
+    X(Q8_0, rt__host_decode_q8_0(b, out, wide))                                                                        \
+    X(Q4_0, rt__host_decode_q45(b, out, false, false, wide))                                                           \
+    X(Q4_1, rt__host_decode_q45(b, out, false, true, wide))                                                            \
+    X(Q5_0, rt__host_decode_q45(b, out, true, false, wide))                                                            \
+    X(Q5_1, rt__host_decode_q45(b, out, true, true, wide))                                                             \
+    X(IQ4_NL, rt__host_decode_iq4(b + 2, rt__host_f16(b), out, wide))
+#define IND__HOST_FORMATS(X)                                                                                           \
+    IND__HOST_FORMATS_OF_32(X)                                                                                         \
+    X(F16, rt__host_decode_16(IND__QUANTISED_F16, b, out))                                                             \
+    X(BF16, rt__host_decode_16(IND__QUANTISED_BF16, b, out))                                                           \
+    X(Q2_K, rt__host_decode_q2_k(b, out, wide))                                                                        \
+    X(Q3_K, rt__host_decode_q3_k(b, out, wide))                                                                        \
+    X(Q4_K, rt__host_decode_q45_k(b, out, false, wide))                                                                \
+    X(Q5_K, rt__host_decode_q45_k(b, out, true, wide))                                                                 \
+    X(Q6_K, rt__host_decode_q6_k(b, out, wide))                                                                        \
+    X(IQ4_XS, rt__host_decode_iq4_xs(b, out, wide))
+
 /* Decodes kc elements. Each format has its own loop, out of which the compiler hoists the constants. */
-IND__HOST_INLINE void rt__host_decode(const rt__host_packed *p, const uint8_t *b, int64_t kc, float *out) {
-#define IND__HOST_BLOCKS(call)                                                                                         \
-    for (const float *end = out + kc; out < end; out += p->elements, b += p->bytes) call;                              \
-    return
+IND__HOST_INLINE void rt__host_decode(const rt__host_packed *p, const uint8_t *b, int64_t kc, float *out, bool wide) {
+#define X(name, decode)                                                                                                \
+    case IND__QUANTISED_##name:                                                                                        \
+        for (const float *end = out + kc; out < end; out += p->elements, b += p->bytes) decode;                        \
+        return;
     switch (p->format) {
-    case IND__QUANTISED_F16: IND__HOST_BLOCKS(rt__host_decode_16(IND__QUANTISED_F16, b, out));
-    case IND__QUANTISED_BF16: IND__HOST_BLOCKS(rt__host_decode_16(IND__QUANTISED_BF16, b, out));
-    case IND__QUANTISED_Q8_0: IND__HOST_BLOCKS(rt__host_decode_q8_0(b, out));
-    case IND__QUANTISED_Q4_0: IND__HOST_BLOCKS(rt__host_decode_q45(b, out, false, false));
-    case IND__QUANTISED_Q4_1: IND__HOST_BLOCKS(rt__host_decode_q45(b, out, false, true));
-    case IND__QUANTISED_Q5_0: IND__HOST_BLOCKS(rt__host_decode_q45(b, out, true, false));
-    case IND__QUANTISED_Q5_1: IND__HOST_BLOCKS(rt__host_decode_q45(b, out, true, true));
-    case IND__QUANTISED_Q2_K: IND__HOST_BLOCKS(rt__host_decode_q2_k(b, out));
-    case IND__QUANTISED_Q3_K: IND__HOST_BLOCKS(rt__host_decode_q3_k(b, out));
-    case IND__QUANTISED_Q4_K: IND__HOST_BLOCKS(rt__host_decode_q45_k(b, out, false));
-    case IND__QUANTISED_Q5_K: IND__HOST_BLOCKS(rt__host_decode_q45_k(b, out, true));
-    case IND__QUANTISED_Q6_K: IND__HOST_BLOCKS(rt__host_decode_q6_k(b, out));
-    case IND__QUANTISED_IQ4_NL: IND__HOST_BLOCKS(rt__host_decode_iq4(b + 2, rt__host_f16(b), out));
-    default: IND__HOST_BLOCKS(rt__host_decode_iq4_xs(b, out));
+        IND__HOST_FORMATS(X)
+    default: return;
     }
-#undef IND__HOST_BLOCKS
+#undef X
 }
 
 /* A segment of HOST_COLUMNS rows of blocks, and the rows that it is multiplied with. */
 typedef struct rt__host_packed_tile {
     const rt__host_packed *packed;
     const uint8_t *from[IND__HOST_COLUMNS];
+    const uint8_t *next[IND__HOST_COLUMNS]; /* what will be read after it */
     int64_t kc, rows;
     const float *x; /* [rows][kc] */
     float *w;       /* [HOST_COLUMNS][HOST_SEGMENT] */
     float *c;       /* [rows][HOST_NC] */
 } rt__host_packed_tile;
 
-IND__HOST_INLINE void rt__host_packed_columns(const rt__host_packed_tile *p) {
+/* The product of one row. Elements of a block stay in registers. The sums are those of rt__host_packed_columns. Returns
+   false if there is no such code for the format. */
+IND__HOST_INLINE bool rt__host_packed_row(const rt__host_packed_tile *p, bool wide) {
+#define X(name, decode)                                                                                                \
+    case IND__QUANTISED_##name:                                                                                        \
+        for (int64_t k = 0; k < p->kc; k += 32, at += p->packed->bytes) {                                              \
+            IND__HOST_UNROLL                                                                                           \
+            for (int j = 0; j < IND__HOST_COLUMNS; j++) {                                                              \
+                const uint8_t *b = p->from[j] + at;                                                                    \
+                float out[32];                                                                                         \
+                decode;                                                                                                \
+                if (wide)                                                                                              \
+                    rt__host_dots16_block(&s[j], p->x + k, out);                                                       \
+                else                                                                                                   \
+                    rt__host_dots8_block(&t[j], p->x + k, out);                                                        \
+            }                                                                                                          \
+        }                                                                                                              \
+        break;
+    rt__host_v16 s[IND__HOST_COLUMNS] = {{0}};
+    rt__host_v8 t[IND__HOST_COLUMNS] = {{0}};
+    int64_t at = 0;
+    if (p->packed->round == IND_F16 || p->packed->round == IND_BF16) return false;
+    switch (p->packed->format) {
+        IND__HOST_FORMATS_OF_32(X)
+    default: return false;
+    }
+#undef X
+    IND__HOST_UNROLL
+    for (int j = 0; j < IND__HOST_COLUMNS; j++) p->c[j] += wide ? rt__host_sum_v16(&s[j]) : rt__host_sum_v8(&t[j]);
+    return true;
+}
+
+IND__HOST_INLINE void rt__host_packed_columns(const rt__host_packed_tile *p, bool wide) {
     const rt__host_packed *b = p->packed;
+    for (int j = 0; j < IND__HOST_COLUMNS; j++)
+        for (int64_t k = 0; k < p->kc / b->elements * b->bytes; k += 64) __builtin_prefetch(p->next[j] + k);
+    if (p->rows == 1 && rt__host_packed_row(p, wide)) return;
     for (int j = 0; j < IND__HOST_COLUMNS; j++) {
         float *out = p->w + j * IND__HOST_SEGMENT;
-        rt__host_decode(b, p->from[j], p->kc, out);
+        rt__host_decode(b, p->from[j], p->kc, out, wide);
         for (int64_t k = 0; b->round == IND_BF16 && k < p->kc; k++) out[k] = ind__bf16_to_f32(ind__f32_to_bf16(out[k]));
         for (int64_t k = 0; b->round == IND_F16 && k < p->kc; k++) out[k] = ind__f16_to_f32(ind__f32_to_f16(out[k]));
     }
-    int64_t r = 0;
-    for (; r + 2 <= p->rows; r += 2) {
-        const float *x = p->x + r * p->kc;
+    for (int64_t r = 0; r < p->rows; r += 2) {
+        const float *x = p->x + r * p->kc, *y = r + 1 < p->rows ? x + p->kc : NULL;
         float *c = p->c + r * IND__HOST_NC;
-        rt__host_dots(p->kc, x, x + p->kc, p->w, c, c + IND__HOST_NC);
+        if (wide)
+            rt__host_dots16(p->kc, x, y, p->w, c, c + IND__HOST_NC);
+        else
+            rt__host_dots8(p->kc, x, y, p->w, c, c + IND__HOST_NC);
     }
-    if (r < p->rows) rt__host_dots(p->kc, p->x + r * p->kc, NULL, p->w, p->c + r * IND__HOST_NC, NULL);
 }
 
 #if defined(__x86_64__) || defined(__i386__)
 __attribute__((target("avx2,fma"))) static void rt__host_packed_columns_avx2(const rt__host_packed_tile *p) {
-    rt__host_packed_columns(p);
+    rt__host_packed_columns(p, false);
 }
+__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,fma"))) static void
+rt__host_packed_columns_avx512(const rt__host_packed_tile *p) {
+    rt__host_packed_columns(p, true);
+}
+#define IND__HOST_HAS_AVX512                                                                                           \
+    (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&  \
+     __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma"))
 #else
-#define rt__host_packed_columns_avx2 rt__host_packed_columns
+#define rt__host_packed_columns_avx2   rt__host_packed_columns_any
+#define rt__host_packed_columns_avx512 rt__host_packed_columns_any
+#define IND__HOST_HAS_AVX512           0
 #endif
+
+static void rt__host_packed_columns_any(const rt__host_packed_tile *p) {
+    rt__host_packed_columns(p, false);
+}
+
+IND__HOST_CONTRACT_END
 
 /* Where byte 0 of each column begins, for each product. */
 typedef struct rt__host_blocks {
@@ -6027,7 +6205,8 @@ static bool rt__host_find_blocks(const rt__host_task *t, ind__eval *e, const rt_
 
 /* Brings the rows in panel a into the order of the decoded elements. */
 static void rt__host_order_rows(const rt__host_task *t, const rt__host_panel *a) {
-    if (t->kernel->product.packed_b[0].elements > 1) rt__host_pair_order((float *)a->out, a->count * a->kc);
+    if (!IND__HOST_HAS_AVX512 && t->kernel->product.packed_b[0].elements > 1)
+        rt__host_pair_order((float *)a->out, a->count * a->kc);
 }
 
 /* Adds to the tile of product number i the product of the rows in panel a, [rows][kc], and elements [k0, k0 + kc) of
@@ -6040,12 +6219,18 @@ static void rt__host_packed_multiply(const rt__host_task *t, const rt__host_work
     rt__host_packed_tile tile = {
         .packed = b, .kc = a->kc, .rows = a->count, .x = (const float *)a->out, .w = (float *)w->panel_b};
     for (int64_t u = 0; u < cols; u += IND__HOST_COLUMNS) {
-        for (int j = 0; j < IND__HOST_COLUMNS; j++) tile.from[j] = data + x->from[i][u + j < cols ? u + j : u];
+        for (int j = 0; j < IND__HOST_COLUMNS; j++) {
+            const int64_t next = u + IND__HOST_COLUMNS + j;
+            tile.from[j] = data + x->from[i][u + j < cols ? u + j : u];
+            tile.next[j] = data + x->from[i][next < cols ? next : u];
+        }
         tile.c = (float *)rt__host_tile_of(w, i) + u;
-        if (IND__HOST_HAS_AVX2)
+        if (IND__HOST_HAS_AVX512)
+            rt__host_packed_columns_avx512(&tile);
+        else if (IND__HOST_HAS_AVX2)
             rt__host_packed_columns_avx2(&tile);
         else
-            rt__host_packed_columns(&tile);
+            rt__host_packed_columns_any(&tile);
     }
 }
 #else
@@ -6108,8 +6293,9 @@ static ind_status rt__host_tile(const rt__host_task *t, rt__host_worker *w, int6
     const int64_t rows = (at.rows + IND__HOST_MR - 1) / IND__HOST_MR * IND__HOST_MR;
     for (int i = 0; i < 2 && p->dot[i]; i++)
         memset(rt__host_tile_of(w, i), 0, (size_t)rows * IND__HOST_NC * (f32 ? 4 : 8));
-    for (a.k0 = 0; a.k0 < t->reduced; a.k0 += IND__HOST_KC) {
-        a.kc = t->reduced - a.k0 < IND__HOST_KC ? t->reduced - a.k0 : IND__HOST_KC;
+    const int64_t step = packed ? IND__HOST_SEGMENT : IND__HOST_KC;
+    for (a.k0 = 0; a.k0 < t->reduced; a.k0 += step) {
+        a.kc = t->reduced - a.k0 < step ? t->reduced - a.k0 : step;
         ind_status status = rt__host_tile_step(t, w, &at, &a, packed ? &blocks : NULL);
         if (status) return status;
     }

@@ -9,8 +9,8 @@
  *
  * Tokens are the most probable ones, or drawn with --temperature T, --top-k N, --top-p P, --min-p P and --seed N.
  * --repeat-penalty X makes tokens less probable that occurred before. --stop TEXT ends an answer before this text.
- * Further options: --system TEXT, --tokens N, --context N, --dtype f32|f16|bf16, --device host|cuda|auto, --ids,
- * --emit STAGE.
+ * Further options: --system TEXT, --tokens N, --context N, --memory MB, --dtype f32|f16|bf16, --device host|cuda|auto,
+ * --ids, --emit STAGE.
  */
 #define INDUCTOR_IMPLEMENTATION
 #include "bpe_gguf.h"
@@ -29,6 +29,7 @@ typedef struct options {
     const char *const *prompts;
     int num_prompts;
     long tokens, context, parallel; /* of an answer at most; of a conversation at most, 0: the model's or 2048 */
+    long memory;                    /* MB at most; 0: no limit */
     llama_sampling sampling;
     ind_device device;
     ind_dtype dtype;
@@ -104,12 +105,18 @@ static int open_chat(chat *c) {
                                     .slots = (int)o->parallel,
                                     .samples = draws(o),
                                     .targets = o->perplexity,
-                                    .emit_only = o->emit};
+                                    .emit_only = o->emit,
+                                    .memory = (int64_t)o->memory << 20};
     const double start = now_ms();
+    if (!o->emit)
+        fprintf(stderr, "[%s: %s, %lld layers; compiling]\n", o->model, c->config.architecture,
+                (long long)c->config.layers);
     if (llama_engine_open(&c->engine, &desc)) return fail("%s", c->engine.why);
     if (!o->emit)
-        fprintf(stderr, "[%s, %s, %d kernels, ready after %.0f ms]\n", ind_device_text(c->engine.context),
-                ind_dtype_name(o->dtype), ind_module_query_stats(c->engine.module).num_kernels, now_ms() - start);
+        fprintf(stderr, "[%s, %s, %d kernels, %lld MB of weights, %lld MB of caches; ready after %.0f ms]\n",
+                ind_device_text(c->engine.context), ind_dtype_name(o->dtype),
+                ind_module_query_stats(c->engine.module).num_kernels, (long long)c->engine.bytes.weights >> 20,
+                (long long)c->engine.bytes.state >> 20, now_ms() - start);
     return 0;
 }
 
@@ -430,6 +437,7 @@ static const char usage[] =
     "  --parallel N          each TEXT is a conversation of its own; N of them are answered side by side\n"
     "  --tokens N            an answer has at most N tokens (512)\n"
     "  --context N           a conversation has at most N tokens (2048, or the model's if less)\n"
+    "  --memory MB           refuses a model that needs more\n"
     "  --temperature T       draws tokens; 0: the most probable one (0)\n"
     "  --top-k N, --top-p P, --min-p P     .. of the N most probable; of those with a sum of P; of those with at least "
     "P\n"
@@ -521,6 +529,7 @@ static int parse_option(const char *name, const char *value, options *o) {
     if (!strcmp(name, "--stop")) return parse_stop(value, o);
     if (!strcmp(name, "--tokens")) return parse_number(name, value, &o->tokens);
     if (!strcmp(name, "--context")) return parse_number(name, value, &o->context);
+    if (!strcmp(name, "--memory")) return parse_number(name, value, &o->memory);
     if (!strcmp(name, "--parallel")) return parse_number(name, value, &o->parallel);
     if (!strcmp(name, "--device")) return parse_device(value, &o->device);
     if (!strcmp(name, "--dtype")) return parse_dtype(value, &o->dtype);

@@ -48,7 +48,14 @@ typedef struct llama_engine_desc {
     bool batch_invariant; /* a sequence has the same bits whichever run beside it */
     bool all_variants;    /* no run compiles (ind_compile_desc) */
     bool emit_only;       /* only compiles: e.module has the texts of all stages */
+    int64_t memory;       /* bytes; an engine that needs more is refused before any of it is allocated. 0: no limit */
 } llama_engine_desc;
+
+/* Bytes that an engine needs on its device. */
+typedef struct llama_engine_bytes {
+    int64_t weights, state; /* constants; caches and all other bindings */
+    int64_t workspace;      /* the largest of a run */
+} llama_engine_bytes;
 
 /* Bindings that the engine sets or reads. */
 #define LLAMA_BINDINGS(X)                                                                                              \
@@ -85,6 +92,7 @@ typedef struct llama_engine {
     int index[LLAMA__NUM_BINDINGS]; /* in the module; -1: the model has none */
     llama__memory steps;            /* for a token of each sequence. After a step `next` becomes `tokens` */
     llama__memory prompt; /* for tokens of one sequence. Its caches and history are rows of those of `steps` */
+    llama_engine_bytes bytes;
     bool positions_known; /* on the device, of all rows */
     char why[512];
 } llama_engine;
@@ -129,15 +137,66 @@ static inline bool llama__is_state(const llama_engine *e, int index) {
     return index == e->index[LLAMA__history] || !strncmp(name, "keys", 4) || !strncmp(name, "values", 6);
 }
 
-/* Allocates the memory of a binding, of zeros: entries of a cache without a token are multiplied by 0. */
-static inline int llama__allocate(llama_engine *e, llama__memory *m, int index, int sequences, int tokens) {
+/* Declared sizes of a run. */
+typedef struct llama__sizes {
+    int64_t sequences, tokens, entries;
+} llama__sizes;
+
+/* Sizes of the largest run of each kind: a prompt, or a step. */
+static inline llama__sizes llama__largest(const llama_engine *e, bool prompt) {
+    return (llama__sizes){prompt ? 1 : e->desc.slots, prompt ? LLAMA_CHUNK : 1, e->desc.config->capacity};
+}
+
+/* -1: the sizes are not allowed, which e->why says. */
+static inline int64_t llama__binding_bytes(llama_engine *e, int index, llama__sizes s) {
     const ind_binding_info *info = ind_module_query_binding(e->module, index);
-    char sizes[80];
+    char sizes[96];
     int64_t shape[IND_MAX_RANK], bytes = ind_dtype_bytes(info->dtype);
-    snprintf(sizes, sizeof sizes, "B=%d, T=%d, N=%lld", sequences, tokens, (long long)e->desc.config->capacity);
-    if (ind_module_shape(e->module, index, sizes, NULL, shape)) return llama__failed_run(e);
+    snprintf(sizes, sizeof sizes, "B=%lld, T=%lld, N=%lld", (long long)s.sequences, (long long)s.tokens,
+             (long long)s.entries);
+    if (ind_module_shape(e->module, index, sizes, NULL, shape)) return llama__failed_run(e), -1;
     for (int d = 0; d < info->rank; d++) bytes *= shape[d];
-    m->row_bytes[index] = bytes / sequences;
+    return bytes;
+}
+
+static inline bool llama__size_value(const ind_symbol *symbol, void *user, int64_t *out) {
+    const llama__sizes *s = user;
+    *out = *symbol->name == 'B' ? s->sequences : *symbol->name == 'T' ? s->tokens : s->entries;
+    return true;
+}
+
+/* Adds up what the engine will allocate, and compares it with desc.memory. */
+static inline int llama__check_memory(llama_engine *e) {
+    llama_engine_bytes *b = &e->bytes;
+    for (int k = 0; k < 2; k++) {
+        llama__sizes s = llama__largest(e, k);
+        int64_t workspace;
+        if (ind_expr_eval(ind_module_workspace(e->module), llama__size_value, &s, &workspace))
+            return llama__failed_run(e);
+        b->workspace = workspace > b->workspace ? workspace : b->workspace;
+        for (int i = 0; i < ind_module_num_bindings(e->module); i++) {
+            const bool constant = ind_module_query_binding(e->module, i)->kind == IND_BINDING_CONST;
+            if (k && (constant || llama__is_state(e, i))) continue;
+            const int64_t bytes = llama__binding_bytes(e, i, s);
+            if (bytes < 0) return 1;
+            *(constant ? &b->weights : &b->state) += bytes;
+        }
+    }
+    if (!e->desc.memory || b->weights + b->state + b->workspace <= e->desc.memory) return 0;
+    return llama__engine_fail(
+        e,
+        "the model needs %lld MB: %lld of weights, %lld of caches and %lld of workspace; %lld are "
+        "allowed",
+        (long long)(b->weights + b->state + b->workspace) >> 20, (long long)b->weights >> 20, (long long)b->state >> 20,
+        (long long)b->workspace >> 20, (long long)e->desc.memory >> 20);
+}
+
+/* Allocates the memory of a binding, of zeros: entries of a cache without a token are multiplied by 0. */
+static inline int llama__allocate(llama_engine *e, llama__memory *m, int index, llama__sizes sizes) {
+    const ind_binding_info *info = ind_module_query_binding(e->module, index);
+    const int64_t bytes = llama__binding_bytes(e, index, sizes);
+    if (bytes < 0) return 1;
+    m->row_bytes[index] = bytes / sizes.sequences;
     void *zeros = calloc(1, (size_t)bytes);
     const bool good = zeros && !ind_module_alloc(e->module, (size_t)bytes, &m->pointers[index]) &&
                       !ind_module_upload(e->module, m->pointers[index], zeros, (size_t)bytes);
@@ -153,7 +212,7 @@ static inline int llama__allocate_all(llama_engine *e, llama__memory *m, bool pr
     for (int i = 0; i < num; i++) {
         if (ind_module_query_binding(e->module, i)->kind == IND_BINDING_CONST) continue;
         if (prompt && llama__is_state(e, i)) continue;
-        if (llama__allocate(e, m, i, prompt ? 1 : e->desc.slots, prompt ? LLAMA_CHUNK : 1)) return 1;
+        if (llama__allocate(e, m, i, llama__largest(e, prompt))) return 1;
     }
     return 0;
 }
@@ -207,7 +266,7 @@ static inline int llama_engine_open(llama_engine *e, const llama_engine_desc *de
         return llama__engine_fail(e, "no memory for a context");
     if (llama__compile(e)) return 1;
     if (desc->emit_only) return 0;
-    if (llama_bind_constants(e->module, desc->file, desc->config, e->why, sizeof e->why) ||
+    if (llama__check_memory(e) || llama_bind_constants(e->module, desc->file, desc->config, e->why, sizeof e->why) ||
         llama__allocate_all(e, &e->steps, false) || llama__allocate_all(e, &e->prompt, true))
         return 1;
     if (ind_module_prepare(e->module) || ind_instance_create(e->module, NULL, &e->instance))

@@ -11,12 +11,26 @@ typedef struct rt__pool {
     rt__thread thread[IND__RT_MAX_THREADS];
     int wanted, started, next_worker; /* threads besides the caller */
     bool ready, stop, busy;
-    uint64_t generation; /* number of the current loop */
+    /* Number of the current loop, and threads at work in it. Changed under the mutex, read without it by threads that
+       wait. */
+    _Atomic(uint64_t) generation;
+    _Atomic(int) active;
     rt__work_fn fn;
     void *arg;
     int64_t next, count;
-    int active;
 } rt__pool;
+
+/* A thread looks so many times for work, or for the end of the work, before it sleeps: some 20 us. Loops of one launch
+   follow each other after less; to wake a thread takes longer. */
+#define IND__RT_LOOKS 4000
+
+#if IND__GNU && (defined(__x86_64__) || defined(__i386__))
+#define IND__RT_PAUSE() __builtin_ia32_pause()
+#elif IND__GNU && defined(__aarch64__)
+#define IND__RT_PAUSE() __asm__ volatile("yield")
+#else
+#define IND__RT_PAUSE() (void)0
+#endif
 
 /* Runs iterations of the current loop until there are none left. The mutex is locked on entry and on return. */
 static void rt__pool_take(rt__pool *p, int worker) {
@@ -26,6 +40,26 @@ static void rt__pool_take(rt__pool *p, int worker) {
         p->fn(p->arg, index, worker);
         rt__mutex_lock(&p->mutex);
     }
+}
+
+/* Waits a while for another loop than `seen`, without the mutex. */
+static void rt__pool_look_for_work(rt__pool *p, uint64_t seen) {
+    rt__mutex_unlock(&p->mutex);
+    for (int i = 0; i < IND__RT_LOOKS; i++) {
+        if (atomic_load_explicit(&p->generation, memory_order_relaxed) != seen) break;
+        IND__RT_PAUSE();
+    }
+    rt__mutex_lock(&p->mutex);
+}
+
+/* Waits a while for the other threads of the current loop, without the mutex. */
+static void rt__pool_look_for_end(rt__pool *p) {
+    rt__mutex_unlock(&p->mutex);
+    for (int i = 0; i < IND__RT_LOOKS; i++) {
+        if (!atomic_load_explicit(&p->active, memory_order_relaxed)) break;
+        IND__RT_PAUSE();
+    }
+    rt__mutex_lock(&p->mutex);
 }
 
 static IND__RT_THREAD_CALL rt__pool_main(void *arg) {
@@ -42,6 +76,7 @@ static IND__RT_THREAD_CALL rt__pool_main(void *arg) {
         p->active++;
         rt__pool_take(p, worker);
         if (--p->active == 0) rt__condition_broadcast(&p->done);
+        if (!p->stop) rt__pool_look_for_work(p, seen);
     }
     rt__mutex_unlock(&p->mutex);
     return IND__RT_THREAD_END;
@@ -105,6 +140,7 @@ static void rt__pool_for(rt__pool *p, int64_t count, rt__work_fn fn, void *arg) 
     p->generation++;
     rt__condition_broadcast(&p->work);
     rt__pool_take(p, 0);
+    if (p->active) rt__pool_look_for_end(p);
     while (p->active) rt__condition_wait(&p->done, &p->mutex);
     p->busy = false;
     rt__mutex_unlock(&p->mutex);

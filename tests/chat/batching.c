@@ -4,7 +4,6 @@
  *     batching MODEL REQUESTS SLOTS SEED host|cuda
  *
  * Prints how many requests agreed, steps, the largest number of sequences in one step, and late compiles. */
-#define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 #include "llama_engine.h"
 

@@ -6,6 +6,19 @@
 #define IND__HOST_NC 96  /* a multiple of HOST_NR */
 #define IND__HOST_KC 256
 
+/* Between these a * b + c may be one instruction, which gcc does not allow itself in C11 mode. Whether it is depends on
+   the target of a function, not on sizes. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define IND__HOST_CONTRACT_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=fast\")")
+#define IND__HOST_CONTRACT_END   _Pragma("GCC pop_options")
+#define IND__HOST_UNROLL         _Pragma("GCC unroll 4")
+#else
+#define IND__HOST_CONTRACT_BEGIN
+#define IND__HOST_CONTRACT_END
+#define IND__HOST_UNROLL
+#endif
+
+IND__HOST_CONTRACT_BEGIN
 #if IND__GNU
 #define IND__HOST_INLINE static inline __attribute__((always_inline))
 /* Eight floats; the compiler maps them to the machine's vectors. */
@@ -71,6 +84,8 @@ __attribute__((target("avx2,fma"))) static void rt__host_panel_f32_avx2(int64_t 
 #define rt__host_panel_f32_avx2 rt__host_panel_f32
 #define IND__HOST_HAS_AVX2      0
 #endif
+
+IND__HOST_CONTRACT_END
 
 static void rt__host_multiply_f32(int64_t kc, int64_t rows, int64_t cols, const float *a, const float *b, float *c) {
     if (IND__HOST_HAS_AVX2)
@@ -164,6 +179,51 @@ IND__HOST_COPY(copy_f16, float, uint16_t, ind__f16_to_f32)
 IND__HOST_COPY(copy_bf16, float, uint16_t, ind__bf16_to_f32)
 IND__HOST_COPY(copy_word, uint64_t, uint64_t, )
 
+#if IND__GNU
+#if defined(__clang__)
+#define IND__HOST_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+typedef int32_t rt__host_order __attribute__((vector_size(32)));
+#define IND__HOST_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (rt__host_order){__VA_ARGS__})
+#endif
+
+/* Eight rows of 8 floats from from[0 .. 8) on, as 8 columns `group` floats apart. */
+static void rt__host_transpose(float *out, const float *data, const int64_t *from, int group) {
+    rt__host_v8 x[8], y[8];
+    for (int i = 0; i < 8; i++) memcpy(&x[i], data + from[i], sizeof x[i]);
+    for (int i = 0; i < 8; i += 2) {
+        y[i] = IND__HOST_SHUFFLE(x[i], x[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        y[i + 1] = IND__HOST_SHUFFLE(x[i], x[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int k = 0; k < 2; k++) {
+            x[i + 2 * k] = IND__HOST_SHUFFLE(y[i + k], y[i + k + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+            x[i + 2 * k + 1] = IND__HOST_SHUFFLE(y[i + k], y[i + k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    for (int i = 0; i < 4; i++) {
+        y[i] = IND__HOST_SHUFFLE(x[i], x[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        y[i + 4] = IND__HOST_SHUFFLE(x[i], x[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+    for (int i = 0; i < 8; i++) memcpy(out + i * group, &y[i], sizeof y[i]);
+}
+
+/* copy_f32 of a whole group: of rows that are side by side, or whose elements are. */
+static void rt__host_copy_f32(float *out, const float *data, const int64_t *from, int num, int group, int64_t kc,
+                              int64_t step) {
+    bool side_by_side = num == group;
+    for (int j = 1; j < num; j++) side_by_side &= from[j] == from[0] + j;
+    int64_t done = 0;
+    if (side_by_side && group == IND__HOST_NR)
+        for (; done < kc; done++) memcpy(out + done * group, data + from[0] + done * step, IND__HOST_NR * sizeof *out);
+    else if (step == 1 && num == group && group % 8 == 0)
+        for (; done + 8 <= kc; done += 8)
+            for (int j = 0; j < group; j += 8) rt__host_transpose(out + done * group + j, data + done, from + j, group);
+    copy_f32(out + done * group, data + done * step, from, num, group, kc - done, step);
+}
+#else
+#define rt__host_copy_f32 copy_f32
+#endif
+
 /* Packs without the evaluator. False if an access would be out of bounds; the evaluator then reports it. */
 static bool host_pack_direct(const rt__host_task *t, const rt__host_direct *d, int64_t base, const rt__host_panel *p) {
     const ind__eval_buffer *m = &t->instance->host.buffer[d->buffer];
@@ -179,7 +239,9 @@ static bool host_pack_direct(const rt__host_task *t, const rt__host_direct *d, i
         }
         int64_t to = u * p->kc;
         switch (m->dtype) {
-        case IND_F32: copy_f32((float *)p->out + to, (const float *)m->data, from, num, p->group, p->kc, step); break;
+        case IND_F32:
+            rt__host_copy_f32((float *)p->out + to, (const float *)m->data, from, num, p->group, p->kc, step);
+            break;
         case IND_F16:
             copy_f16((float *)p->out + to, (const uint16_t *)m->data, from, num, p->group, p->kc, step);
             break;
@@ -196,31 +258,42 @@ static bool host_pack_direct(const rt__host_task *t, const rt__host_direct *d, i
     return true;
 }
 
-static ind_status rt__host_pack_evaluated(const rt__host_task *t, ind__eval *e, const rt__host_panel *p) {
+/* Evaluates at most IND__LANES elements of K, from k0 + first on, of each row. */
+static ind_status rt__host_pack_along_k(const rt__host_task *t, ind__eval *e, const rt__host_panel *p, int64_t first) {
     const ind_body *b = t->kernel->body;
-    const int *k_var = t->var + b->rank;
-    const int64_t *k_extent = t->extent + b->rank;
-    bool along_k = p->kc >= p->count;
-    const ind__lanes *v = &e->value[p->value];
-    int64_t outer = along_k ? p->count : p->kc;
-    int lanes = (int)(along_k ? p->kc : p->count);
-    if (along_k)
-        rt__host_lanes(e, k_var, b->rrank, k_extent, p->k0, lanes);
-    else
-        rt__host_lanes(e, p->var, p->num_var, p->extent, p->first, lanes);
-    for (int64_t o = 0; o < outer; o++) {
-        if (along_k)
-            rt__host_point(e, p->var, p->num_var, p->extent, p->first + o);
-        else
-            rt__host_point(e, k_var, b->rrank, k_extent, p->k0 + o);
+    const int lanes = (int)(p->kc - first < IND__LANES ? p->kc - first : IND__LANES);
+    rt__host_lanes(e, t->var + b->rank, b->rrank, t->extent + b->rank, p->k0 + first, lanes);
+    for (int64_t u = 0; u < p->count; u++) {
+        rt__host_point(e, p->var, p->num_var, p->extent, p->first + u);
         ind_status status = rt__host_run_list(e, p->list, lanes);
         if (status) return status;
         for (int l = 0; l < lanes; l++)
-            copy_lane(p->out, along_k ? rt__panel_at(p, o) + l * p->group : rt__panel_at(p, l) + o * p->group, v, l,
-                      p->f32);
+            copy_lane(p->out, rt__panel_at(p, u) + (first + l) * p->group, &e->value[p->value], l, p->f32);
     }
-    rt__panel_pad(p);
     return IND_OK;
+}
+
+static ind_status rt__host_pack_along_rows(const rt__host_task *t, ind__eval *e, const rt__host_panel *p) {
+    const ind_body *b = t->kernel->body;
+    const int lanes = (int)p->count;
+    rt__host_lanes(e, p->var, p->num_var, p->extent, p->first, lanes);
+    for (int64_t k = 0; k < p->kc; k++) {
+        rt__host_point(e, t->var + b->rank, b->rrank, t->extent + b->rank, p->k0 + k);
+        ind_status status = rt__host_run_list(e, p->list, lanes);
+        if (status) return status;
+        for (int l = 0; l < lanes; l++)
+            copy_lane(p->out, rt__panel_at(p, l) + k * p->group, &e->value[p->value], l, p->f32);
+    }
+    return IND_OK;
+}
+
+static ind_status rt__host_pack_evaluated(const rt__host_task *t, ind__eval *e, const rt__host_panel *p) {
+    ind_status status = IND_OK;
+    if (p->kc < p->count) status = rt__host_pack_along_rows(t, e, p);
+    for (int64_t first = 0; p->kc >= p->count && first < p->kc && !status; first += IND__LANES)
+        status = rt__host_pack_along_k(t, e, p, first);
+    if (!status) rt__panel_pad(p);
+    return status;
 }
 
 static ind_status rt__host_pack(const rt__host_task *t, ind__eval *e, const rt__host_direct *d, int64_t base,

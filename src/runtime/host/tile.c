@@ -42,8 +42,9 @@ static ind_status rt__host_tile(const rt__host_task *t, rt__host_worker *w, int6
     const int64_t rows = (at.rows + IND__HOST_MR - 1) / IND__HOST_MR * IND__HOST_MR;
     for (int i = 0; i < 2 && p->dot[i]; i++)
         memset(rt__host_tile_of(w, i), 0, (size_t)rows * IND__HOST_NC * (f32 ? 4 : 8));
-    for (a.k0 = 0; a.k0 < t->reduced; a.k0 += IND__HOST_KC) {
-        a.kc = t->reduced - a.k0 < IND__HOST_KC ? t->reduced - a.k0 : IND__HOST_KC;
+    const int64_t step = packed ? IND__HOST_SEGMENT : IND__HOST_KC;
+    for (a.k0 = 0; a.k0 < t->reduced; a.k0 += step) {
+        a.kc = t->reduced - a.k0 < step ? t->reduced - a.k0 : step;
         ind_status status = rt__host_tile_step(t, w, &at, &a, packed ? &blocks : NULL);
         if (status) return status;
     }
