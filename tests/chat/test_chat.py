@@ -294,8 +294,8 @@ def test_memory(program, tmp_path):
     """A model that needs more than is allowed is refused with what it needs: caches of 4 tensors of 32,768 entries and 2 heads of 16 floats."""
     m = dataclasses.replace(TIED, context=32768)
     reference.write(tmp_path / "m.gguf", m, reference.weights(m, 8), "F32")
-    run = lambda megabytes: chat(program, tmp_path / "m.gguf", "--context", "32768", "--memory", str(megabytes), "--raw", "x", "--tokens", "1")  # noqa: E731
-    assert run(100).returncode == 0
+    run = lambda megabytes: chat(program, tmp_path / "m.gguf", "--context", "32768", "--memory", str(megabytes), "--raw", "--ids", "x", "--tokens", "1")  # noqa: E731
+    assert run(1000).returncode == 0
     done = run(10)
     found = re.search(r"the model needs (\d+) MB: 0 of weights, 16 of caches and (\d+) of workspace; 10 are allowed", done.stderr)
     assert done.returncode == 1 and 16 <= int(found[1]) <= 17 + int(found[2])
