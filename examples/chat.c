@@ -9,6 +9,7 @@
  *
  * Tokens are the most probable ones, or drawn with --temperature T, --top-k N, --top-p P, --min-p P and --seed N.
  * --repeat-penalty X makes tokens less probable that occurred before. --stop TEXT ends an answer before this text.
+ * --drafts N checks guesses of the next tokens in one step.
  * Further options: --system TEXT, --tokens N, --context N, --memory MB, --dtype f32|f16|bf16, --device host|cuda|auto,
  * --ids, --emit STAGE.
  */
@@ -29,7 +30,7 @@ typedef struct options {
     const char *const *prompts;
     int num_prompts;
     long tokens, context, parallel; /* of an answer at most; of a conversation at most, 0: the model's or 2048 */
-    long memory;                    /* MB at most; 0: no limit */
+    long memory, drafts;            /* MB at most, 0: no limit; guesses that a step checks */
     llama_sampling sampling;
     ind_device device;
     ind_dtype dtype;
@@ -106,7 +107,8 @@ static int open_chat(chat *c) {
                                     .samples = draws(o),
                                     .targets = o->perplexity,
                                     .emit_only = o->emit,
-                                    .memory = (int64_t)o->memory << 20};
+                                    .memory = (int64_t)o->memory << 20,
+                                    .drafts = (int)o->drafts};
     const double start = now_ms();
     if (!o->emit)
         fprintf(stderr, "[%s: %s, %lld layers; compiling]\n", o->model, c->config.architecture,
@@ -265,17 +267,29 @@ static bool is_full(const chat *c, int slot) {
     return c->engine.sequence[slot].used >= c->config.capacity;
 }
 
+/* Tokens that the last step found after number i are not part of the conversation. */
+static void forget_after(chat *c, int i) {
+    llama_sequence *s = &c->engine.sequence[0];
+    llama_engine_forget(&c->engine, 0, s->num_found - 1 - i);
+    s->next = s->found[i];
+}
+
 /* Adds tokens to the answer until it ends. The sequence has been fed the message. */
 static int make_answer(chat *c, answer *a) {
     const options *o = c->options;
-    for (;;) {
-        if (add_token(c, a, c->engine.sequence[0].next)) return 1;
-        c->cut = !a->ended;
-        const bool done = a->ended || interrupted || a->tokens >= o->tokens || is_full(c, 0);
-        show(o, a, done);
-        if (done || a->ended) return 0; /* a stop text may have ended it */
-        if (llama_engine_step(&c->engine)) return fail("%s", c->engine.why);
+    const llama_sequence *s = &c->engine.sequence[0];
+    for (bool done = false; !done;) {
+        for (int i = 0; i < s->num_found && !done; i++) {
+            if (add_token(c, a, s->found[i])) return 1;
+            c->cut = !a->ended;
+            done = a->ended || interrupted || a->tokens >= o->tokens || (i + 1 == s->num_found && is_full(c, 0));
+            show(o, a, done);
+            done |= a->ended; /* by a stop text */
+            if (done) forget_after(c, i);
+        }
+        if (!done && llama_engine_step(&c->engine)) return fail("%s", c->engine.why);
     }
+    return 0;
 }
 
 static void print_speed(const chat *c, int64_t fed, double fed_ms, int64_t made, double made_ms) {
@@ -283,6 +297,9 @@ static void print_speed(const chat *c, int64_t fed, double fed_ms, int64_t made,
             (long long)fed, (double)fed / fed_ms * 1e3, (long long)made,
             made > 1 ? (double)(made - 1) / made_ms * 1e3 : 0, (long long)c->engine.sequence[0].used,
             (long long)c->config.capacity);
+    if (c->engine.drafted)
+        fprintf(stderr, "[%lld of %lld guesses were right]\n", (long long)c->engine.guessed,
+                (long long)c->engine.drafted);
 }
 
 /* Answers one message of the conversation in slot 0: prints tokens as they are found, and then how long it took. */
@@ -437,6 +454,7 @@ static const char usage[] =
     "  --parallel N          each TEXT is a conversation of its own; N of them are answered side by side\n"
     "  --tokens N            an answer has at most N tokens (512)\n"
     "  --context N           a conversation has at most N tokens (2048, or the model's if less)\n"
+    "  --drafts N            guesses up to N tokens from the conversation so far, and checks them in one step (0)\n"
     "  --memory MB           refuses a model that needs more\n"
     "  --temperature T       draws tokens; 0: the most probable one (0)\n"
     "  --top-k N, --top-p P, --min-p P     .. of the N most probable; of those with a sum of P; of those with at least "
@@ -530,6 +548,7 @@ static int parse_option(const char *name, const char *value, options *o) {
     if (!strcmp(name, "--tokens")) return parse_number(name, value, &o->tokens);
     if (!strcmp(name, "--context")) return parse_number(name, value, &o->context);
     if (!strcmp(name, "--memory")) return parse_number(name, value, &o->memory);
+    if (!strcmp(name, "--drafts")) return parse_number(name, value, &o->drafts);
     if (!strcmp(name, "--parallel")) return parse_number(name, value, &o->parallel);
     if (!strcmp(name, "--device")) return parse_device(value, &o->device);
     if (!strcmp(name, "--dtype")) return parse_dtype(value, &o->dtype);

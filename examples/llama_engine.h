@@ -19,7 +19,7 @@
 #include "llama_graph.h"
 #include <stdlib.h>
 
-enum { LLAMA_SLOTS = 64 };
+enum { LLAMA_SLOTS = 64, LLAMA_DRAFTS = 15 };
 enum { LLAMA_CHUNK = 256 };  /* tokens of a prompt that one run takes */
 enum { LLAMA_ENTRIES = 64 }; /* a run reads a multiple of so many entries of the caches */
 
@@ -30,8 +30,10 @@ typedef struct llama_sampling {
 } llama_sampling;
 
 typedef struct llama_sequence {
-    int64_t used; /* entries of the caches */
-    int32_t next; /* the token after the last one; it has no entry yet */
+    int64_t used;                    /* entries of the caches */
+    int32_t next;                    /* the token after the last one; it has no entry yet */
+    int32_t found[LLAMA_DRAFTS + 1]; /* tokens that the last step or feeding found, in order; the last one is `next` */
+    int num_found;
     bool running; /* steps feed `next` and find the one after it */
     bool stepped; /* a step found `next` */
     llama_sampling sampling;
@@ -43,6 +45,7 @@ typedef struct llama_engine_desc {
     ind_device device;
     ind_dtype dtype;      /* of activations and caches */
     int slots;            /* 1 to LLAMA_SLOTS */
+    int drafts;           /* 0 to LLAMA_DRAFTS: a step may check so many guesses (llama_draft); with one slot */
     bool samples;         /* tokens are drawn: llama_engine_start takes parameters */
     bool targets;         /* for llama_engine_score only */
     bool batch_invariant; /* a sequence has the same bits whichever run beside it */
@@ -93,7 +96,9 @@ typedef struct llama_engine {
     llama__memory steps;            /* for a token of each sequence. After a step `next` becomes `tokens` */
     llama__memory prompt; /* for tokens of one sequence. Its caches and history are rows of those of `steps` */
     llama_engine_bytes bytes;
-    bool positions_known; /* on the device, of all rows */
+    int32_t *ids;             /* with desc.drafts: the tokens of the sequence, `used` and then `next` */
+    int64_t drafted, guessed; /* tokens that were guessed; of these the ones that were right */
+    bool positions_known;     /* on the device, of all rows */
     char why[512];
 } llama_engine;
 
@@ -109,6 +114,8 @@ static inline int llama_engine_feed_some(llama_engine *e, int slot, const int32_
 /* Feeds `next` of each running sequence, whose context must not be full, and finds the token after it. */
 static inline int llama_engine_step(llama_engine *e);
 static inline void llama_engine_stop(llama_engine *e, int slot);
+/* Forgets the last `count` tokens before `next`: a step may have found tokens after the one that ends an answer. */
+static inline void llama_engine_forget(llama_engine *e, int slot, int64_t count);
 /* Copies the logits of `next` to f32[vocabulary] in the host's memory; right after the step or the feeding that found
  * it. */
 static inline int llama_engine_logits(llama_engine *e, int slot, float *out);
@@ -139,21 +146,23 @@ static inline bool llama__is_state(const llama_engine *e, int index) {
 
 /* Declared sizes of a run. */
 typedef struct llama__sizes {
-    int64_t sequences, tokens, entries;
+    int64_t sequences, tokens, entries, wanted;
 } llama__sizes;
 
 /* Sizes of the largest run of each kind: a prompt, or a step. */
 static inline llama__sizes llama__largest(const llama_engine *e, bool prompt) {
-    return (llama__sizes){prompt ? 1 : e->desc.slots, prompt ? LLAMA_CHUNK : 1, e->desc.config->capacity};
+    return (llama__sizes){prompt ? 1 : e->desc.slots, prompt ? LLAMA_CHUNK : 1, e->desc.config->capacity,
+                          prompt ? e->desc.drafts + 1 : 1};
 }
 
 /* -1: the sizes are not allowed, which e->why says. */
 static inline int64_t llama__binding_bytes(llama_engine *e, int index, llama__sizes s) {
     const ind_binding_info *info = ind_module_query_binding(e->module, index);
-    char sizes[96];
+    char sizes[128];
     int64_t shape[IND_MAX_RANK], bytes = ind_dtype_bytes(info->dtype);
-    snprintf(sizes, sizeof sizes, "B=%lld, T=%lld, N=%lld", (long long)s.sequences, (long long)s.tokens,
-             (long long)s.entries);
+    const int used = snprintf(sizes, sizeof sizes, "B=%lld, T=%lld, N=%lld", (long long)s.sequences,
+                              (long long)s.tokens, (long long)s.entries);
+    if (e->desc.drafts) snprintf(sizes + used, sizeof sizes - (size_t)used, ", K=%lld", (long long)s.wanted);
     if (ind_module_shape(e->module, index, sizes, NULL, shape)) return llama__failed_run(e), -1;
     for (int d = 0; d < info->rank; d++) bytes *= shape[d];
     return bytes;
@@ -161,7 +170,12 @@ static inline int64_t llama__binding_bytes(llama_engine *e, int index, llama__si
 
 static inline bool llama__size_value(const ind_symbol *symbol, void *user, int64_t *out) {
     const llama__sizes *s = user;
-    *out = *symbol->name == 'B' ? s->sequences : *symbol->name == 'T' ? s->tokens : s->entries;
+    switch (*symbol->name) {
+    case 'B': *out = s->sequences; break;
+    case 'T': *out = s->tokens; break;
+    case 'N': *out = s->entries; break;
+    default: *out = s->wanted; break;
+    }
     return true;
 }
 
@@ -241,8 +255,12 @@ static inline int llama__compile(llama_engine *e) {
 #undef X
     };
     const llama_engine_desc *d = &e->desc;
-    const llama_graph_desc desc = {
-        .file = d->file, .config = d->config, .dtype = d->dtype, .samples = d->samples, .targets = d->targets};
+    const llama_graph_desc desc = {.file = d->file,
+                                   .config = d->config,
+                                   .dtype = d->dtype,
+                                   .samples = d->samples,
+                                   .targets = d->targets,
+                                   .drafts = d->drafts};
     const ind_compile_desc options = {
         .emit_only = d->emit_only, .batch_invariant = d->batch_invariant, .all_variants = d->all_variants};
     ind_graph *g = ind_graph_create(e->context, "llama");
@@ -262,6 +280,10 @@ static inline int llama_engine_open(llama_engine *e, const llama_engine_desc *de
     *e = (llama_engine){.desc = *desc};
     if (desc->slots < 1 || desc->slots > LLAMA_SLOTS)
         return llama__engine_fail(e, "%d slots; allowed is 1 to %d", desc->slots, LLAMA_SLOTS);
+    if (desc->drafts < 0 || desc->drafts > (desc->slots == 1 ? LLAMA_DRAFTS : 0))
+        return llama__engine_fail(e, "%d drafts; allowed is 0 to %d with one slot", desc->drafts, LLAMA_DRAFTS);
+    e->ids = desc->drafts ? malloc(((size_t)desc->config->capacity + LLAMA_DRAFTS + 2) * sizeof *e->ids) : NULL;
+    if (desc->drafts && !e->ids) return llama__engine_fail(e, "no memory for the tokens of a sequence");
     if (ind_context_create(&(ind_context_desc){.device = desc->device}, &e->context))
         return llama__engine_fail(e, "no memory for a context");
     if (llama__compile(e)) return 1;
@@ -279,6 +301,7 @@ static inline void llama_engine_close(llama_engine *e) {
     llama__free_memory(e, &e->steps, false);
     llama__free_memory(e, &e->prompt, true);
     ind_context_destroy(e->context);
+    free(e->ids);
     *e = (llama_engine){0};
 }
 
@@ -301,6 +324,8 @@ static inline int llama_engine_start(llama_engine *e, int slot, const llama_samp
     if (!(s->temperature >= 0 && s->temperature < 1e30f) || !(s->top_p > 0 && s->top_p <= 1) ||
         !(s->min_p >= 0 && s->min_p <= 1) || !(s->penalty > 0 && s->penalty < 1e30f) || s->top_k < 0)
         return llama__engine_fail(e, "a parameter of sampling is out of range");
+    if (e->desc.drafts && s->penalty != 1)
+        return llama__engine_fail(e, "a penalty of repetition is not supported with drafts");
     if (!e->desc.samples) return sampling ? llama__engine_fail(e, "the engine was opened without desc.samples") : 0;
     const size_t bytes = (size_t)e->steps.row_bytes[e->index[LLAMA__history]];
     void *zeros = calloc(1, bytes);
@@ -321,15 +346,17 @@ static inline int64_t llama__entries(const llama_engine *e, int64_t used) {
     return n < most ? n : most;
 }
 
-static inline int llama__launch(llama_engine *e, const llama__memory *m, int64_t rows, int64_t tokens, int64_t used) {
-    const int64_t sizes[3] = {rows, tokens, llama__entries(e, used)};
+static inline int llama__launch(llama_engine *e, const llama__memory *m, int64_t rows, int64_t tokens, int64_t used,
+                                int64_t wanted) {
+    const int64_t sizes[4] = {rows, tokens, llama__entries(e, used), wanted}; /* the last one only with desc.drafts */
     ind_status status = ind_launch(e->instance, &(ind_launch_desc){.pointers = m->pointers, .sizes_v = sizes});
     if (!status) status = ind_instance_check(e->instance);
     return status ? llama__failed_run(e) : 0;
 }
 
-/* Runs the model for at most a chunk of tokens of one sequence. Outputs are in the memory of e->prompt. */
-static inline int llama__run_prompt(llama_engine *e, int slot, const int32_t *ids, int64_t count) {
+/* Runs the model for at most a chunk of tokens of one sequence. Outputs, of the last `wanted` tokens, are in the memory
+   of e->prompt. */
+static inline int llama__run_prompt(llama_engine *e, int slot, const int32_t *ids, int64_t count, int64_t wanted) {
     llama_sequence *s = &e->sequence[slot];
     int64_t tokens[LLAMA_CHUNK];
     for (int64_t i = 0; i < count; i++) tokens[i] = ids[i];
@@ -342,7 +369,13 @@ static inline int llama__run_prompt(llama_engine *e, int slot, const int32_t *id
         return 1;
     s->used += count;
     e->positions_known = false;
-    return llama__launch(e, &e->prompt, 1, count, s->used);
+    if (e->ids) memmove(e->ids + s->used - count, ids, (size_t)count * sizeof *ids);
+    return llama__launch(e, &e->prompt, 1, count, s->used, wanted);
+}
+
+static inline void llama__find(llama_sequence *s, int32_t next) {
+    s->next = s->found[0] = next;
+    s->num_found = 1;
 }
 
 static inline int llama_engine_feed_some(llama_engine *e, int slot, const int32_t *ids, int64_t count, int64_t *done) {
@@ -352,10 +385,10 @@ static inline int llama_engine_feed_some(llama_engine *e, int slot, const int32_
     if (count < 1 || s->used + count > e->desc.config->capacity)
         return llama__engine_fail(e, "the context of %lld tokens is full: %lld are used, the message has %lld",
                                   (long long)e->desc.config->capacity, (long long)s->used, (long long)count);
-    if (llama__run_prompt(e, slot, ids, *done)) return 1;
+    if (llama__run_prompt(e, slot, ids, *done, 1)) return 1;
     if (ind_module_download(e->module, &next, e->prompt.pointers[e->index[LLAMA__next]], sizeof next))
         return llama__failed_run(e);
-    s->next = (int32_t)next;
+    llama__find(s, (int32_t)next);
     s->running = *done == count;
     s->stepped = false;
     return llama__put(e, &e->steps, LLAMA__tokens, slot, &next, sizeof next);
@@ -382,6 +415,47 @@ static inline int llama__put_positions(llama_engine *e) {
            llama__put(e, &e->steps, LLAMA__count, 0, count, bytes);
 }
 
+/* Guesses what follows ids[num]: what followed the last earlier place with the same last three, or two, tokens. Writes
+   at most `most` tokens and returns their number. */
+static inline int64_t llama_draft(const int32_t *ids, int64_t num, int64_t most, int32_t *out) {
+    for (int64_t n = 3; n >= 2; n--)
+        for (int64_t i = num - n - 1; i >= 0; i--) {
+            if (memcmp(ids + i, ids + num - n, (size_t)n * sizeof *ids)) continue;
+            const int64_t have = num - n - i < most ? num - n - i : most;
+            memcpy(out, ids + i + n, (size_t)have * sizeof *out);
+            return have;
+        }
+    return 0;
+}
+
+/* A step of the only sequence that checks guesses: `next` and the guesses are fed in one run. A guess is right if it is
+   the token that the model finds at its place, so the tokens are those of single steps. */
+static inline int llama__step_drafts(llama_engine *e) {
+    llama_sequence *s = &e->sequence[0];
+    int32_t ids[LLAMA_DRAFTS + 1] = {s->next};
+    int64_t found[LLAMA_DRAFTS + 1], most = e->desc.config->capacity - s->used - 1;
+    most = most < e->desc.drafts ? most : e->desc.drafts;
+    e->ids[s->used] = s->next;
+    const int64_t num = 1 + llama_draft(e->ids, s->used + 1, most, ids + 1);
+    if (llama__run_prompt(e, 0, ids, num, num)) return 1;
+    const void *from = e->prompt.pointers[e->index[LLAMA__next]];
+    if (ind_module_download(e->module, found, from, (size_t)num * sizeof *found)) return llama__failed_run(e);
+    int right = 0;
+    while (right + 1 < num && ids[right + 1] == found[right]) right++;
+    for (int i = 0; i <= right; i++) s->found[i] = (int32_t)found[i];
+    s->num_found = right + 1;
+    s->next = s->found[right];
+    s->used -= num - 1 - right; /* entries of wrong guesses */
+    e->drafted += num - 1;
+    e->guessed += right;
+    return 0;
+}
+
+static inline void llama_engine_forget(llama_engine *e, int slot, int64_t count) {
+    e->sequence[slot].used -= count;
+    e->positions_known = false;
+}
+
 static inline int llama_engine_step(llama_engine *e) {
     int64_t used = 0, next[LLAMA_SLOTS];
     int rows = 0;
@@ -394,8 +468,9 @@ static inline int llama_engine_step(llama_engine *e) {
         used = s->used + 1 > used ? s->used + 1 : used;
     }
     if (!rows) return 0;
+    if (e->desc.drafts) return llama__step_drafts(e);
     void **tokens = &e->steps.pointers[e->index[LLAMA__tokens]], **found = &e->steps.pointers[e->index[LLAMA__next]];
-    if (llama__put_positions(e) || llama__launch(e, &e->steps, rows, 1, used)) return 1;
+    if (llama__put_positions(e) || llama__launch(e, &e->steps, rows, 1, used, 1)) return 1;
     if (ind_module_download(e->module, next, *found, (size_t)rows * sizeof *next)) return llama__failed_run(e);
     void *read = *tokens;
     *tokens = *found;
@@ -404,7 +479,7 @@ static inline int llama_engine_step(llama_engine *e) {
         llama_sequence *s = &e->sequence[i];
         if (!s->running) continue;
         s->used++;
-        s->next = (int32_t)next[i];
+        llama__find(s, (int32_t)next[i]);
         s->stepped = true;
     }
     return 0;
@@ -414,8 +489,10 @@ static inline int llama_engine_logits(llama_engine *e, int slot, float *out) {
     const bool stepped = e->sequence[slot].stepped;
     const llama__memory *m = stepped ? &e->steps : &e->prompt;
     const int i = e->index[LLAMA__logits];
-    const char *from = (const char *)m->pointers[i] + (stepped ? slot : 0) * m->row_bytes[i];
-    return ind_module_download(e->module, out, from, (size_t)m->row_bytes[i]) ? llama__failed_run(e) : 0;
+    const size_t bytes = (size_t)e->desc.config->vocabulary * sizeof *out;
+    const int64_t row = stepped ? slot : e->desc.drafts ? e->sequence[slot].num_found - 1 : 0;
+    const char *from = (const char *)m->pointers[i] + (size_t)row * bytes;
+    return ind_module_download(e->module, out, from, bytes) ? llama__failed_run(e) : 0;
 }
 
 static inline int llama_engine_score(llama_engine *e, const int32_t *ids, int64_t count, double *sum) {
@@ -425,7 +502,7 @@ static inline int llama_engine_score(llama_engine *e, const int32_t *ids, int64_
         float losses[LLAMA_CHUNK];
         for (int64_t i = 0; i < num; i++) targets[i] = ids[first + i + 1];
         if (llama__put(e, &e->prompt, LLAMA__targets, 0, targets, (size_t)num * sizeof *targets) ||
-            llama__run_prompt(e, 0, ids + first, num))
+            llama__run_prompt(e, 0, ids + first, num, 1))
             return 1;
         const void *from = e->prompt.pointers[e->index[LLAMA__losses]];
         if (ind_module_download(e->module, losses, from, (size_t)num * sizeof *losses)) return llama__failed_run(e);

@@ -15,11 +15,11 @@
  *                                                `count` more, at most C - 1
  *     input  count      i64[B]                   in [0, T]: tokens of the sequence; those after them are padding
  *     input  keys<i>    dtype[B, C, kv_heads, head]    of layer i; written in place; and values<i>
- *     output logits     f32[B, vocabulary]
- *     output next       i64[B]                   the successor: the token with the largest logit, or a sample
+ *     output logits     f32[B, K, vocabulary]    of the last K of `count` tokens; of the first one, where there are
+ * less output next       i64[B, K]                the successors: tokens with the largest logit, or samples
  *
- * `logits` are those of the last of `count` tokens. With desc.samples the inputs of llama_sample.h are added. With
- * desc.targets there are instead of `count`, logits and next:
+ * K is 1, or a symbolic size with desc.drafts: drafts of several tokens are then checked in one run. With desc.samples
+ * the inputs of llama_sample.h are added. With desc.targets there are instead of `count`, logits and next:
  *
  *     input  targets    i64[B, T]
  *     output losses     f32[B, T]                -log of the probability of each target
@@ -42,6 +42,7 @@ typedef struct llama_graph_desc {
     const char *batch;  /* declarations of the sizes B and T; NULL: "B in [1, 64] hint 1" .. */
     const char *tokens; /* .. "T in [1, 512] hint 1" */
     bool samples, targets;
+    int drafts; /* K is at most so many more than 1 */
 } llama_graph_desc;
 
 /* Adds the model to an empty graph. Returns 0, or 1 with one line: a tensor is missing or has another shape. Errors of
@@ -59,7 +60,7 @@ typedef struct llama__builder {
     const llama_config *config;
     ind_graph *graph;
     ind_context *context;
-    ind_expr entries;          /* N */
+    ind_expr entries, wanted;  /* N, K */
     ind_tensor embedding;      /* dtype[vocabulary, width] */
     ind_tensor rows;           /* i64[B, T]: entry of the cache of each token */
     ind_tensor sequence;       /* i64[B, 1] */
@@ -374,29 +375,35 @@ static inline void llama__outputs(llama__builder *b, ind_tensor x, ind_tensor to
         ind_output(g, "losses", ind_neg(ind_squeeze(ind_gather(p, -1, targets), -1)));
         return;
     }
-    ind_tensor count = ind_input(g, "count", "i64[B]"), one = ind_scalar_int(g, 1), after = ind_add(position, count);
-    ind_tensor last = ind_maximum(ind_sub(count, one), ind_scalar_int(g, 0));
-    ind_tensor at[2] = {ind_squeeze(b->sequence, 1), last}, logits = llama__logits(b, ind_index(x, at, 2));
+    ind_tensor count = ind_input(g, "count", "i64[B]");
+    /* The last K of `count`: count - K, .. count - 1. */
+    ind_tensor back =
+        ind_arange(g, ind_expr_sub(llama__int(b, 0), b->wanted), llama__int(b, 0), llama__int(b, 1), IND_I64);
+    ind_tensor last = ind_maximum(ind_add(ind_unsqueeze(count, 1), back), ind_scalar_int(g, 0));
+    ind_tensor at[2] = {b->sequence, last}, logits = llama__logits(b, ind_index(x, at, 2));
     ind_output(g, "logits", logits);
     if (b->desc->samples) {
         const llama_sample_desc desc = {
             .graph = g, .tokens = tokens, .count = count, .vocabulary = b->config->vocabulary};
-        ind_output(g, "next", llama_sample(&desc, logits, after));
+        ind_tensor drawn = ind_add(ind_add(ind_unsqueeze(position, 1), last), ind_scalar_int(g, 1));
+        ind_output(g, "next", llama_sample(&desc, logits, drawn));
     } else {
         ind_output(g, "next", ind_argmax(logits, -1, false));
     }
-    ind_mutate(position, ind_minimum(after, ind_scalar_int(g, b->config->capacity - 1)));
+    ind_mutate(position, ind_minimum(ind_add(position, count), ind_scalar_int(g, b->config->capacity - 1)));
 }
 
 static inline int llama_build(ind_graph *graph, const llama_graph_desc *desc, char *why, size_t why_size) {
     llama__builder b = {.desc = desc, .config = desc->config, .graph = graph, .context = ind_graph_context(graph)};
     const llama_config *c = desc->config;
-    char entries[64];
+    char entries[64], wanted[32];
     ind_size(graph, desc->batch ? desc->batch : "B in [1, 64] hint 1");
     ind_size(graph, desc->tokens ? desc->tokens : "T in [1, 512] hint 1");
     snprintf(entries, sizeof entries, "N in [1, %lld] hint %lld", (long long)c->capacity,
              (long long)(c->capacity < 1024 ? c->capacity : 1024));
     b.entries = ind_size(graph, entries);
+    snprintf(wanted, sizeof wanted, "K in [1, %d] hint 1", desc->drafts + 1);
+    b.wanted = desc->drafts ? ind_size(graph, wanted) : llama__int(&b, 1);
     ind_tensor tokens = ind_input(graph, "tokens", "i64[B, T]"), position = llama__positions(&b, tokens);
     b.embedding = llama__weight(&b, -1, "token_embd.weight", c->vocabulary, c->width);
     ind_tensor x = llama__scale(&b, ind_embedding(b.embedding, tokens), c->embedding_scale);

@@ -26,12 +26,12 @@ typedef struct llama_sample_desc {
     int64_t vocabulary;
 } llama_sample_desc;
 
-/* logits is f32[B, vocabulary], position i64[B], of the token to be drawn. Returns i64[B]. */
+/* logits is f32[B, K, vocabulary]; position i64[B, K] is that of each token to be drawn. Returns i64[B, K]. */
 static inline ind_tensor llama_sample(const llama_sample_desc *desc, ind_tensor logits, ind_tensor position);
 
-/* A parameter of each sequence, as a column. */
+/* A parameter of each sequence: [B, 1, 1]. */
 static inline ind_tensor llama__parameter(const llama_sample_desc *desc, const char *name, const char *type) {
-    return ind_unsqueeze(ind_input(desc->graph, name, type), -1);
+    return ind_unsqueeze(ind_unsqueeze(ind_input(desc->graph, name, type), -1), -1);
 }
 
 /* Tokens that do not count are recorded as one after the vocabulary. */
@@ -53,13 +53,14 @@ static inline ind_tensor llama__penalise(const llama_sample_desc *desc, ind_tens
     ind_graph *g = desc->graph;
     ind_tensor penalty = llama__parameter(desc, "penalty", "f32[B]"), positive = ind_gt(logits, ind_scalar(g, 0));
     ind_tensor penalised = ind_where(positive, ind_div(logits, penalty), ind_mul(logits, penalty));
-    return ind_where(ind_ne(llama__record(desc), ind_scalar_int(g, 0)), penalised, logits);
+    ind_tensor occurred = ind_ne(ind_unsqueeze(llama__record(desc), 1), ind_scalar_int(g, 0));
+    return ind_where(occurred, penalised, logits);
 }
 
-/* A number in [0, 1) of each row: f32[B, 1]. */
+/* A number in [0, 1) of each row: f32[B, K, 1]. */
 static inline ind_tensor llama__random(const llama_sample_desc *desc, ind_tensor position) {
-    ind_tensor bits =
-        ind_philox(ind_input(desc->graph, "seed", "i64[B]"), ind_scalar_int(desc->graph, 0), position, 40, 24);
+    ind_tensor seed = ind_unsqueeze(ind_input(desc->graph, "seed", "i64[B]"), -1);
+    ind_tensor bits = ind_philox(seed, ind_scalar_int(desc->graph, 0), position, 40, 24);
     return ind_unsqueeze(ind_mul(ind_cast(bits, IND_F32), ind_scalar(desc->graph, 1.0 / 16777216)), -1);
 }
 
