@@ -9,7 +9,7 @@
  *
  * Tokens are the most probable ones, or drawn with --temperature T, --top-k N, --top-p P, --min-p P and --seed N.
  * --repeat-penalty X makes tokens less probable that occurred before. --stop TEXT ends an answer before this text.
- * --drafts N checks guesses of the next tokens in one step.
+ * --drafts N: speculative decoding with up to N draft tokens, found by prompt lookup.
  * Further options: --system TEXT, --tokens N, --context N, --memory MB, --dtype f32|f16|bf16, --device host|cuda|auto,
  * --ids, --emit STAGE.
  */
@@ -30,7 +30,7 @@ typedef struct options {
     const char *const *prompts;
     int num_prompts;
     long tokens, context, parallel; /* of an answer at most; of a conversation at most, 0: the model's or 2048 */
-    long memory, drafts;            /* MB at most, 0: no limit; guesses that a step checks */
+    long memory, drafts;            /* MB at most, 0: no limit; draft tokens of a step */
     llama_sampling sampling;
     ind_device device;
     ind_dtype dtype;
@@ -267,13 +267,6 @@ static bool is_full(const chat *c, int slot) {
     return c->engine.sequence[slot].used >= c->config.capacity;
 }
 
-/* Tokens that the last step found after number i are not part of the conversation. */
-static void forget_after(chat *c, int i) {
-    llama_sequence *s = &c->engine.sequence[0];
-    llama_engine_forget(&c->engine, 0, s->num_found - 1 - i);
-    s->next = s->found[i];
-}
-
 /* Adds tokens to the answer until it ends. The sequence has been fed the message. */
 static int make_answer(chat *c, answer *a) {
     const options *o = c->options;
@@ -285,7 +278,7 @@ static int make_answer(chat *c, answer *a) {
             done = a->ended || interrupted || a->tokens >= o->tokens || (i + 1 == s->num_found && is_full(c, 0));
             show(o, a, done);
             done |= a->ended; /* by a stop text */
-            if (done) forget_after(c, i);
+            if (done) llama_engine_truncate(&c->engine, 0, s->num_found - 1 - i);
         }
         if (!done && llama_engine_step(&c->engine)) return fail("%s", c->engine.why);
     }
@@ -298,7 +291,7 @@ static void print_speed(const chat *c, int64_t fed, double fed_ms, int64_t made,
             made > 1 ? (double)(made - 1) / made_ms * 1e3 : 0, (long long)c->engine.sequence[0].used,
             (long long)c->config.capacity);
     if (c->engine.drafted)
-        fprintf(stderr, "[%lld of %lld guesses were right]\n", (long long)c->engine.guessed,
+        fprintf(stderr, "[%lld of %lld draft tokens accepted]\n", (long long)c->engine.accepted,
                 (long long)c->engine.drafted);
 }
 
@@ -454,7 +447,7 @@ static const char usage[] =
     "  --parallel N          each TEXT is a conversation of its own; N of them are answered side by side\n"
     "  --tokens N            an answer has at most N tokens (512)\n"
     "  --context N           a conversation has at most N tokens (2048, or the model's if less)\n"
-    "  --drafts N            guesses up to N tokens from the conversation so far, and checks them in one step (0)\n"
+    "  --drafts N            speculative decoding with up to N draft tokens, found by prompt lookup (0)\n"
     "  --memory MB           refuses a model that needs more\n"
     "  --temperature T       draws tokens; 0: the most probable one (0)\n"
     "  --top-k N, --top-p P, --min-p P     .. of the N most probable; of those with a sum of P; of those with at least "

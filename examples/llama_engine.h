@@ -45,7 +45,7 @@ typedef struct llama_engine_desc {
     ind_device device;
     ind_dtype dtype;      /* of activations and caches */
     int slots;            /* 1 to LLAMA_SLOTS */
-    int drafts;           /* 0 to LLAMA_DRAFTS: a step may check so many guesses (llama_draft); with one slot */
+    int drafts;           /* 0 to LLAMA_DRAFTS: draft tokens of a step (speculative decoding); with one slot */
     bool samples;         /* tokens are drawn: llama_engine_start takes parameters */
     bool targets;         /* for llama_engine_score only */
     bool batch_invariant; /* a sequence has the same bits whichever run beside it */
@@ -96,16 +96,16 @@ typedef struct llama_engine {
     llama__memory steps;            /* for a token of each sequence. After a step `next` becomes `tokens` */
     llama__memory prompt; /* for tokens of one sequence. Its caches and history are rows of those of `steps` */
     llama_engine_bytes bytes;
-    int32_t *ids;             /* with desc.drafts: the tokens of the sequence, `used` and then `next` */
-    int64_t drafted, guessed; /* tokens that were guessed; of these the ones that were right */
-    bool positions_known;     /* on the device, of all rows */
+    int32_t *ids;              /* with desc.drafts: the tokens of the sequence, `used` and then `next` */
+    int64_t drafted, accepted; /* draft tokens so far */
+    bool positions_known;      /* on the device, of all rows */
     char why[512];
 } llama_engine;
 
 static inline int llama_engine_open(llama_engine *e, const llama_engine_desc *desc);
 static inline void llama_engine_close(llama_engine *e); /* also if opening failed */
 
-/* Begins an empty sequence in a slot. NULL: its tokens are the most probable ones. */
+/* Begins an empty sequence in a slot, 0 to slots - 1. NULL: its tokens are the most probable ones. */
 static inline int llama_engine_start(llama_engine *e, int slot, const llama_sampling *sampling);
 /* Adds tokens to the sequence of a slot, in chunks; then `next` is known and the sequence is running. */
 static inline int llama_engine_feed(llama_engine *e, int slot, const int32_t *ids, int64_t count);
@@ -114,8 +114,8 @@ static inline int llama_engine_feed_some(llama_engine *e, int slot, const int32_
 /* Feeds `next` of each running sequence, whose context must not be full, and finds the token after it. */
 static inline int llama_engine_step(llama_engine *e);
 static inline void llama_engine_stop(llama_engine *e, int slot);
-/* Forgets the last `count` tokens before `next`: a step may have found tokens after the one that ends an answer. */
-static inline void llama_engine_forget(llama_engine *e, int slot, int64_t count);
+/* Removes the last `count` tokens that the last step found, fewer than num_found: those after the end of an answer. */
+static inline void llama_engine_truncate(llama_engine *e, int slot, int count);
 /* Copies the logits of `next` to f32[vocabulary] in the host's memory; right after the step or the feeding that found
  * it. */
 static inline int llama_engine_logits(llama_engine *e, int slot, float *out);
@@ -281,7 +281,7 @@ static inline int llama_engine_open(llama_engine *e, const llama_engine_desc *de
     if (desc->slots < 1 || desc->slots > LLAMA_SLOTS)
         return llama__engine_fail(e, "%d slots; allowed is 1 to %d", desc->slots, LLAMA_SLOTS);
     if (desc->drafts < 0 || desc->drafts > (desc->slots == 1 ? LLAMA_DRAFTS : 0))
-        return llama__engine_fail(e, "%d drafts; allowed is 0 to %d with one slot", desc->drafts, LLAMA_DRAFTS);
+        return llama__engine_fail(e, "%d draft tokens; allowed is 0 to %d, with one slot", desc->drafts, LLAMA_DRAFTS);
     e->ids = desc->drafts ? malloc(((size_t)desc->config->capacity + LLAMA_DRAFTS + 2) * sizeof *e->ids) : NULL;
     if (desc->drafts && !e->ids) return llama__engine_fail(e, "no memory for the tokens of a sequence");
     if (ind_context_create(&(ind_context_desc){.device = desc->device}, &e->context))
@@ -319,13 +319,14 @@ static inline int llama__put_sampling(llama_engine *e, const llama__memory *m, i
 static inline int llama_engine_start(llama_engine *e, int slot, const llama_sampling *sampling) {
     static const llama_sampling greedy = {.top_p = 1, .penalty = 1};
     const llama_sampling *s = sampling ? sampling : &greedy;
+    if (slot < 0 || slot >= e->desc.slots) return llama__engine_fail(e, "slot %d of %d", slot, e->desc.slots);
     e->sequence[slot] = (llama_sequence){.next = -1, .sampling = *s};
     e->positions_known = false;
     if (!(s->temperature >= 0 && s->temperature < 1e30f) || !(s->top_p > 0 && s->top_p <= 1) ||
         !(s->min_p >= 0 && s->min_p <= 1) || !(s->penalty > 0 && s->penalty < 1e30f) || s->top_k < 0)
         return llama__engine_fail(e, "a parameter of sampling is out of range");
     if (e->desc.drafts && s->penalty != 1)
-        return llama__engine_fail(e, "a penalty of repetition is not supported with drafts");
+        return llama__engine_fail(e, "a repetition penalty is not supported with draft tokens");
     if (!e->desc.samples) return sampling ? llama__engine_fail(e, "the engine was opened without desc.samples") : 0;
     const size_t bytes = (size_t)e->steps.row_bytes[e->index[LLAMA__history]];
     void *zeros = calloc(1, bytes);
@@ -379,6 +380,7 @@ static inline void llama__find(llama_sequence *s, int32_t next) {
 }
 
 static inline int llama_engine_feed_some(llama_engine *e, int slot, const int32_t *ids, int64_t count, int64_t *done) {
+    if (slot < 0 || slot >= e->desc.slots) return llama__engine_fail(e, "slot %d of %d", slot, e->desc.slots);
     llama_sequence *s = &e->sequence[slot];
     int64_t next;
     *done = count < LLAMA_CHUNK ? count : LLAMA_CHUNK;
@@ -415,8 +417,8 @@ static inline int llama__put_positions(llama_engine *e) {
            llama__put(e, &e->steps, LLAMA__count, 0, count, bytes);
 }
 
-/* Guesses what follows ids[num]: what followed the last earlier place with the same last three, or two, tokens. Writes
-   at most `most` tokens and returns their number. */
+/* Prompt lookup: the draft tokens are those after the last earlier occurrence of the last three, or two, of ids[num].
+   Writes at most `most` tokens and returns their number. */
 static inline int64_t llama_draft(const int32_t *ids, int64_t num, int64_t most, int32_t *out) {
     for (int64_t n = 3; n >= 2; n--)
         for (int64_t i = num - n - 1; i >= 0; i--) {
@@ -428,8 +430,8 @@ static inline int64_t llama_draft(const int32_t *ids, int64_t num, int64_t most,
     return 0;
 }
 
-/* A step of the only sequence that checks guesses: `next` and the guesses are fed in one run. A guess is right if it is
-   the token that the model finds at its place, so the tokens are those of single steps. */
+/* Speculative decoding: `next` and the draft tokens are fed in one run. A draft token is accepted if the model finds
+   the same token in its place, so the result is that of single steps. */
 static inline int llama__step_drafts(llama_engine *e) {
     llama_sequence *s = &e->sequence[0];
     int32_t ids[LLAMA_DRAFTS + 1] = {s->next};
@@ -440,20 +442,22 @@ static inline int llama__step_drafts(llama_engine *e) {
     if (llama__run_prompt(e, 0, ids, num, num)) return 1;
     const void *from = e->prompt.pointers[e->index[LLAMA__next]];
     if (ind_module_download(e->module, found, from, (size_t)num * sizeof *found)) return llama__failed_run(e);
-    int right = 0;
-    while (right + 1 < num && ids[right + 1] == found[right]) right++;
-    for (int i = 0; i <= right; i++) s->found[i] = (int32_t)found[i];
-    s->num_found = right + 1;
-    s->next = s->found[right];
-    s->used -= num - 1 - right; /* entries of wrong guesses */
+    int accepted = 0;
+    while (accepted + 1 < num && ids[accepted + 1] == found[accepted]) accepted++;
+    for (int i = 0; i <= accepted; i++) s->found[i] = (int32_t)found[i];
+    s->num_found = accepted + 1;
+    s->next = s->found[accepted];
+    s->used -= num - 1 - accepted; /* entries of rejected tokens */
     e->drafted += num - 1;
-    e->guessed += right;
+    e->accepted += accepted;
     return 0;
 }
 
-static inline void llama_engine_forget(llama_engine *e, int slot, int64_t count) {
-    e->sequence[slot].used -= count;
-    e->positions_known = false;
+static inline void llama_engine_truncate(llama_engine *e, int slot, int count) {
+    llama_sequence *s = &e->sequence[slot];
+    s->num_found -= count;
+    s->next = s->found[s->num_found - 1];
+    s->used -= count;
 }
 
 static inline int llama_engine_step(llama_engine *e) {

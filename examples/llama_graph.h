@@ -18,7 +18,7 @@
  *     output logits     f32[B, K, vocabulary]    of the last K of `count` tokens; of the first one, where there are
  * less output next       i64[B, K]                the successors: tokens with the largest logit, or samples
  *
- * K is 1, or a symbolic size with desc.drafts: drafts of several tokens are then checked in one run. With desc.samples
+ * K is 1, or a symbolic size with desc.drafts: draft tokens are verified in one run. With desc.samples
  * the inputs of llama_sample.h are added. With desc.targets there are instead of `count`, logits and next:
  *
  *     input  targets    i64[B, T]
@@ -42,7 +42,7 @@ typedef struct llama_graph_desc {
     const char *batch;  /* declarations of the sizes B and T; NULL: "B in [1, 64] hint 1" .. */
     const char *tokens; /* .. "T in [1, 512] hint 1" */
     bool samples, targets;
-    int drafts; /* K is at most so many more than 1 */
+    int drafts; /* draft tokens of a run: K is at most one more */
 } llama_graph_desc;
 
 /* Adds the model to an empty graph. Returns 0, or 1 with one line: a tensor is missing or has another shape. Errors of

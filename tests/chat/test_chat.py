@@ -212,16 +212,16 @@ def test_seeds(program, tmp_path):
     assert run("1") == run("1") != run("2")
 
 
-# ---- guesses
+# ---- speculative decoding
 
 
 @pytest.mark.parametrize("options", [[], ["--temperature", "0.3", "--seed", "3"]])
 @pytest.mark.parametrize("name", ["llama", "qwen3", "gemma2", "gemma3, six layers", "qwen3moe"])
-def test_guesses(program, name, options, tmp_path):
-    """Answers are those of single steps, however many guesses are right, and also where the context or --tokens ends them."""
+def test_drafts(program, name, options, tmp_path):
+    """Answers are those of single steps, however many draft tokens are accepted, and also where the context or --tokens ends them."""
     m = dataclasses.replace(reference.MODELS[name], context=90)
     reference.write(tmp_path / "m.gguf", m, reference.weights(m, 1), "F32")
-    right = 0
+    accepted = 0
     for text in (TEXT, "abcabcabcabcabcabcabc", "x" * 40):
         for tokens in ("7", "100"):
             run = lambda *more: chat(program, tmp_path / "m.gguf", "--raw", "--ids", "--tokens", tokens, *options, *more, text)  # noqa: E731
@@ -229,12 +229,12 @@ def test_guesses(program, name, options, tmp_path):
             for drafts in ("1", "4", "15"):
                 done = run("--drafts", drafts)
                 assert ids_of(done) == alone
-                right += int((re.search(r"\[(\d+) of \d+ guesses were right", done.stderr) or [0, 0])[1])
-    assert right > 3 or options or not m.is_gemma  # whose most probable tokens repeat themselves
+                accepted += int((re.search(r"\[(\d+) of \d+ draft tokens accepted", done.stderr) or [0, 0])[1])
+    assert accepted > 3 or options or not m.is_gemma  # whose most probable tokens repeat themselves
 
 
-def test_guesses_in_a_conversation(program, tmp_path):
-    """What was found after the end of an answer is forgotten before the next message."""
+def test_drafts_in_a_conversation(program, tmp_path):
+    """What was found after the end of an answer is removed before the next message."""
     reference.write(tmp_path / "m.gguf", TIED, reference.weights(TIED, 5), "F32", template=CHATML)
     run = lambda *more: ids_of(chat(program, tmp_path / "m.gguf", "--ids", "--tokens", "4", *more, input="Hi\nYou\n\n"))  # noqa: E731
     assert run("--drafts", "6") == run()
@@ -310,8 +310,8 @@ def test_missing_tensor(program, tmp_path):
      (["--tokens", "0", "x"], "allowed is a number"), (["--dtype", "i8", "x"], "allowed is f32"), (["--what", "x"], "unknown option"), (["--perplexity", "none"], "none cannot be read"),
      (["--temperature", "-1", "x"], "allowed is a number of at least 0"), (["--top-p", "0", "x"], "allowed is a number above 0, at most 1"),
      (["--min-p", "1.5", "x"], "at least 0, at most 1"), (["--repeat-penalty", "nan", "x"], "allowed is a number above 0"), (["--top-k", "-3", "x"], "from 0 on"),
-     (["--seed", "x", "x"], "from 0 on"), (["--stop", "", "x"], "needs a value"), (["--drafts", "16", "--raw", "x"], "16 drafts; allowed is 0 to 15 with one slot"),
-     (["--drafts", "2", "--repeat-penalty", "1.1", "--raw", "x"], "a penalty of repetition is not supported with drafts"), (["--parallel", "65", "--raw", "x", "y"], "65 slots; allowed is 1 to 64")],
+     (["--seed", "x", "x"], "from 0 on"), (["--stop", "", "x"], "needs a value"), (["--drafts", "16", "--raw", "x"], "16 draft tokens; allowed is 0 to 15, with one slot"),
+     (["--drafts", "2", "--repeat-penalty", "1.1", "--raw", "x"], "a repetition penalty is not supported with draft tokens"), (["--parallel", "65", "--raw", "x", "y"], "65 slots; allowed is 1 to 64")],
 )  # fmt: skip
 def test_bad_use(program, arguments, message, tmp_path):
     reference.write(tmp_path / "m.gguf", TIED, reference.weights(TIED, 8), "F32")
