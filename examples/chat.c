@@ -128,9 +128,10 @@ static void close_chat(chat *c) {
     gguf_close(&c->file);
 }
 
-static int start(chat *c, int slot) {
+/* Begins conversation `number` of those of the command line. Each has a seed of its own. */
+static int start(chat *c, int slot, int number) {
     llama_sampling s = c->options->sampling;
-    s.seed += slot; /* conversations side by side draw different numbers */
+    s.seed += number;
     return llama_engine_start(&c->engine, slot, draws(c->options) ? &s : NULL) ? fail("%s", c->engine.why) : 0;
 }
 
@@ -214,6 +215,7 @@ typedef struct answer {
 
 /* Appends bytes. Returns 0, or 1 without memory. */
 static int append(answer *a, const char *bytes, size_t num) {
+    if (!num) return 0; /* as of a control token */
     if (a->bytes + num > a->room) {
         char *grown = realloc(a->text, 2 * (a->bytes + num));
         if (!grown) return fail("no memory for the answer");
@@ -258,7 +260,7 @@ static int add_token(const chat *c, answer *a, int32_t id) {
 static void show(const options *o, answer *a, bool all) {
     size_t to = cut_at_stop(o, a);
     if (all || a->ended) to = a->bytes;
-    fwrite(a->text + a->printed, 1, to - a->printed, stdout);
+    if (to > a->printed) fwrite(a->text + a->printed, 1, to - a->printed, stdout);
     fflush(stdout);
     a->printed = to;
 }
@@ -300,7 +302,7 @@ static int answer_message(chat *c, const char *text) {
     llama_sequence *s = &c->engine.sequence[0];
     prompt p = {0};
     answer a = {0};
-    int failed = s->used == 0 && start(c, 0);
+    int failed = s->used == 0 && start(c, 0, 0);
     failed = failed || make_message(c, &p, text, s->used > 0, c->cut ? s->next : -1);
     if (!failed && !p.num) failed = fail("an empty text");
     const double begin = now_ms();
@@ -342,7 +344,7 @@ typedef struct side {
 static int begin_prompt(chat *c, side *s, int slot) {
     prompt p = {0};
     const int number = s->begun++;
-    int failed = start(c, slot) || make_message(c, &p, c->options->prompts[number], false, -1);
+    int failed = start(c, slot, number) || make_message(c, &p, c->options->prompts[number], false, -1);
     if (!failed && !p.num) failed = fail("an empty text");
     if (!failed && llama_engine_feed(&c->engine, slot, p.ids, p.num)) failed = fail("%s", c->engine.why);
     free_prompt(&p);
@@ -373,7 +375,7 @@ static void print_complete(const options *o, side *s) {
     for (; s->printed < s->begun && s->answers[s->printed].ended; s->printed++) {
         answer *a = &s->answers[s->printed];
         if (!o->ids) printf("%s> %s\n", s->printed ? "\n" : "", o->prompts[s->printed]);
-        fwrite(a->text, 1, a->bytes, stdout);
+        if (a->bytes) fwrite(a->text, 1, a->bytes, stdout);
         puts("");
     }
 }
@@ -454,7 +456,7 @@ static const char usage[] =
     "P\n"
     "                        of the largest probability (all, 1, 0)\n"
     "  --repeat-penalty X    tokens that occurred become less probable (1)\n"
-    "  --seed N              of the drawn tokens (0)\n"
+    "  --seed N              of the drawn tokens (0); conversation i of --parallel has seed N + i\n"
     "  --stop TEXT           ends an answer before this text; may be repeated\n"
     "  --dtype f32|f16|bf16  of activations and caches (f32)\n"
     "  --device host|cuda|auto\n"

@@ -397,7 +397,7 @@ static inline int llama_engine_feed_some(llama_engine *e, int slot, const int32_
 }
 
 static inline int llama_engine_feed(llama_engine *e, int slot, const int32_t *ids, int64_t count) {
-    for (int64_t first = 0, done; first < count; first += done)
+    for (int64_t first = 0, done = 0; first < count; first += done)
         if (llama_engine_feed_some(e, slot, ids + first, count - first, &done)) return 1;
     return count > 0 ? 0 : llama__engine_fail(e, "no tokens");
 }
