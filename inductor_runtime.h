@@ -841,9 +841,9 @@ typedef struct rt__pool {
     int64_t next, count;
 } rt__pool;
 
-/* A thread looks so many times for work, or for the end of the work, before it sleeps: some 20 us. Loops of one launch
-   follow each other after less; to wake a thread takes longer. */
-#define IND__RT_LOOKS 4000
+/* A thread spins for up to so many milliseconds before it sleeps: waking it takes longer than most gaps between the
+   loops of one launch. The length of a pause differs between CPUs, hence a limit of time. */
+#define IND__RT_SPIN_MS 0.1
 
 #if IND__GNU && (defined(__x86_64__) || defined(__i386__))
 #define IND__RT_PAUSE() __builtin_ia32_pause()
@@ -863,23 +863,25 @@ static void rt__pool_take(rt__pool *p, int worker) {
     }
 }
 
-/* Waits a while for another loop than `seen`, without the mutex. */
-static void rt__pool_look_for_work(rt__pool *p, uint64_t seen) {
+/* True while a thread that began to spin at `start` (ms) should go on. */
+static bool rt__spin(double start) {
+    for (int i = 0; i < 8; i++) IND__RT_PAUSE();
+    return ind__now_ms() - start < IND__RT_SPIN_MS;
+}
+
+/* Spins until there is another loop than `seen`, without the mutex. */
+static void rt__pool_spin_for_work(rt__pool *p, uint64_t seen) {
     rt__mutex_unlock(&p->mutex);
-    for (int i = 0; i < IND__RT_LOOKS; i++) {
+    for (const double start = ind__now_ms(); rt__spin(start);)
         if (atomic_load_explicit(&p->generation, memory_order_relaxed) != seen) break;
-        IND__RT_PAUSE();
-    }
     rt__mutex_lock(&p->mutex);
 }
 
-/* Waits a while for the other threads of the current loop, without the mutex. */
-static void rt__pool_look_for_end(rt__pool *p) {
+/* Spins until the other threads have finished the current loop, without the mutex. */
+static void rt__pool_spin_for_end(rt__pool *p) {
     rt__mutex_unlock(&p->mutex);
-    for (int i = 0; i < IND__RT_LOOKS; i++) {
+    for (const double start = ind__now_ms(); rt__spin(start);)
         if (!atomic_load_explicit(&p->active, memory_order_relaxed)) break;
-        IND__RT_PAUSE();
-    }
     rt__mutex_lock(&p->mutex);
 }
 
@@ -897,7 +899,7 @@ static IND__RT_THREAD_CALL rt__pool_main(void *arg) {
         p->active++;
         rt__pool_take(p, worker);
         if (--p->active == 0) rt__condition_broadcast(&p->done);
-        if (!p->stop) rt__pool_look_for_work(p, seen);
+        if (!p->stop) rt__pool_spin_for_work(p, seen);
     }
     rt__mutex_unlock(&p->mutex);
     return IND__RT_THREAD_END;
@@ -961,7 +963,7 @@ static void rt__pool_for(rt__pool *p, int64_t count, rt__work_fn fn, void *arg) 
     p->generation++;
     rt__condition_broadcast(&p->work);
     rt__pool_take(p, 0);
-    if (p->active) rt__pool_look_for_end(p);
+    if (p->active) rt__pool_spin_for_end(p);
     while (p->active) rt__condition_wait(&p->done, &p->mutex);
     p->busy = false;
     rt__mutex_unlock(&p->mutex);
@@ -5449,8 +5451,8 @@ static void rt__host_chunk(void *arg, int64_t index, int worker) {
 #define IND__HOST_NC 96  /* a multiple of HOST_NR */
 #define IND__HOST_KC 256
 
-/* Between these a * b + c may be one instruction, which gcc does not allow itself in C11 mode. Whether it is depends on
-   the target of a function, not on sizes. */
+/* Between BEGIN and END the compiler may contract a * b + c to a fused multiply-add. gcc does not contract in C11 mode.
+   Contraction depends on the target of a function, not on sizes. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define IND__HOST_CONTRACT_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=fast\")")
 #define IND__HOST_CONTRACT_END   _Pragma("GCC pop_options")
@@ -6104,8 +6106,8 @@ typedef struct rt__host_packed_tile {
     float *c;       /* [rows][HOST_NC] */
 } rt__host_packed_tile;
 
-/* The product of one row. Elements of a block stay in registers. The sums are those of rt__host_packed_columns. Returns
-   false if there is no such code for the format. */
+/* The product of one row, for formats with blocks of 32 elements: decoded blocks are register-resident. Sums have the
+   order of additions of rt__host_packed_columns. Returns false for other formats. */
 IND__HOST_INLINE bool rt__host_packed_row(const rt__host_packed_tile *p, bool wide) {
 #define X(name, decode)                                                                                                \
     case IND__QUANTISED_##name:                                                                                        \

@@ -298,14 +298,24 @@ static inline size_t bpe__lower_bound(const bpe__entry *entries, size_t low, siz
     return low;
 }
 
-/* The longest token that text[bytes] starts with; -1: none. Each byte narrows the range of candidates. */
-static inline int32_t bpe__special_at(const bpe *t, const char *text, size_t bytes, bool special) {
+/* A text and where names of control tokens count in it: nowhere, or everywhere, or at these marks. */
+typedef struct bpe__input {
+    bpe_text text;
+    bool special;
+    const char *marks;
+} bpe__input;
+
+/* The longest token that the text has at this offset; -1: none. Each byte narrows the range of candidates. */
+static inline int32_t bpe__special_at(const bpe *t, const bpe__input *in, size_t at) {
+    const char *text = in->text.at + at;
+    const size_t bytes = in->text.bytes - at;
     size_t low = 0, high = t->num_special;
     int32_t best = -1;
     for (size_t k = 0; low < high; k++) {
         if (t->special[low].text.bytes == k) { /* the shortest is in front */
             int32_t id = t->special[low++].id;
-            if (special || t->types[id] == BPE_USER_DEFINED) best = id;
+            const bool control = in->special && !(in->marks && memchr(in->marks + at, 0, k));
+            if (control || t->types[id] == BPE_USER_DEFINED) best = id;
         }
         if (k == bytes) break;
         unsigned byte = (unsigned char)text[k];
@@ -315,22 +325,12 @@ static inline int32_t bpe__special_at(const bpe *t, const char *text, size_t byt
     return best;
 }
 
-/* A text and where names of control tokens count in it: nowhere, or everywhere, or at these marks. */
-typedef struct bpe__input {
-    bpe_text text;
-    bool special;
-    const char *marks;
-} bpe__input;
-
 /* The offset of the next token that the text names, and its id; its length and -1 if there is none. */
 static inline size_t bpe__next_special(const bpe *t, const bpe__input *in, size_t at, int32_t *id) {
     const size_t bytes = in->text.bytes;
     for (; at < bytes; at++) {
-        const char *text = in->text.at + at;
-        if (!t->starts_special[(unsigned char)*text]) continue;
-        *id = bpe__special_at(t, text, bytes - at, in->special);
-        if (*id >= 0 && in->marks && memchr(in->marks + at, 0, t->tokens[*id].bytes))
-            *id = bpe__special_at(t, text, bytes - at, false);
+        if (!t->starts_special[(unsigned char)in->text.at[at]]) continue;
+        *id = bpe__special_at(t, in, at);
         if (*id >= 0) return at;
     }
     *id = -1;

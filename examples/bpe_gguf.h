@@ -48,7 +48,7 @@ static inline int32_t bpe_gguf__special(const gguf *file, const char *key) {
     return gguf_integer(file, key, &id) && id >= 0 && id <= INT32_MAX ? (int32_t)id : -1;
 }
 
-/* Types and scores, one for each token. Those that are absent stay NULL. */
+/* Types and scores, one for each token. NULL: the file has none. */
 static inline int bpe_gguf__values(const gguf *file, bpe_gguf__parts *p, char *why, size_t why_size) {
     const gguf_value *t = gguf_find_value(file, "tokenizer.ggml.token_type");
     const gguf_value *s = gguf_find_value(file, "tokenizer.ggml.scores");

@@ -197,11 +197,8 @@ static void interrupt(int signal) {
 }
 
 static bool ends_answer(const chat *c, int32_t id) {
-    static const char *const always[] = {"<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<end_of_turn>", "<|end|>"};
-    if (id == c->tokenizer.eos) return true;
-    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
-        if (id == bpe_find(&c->tokenizer, always[i])) return true;
-    return false;
+    return id == c->tokenizer.eos || id == bpe_find(&c->tokenizer, "<|endoftext|>") ||
+           (c->template_ && id == bpe_find(&c->tokenizer, c->template_->stop));
 }
 
 /* An answer while it is made. */
@@ -450,7 +447,7 @@ static const char usage[] =
     "  --tokens N            an answer has at most N tokens (512)\n"
     "  --context N           a conversation has at most N tokens (2048, or the model's if less)\n"
     "  --drafts N            speculative decoding with up to N draft tokens, found by prompt lookup (0)\n"
-    "  --memory MB           refuses a model that needs more\n"
+    "  --memory MB           refuses a model that needs more memory (MB: 2^20 bytes)\n"
     "  --temperature T       draws tokens; 0: the most probable one (0)\n"
     "  --top-k N, --top-p P, --min-p P     .. of the N most probable; of those with a sum of P; of those with at least "
     "P\n"

@@ -374,7 +374,7 @@ static inline int llama__run_prompt(llama_engine *e, int slot, const int32_t *id
     return llama__launch(e, &e->prompt, 1, count, s->used, wanted);
 }
 
-static inline void llama__find(llama_sequence *s, int32_t next) {
+static inline void llama__set_next(llama_sequence *s, int32_t next) {
     s->next = s->found[0] = next;
     s->num_found = 1;
 }
@@ -390,7 +390,7 @@ static inline int llama_engine_feed_some(llama_engine *e, int slot, const int32_
     if (llama__run_prompt(e, slot, ids, *done, 1)) return 1;
     if (ind_module_download(e->module, &next, e->prompt.pointers[e->index[LLAMA__next]], sizeof next))
         return llama__failed_run(e);
-    llama__find(s, (int32_t)next);
+    llama__set_next(s, (int32_t)next);
     s->running = *done == count;
     s->stepped = false;
     return llama__put(e, &e->steps, LLAMA__tokens, slot, &next, sizeof next);
@@ -431,7 +431,7 @@ static inline int64_t llama_draft(const int32_t *ids, int64_t num, int64_t most,
 }
 
 /* Speculative decoding: `next` and the draft tokens are fed in one run. A draft token is accepted if the model finds
-   the same token in its place, so the result is that of single steps. */
+   the same token in its place, so the result equals that of one token a step. */
 static inline int llama__step_drafts(llama_engine *e) {
     llama_sequence *s = &e->sequence[0];
     int32_t ids[LLAMA_DRAFTS + 1] = {s->next};
@@ -483,7 +483,7 @@ static inline int llama_engine_step(llama_engine *e) {
         llama_sequence *s = &e->sequence[i];
         if (!s->running) continue;
         s->used++;
-        llama__find(s, (int32_t)next[i]);
+        llama__set_next(s, (int32_t)next[i]);
         s->stepped = true;
     }
     return 0;

@@ -15,18 +15,19 @@
  *                                                `count` more, at most C - 1
  *     input  count      i64[B]                   in [0, T]: tokens of the sequence; those after them are padding
  *     input  keys<i>    dtype[B, C, kv_heads, head]    of layer i; written in place; and values<i>
- *     output logits     f32[B, K, vocabulary]    of the last K of `count` tokens; of the first one, where there are
- * less output next       i64[B, K]                the successors: tokens with the largest logit, or samples
+ *     output logits     f32[B, K, vocabulary]    of the last K of `count` tokens
+ *     output next       i64[B, K]                their successors: tokens with the largest logit, or samples
  *
- * K is 1, or a symbolic size with desc.drafts: draft tokens are verified in one run. With desc.samples
- * the inputs of llama_sample.h are added. With desc.targets there are instead of `count`, logits and next:
+ * K is 1, or a symbolic size with desc.drafts, for the verification of draft tokens. If a sequence has fewer than K
+ * tokens, its first rows repeat the first token. With desc.samples the inputs of llama_sample.h are added. With
+ * desc.targets there are instead of `count`, logits and next:
  *
  *     input  targets    i64[B, T]
  *     output losses     f32[B, T]                -log of the probability of each target
  *
- * The memory of `next` may be that of `tokens` in the following run, with T = 1 and other memory for its `next`:
- * nothing is copied between steps. Weights are constants with the names that they have in the file. Quantised ones stay
- * quantised in memory, but for those of experts: they are dequantised in each run.
+ * `next` may be bound as `tokens` of the following run with T = 1, whose own `next` needs other memory: no copy between
+ * steps. Weights are constants with their names in the file. They are quantised in memory as in the file. Weights of
+ * experts are dequantised in each run.
  */
 #ifndef LLAMA_GRAPH_H
 #define LLAMA_GRAPH_H

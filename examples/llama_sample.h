@@ -1,16 +1,18 @@
 /* llama_sample.h: draws the next token of each sequence from its logits, on the device.
  *
- *     input  history      u8[B, H]            H: more than the vocabulary, a multiple of 16. 1: the token was fed.
- * Written in place; zeros at the start of a sequence input  penalty      f32[B]              > 0; logits of such tokens
- * are divided by it if positive, else multiplied input  temperature  f32[B]              logits are divided by it; 0:
- * the most probable token is taken input  top_k        i64[B]              so many of the most probable tokens are
- * kept; 0: LLAMA_CANDIDATES input  top_p        f32[B]              in (0, 1]: of these the fewest with a sum of
- * probabilities of at least top_p input  min_p        f32[B]              in [0, 1]: of these the ones with at least
- * min_p of the largest probability input  seed         i64[B]
+ *     input  history      u8[B, H]   1: the token occurred. H is a multiple of 16, greater than the vocabulary.
+ *                                    Written in place; zeros at the start of a sequence
+ *     input  penalty      f32[B]     > 0; the logit of a token that occurred is divided by it if positive,
+ *                                    else multiplied
+ *     input  temperature  f32[B]     logits are divided by it; 0: the most probable token
+ *     input  top_k        i64[B]     number of candidates, the most probable ones; 0: LLAMA_CANDIDATES
+ *     input  top_p        f32[B]     in (0, 1]; the fewest candidates whose probabilities add up to top_p
+ *     input  min_p        f32[B]     in [0, 1]; candidates with at least min_p times the largest probability
+ *     input  seed         i64[B]
  *
- * The steps are those of transformers, in its order. The random number depends on the seed and the position of the
- * token alone: neither other sequences of the batch nor the row change an answer. At most the LLAMA_CANDIDATES most
- * probable tokens are drawn from.
+ * Order and meaning of the steps are those of transformers. The random number is a function of the seed and the
+ * position of the token: it does not depend on the other sequences of the batch. At most LLAMA_CANDIDATES tokens, the
+ * most probable ones, are candidates.
  */
 #ifndef LLAMA_SAMPLE_H
 #define LLAMA_SAMPLE_H
@@ -26,7 +28,7 @@ typedef struct llama_sample_desc {
     int64_t vocabulary;
 } llama_sample_desc;
 
-/* logits is f32[B, K, vocabulary]; position i64[B, K] is that of each token to be drawn. Returns i64[B, K]. */
+/* logits: f32[B, K, vocabulary]. position: i64[B, K], of the tokens to be drawn. Returns the tokens, i64[B, K]. */
 static inline ind_tensor llama_sample(const llama_sample_desc *desc, ind_tensor logits, ind_tensor position);
 
 /* A parameter of each sequence: [B, 1, 1]. */

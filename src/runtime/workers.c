@@ -20,9 +20,9 @@ typedef struct rt__pool {
     int64_t next, count;
 } rt__pool;
 
-/* A thread looks so many times for work, or for the end of the work, before it sleeps: some 20 us. Loops of one launch
-   follow each other after less; to wake a thread takes longer. */
-#define IND__RT_LOOKS 4000
+/* A thread spins for up to so many milliseconds before it sleeps: waking it takes longer than most gaps between the
+   loops of one launch. The length of a pause differs between CPUs, hence a limit of time. */
+#define IND__RT_SPIN_MS 0.1
 
 #if IND__GNU && (defined(__x86_64__) || defined(__i386__))
 #define IND__RT_PAUSE() __builtin_ia32_pause()
@@ -42,23 +42,25 @@ static void rt__pool_take(rt__pool *p, int worker) {
     }
 }
 
-/* Waits a while for another loop than `seen`, without the mutex. */
-static void rt__pool_look_for_work(rt__pool *p, uint64_t seen) {
+/* True while a thread that began to spin at `start` (ms) should go on. */
+static bool rt__spin(double start) {
+    for (int i = 0; i < 8; i++) IND__RT_PAUSE();
+    return ind__now_ms() - start < IND__RT_SPIN_MS;
+}
+
+/* Spins until there is another loop than `seen`, without the mutex. */
+static void rt__pool_spin_for_work(rt__pool *p, uint64_t seen) {
     rt__mutex_unlock(&p->mutex);
-    for (int i = 0; i < IND__RT_LOOKS; i++) {
+    for (const double start = ind__now_ms(); rt__spin(start);)
         if (atomic_load_explicit(&p->generation, memory_order_relaxed) != seen) break;
-        IND__RT_PAUSE();
-    }
     rt__mutex_lock(&p->mutex);
 }
 
-/* Waits a while for the other threads of the current loop, without the mutex. */
-static void rt__pool_look_for_end(rt__pool *p) {
+/* Spins until the other threads have finished the current loop, without the mutex. */
+static void rt__pool_spin_for_end(rt__pool *p) {
     rt__mutex_unlock(&p->mutex);
-    for (int i = 0; i < IND__RT_LOOKS; i++) {
+    for (const double start = ind__now_ms(); rt__spin(start);)
         if (!atomic_load_explicit(&p->active, memory_order_relaxed)) break;
-        IND__RT_PAUSE();
-    }
     rt__mutex_lock(&p->mutex);
 }
 
@@ -76,7 +78,7 @@ static IND__RT_THREAD_CALL rt__pool_main(void *arg) {
         p->active++;
         rt__pool_take(p, worker);
         if (--p->active == 0) rt__condition_broadcast(&p->done);
-        if (!p->stop) rt__pool_look_for_work(p, seen);
+        if (!p->stop) rt__pool_spin_for_work(p, seen);
     }
     rt__mutex_unlock(&p->mutex);
     return IND__RT_THREAD_END;
@@ -140,7 +142,7 @@ static void rt__pool_for(rt__pool *p, int64_t count, rt__work_fn fn, void *arg) 
     p->generation++;
     rt__condition_broadcast(&p->work);
     rt__pool_take(p, 0);
-    if (p->active) rt__pool_look_for_end(p);
+    if (p->active) rt__pool_spin_for_end(p);
     while (p->active) rt__condition_wait(&p->done, &p->mutex);
     p->busy = false;
     rt__mutex_unlock(&p->mutex);

@@ -102,6 +102,7 @@ int main(void) {
 }
 #else
 int main(void) {
-    return check_summary();
+    puts("blocks are decoded with vectors by gcc and clang on little-endian machines only");
+    return 77;
 }
 #endif

@@ -6,8 +6,8 @@
 #define IND__HOST_NC 96  /* a multiple of HOST_NR */
 #define IND__HOST_KC 256
 
-/* Between these a * b + c may be one instruction, which gcc does not allow itself in C11 mode. Whether it is depends on
-   the target of a function, not on sizes. */
+/* Between BEGIN and END the compiler may contract a * b + c to a fused multiply-add. gcc does not contract in C11 mode.
+   Contraction depends on the target of a function, not on sizes. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define IND__HOST_CONTRACT_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=fast\")")
 #define IND__HOST_CONTRACT_END   _Pragma("GCC pop_options")

@@ -282,8 +282,8 @@ typedef struct rt__host_packed_tile {
     float *c;       /* [rows][HOST_NC] */
 } rt__host_packed_tile;
 
-/* The product of one row. Elements of a block stay in registers. The sums are those of rt__host_packed_columns. Returns
-   false if there is no such code for the format. */
+/* The product of one row, for formats with blocks of 32 elements: decoded blocks are register-resident. Sums have the
+   order of additions of rt__host_packed_columns. Returns false for other formats. */
 IND__HOST_INLINE bool rt__host_packed_row(const rt__host_packed_tile *p, bool wide) {
 #define X(name, decode)                                                                                                \
     case IND__QUANTISED_##name:                                                                                        \
