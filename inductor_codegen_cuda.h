@@ -81,7 +81,7 @@
    Contents: >>target >>strategies >>plan >>source >>internal
    implementation: >>prelude >>op-templates >>writer >>index >>values >>domain >>vectors >>launch >>pointwise
    >>transpose
-   >>reduction >>scan >>matmul >>attention >>choose >>assemble >>combine >>finish >>with-next >>predict >>architectures
+   >>reduction >>scan >>matmul >>attention >>choose >>assemble >>combine >>finish >>with-next >>persistent >>predict >>architectures
    >>devices >>thresholds >>verify >>print
 */
 #include "inductor_sched.h"
@@ -448,7 +448,10 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVR
     /* several kernels in one launch; each part has its own strategy */                                                \
     X(COMBO, "several kernels in one launch", LAUNCH, NONE, "combine.c", NULL, 0)                                      \
     /* two kernels: the last block of the first runs the second */                                                     \
-    X(FINISH, "row reductions, final reduction", LAUNCH, NONE, "finish.c", NULL, IND__HAS_VECTORS | IND__HAS_MISALIGNED)
+    X(FINISH, "row reductions, final reduction", LAUNCH, NONE, "finish.c", NULL,                                       \
+      IND__HAS_VECTORS | IND__HAS_MISALIGNED)                                                                          \
+    /* consecutive launches in one: blocks take their tasks in order, and wait for earlier ones by a counter */        \
+    X(PERSISTENT, "persistent launch", LAUNCH, TASKS, "persistent.c", NULL, 0)
 
 typedef enum ind_strategy {
 #define X(name, text, family, of, file, emit, features) IND_STRATEGY_##name,
@@ -467,7 +470,7 @@ typedef enum ind__family {
 } ind__family;
 
 /* The member of ind__variant.of that a strategy uses. */
-typedef enum ind__plan_of { IND__PLAN_OF_NONE, IND__PLAN_OF_ROW, IND__PLAN_OF_SPLIT, IND__PLAN_OF_TILE } ind__plan_of;
+typedef enum ind__plan_of { IND__PLAN_OF_NONE, IND__PLAN_OF_ROW, IND__PLAN_OF_SPLIT, IND__PLAN_OF_TILE, IND__PLAN_OF_TASKS } ind__plan_of;
 
 /* Features of the variants of a strategy; a set. */
 typedef enum ind__feature {
@@ -633,6 +636,12 @@ typedef struct ind__tile_plan {
     int num_others;                 /* .. at most IND__MAX_TUNED */
 } ind__tile_plan;
 
+/* Kernels of a persistent launch: PERSISTENT. */
+typedef struct ind__tasks_plan {
+    uint32_t num_kernels; /* of the plan: the variant's own and those that follow it */
+    uint32_t num_phases;  /* launches that it replaces */
+} ind__tasks_plan;
+
 /* Memory of a launch besides buffers. */
 typedef struct ind__launch_memory {
     ind_expr shared;       /* bytes of dynamic shared memory per block */
@@ -670,6 +679,7 @@ typedef struct ind__variant {
         ind__row_plan row;
         ind__split_plan split;
         ind__tile_plan tile;
+        ind__tasks_plan tasks;
     } of;
     ind_expr grid[3]; /* blocks; 0 blocks: no launch. More than the device allows is a launch error */
     ind__launch_memory memory;
@@ -698,8 +708,8 @@ typedef struct ind__variant {
 const ind__row_plan *ind__row_of(const ind__variant *v);
 const ind__tile_plan *ind__tile_of(const ind__variant *v);
 int ind__cluster_of(const ind__variant *v); /* blocks of its clusters; 0 and 1: none */
-/* True if the variant's launch may run the next kernel too, which then has no launch. */
-bool ind__takes_next(const ind__variant *v);
+/* Number of kernels after its own that the variant's launch runs too. They have no launch then. */
+uint32_t ind__num_taken(const ind__variant *v);
 
 typedef struct ind_kernel_plan {
     const ind_kernel *kernel; /* of the variants, except for those with IND__WITH_NEXT: ind__kernel_of */
@@ -707,8 +717,10 @@ typedef struct ind_kernel_plan {
     int num_variants;         /* 0: an extern call, or part of an earlier kernel's launch */
     uint32_t first;           /* the kernel whose launch runs this one: itself, except for the parts of a COMBO */
     uint32_t num_parts;       /* kernels in this one's launch; 0: it runs in another launch */
+    bool taken;               /* at the hints another kernel's launch runs it (ind__num_taken) */
     ind__variant *part;       /* in a COMBO: this kernel's plan in the launch's first variant; no source */
     const char *alone;        /* why it cannot be a part of a launch; NULL: it can */
+    const char *no_task;      /* why its blocks are no tasks of a persistent launch; NULL: they are, or could be */
     ind_expr time_ns; /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
 
@@ -817,6 +829,7 @@ typedef struct ind__body_plan {
     uint32_t mask;     /* POINTWISE, MASKED: the mask that all stores share and that holds for whole vectors; 0: none */
     bool wide;         /* 64-bit indices */
     bool part;         /* the kernel is a part of a launch */
+    bool task;         /* .. of a persistent one */
     struct cg__mm_problem *matmul;         /* MATMUL: the product */
     const struct cg__attention *attention; /* MATMUL: how the product's left operand is computed from scores; or NULL */
     const struct cg__handover *handover;   /* FINISH: results that the first part passes to the second; else NULL */
@@ -1942,6 +1955,113 @@ static const char *const cg__prelude_TRIGGER[] = {
     "    if ((unsigned long long)gridDim.x * gridDim.y * gridDim.z <= most) asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\");\n",
     "}\n",
     "#endif\n",
+    NULL,
+};
+static const char *const cg__prelude_TASKS[] = {
+    "// A persistent launch. Its tasks are the blocks of several kernels, in an order in which each task needs earlier ones\n",
+    "// only. Blocks take them by a counter. The kernels are divided into phases; a task waits until all tasks before its\n",
+    "// phase have finished. The task with the lowest number of those that have not finished never waits, so any number of\n",
+    "// resident blocks makes progress.\n",
+    "struct ind_counters {\n",
+    "    unsigned taken, finished, ended; // tasks, tasks, blocks; 0 before and after the launch\n",
+    "};\n",
+    "// Of a kernel: the first task after its own, and the tasks before its phase.\n",
+    "struct ind_step {\n",
+    "    long long end, before;\n",
+    "};\n",
+    "// Its function and row of the table; `waits`: the function calls ind_task_wait.\n",
+    "struct ind_part {\n",
+    "    unsigned short function, row, waits;\n",
+    "};\n",
+    "struct ind_task_state {\n",
+    "    ind_counters *counters;\n",
+    "    unsigned number, before; // of the block's task; tasks before its phase\n",
+    "};\n",
+    "static IND_INLINE ind_task_state &ind_task() {\n",
+    "    __shared__ ind_task_state state;\n",
+    "    return state;\n",
+    "}\n",
+    "// Barrier of the first THREADS threads of the block.\n",
+    "#ifndef IND_EMULATION\n",
+    "template <int THREADS> static IND_INLINE void ind_barrier_of() {\n",
+    "    asm volatile(\"bar.sync 1, %0;\" : : \"n\"(THREADS) : \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    "// All lanes of a warp call these: the compiler keeps the warp together. They act in lane 0 of warp 0.\n",
+    "static IND_INLINE unsigned ind_add_once(unsigned *counter) {\n",
+    "    unsigned before = 0;\n",
+    "#ifdef IND_EMULATION\n",
+    "    if (threadIdx.x == 0) before = atomicAdd(counter, 1);\n",
+    "#else\n",
+    "    asm volatile(\"{\\n\"\n",
+    "                 \".reg .pred p;\\n\"\n",
+    "                 \"setp.eq.u32 p, %2, 0;\\n\"\n",
+    "                 \"@p atom.relaxed.gpu.global.add.u32 %0, [%1], 1;\\n\"\n",
+    "                 \"}\" : \"+r\"(before) : \"l\"(__cvta_generic_to_global(counter)), \"r\"(threadIdx.x) : \"memory\");\n",
+    "#endif\n",
+    "    return before;\n",
+    "}\n",
+    "// The same after all earlier writes of the block.\n",
+    "static IND_INLINE void ind_release_once(unsigned *counter) {\n",
+    "#ifdef IND_EMULATION\n",
+    "    if (threadIdx.x == 0) atomicAdd(counter, 1);\n",
+    "#else\n",
+    "    asm volatile(\"{\\n\"\n",
+    "                 \".reg .pred p;\\n\"\n",
+    "                 \"setp.eq.u32 p, %1, 0;\\n\"\n",
+    "                 \"@p red.release.gpu.global.add.u32 [%0], 1;\\n\"\n",
+    "                 \"}\" : : \"l\"(__cvta_generic_to_global(counter)), \"r\"(threadIdx.x) : \"memory\");\n",
+    "#endif\n",
+    "}\n",
+    "// Waits in warp 0 until `finished` is at least `before`.\n",
+    "static IND_INLINE void ind_wait_for_tasks(const unsigned *finished, unsigned before) {\n",
+    "    if (threadIdx.x >= 32) return;\n",
+    "#ifdef IND_EMULATION\n",
+    "    while (*(const volatile unsigned *)finished < before) __nanosleep(0);\n",
+    "#else\n",
+    "    unsigned now;\n",
+    "    do asm volatile(\"ld.acquire.gpu.global.u32 %0, [%1];\" : \"=r\"(now) : \"l\"(__cvta_generic_to_global(finished)) : \"memory\");\n",
+    "    while (now < before);\n",
+    "#endif\n",
+    "}\n",
+    "// The threads of a task, the first THREADS ones of the block, wait for all tasks before its phase. 0: all threads.\n",
+    "template <int THREADS> static IND_INLINE void ind_task_wait() {\n",
+    "    ind_wait_for_tasks(&ind_task().counters->finished, ind_task().before);\n",
+    "    if (THREADS) ind_barrier_of<THREADS ? THREADS : 32>();\n",
+    "    else __syncthreads();\n",
+    "}\n",
+    "// All threads of a block call this before each task. Warp 0 has the number of its next task in lane 0 (at first that of\n",
+    "// ind_add_once), and gets the number after that while the task runs. `at` becomes the kernel of the task. Returns false\n",
+    "// if there is no task.\n",
+    "static IND_INLINE bool ind_take_task(ind_counters *counters, const ind_step *step, const ind_part *part, unsigned num,\n",
+    "                                     unsigned &at, unsigned &next) {\n",
+    "    ind_task_state &task = ind_task();\n",
+    "    if (threadIdx.x < 32) {\n",
+    "        const unsigned number = __shfl_sync(0xffffffffu, next, 0);\n",
+    "        if (number < num) {\n",
+    "            while (number >= step[at].end) at++;\n",
+    "            const unsigned before = (unsigned)step[at].before;\n",
+    "            if (threadIdx.x == 0) task = {counters, number, before};\n",
+    "            next = ind_add_once(&counters->taken);\n",
+    "            if (!part[at].waits) ind_wait_for_tasks(&counters->finished, before);\n",
+    "        } else if (threadIdx.x == 0) {\n",
+    "            task.number = number;\n",
+    "        }\n",
+    "    }\n",
+    "    __syncthreads();\n",
+    "    if (task.number >= num) return false;\n",
+    "    while (task.number >= step[at].end) at++;\n",
+    "    return true;\n",
+    "}\n",
+    "// All threads of a block call this after a task. Its writes become visible.\n",
+    "static IND_INLINE void ind_finish_task(ind_counters *counters) {\n",
+    "    __syncthreads();\n",
+    "    ind_release_once(&counters->finished);\n",
+    "}\n",
+    "// All threads of a block call this after its last task. The last block resets the counters.\n",
+    "static IND_INLINE void ind_end_tasks(ind_counters *counters) {\n",
+    "    if (threadIdx.x == 0 && atomicAdd(&counters->ended, 1) == gridDim.x - 1) *counters = {0, 0, 0};\n",
+    "}\n",
     NULL,
 };
 static const char *const cg__prelude_COMBINE_LANES[] = {
@@ -4782,6 +4902,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
 #define IND__CG_PRELUDE(X)                                                                             \
     X(DEPENDENCY, 0)                                                                                   \
     X(TRIGGER, 0)                                                                                      \
+    X(TASKS, 0)                                                                                        \
     X(F16, 0)                                                                                          \
     X(BF16, 0)                                                                                         \
     X(VEC, 0)                                                                                          \
@@ -5138,7 +5259,8 @@ int ind__cluster_of(const ind__variant *v) {
     return ind__row_of(v)->cluster + tile->cluster + tile->pair_m * tile->pair_n; /* a variant has one of these */
 }
 
-bool ind__takes_next(const ind__variant *v) {
+uint32_t ind__num_taken(const ind__variant *v) {
+    if (v->strategy == IND_STRATEGY_PERSISTENT) return v->of.tasks.num_kernels - 1;
     return v->strategy == IND_STRATEGY_FINISH || v->assume & IND__WITH_NEXT;
 }
 
@@ -17474,7 +17596,7 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
 static uint32_t cg__mm_early_args(cg__decider *d, const cg__mm_problem *p) {
     const ind__writer *w = &d->w;
     uint32_t early = 0;
-    if (!d->variant->dependent || d->plan->part || !cg__mm_has_few_rows(d->variant->strategy)) return 0;
+    if (!d->variant->dependent || (d->plan->part && !d->plan->task) || !cg__mm_has_few_rows(d->variant->strategy)) return 0;
     if (ind__body_unbacked(w->schedule->program, w->body)) return 0;
     if (d->variant->of.tile.m < p->few_rows) return 0; /* blocks without rows exit first */
     for (int k = 0; k < cg__mm_products(p); k++) {
@@ -23328,15 +23450,19 @@ static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_p
 /* A kernel planned as a part of a launch. */
 typedef struct cg__part {
     uint32_t kernel;
+    const ind_kernel *of;
     ind__variant variant; /* without a source */
     const char *why_not;  /* why the kernel cannot be a part; NULL: it can */
     const char *params;   /* of its function, after the block index */
     const char *code;     /* of its function */
     const char *outside;  /* text before it: ind_wgmma_tile */
     ind__prelude_set prelude;
-    bool barrier; /* all threads of the block must reach its barriers */
-    bool narrow;  /* few enough threads that other parts have enough registers */
-    uint32_t function;
+    bool barrier;           /* all threads of the block must reach its barriers */
+    bool narrow;            /* few enough threads that other parts have enough registers */
+    uint32_t function, row; /* row: of the function's table */
+    bool task;              /* of a persistent launch .. */
+    ind__row_range range;   /* .. as for the variants of a kernel .. */
+    uint32_t phase;         /* .. whose tasks start when those of all earlier phases have finished */
 } cg__part;
 
 static char *cg__copy_text(ind__arena *arena, const ind__text *t) {
@@ -23375,7 +23501,7 @@ static int cg__part_shared(const ind__writer *w) {
 /* True for a product with packed weights: its variants for few rows are in a separate launch. */
 static bool cg__has_packed_weights(const ind__writer *w) {
     const cg__mm_problem *p = w->plan->matmul;
-    return p && !p->packed->no;
+    return p && p->packed && !p->packed->no;
 }
 
 /* Saves the texts of a part; corresponds to cg__assemble. */
@@ -23391,8 +23517,9 @@ static ind_status cg__copy_part_texts(ind__writer *w, cg__part *part) {
     part->prelude = w->prelude;
     part->why_not = w->calls.num                 ? "it calls a function of the user"
                     : ind__ok(w->plan->lookback) ? "its blocks wait for one another"
-                    : cg__has_packed_weights(w)  ? "a product with packed weights has variants by its number of rows"
-                                                 : NULL;
+                    : !part->task && cg__has_packed_weights(w)
+                        ? "a product with packed weights has variants by its number of rows"
+                        : NULL;
     part->params = cg__copy_text(w->arena, &params);
     part->code = cg__copy_text(w->arena, &code);
     part->outside = cg__copy_text(w->arena, &outside);
@@ -23448,6 +23575,8 @@ static void cg__number_functions(cg__combo *x) {
         uint32_t same = 0;
         while (same < i && !cg__same_part(x->part[same], x->part[i])) same++;
         x->part[i]->function = same < i ? x->part[same]->function : x->num_functions++;
+        x->part[i]->row = 0;
+        for (uint32_t k = 0; k < i; k++) x->part[i]->row += x->part[k]->function == x->part[i]->function;
     }
 }
 
@@ -23458,10 +23587,11 @@ static void cg__combo_arg(cg__combo *x, ind__kernel_arg a) {
     if (to) *to = a;
 }
 
-/* Fills a part's row of arguments, in the order of cg__write_function. */
-static void cg__fill_row(cg__combo *x, const cg__part *part) {
+/* Fills a part's row of arguments, in the order of cg__write_function. `first`: its first block. Its counters and
+   partial results follow those of the parts before it. */
+static void cg__fill_row(cg__combo *x, const cg__part *part, ind_expr first) {
     const ind__variant *v = &part->variant;
-    ind_expr first = x->blocks, blocks = ind_expr_product(x->plan->context, v->grid, 3);
+    const ind_expr end = ind_expr_add(first, ind_expr_product(x->plan->context, v->grid, 3));
     for (uint32_t i = 0; i < v->num_args; i++) {
         ind__kernel_arg a = v->arg[i];
         a.part = part->kernel - x->part[0]->kernel;
@@ -23476,17 +23606,17 @@ static void cg__fill_row(cg__combo *x, const cg__part *part) {
         cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = v->grid[d], .meaning = meaning[d]});
         cg__combo_arg(x, cg__reciprocal(v->grid[d]));
     }
-    x->blocks = ind_expr_add(first, blocks);
     cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first, .meaning = "first block: "});
-    cg__combo_arg(
-        x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = x->blocks, .meaning = "first block of the next part: "});
+    cg__combo_arg(x,
+                  (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = end, .meaning = "first block of the next part: "});
+    x->blocks = end;
 }
 
 /* Calls visit with the name of each argument of the part. */
 static void cg__each_arg(cg__combo *x, const cg__part *part,
                          void (*visit)(cg__combo *, const ind__kernel_arg *, const char *)) {
     const ind__variant *v = &part->variant;
-    const ind_kernel *k = &x->plan->schedule->kernel[part->kernel];
+    const ind_kernel *k = part->of;
     uint32_t number[2] = {0, 0};
     char name[24];
     for (uint32_t i = 0; i < v->num_args; i++) {
@@ -23541,13 +23671,14 @@ static void cg__write_function(cg__combo *x, uint32_t function) {
     ind__textf(t, "};\n\n");
 }
 
-/* Begins the call with the block's index in the grid of its part, computed from its linear index `at`. */
-static void cg__write_block_index(ind__text *t, int axes, uint32_t function) {
+/* Begins the call with the block's index in the grid of its part, computed from its linear index `at`. `scope`: before
+   the names of the part's function and row. */
+static void cg__write_block_index(ind__text *t, const char *scope, int axes, uint32_t function) {
     static const char *const index[] = {"at", "at - line * (unsigned)row.x, line",
                                         "at - line * (unsigned)row.x, line - z * (unsigned)row.y, z"};
     if (axes > 1) ind__textf(t, "const unsigned line = ind_quotient(at, row.mx);\n");
     if (axes > 2) ind__textf(t, "const unsigned z = ind_quotient(line, row.my);\n");
-    ind__textf(t, "ind_part_%u({%s%s}", (unsigned)function, index[axes - 1],
+    ind__textf(t, "%sind_part_%u({%s%s}", scope, (unsigned)function, index[axes - 1],
                axes == 1   ? ", 0, 0"
                : axes == 2 ? ", 0"
                            : "");
@@ -23568,7 +23699,7 @@ static void cg__write_dispatch(cg__combo *x, uint32_t function) {
         ind__textf(t, "const ind_row_%u &row = rows.part_%u[ind_row_of(rows.part_%u, %u, block)];\n",
                    (unsigned)function, (unsigned)function, (unsigned)function, (unsigned)num);
     ind__textf(t, "const unsigned at = block - (unsigned)row.first;\n");
-    cg__write_block_index(t, cg__num_axes(&part->variant), function);
+    cg__write_block_index(t, "", cg__num_axes(&part->variant), function);
     cg__each_arg(x, part, cg__row_argument);
     ind__textf(t, ");\nreturn;\n");
     t->indent--;
@@ -23623,13 +23754,14 @@ static void cg__write_combo(cg__combo *x) {
     cg__write_table(x);
 }
 
-/* Combines the properties of all parts into the variant. Table rows are ordered by function. */
-static void cg__merge_parts(cg__combo *x) {
+/* Combines the properties of all parts into the variant, except arguments and grid. */
+static void cg__merge_properties(cg__combo *x, ind_strategy strategy) {
     ind_context *c = x->plan->context;
     ind__variant *v = x->variant;
-    *v = (ind__variant){.strategy = IND_STRATEGY_COMBO, .index_bits = 32, .vector = 1, .rows = 1, .per_thread = 1};
+    *v = (ind__variant){.strategy = strategy, .index_bits = 32, .vector = 1, .rows = 1, .per_thread = 1};
     v->dependent = cg__launches_dependent(x->plan) ? IND__LAUNCH_WAITS : IND__LAUNCH_ORDERED;
     v->memory.shared = x->blocks = ind_int(c, 0);
+    v->grid[1] = v->grid[2] = ind_int(c, 1);
     v->blocks_per_sm = x->part[0]->variant.blocks_per_sm;
     for (uint32_t i = 0; i < x->num_parts; i++) {
         const ind__variant *p = &x->part[i]->variant;
@@ -23641,11 +23773,15 @@ static void cg__merge_parts(cg__combo *x) {
         for (int g = 0; g < cg__num_conditions(p->guard); g++) cg__guard(v, cg__condition(p->guard, g));
     }
     cg__number_functions(x);
+}
+
+/* Combines all parts into the variant. Table rows are ordered by function. */
+static void cg__merge_parts(cg__combo *x) {
+    cg__merge_properties(x, IND_STRATEGY_COMBO);
     for (uint32_t f = 0; f < x->num_functions; f++)
         for (uint32_t i = 0; i < x->num_parts; i++)
-            if (x->part[i]->function == f) cg__fill_row(x, x->part[i]);
-    v->grid[0] = x->blocks;
-    v->grid[1] = v->grid[2] = ind_int(c, 1);
+            if (x->part[i]->function == f) cg__fill_row(x, x->part[i], x->blocks);
+    x->variant->grid[0] = x->blocks;
 }
 
 /* Plans the parts as one variant of the first part's kernel. */
@@ -23675,14 +23811,18 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
 
 /* Like cg__plan_variant, for a part. */
 static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int threads) {
-    const ind_kernel *k = &p->schedule->kernel[part->kernel];
+    const ind_kernel *k = part->of;
     for (int attempt = 0; attempt < 2; attempt++) {
         cg__decider d;
         ind__writer w = {0};
-        ind__variant v = {.assume = assume, .vector = assume ? 8 : 1};
+        ind__variant v = {.assume = assume,
+                          .vector = assume ? 8 : 1,
+                          .range = part->range,
+                          .dependent = part->task ? IND__LAUNCH_WAITS : IND__LAUNCH_ORDERED};
         ind_status status = cg__init_decider(&d, p, k, &v, assume);
         d.force_wide = attempt == 1, d.part_threads = threads;
-        if (!status) d.plan->part = true, status = cg__decide(&d);
+        if (part->task) d.max_cluster = 1;
+        if (!status) d.plan->part = true, d.plan->task = part->task, status = cg__decide(&d);
         if (!status) status = cg__write_body(&w, p, &d);
         bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__copy_part_texts(&w, part);
@@ -23803,6 +23943,7 @@ static ind_status cg__plan_parts(ind_plan *p, cg__parts *x, uint32_t first) {
     ind_status status = IND_OK;
     for (uint32_t i = 0; i < x->num && !status; i++) {
         x->fast[i].kernel = x->general[i].kernel = first + i;
+        x->fast[i].of = x->general[i].of = p->kernel[first + i].kernel;
         status = cg__plan_part(p, &x->fast[i], IND__CG_ASSUME_PART, 0);
         if (status) break;
         if (cg__has_guard(&x->fast[i].variant))
@@ -23998,7 +24139,7 @@ static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, 
     cg__decider d;
     ind__writer w = {0};
     ind__variant v = {.assume = IND__CG_ASSUME_PART, .vector = 8};
-    ind_status status = cg__init_decider(&d, p, &p->schedule->kernel[part->kernel], &v, v.assume);
+    ind_status status = cg__init_decider(&d, p, part->of, &v, v.assume);
     d.tuning = (ind__tuning){0};
     *able = false;
     if (!status) {
@@ -24118,7 +24259,7 @@ static ind_status cg__always_finish(ind_plan *p, ind_kernel_plan *kp, const ind_
 /* Adds a first variant to kernel k that also runs the next kernel. */
 static ind_status cg__add_finish(ind_plan *p, cg__part *rows, cg__handover *h) {
     ind_kernel_plan *kp = &p->kernel[rows->kernel];
-    cg__part next = {.kernel = rows->kernel + 1}, *part[2] = {rows, &next};
+    cg__part next = {.kernel = rows->kernel + 1, .of = rows->of + 1}, *part[2] = {rows, &next};
     ind__variant v;
     bool able = false;
     if (kp->num_variants >= IND_MAX_VARIANTS) return IND_OK;
@@ -24138,7 +24279,7 @@ static ind_status cg__add_finish(ind_plan *p, cg__part *rows, cg__handover *h) {
    results, and with one warp, which needs no barrier, if it can read them in one iteration. */
 static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
     cg__handover h = {0};
-    cg__part rows = {.kernel = k};
+    cg__part rows = {.kernel = k, .of = &p->schedule->kernel[k]};
     bool able = false;
     if (!cg__may_finish(p, k, &h)) return IND_OK;
     ind_status status = cg__plan_handed(p, &rows, &h, &able);
@@ -24466,6 +24607,390 @@ static ind_status cg__plan_with_next(ind_plan *p, uint32_t k) {
     return status ? status : cg__prepend_variants(p, kp, x.variant, x.num);
 }
 
+/* ============================================================================================ src/cuda/persistent.c */
+/* --------------------------------------------------------------------------------------------- >>persistent */
+
+/* One launch for consecutive small ones. Each kernel becomes a function, as in a launch of independent kernels
+   (combine.c), and each of its blocks a task. Tasks are numbered in the order of the launches. Persistent blocks take
+   the next number from a counter, and wait until all tasks of earlier launches, the phases, have finished. A product of
+   few rows starts the loads of its weights before it waits.
+
+   The block with the lowest number of the unfinished tasks does not wait: all tasks before its phase have finished. So
+   the launch ends with any number of resident blocks. A block fetches its next number while it runs a task; it runs
+   them in ascending order, so this argument still holds.
+
+   Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase. Results are those of
+   separate launches, bit for bit: the functions have the same bodies. */
+
+/* Tasks of a phase, at the hints, for each resident block. With more of them a launch is no longer small. */
+#define IND__CG_MOST_TASKS 8
+
+/* The kernels of a persistent launch while it is planned. */
+typedef struct cg__tasks {
+    ind_plan *plan;
+    ind__arena memory;
+    cg__part *part;
+    uint32_t num_parts, num_phases;
+    uint32_t first, next; /* kernels of the plan: the first one, and the one after the last */
+    uint32_t words;       /* of the table */
+    int threads;
+    int64_t most; /* tasks of a phase, at the hints */
+} cg__tasks;
+
+/* ---- which kernels are parts */
+
+static const char *cg__why_no_task(const cg__part *part) {
+    const ind__variant *v = &part->variant;
+    if (ind__cluster_of(v) > 1) return "its blocks are in clusters";
+    if (ind__strategy_has(v->strategy, IND__HAS_TENSOR_MAPS)) return "its operands are copied by tensor maps";
+    if (v->threads > 512 || v->threads % 32) return "its blocks have more than 512 threads, or a part of a warp";
+    if (ind__ok(ind__row_of(v)->fitted) || strstr(part->code, "blockDim")) return "its number of threads varies";
+    if (strstr(part->code, "gridDim")) return "its blocks loop over rows";
+    if (strstr(part->code, "__syncthreads_")) return "its barriers count";
+    if (part->outside[0]) return "it has functions of its own";
+    return NULL;
+}
+
+/* Plans a kernel as a part, as for its variant `like`. */
+static ind_status cg__plan_task(ind_plan *p, cg__part *part, const ind__variant *like, int threads) {
+    const int assume = like ? like->assume & ~IND__ASSUME_MAPS : IND__CG_ASSUME_PART;
+    part->task = true, part->why_not = NULL;
+    part->range = like ? like->range : (ind__row_range){0, 0};
+    p->from = part->range.from, p->to = part->range.to;
+    const ind_status status = cg__plan_part(p, part, assume, threads);
+    p->from = p->to = 0;
+    if (!status && !part->why_not) part->why_not = cg__why_no_task(part);
+    return status;
+}
+
+/* The kernels that the likely variant of launch k runs. */
+typedef struct cg__task_launch {
+    const ind__variant *like; /* the parts are planned as for this variant; NULL: of several independent kernels */
+    const ind_kernel *of;     /* the kernel of `like` */
+    uint32_t num, next;       /* parts; the kernel of the plan after them */
+} cg__task_launch;
+
+/* The kernel of the plan after those of the launch of kernel k. */
+static uint32_t cg__task_launch_end(const ind_plan *p, uint32_t k) {
+    uint32_t next = k + 1;
+    while (next < p->num_kernels && p->kernel[next].first == k) next++;
+    return next;
+}
+
+static cg__task_launch cg__task_launch_of(const ind_plan *p, uint32_t k) {
+    const ind_kernel_plan *kp = &p->kernel[k];
+    const ind__variant *likely = &kp->variant[ind__plan_likely(kp)];
+    cg__task_launch x = {.like = likely, .of = ind__kernel_of(kp, likely), .num = 1, .next = k + 1};
+    if (likely->assume & IND__WITH_NEXT) x.next = k + 2;
+    if (kp->num_parts == 1) return x;
+    x.next = cg__task_launch_end(p, k);
+    x.like = NULL, x.num = x.next - k;
+    return x;
+}
+
+/* Plans the kernels of the launch of kernel k as the parts of the next phase. *why: the reason against it, or NULL.
+ *next: the kernel after them. */
+static ind_status cg__plan_phase(cg__tasks *x, uint32_t k, uint32_t *next, const char **why) {
+    ind_plan *p = x->plan;
+    *why = p->kernel[k].num_variants ? NULL : "it is an extern call";
+    if (*why) return IND_OK;
+    const cg__task_launch launch = cg__task_launch_of(p, k);
+    const uint32_t from = x->num_parts;
+    uint32_t words = x->words;
+    int64_t tasks = 0;
+    *next = launch.next;
+    for (uint32_t i = 0; i < launch.num && !*why; i++) {
+        const ind_kernel *of = launch.like ? launch.of : p->kernel[k + i].kernel;
+        cg__part *part = &x->part[x->num_parts++];
+        *part = (cg__part){.kernel = k + i, .of = of, .phase = x->num_phases};
+        if (ind__body_unbacked(p->schedule->program, of->body)) *why = "it has a size from data";
+        if (*why) break;
+        ind_status status = cg__plan_task(p, part, launch.like, 0);
+        if (status) return status;
+        words += cg__row_words(&part->variant) + 2; /* 2: its step */
+        tasks += ind_hint(ind_expr_product(p->context, part->variant.grid, 3));
+        *why = part->why_not;
+    }
+    if (!*why && tasks > (int64_t)IND__CG_MOST_TASKS * p->target.num_sms) *why = "it has too many blocks";
+    if (!*why && words > IND__CG_COMBO_WORDS - 2) *why = "the table of kernels before it is full";
+    if (*why) return x->num_parts = from, IND_OK;
+    if (tasks > x->most) x->most = tasks;
+    x->words = words, x->num_phases++;
+    return IND_OK;
+}
+
+/* ---- the variant */
+
+/* Words of ind_counters, and one that aligns what follows. */
+#define IND__CG_TASK_COUNTERS 4
+
+/* True if the part's function waits for the tasks before its phase: it starts loads before that. */
+static bool cg__waits_itself(const cg__part *part) {
+    return ind__tile_of(&part->variant)->early != 0;
+}
+
+/* Threads of a block: the most of any part. Pointwise parts get this number. */
+static ind_status cg__level_tasks(cg__tasks *x) {
+    ind_status status = IND_OK;
+    x->threads = 32;
+    for (uint32_t i = 0; i < x->num_parts; i++)
+        if (x->part[i].variant.threads > x->threads) x->threads = x->part[i].variant.threads;
+    for (uint32_t i = 0; i < x->num_parts && !status; i++) {
+        cg__part *part = &x->part[i];
+        if (part->variant.strategy == IND_STRATEGY_POINTWISE && part->variant.threads != x->threads)
+            status = cg__plan_task(x->plan, part, NULL, x->threads);
+    }
+    return status;
+}
+
+/* Blocks that an SM has at the same time. */
+static int cg__task_blocks(const cg__tasks *x, const ind__variant *v, int fixed) {
+    const ind_target *t = &x->plan->target;
+    int64_t least, shared = 0;
+    ind__known_bounds(v->memory.shared, &least, &shared);
+    const bool room = 2 * (shared + fixed + 2048) <= t->shared_per_sm && 2 * x->threads <= 512;
+    return room && x->most > t->num_sms ? 2 : 1;
+}
+
+/* Pushes the rows of the table, by function, in cells of 8 bytes. The memory of a phase's counters and partial results
+   is free after it. */
+static void cg__fill_task_rows(cg__combo *c, const ind_expr *first) {
+    ind__launch_memory most = {0};
+    for (uint32_t f = 0; f < c->num_functions; f++) {
+        for (uint32_t i = 0; i < c->num_parts; i++) {
+            if (c->part[i]->function != f) continue;
+            ind__launch_memory *m = &c->variant->memory;
+            m->num_counters = IND__CG_TASK_COUNTERS, m->partial_bytes = 0;
+            for (uint32_t k = i; k-- > 0 && c->part[k]->phase == c->part[i]->phase;) {
+                m->num_counters += (c->part[k]->variant.memory.num_counters + 1) / 2 * 2;
+                m->partial_bytes += c->part[k]->variant.memory.partial_bytes;
+            }
+            cg__fill_row(c, c->part[i], first[i]);
+            if (m->num_counters > most.num_counters) most.num_counters = m->num_counters;
+            if (m->partial_bytes > most.partial_bytes) most.partial_bytes = m->partial_bytes;
+        }
+    }
+    c->variant->memory.num_counters =
+        most.num_counters > IND__CG_TASK_COUNTERS ? most.num_counters : IND__CG_TASK_COUNTERS;
+    c->variant->memory.partial_bytes = most.partial_bytes;
+}
+
+/* Pushes the arguments: the rows, the steps, the number of tasks, and the counters. */
+static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
+    ind_context *context = c->plan->context;
+    ind_expr *first = (ind_expr *)ind__arena_alloc(memory, (c->num_parts + 1) * sizeof *first);
+    uint32_t start = 0;
+    if (!first) return ind__failed(context);
+    first[0] = ind_int(context, 0);
+    for (uint32_t i = 0; i < c->num_parts; i++)
+        first[i + 1] = ind_expr_add(first[i], ind_expr_product(context, c->part[i]->variant.grid, 3));
+    cg__fill_task_rows(c, first);
+    for (uint32_t i = 0; i < c->num_parts; i++) {
+        if (i && c->part[i]->phase != c->part[i - 1]->phase) start = i;
+        cg__combo_arg(c, (ind__kernel_arg){
+                             .kind = IND__ARG_SIZE, .size = first[i + 1], .meaning = "tasks to the end of a kernel: "});
+        cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_SIZE,
+                                           .size = first[start],
+                                           .meaning = "of these, waits for the first: "});
+    }
+    cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first[c->num_parts], .meaning = "tasks: "});
+    cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
+    c->blocks = first[c->num_parts];
+    return IND_OK;
+}
+
+/* Writes the function and table row of each kernel, and whether its function waits. */
+static void cg__write_task_parts(cg__combo *c) {
+    ind__text *t = &c->text;
+    ind__textf(t, "static __constant__ const ind_part ind_parts[%u] = {\n", (unsigned)c->num_parts);
+    for (uint32_t i = 0; i < c->num_parts; i++) {
+        const cg__part *part = c->part[i];
+        ind__textf(t, "    {%u, %u, %d},\n", (unsigned)part->function, (unsigned)part->row, cg__waits_itself(part));
+    }
+    ind__textf(t, "};\n\n");
+}
+
+/* The namespace of the part's function, "ind_of_128::" if its tasks have fewer threads than a block. */
+typedef struct cg__task_scope {
+    char name[24];
+} cg__task_scope;
+
+static cg__task_scope cg__task_scope_of(const cg__combo *c, const cg__part *part) {
+    cg__task_scope scope = {""};
+    if (part->variant.threads < c->variant->threads)
+        snprintf(scope.name, sizeof scope.name, "ind_of_%d::", part->variant.threads);
+    return scope;
+}
+
+/* Writes the branch of the tasks that run the function. */
+static void cg__write_task_call(cg__combo *c, uint32_t function) {
+    uint32_t num;
+    const cg__part *part = cg__first_part(c, function, &num);
+    const cg__task_scope scope = cg__task_scope_of(c, part);
+    ind__text *t = &c->text;
+    ind__textf(t, "case %u: {\n", (unsigned)function);
+    t->indent++;
+    if (*scope.name) ind__textf(t, "if (threadIdx.x >= %d) break;\n", part->variant.threads);
+    ind__textf(t, "const %sind_row_%u &row = rows.part_%u[ind_parts[at].row];\n", scope.name, (unsigned)function,
+               (unsigned)function);
+    ind__textf(t, "const unsigned at = ind_task().number - (unsigned)row.first;\n");
+    cg__write_block_index(t, scope.name, cg__num_axes(&part->variant), function);
+    cg__each_arg(c, part, cg__row_argument);
+    ind__textf(t, ");\nbreak;\n");
+    t->indent--;
+    ind__textf(t, "}\n");
+}
+
+static void cg__write_task_table(cg__combo *c) {
+    ind__text *t = &c->text;
+    uint32_t num;
+    ind__textf(t, "struct ind_rows {\n");
+    for (uint32_t f = 0; f < c->num_functions; f++) {
+        const cg__part *part = cg__first_part(c, f, &num);
+        ind__textf(t, "    %sind_row_%u part_%u[%u];\n", cg__task_scope_of(c, part).name, (unsigned)f, (unsigned)f,
+                   (unsigned)num);
+    }
+    ind__textf(t, "    ind_step step[%u];\n    long long num_tasks;\n    unsigned *counters;\n};\n\n",
+               (unsigned)c->num_parts);
+}
+
+static void cg__write_task_kernel(cg__combo *c) {
+    ind__text *t = &c->text;
+    const ind__variant *v = c->variant;
+    ind__textf(t,
+               "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s(const __grid_constant__ ind_rows rows) {\n",
+               v->threads, v->blocks_per_sm, v->source.entry);
+    if (v->dependent) ind__textf(t, "%s", IND__CG_DEPENDENCY_CALL);
+    t->indent++;
+    ind__textf(t, "ind_counters *const counters = reinterpret_cast<ind_counters *>(rows.counters);\n");
+    ind__textf(t, "const unsigned num = (unsigned)rows.num_tasks;\n");
+    ind__textf(t, "unsigned at = 0, next = ind_add_once(&counters->taken);\n#pragma unroll 1\n");
+    ind__textf(t, "while (ind_take_task(counters, rows.step, ind_parts, num, at, next)) {\n");
+    t->indent++;
+    ind__textf(t, "switch (ind_parts[at].function) {\n");
+    for (uint32_t f = 0; f < c->num_functions; f++) cg__write_task_call(c, f);
+    ind__textf(t, "}\nind_finish_task(counters);\n");
+    t->indent--;
+    ind__textf(t, "}\nind_end_tasks(counters);\n");
+    t->indent--;
+    ind__textf(t, "}\n");
+}
+
+/* Writes the functions of tasks with so many threads, and the prelude functions that they call. In their text the wait
+   for the previous launch is that for the tasks before the phase, and __syncthreads the barrier of the task's threads.
+   `but`: prelude functions that are outside. */
+static void cg__write_task_functions(cg__combo *c, int threads, ind__prelude_set prelude, const ind__prelude_set *but) {
+    ind__text *t = &c->text;
+    const bool all = threads == c->variant->threads;
+    uint32_t num;
+    for (uint32_t i = 0; i < c->num_parts; i++)
+        if (c->part[i]->variant.threads == threads) cg__add_prelude_set(&prelude, &c->part[i]->prelude);
+    for (size_t i = 0; i < sizeof but->word / sizeof *but->word; i++) prelude.word[i] &= ~but->word[i];
+    if (!all) ind__textf(t, "namespace ind_of_%d {\n#define __syncthreads() ind_barrier_of<%d>()\n", threads, threads);
+    ind__textf(t, "#define ind_dependency_wait() ind_task_wait<%d>()\n\n", all ? 0 : threads);
+    cg__write_prelude(t, &prelude);
+    for (uint32_t f = 0; f < c->num_functions; f++)
+        if (cg__first_part(c, f, &num)->variant.threads == threads) cg__write_function(c, f);
+    ind__textf(t, "#undef ind_dependency_wait\n");
+    ind__textf(t, all ? "\n" : "#undef __syncthreads\n} // namespace\n\n");
+}
+
+static void cg__write_tasks(cg__combo *c) {
+    ind__text *t = &c->text;
+    ind__prelude_set first = {0}, own = {0}, none = {0};
+    cg__add_prelude(&first, IND__CG_TASKS);
+    if (c->variant->dependent) cg__add_prelude(&first, IND__CG_DEPENDENCY);
+    ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
+    cg__write_prelude(t, &first);
+    ind__textf(t, "// Index of a block in its kernel.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
+    for (int threads = 32; threads < c->variant->threads; threads += 32)
+        for (uint32_t i = 0; i < c->num_parts; i++) {
+            if (c->part[i]->variant.threads != threads) continue;
+            cg__write_task_functions(c, threads, none, &first);
+            break;
+        }
+    for (uint32_t i = 0; i < c->num_parts; i++)
+        if (cg__num_axes(&c->part[i]->variant) > 1) cg__add_prelude(&own, IND__CG_QUOTIENT);
+    cg__write_task_functions(c, c->variant->threads, own, &first);
+    cg__write_task_table(c);
+    cg__write_task_parts(c);
+    cg__write_task_kernel(c);
+}
+
+/* Bytes of shared memory that the functions declare. */
+static int cg__task_static_shared(const cg__combo *c) {
+    int bytes = 64; /* ind_task_state, the flags of last blocks */
+    uint32_t num;
+    for (uint32_t f = 0; f < c->num_functions; f++) bytes += cg__first_part(c, f, &num)->variant.memory.static_shared;
+    return bytes;
+}
+
+/* Plans the parts as one variant of the first kernel. *able: it fits. */
+static ind_status cg__plan_tasks_variant(cg__tasks *x, ind__variant *v, bool *able) {
+    ind_plan *p = x->plan;
+    cg__combo c = {.plan = p, .num_parts = x->num_parts, .variant = v, .text = {.context = p->context}};
+    ind__text why = {.context = p->context};
+    c.part = (cg__part **)ind__arena_alloc(&x->memory, x->num_parts * sizeof *c.part);
+    if (!c.part) return ind__failed(p->context);
+    for (uint32_t i = 0; i < x->num_parts; i++) c.part[i] = &x->part[i];
+    cg__merge_properties(&c, IND_STRATEGY_PERSISTENT);
+    v->of.tasks = (ind__tasks_plan){.num_kernels = x->next - x->first, .num_phases = x->num_phases};
+    const int fixed = cg__task_static_shared(&c);
+    *able = fixed <= IND__CG_STATIC_SHARED;
+    if (!*able) return IND_OK;
+    v->blocks_per_sm = cg__task_blocks(x, v, fixed);
+    ind_status status = cg__fill_task_args(&c, &x->memory);
+    const int blocks = v->blocks_per_sm * p->target.num_sms;
+    v->grid[0] = ind_expr_min(ind_int(p->context, blocks), c.blocks);
+    snprintf(v->source.entry, sizeof v->source.entry, "ind_k_persistent_%.48s", x->part[0].of->name);
+    if (!status) cg__write_tasks(&c);
+    ind__textf(&why, "%u kernels of %u launches, %u device functions; blocks take their tasks in order",
+               (unsigned)x->num_parts, (unsigned)x->num_phases, (unsigned)c.num_functions);
+    v->why = cg__copy_text(&p->arena, &why);
+    v->source.text = cg__copy_text(&p->arena, &c.text);
+    v->source.bytes = c.text.size;
+    v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, c.arg, c.num_args * sizeof *c.arg);
+    v->num_args = c.num_args;
+    const bool ok = !status && !c.failed && v->why && v->source.text && v->arg && ind__ok(v->grid[0]);
+    ind__text_free(&why);
+    ind__text_free(&c.text);
+    ind__free(p->context, c.arg);
+    return ok ? IND_OK : ind__failed(p->context);
+}
+
+/* Plans the launches from kernel k on that can be one. *next: the first kernel that is not part of it. */
+static ind_status cg__plan_tasks_from(cg__tasks *x, uint32_t k, uint32_t *next) {
+    ind_plan *p = x->plan;
+    ind_status status = IND_OK;
+    const char *why = NULL;
+    bool able = true;
+    *x = (cg__tasks){.plan = p, .memory = x->memory, .part = x->part, .first = k, .next = k};
+    while (x->next < p->num_kernels && !status) {
+        uint32_t after;
+        status = cg__plan_phase(x, x->next, &after, &why);
+        if (status || why) break;
+        x->next = after;
+    }
+    if (why) p->kernel[x->next].no_task = why;
+    *next = x->next > k ? x->next : cg__task_launch_end(p, k);
+    ind_kernel_plan *kp = &p->kernel[k];
+    if (status || x->num_phases < 2 || kp->num_variants >= IND_MAX_VARIANTS) return status;
+    ind__variant v;
+    status = cg__level_tasks(x);
+    if (!status) status = cg__plan_tasks_variant(x, &v, &able);
+    return status || !able ? status : cg__prepend_variants(p, kp, &v, 1);
+}
+
+/* Adds the variants of persistent launches. */
+static ind_status cg__plan_persistent(ind_plan *p) {
+    cg__tasks x = {.plan = p, .memory = {.context = p->context}};
+    x.part = (cg__part *)ind__arena_alloc(&x.memory, (p->num_kernels + 1) * sizeof *x.part);
+    ind_status status = x.part ? IND_OK : ind__failed(p->context);
+    for (uint32_t k = 0, next; k < p->num_kernels && !status; k = next) status = cg__plan_tasks_from(&x, k, &next);
+    ind__arena_free(&x.memory);
+    return status;
+}
+
 /* ========================================================================================== src/cuda/cost/predict.c */
 /* ------------------------------------------------------------------------------------------------- >>predict */
 
@@ -24511,7 +25036,8 @@ static int64_t cg__tensor_rate(const ind_plan *p, const ind_kernel *k) {
 static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
     const ind_target *t = &p->target;
     const int64_t copy = (int64_t)t->memory_bytes_per_ns * t->thresholds.copy_percent / 100;
-    const int own = cg__num_with_next(kp);
+    int own = 0; /* variants of this kernel alone follow */
+    while (own < kp->num_variants && ind__num_taken(&kp->variant[own])) own++;
     const ind__variant *first = kp->part ? kp->part : kp->num_variants > own ? &kp->variant[own] : NULL;
     const bool tensor = first && ind__strategy_has(first->strategy, IND__HAS_TENSOR_CORES);
     *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
@@ -24568,6 +25094,12 @@ static ind_status cg__plan_all(ind_plan *p) {
     for (uint32_t k = 0; k < p->num_kernels; k++) p->num_launches += p->kernel[k].first == k;
     for (uint32_t k = 0; k < p->num_kernels && !status; k++) status = cg__plan_finish(p, k);
     for (uint32_t k = 0; k < p->num_kernels && !status; k++) status = cg__plan_with_next(p, k);
+    if (!status && s->persistent) status = cg__plan_persistent(p);
+    for (uint32_t k = 0, taken = 0; k < p->num_kernels && !status; k++) {
+        const ind_kernel_plan *kp = &p->kernel[k];
+        p->kernel[k].taken = k < taken;
+        if (k >= taken && kp->num_variants) taken = k + 1 + ind__num_taken(&kp->variant[ind__plan_likely(kp)]);
+    }
     ind__arena_free(&table.memory);
     return status;
 }
@@ -24938,15 +25470,27 @@ static const char *cg__broken_with_next(const ind_kernel_plan *k, const ind__var
     return NULL;
 }
 
+/* A persistent launch runs whole launches, and each of its tasks waits for earlier ones. */
+static const char *cg__broken_tasks(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
+    const uint32_t first = (uint32_t)(k - p->kernel), next = first + v->of.tasks.num_kernels;
+    if (next > p->num_kernels || v->of.tasks.num_phases < 2) return "it has no further launches";
+    if (next < p->num_kernels && p->kernel[next].first < next) return "it runs a part of a launch";
+    for (uint32_t i = first; i < next; i++)
+        if (p->kernel[i].kernel->kind == IND_KERNEL_EXTERN) return "it runs an extern call";
+    if (v->num_args > IND__CG_COMBO_WORDS) return "its table takes more than 4 KiB";
+    return v->memory.num_counters < IND__CG_TASK_COUNTERS ? "it lacks the counters of its tasks" : NULL;
+}
+
 /* A variant that also runs the next kernel needs that kernel's arguments, and words for at least one value per row. */
 static const char *cg__broken_finish(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
     const ind_kernel_plan *next = k + 1;
     uint32_t buffers = 0, words = 0;
-    if (!ind__takes_next(v)) return NULL;
+    if (v->strategy == IND_STRATEGY_PERSISTENT) return cg__broken_tasks(p, k, v);
+    if (!ind__num_taken(v)) return NULL;
     const bool exists = next < p->kernel + p->num_kernels;
     if (!exists || (next->num_variants ? next->first != next - p->kernel : next->first != k - p->kernel))
         return "it runs a next kernel that does not exist";
-    if (!next->num_variants != ind__takes_next(&k->variant[k->num_variants - 1]))
+    if (!next->num_variants != (ind__num_taken(&k->variant[k->num_variants - 1]) == 1))
         return "no launch runs the next kernel for some sizes";
     if (v->assume & IND__WITH_NEXT) return cg__broken_with_next(k, v);
     for (uint32_t i = 0; i < v->num_args; i++) {
@@ -25084,7 +25628,7 @@ static const char *cg__broken_arg(const ind_plan *p, const ind__variant *v, cons
 static const char *cg__broken_args(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
     const char *rule = NULL;
     const bool one = ind__strategy_row_of(v->strategy)->family != IND__FAMILY_LAUNCH;
-    if ((v->strategy == IND_STRATEGY_COMBO) != (k->num_parts > 1))
+    if (v->strategy != IND_STRATEGY_PERSISTENT && (v->strategy == IND_STRATEGY_COMBO) != (k->num_parts > 1))
         return "the kernels of the launch are not the parts of the variant";
     if (v->strategy == IND_STRATEGY_COMBO && v->num_args > IND__CG_COMBO_WORDS)
         return "the arguments of its parts take more than 4 KiB";
@@ -25275,7 +25819,7 @@ static void cg__print_early(ind__text *t, const ind_plan *p, const ind__variant 
 /* Prints the fields that the strategy has. Vectors of a variant for any pointers are only of buffers in the workspace,
    which are aligned. */
 static void cg__print_block(ind__text *t, const ind__variant *v) {
-    const bool several = v->strategy == IND_STRATEGY_COMBO || v->strategy == IND_STRATEGY_FINISH;
+    const bool several = ind__strategy_row_of(v->strategy)->family == IND__FAMILY_LAUNCH;
     const bool tiled = ind__tile_of(v)->k > 0, rows = ind__strategy_row_of(v->strategy)->of == IND__PLAN_OF_ROW;
     ind__textf(t, "threads %d, ", v->threads);
     if (!several && !tiled) ind__textf(t, "elements per thread %d, ", v->per_thread);
@@ -25394,6 +25938,7 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
         t->indent++;
         if (k->body->call) ind__textf(t, "extern call of %s\n", k->body->call->name);
         cg__print_part(t, p, i);
+        if (p->kernel[i].no_task) ind__textf(t, "not in a persistent launch: %s\n", p->kernel[i].no_task);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
         if (p->kernel[i].first == i)
             cg__print_expr_field(t, "predicted ns: ", p->kernel[i].time_ns);

@@ -2301,7 +2301,8 @@ typedef struct rt__exec_variant {
     uint32_t first_arg, num_args; /* in the executable's args, and likewise in an instance's cells */
     uint32_t guard_slot;          /* RT_NONE: always valid */
     uint32_t fitted_slot;         /* RT_NONE: threads per block are `threads` */
-    bool aligned, dependent, takes_next;
+    bool aligned, dependent;
+    uint32_t num_taken;   /* steps after its own that the launch runs too */
     bool reads_constants; /* its constants must not change while it runs */
     bool reads_early;     /* it reads inputs before it waits for the previous launch */
     unsigned threads;
@@ -3980,13 +3981,6 @@ static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int6
                      kernel, (long long)blocks, d, (long long)limit[d]);
 }
 
-/* True if the launch of step `at` also runs the next step. Steps are bound in order. A step without its own launch runs
-   no other step. */
-static bool rt__takes_next(const ind_instance *n, uint32_t at) {
-    const rt__exec_step *s = &n->module->executable->launches.step[at];
-    return s->num_variants && n->launch.chosen[at] != IND__STEP_SKIPPED && s->variant[n->launch.chosen[at]].takes_next;
-}
-
 static const rt__exec_variant *rt__built(rt__exec_variant *v) {
     return atomic_load_explicit(&v->built, memory_order_acquire);
 }
@@ -4004,13 +3998,14 @@ static bool rt__is_empty(const ind_instance *n, const rt__exec_variant *v) {
     return !n->sizes.slot[v->grid_slot[0]] || !n->sizes.slot[v->grid_slot[1]] || !n->sizes.slot[v->grid_slot[2]];
 }
 
-/* Selects the variant of a step and fills its arguments and grid. Builds the variant if no launch has needed it. */
-static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
+/* Selects the variant of a step and fills its arguments and grid. Builds the variant if no launch has needed it. Steps
+   are bound in order. *taken: the launches of earlier steps run all steps before this one. */
+static ind_status rt__bind_step(ind_instance *n, uint32_t at, uint32_t *taken) {
     ind__executable *x = n->module->executable;
     ind_context *c = n->module->context;
     rt__exec_step *s = &x->launches.step[at];
     int k = 0;
-    if (!s->num_variants || (at && rt__takes_next(n, at - 1))) { /* another step's launch runs it */
+    if (!s->num_variants || at < *taken) { /* another step's launch runs it */
         n->launch.chosen[at] = IND__STEP_SKIPPED;
         return IND_OK;
     }
@@ -4018,6 +4013,7 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     if (k == s->num_variants)
         return ind__fail(c, IND_VERIFY, "kernel %s has no variant for these sizes and pointers", s->name);
     const rt__exec_variant *v = rt__built(&s->variant[k]);
+    *taken = at + 1 + s->variant[k].num_taken;
     n->launch.chosen[at] = rt__is_empty(n, &s->variant[k]) ? IND__STEP_SKIPPED : (uint8_t)k;
     if (n->launch.chosen[at] == IND__STEP_SKIPPED) return IND_OK;
     if (!v) {
@@ -4109,10 +4105,10 @@ static ind_status rt__instance_bind(ind_instance *n, void *stream) {
     status = rt__check_overlaps(n, n->bindings.pointer);
     if (status) return status;
     rt__bind_addresses(n);
-    for (uint32_t i = 0; i < m->executable->launches.num_steps; i++) {
+    for (uint32_t i = 0, taken = 0; i < m->executable->launches.num_steps; i++) {
         if (m->executable->launches.step[i].call) rt__bind_call(n, &m->executable->launches.step[i]);
         if (m->executable->launches.step[i].call || m->desc.device != IND_DEVICE_CUDA) continue;
-        status = rt__bind_step(n, i);
+        status = rt__bind_step(n, i, &taken);
         if (status) return status;
     }
     n->bindings.bound = true;
@@ -6800,7 +6796,7 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     out->plan = v;
     out->aligned = v->guard_aligned;
     out->dependent = v->dependent;
-    out->takes_next = ind__takes_next(v);
+    out->num_taken = ind__num_taken(v);
     out->threads = (unsigned)v->threads;
     out->guard_slot = out->fitted_slot = out->items_slot = IND__RT_NONE;
     ind_status status = rt__cuda_prepare_args(m, v, out);
@@ -6838,15 +6834,9 @@ static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first,
     return IND_OK;
 }
 
-/* True if the launch of the previous kernel probably runs this one too. */
-static bool rt__likely_taken(const ind_module *m, const ind_kernel_plan *k) {
-    if (k == m->desc.plan->kernel || !k[-1].num_variants) return false;
-    return ind__takes_next(&k[-1].variant[ind__plan_likely(k - 1)]);
-}
-
 /* True if the variant is built with the module. The others are built by the first launch that needs them. */
 static bool rt__builds_now(const ind_module *m, const ind_kernel_plan *k, int variant) {
-    return m->desc.all_variants || (variant == ind__plan_likely(k) && !rt__likely_taken(m, k));
+    return m->desc.all_variants || (variant == ind__plan_likely(k) && !k->taken);
 }
 
 /* Collects the distinct sources to build now; of[i] is the index of the i-th variant's entry. */
@@ -8379,7 +8369,7 @@ typedef struct rt__readiness {
     rt__size_values sizes;
     char fails[160]; /* conditions of variants that fail, without duplicates */
     int num_general, num_late;
-    bool taken; /* the launch of the previous kernel runs this one too */
+    uint32_t taken; /* kernels from the next one on that an earlier launch runs */
 } rt__readiness;
 
 static bool rt__holds(rt__readiness *r, ind_expr condition) {
@@ -8403,14 +8393,10 @@ static void rt__add_failing(rt__readiness *r, ind_expr guard) {
 /* Adds the variant that a launch of the kernel would select, and checks its limits, like rt__bind_step. */
 static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *k, rt__exec_step *s) {
     int at = 0;
-    const bool taken = r->taken;
-    if (!k->num_variants) {
-        r->taken = false;
-        return IND_OK; /* an extern call, or run by another kernel's launch */
-    }
+    if (r->taken) return r->taken--, IND_OK;
+    if (!k->num_variants) return IND_OK; /* an extern call, or run by another kernel's launch */
     while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !rt__holds(r, k->variant[at].guard)) at++;
-    r->taken = !taken && ind__takes_next(&k->variant[at]);
-    if (taken) return IND_OK;
+    r->taken = ind__num_taken(&k->variant[at]);
     const ind__variant *v = &k->variant[at];
     const bool general = at > 0 && !(v->range.to && v->assume & IND__ASSUME_DIVISIBLE); /* of a range it is as fast */
     r->num_general += general;

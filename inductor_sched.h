@@ -252,6 +252,7 @@ typedef struct ind_fusion_policy {
     bool disable_combo;             /* every kernel is a separate launch */
     bool disable_dependent_launch;  /* no programmatic dependent launch */
     bool disable_finish;            /* a reduction of the results of a few rows is a separate launch */
+    bool persistent;                /* consecutive small launches are one: persistent blocks take tiles of its kernels */
     uint32_t max_fusions;           /* fusion stops after this many pairs; 0: no limit. For bisection */
 #define X(type, field, value, scale, meaning, source) type field;
     IND_FUSION_FIGURES(X)
@@ -376,6 +377,7 @@ typedef struct ind_schedule {
     uint32_t *launch; /* by kernel: the first kernel of its launch; the parts are consecutive and independent */
     uint32_t num_launches;
     bool dependent_launch; /* launches use programmatic dependent launch */
+    bool persistent;       /* consecutive small launches may be one */
     bool finishes;         /* a launch may also run the next kernel, if that kernel reduces the results of a few rows */
     ind_combo_reason *combo; /* by kernel */
     ind_edge *edge;
@@ -4202,10 +4204,13 @@ static bool sched__attention_is_profitable(sched__fuser *f, const sched__attenti
     return fused <= 4.0 * (double)p->launch_bytes + stored * scores + read + multiply;
 }
 
-/* True if another group changes in place a buffer that group a reads: the order of the three groups may be cyclic. */
-static bool sched__reads_mutated(sched__fuser *f, uint32_t a) {
-    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
-        if (!it.at->write && f->program->buffer[it.at->buffer].mutated_by) return true;
+/* True if a group that runs before group `last` may change in place a buffer that group a reads: then it must run
+   between them. */
+static bool sched__changed_between(sched__fuser *f, uint32_t a, uint32_t last) {
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
+        const uint32_t mutator = it.at->write ? IND__SCHED_NONE : sched__mutator(f, it.at->buffer);
+        if (mutator != IND__SCHED_NONE && f->group[f->group_of[mutator]].order < f->group[last].order) return true;
+    }
     return false;
 }
 
@@ -4238,7 +4243,7 @@ static ind_fusion_reason sched__check_attention(sched__fuser *f, uint32_t c, sch
     if (!one || x->scores == c || values->dot2 != IND__SCHED_NONE || values->domain->rrank != 1)
         return IND_FUSION_ATTENTION_SCORES;
     if (values->mutates || f->group[x->softmax].mutates || f->group[x->scores].mutates) return IND_FUSION_MUTATION;
-    if (sched__reads_mutated(f, x->scores) || sched__reads_mutated(f, x->softmax)) return IND_FUSION_MUTATION;
+    if (sched__changed_between(f, x->scores, c) || sched__changed_between(f, x->softmax, c)) return IND_FUSION_MUTATION;
     if (!sched__has_attention_types(f, x)) return IND_FUSION_ATTENTION_TYPE;
     ind_fusion_reason reason = sched__find_left_read(f, x->softmax, c, &left);
     x->rows = sched__fused(reason) ? sched__fit_row_prologue(f, x->softmax, c, left) : NULL;
@@ -7870,6 +7875,7 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
     ind_status status = sched__create(f, out);
     if (!status && !f->policy.disable) status = sched__limit_memory(f, out);
     if (!status) (*out)->dependent_launch = !f->policy.disable_dependent_launch && (*out)->num_launches > 1;
+    if (!status) (*out)->persistent = f->policy.persistent;
     if (!status) (*out)->finishes = !f->policy.disable_finish;
     ind__arena_free(&f->scratch);
     if (!status && ind__verifying(c)) status = ind__schedule_verify(*out);

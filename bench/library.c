@@ -12,8 +12,8 @@ typedef struct bench_choice {
     int only_tuned; /* 1: estimates do not choose it, only ind_tune does */
 } bench_choice;
 
-IND_API ind_status bench_compile(ind_graph *graph, bool batch_invariant, bool cublaslt, int pair_m, int pair_n,
-                                 ind_module **module);
+IND_API ind_status bench_compile(ind_graph *graph, bool batch_invariant, bool cublaslt, bool persistent, int pair_m,
+                                 int pair_n, ind_module **module);
 IND_API ind_status bench_emit(ind_graph *graph, const ind_target *target, ind_module **module);
 IND_API const ind_target *bench_target(const ind_module *m);
 IND_API const char *bench_figure_name(int i);
@@ -48,9 +48,10 @@ static ind_status bench_keep_pairs(ind_module *m, int pair_m, int pair_n) {
 
 /* As ind_compile, with flags of ind_compile_desc, whose layout changes with the table of thresholds. pair_m and pair_n:
    tiles of a cluster of products along m and n, to whose blocks operands are multicast; 0: the first choice. */
-ind_status bench_compile(ind_graph *graph, bool batch_invariant, bool cublaslt, int pair_m, int pair_n,
+ind_status bench_compile(ind_graph *graph, bool batch_invariant, bool cublaslt, bool persistent, int pair_m, int pair_n,
                          ind_module **module) {
-    const ind_compile_desc desc = {.batch_invariant = batch_invariant, .cublaslt = cublaslt};
+    const ind_compile_desc desc = {
+        .batch_invariant = batch_invariant, .cublaslt = cublaslt, .fusion.persistent = persistent};
     ind_status status = ind_compile(graph, &desc, module);
     if (status || !pair_m) return status;
     status = bench_keep_pairs(*module, pair_m, pair_n);

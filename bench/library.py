@@ -48,12 +48,12 @@ class Context:
         finally:
             self.lib.ind_graph_destroy(graph)
 
-    def compiled(self, text, batch_invariant=False, cublaslt=False, pairs=(0, 0)):
+    def compiled(self, text, batch_invariant=False, cublaslt=False, persistent=False, pairs=(0, 0)):
         """A module's handle. pairs: tiles of a cluster of products along m and n. All modules that the context compiles later
         have them too."""
         module = C.c_void_p()
         with self.graph(text) as graph:
-            self.check(self.lib.bench_compile(graph, C.c_bool(batch_invariant), C.c_bool(cublaslt), *pairs, C.byref(module)))
+            self.check(self.lib.bench_compile(graph, C.c_bool(batch_invariant), C.c_bool(cublaslt), C.c_bool(persistent), *pairs, C.byref(module)))
         return module
 
     def destroy(self, module):

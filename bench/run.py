@@ -54,6 +54,7 @@ class How:
     modes: list  # of torch.compile, of MODES
     eager: bool = True
     pace: timing.Pace = timing.TABLE
+    persistent: bool = False  # our module with persistent launches, too
     launches: int | None = 1  # of a graph; None: enough to hide the host time
     copies: timing.Copies = dataclasses.field(default_factory=timing.Copies)
     modules: dict = dataclasses.field(default_factory=dict)  # ours, already compiled, by the workload's name
@@ -126,7 +127,10 @@ def measure(compiler, w, how):
     eager = outputs_of(w.torch(**inputs[0]))
     limit = max(error(o, t) for o, t in zip(eager, want))
     module, compile_ms = compiled(compiler, w, how)
-    found = {"ours": ours(module, w, inputs, eager, launches)} | peers(w, inputs, launches, how)
+    found = {"ours": ours(module, w, inputs, eager, launches)}
+    if how.persistent:
+        found["persistent"] = ours(compiler.compile(w.text, persistent=True), w, inputs, eager, launches)
+    found |= peers(w, inputs, launches, how)
     contenders = {name: c for name, (c, _) in found.items()}
     errors = errors_of(contenders, {name: out for name, (_, out) in found.items()}, want)
     del want, eager, found
@@ -134,8 +138,8 @@ def measure(compiler, w, how):
     us, rounds = timing.timings(contenders, how.pace)
     if "memcpy" in us:
         us["copy"] = min(us["memcpy"], us["negate"])
-    limit = 4 * max([limit] + [v for n, v in errors.items() if n != "ours"]) + 1e-6
-    return {"name": w.name, "us": us, "errors": errors, "wrong": not errors["ours"] <= limit, "bytes": w.bytes, "by_bytes": w.by_bytes,
+    limit = 4 * max([limit] + [v for n, v in errors.items() if n not in ("ours", "persistent")]) + 1e-6
+    return {"name": w.name, "us": us, "errors": errors, "wrong": not max(errors["ours"], errors.get("persistent", 0)) <= limit, "bytes": w.bytes, "by_bytes": w.by_bytes,
             "kernels": module.stats.num_kernels, "sources": module.stats.num_sources, "compile_ms": compile_ms, "rounds": rounds}
 
 
@@ -149,6 +153,8 @@ def print_row(r):
     ratio = f"{us['ours'] / us['compile']:12.3f}" if "compile" in us else f"{'-':>12s}"
     print(f"{r['name']:42s} {us['ours']:9.2f} {cell(us, 'compile')} {cell(us, 'autotune')} {cell(us, 'eager')} {ratio} {least} "
           f"{r['kernels']:7d} {r['errors']['ours']:8.1e}{'  WRONG' if r['wrong'] else ''}", flush=True)
+    if "persistent" in us:
+        print(f"{'  persistent launches':42s} {us['persistent']:9.2f} {'':29s} {us['persistent'] / us.get('compile', us['ours']):12.3f}", flush=True)
 
 
 def free_memory():
@@ -301,6 +307,7 @@ def arguments():
     parser.add_argument("--models", action="store_true")
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--autotune", action="store_true")
+    parser.add_argument("--persistent", action="store_true", help="persistent launches, too")
     parser.add_argument("--no-compile", action="store_true")
     parser.add_argument("--eager", action="store_true", help="in sweeps; the table always has it")
     parser.add_argument("--jobs", type=int, default=max(1, min(MOST_JOBS, len(os.sched_getaffinity(0)) - 2)), help="of sweeps")
@@ -336,7 +343,7 @@ def main():
     group = next((g for g in groups if getattr(args, g)), "bench")
     every = groups[group]() if group in groups else workloads.WORKLOADS
     chosen = [({}, w) for w in every if not args.names or any(a in w.name for a in args.names)]
-    return run(compiler, chosen, group + ".json", How(modes))
+    return run(compiler, chosen, group + ".json", How(modes, persistent=args.persistent))
 
 
 if __name__ == "__main__":

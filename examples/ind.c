@@ -17,7 +17,7 @@
  *
  * run, emit, bench and pack take --deterministic: scatters that give the same bits on every run; --batch-invariant:
  * rows whose bits do not depend on their number; --allow-tf32: products of f32 on tensor cores; --tcgen05: products on
- * tcgen05.mma, not run on hardware (all of ind_compile_desc);
+ * tcgen05.mma, not run on hardware; --persistent: one launch for consecutive small ones (all of ind_compile_desc);
  * --cublaslt: matrix products run by cuBLASLt, on the GPU;
  * --disable NAME, a graph pass or a pattern to be left out; --enable NAME, a pattern that is off by default; and
  * --channels-last, strides of images in memory (ind_realise_policy); --figure NAME=VALUE replaces a figure
@@ -65,7 +65,7 @@ typedef struct options {
     char enabled_patterns[MAX_NAMES], disabled_patterns[MAX_NAMES];
     uint32_t max_changes, max_fusions; /* limits of a bisection; 0: none */
     double tolerance;                  /* of a bisection; negative: by element type */
-    bool json, html, deterministic, batch_invariant, allow_tf32, tcgen05, cublaslt, unfused, quiet, channels_last;
+    bool json, html, deterministic, batch_invariant, allow_tf32, tcgen05, cublaslt, unfused, quiet, channels_last, persistent;
 } options;
 
 /* One line: of a longer message, as NVRTC's with the source around an error, the first. */
@@ -112,7 +112,7 @@ static int usage(void) {
         "graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--disable NAME]... [--enable NAME]... "
         "[--arch sm_90a] [--figure NAME=VALUE]... [--repeat N] [--tolerance T] [--json] [--deterministic] "
         "[--batch-invariant] [--allow-tf32] [--tcgen05] "
-        "[--cublaslt] [--channels-last]; or ind pack FILE.ind... --arch sm_80,H200,... --output FILE.pack; or ind pack "
+        "[--cublaslt] [--channels-last] [--persistent]; or ind pack FILE.ind... --arch sm_80,H200,... --output FILE.pack; or ind pack "
         "FILE.pack... --list|--verify|--merge; or ind ops [--json]; or ind size EXPR... (ind size --help)");
 }
 
@@ -186,7 +186,7 @@ static int read_option(const char *option, const char *value, options *o) {
     return fail(
         "unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
         "--figure --disable --enable --tolerance --html --repeat --json --deterministic --batch-invariant --allow-tf32 "
-        "--tcgen05 --cublaslt --channels-last",
+        "--tcgen05 --cublaslt --channels-last --persistent",
         option);
 }
 
@@ -202,7 +202,8 @@ static bool read_flag(const char *option, options *o) {
                  {"--allow-tf32", &o->allow_tf32},
                  {"--tcgen05", &o->tcgen05},
                  {"--cublaslt", &o->cublaslt},
-                 {"--channels-last", &o->channels_last}};
+                 {"--channels-last", &o->channels_last},
+                 {"--persistent", &o->persistent}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (!strcmp(option, flags[i].name)) return *flags[i].flag = true;
     return false;
@@ -220,7 +221,7 @@ static ind_compile_desc desc_of(const options *o) {
                               .disabled_patterns = o->disabled_patterns,
                               .max_changes = o->max_changes,
                               .realise = {.channels_last = o->channels_last},
-                              .fusion = {.disable = o->unfused, .max_fusions = o->max_fusions},
+                              .fusion = {.disable = o->unfused, .persistent = o->persistent, .max_fusions = o->max_fusions},
                               .cublaslt = o->cublaslt};
 }
 

@@ -10,15 +10,19 @@
 /* A kernel planned as a part of a launch. */
 typedef struct cg__part {
     uint32_t kernel;
+    const ind_kernel *of;
     ind__variant variant; /* without a source */
     const char *why_not;  /* why the kernel cannot be a part; NULL: it can */
     const char *params;   /* of its function, after the block index */
     const char *code;     /* of its function */
     const char *outside;  /* text before it: ind_wgmma_tile */
     ind__prelude_set prelude;
-    bool barrier; /* all threads of the block must reach its barriers */
-    bool narrow;  /* few enough threads that other parts have enough registers */
-    uint32_t function;
+    bool barrier;           /* all threads of the block must reach its barriers */
+    bool narrow;            /* few enough threads that other parts have enough registers */
+    uint32_t function, row; /* row: of the function's table */
+    bool task;              /* of a persistent launch .. */
+    ind__row_range range;   /* .. as for the variants of a kernel .. */
+    uint32_t phase;         /* .. whose tasks start when those of all earlier phases have finished */
 } cg__part;
 
 static char *cg__copy_text(ind__arena *arena, const ind__text *t) {
@@ -57,7 +61,7 @@ static int cg__part_shared(const ind__writer *w) {
 /* True for a product with packed weights: its variants for few rows are in a separate launch. */
 static bool cg__has_packed_weights(const ind__writer *w) {
     const cg__mm_problem *p = w->plan->matmul;
-    return p && !p->packed->no;
+    return p && p->packed && !p->packed->no;
 }
 
 /* Saves the texts of a part; corresponds to cg__assemble. */
@@ -73,8 +77,9 @@ static ind_status cg__copy_part_texts(ind__writer *w, cg__part *part) {
     part->prelude = w->prelude;
     part->why_not = w->calls.num                 ? "it calls a function of the user"
                     : ind__ok(w->plan->lookback) ? "its blocks wait for one another"
-                    : cg__has_packed_weights(w)  ? "a product with packed weights has variants by its number of rows"
-                                                 : NULL;
+                    : !part->task && cg__has_packed_weights(w)
+                        ? "a product with packed weights has variants by its number of rows"
+                        : NULL;
     part->params = cg__copy_text(w->arena, &params);
     part->code = cg__copy_text(w->arena, &code);
     part->outside = cg__copy_text(w->arena, &outside);
@@ -130,6 +135,8 @@ static void cg__number_functions(cg__combo *x) {
         uint32_t same = 0;
         while (same < i && !cg__same_part(x->part[same], x->part[i])) same++;
         x->part[i]->function = same < i ? x->part[same]->function : x->num_functions++;
+        x->part[i]->row = 0;
+        for (uint32_t k = 0; k < i; k++) x->part[i]->row += x->part[k]->function == x->part[i]->function;
     }
 }
 
@@ -140,10 +147,11 @@ static void cg__combo_arg(cg__combo *x, ind__kernel_arg a) {
     if (to) *to = a;
 }
 
-/* Fills a part's row of arguments, in the order of cg__write_function. */
-static void cg__fill_row(cg__combo *x, const cg__part *part) {
+/* Fills a part's row of arguments, in the order of cg__write_function. `first`: its first block. Its counters and
+   partial results follow those of the parts before it. */
+static void cg__fill_row(cg__combo *x, const cg__part *part, ind_expr first) {
     const ind__variant *v = &part->variant;
-    ind_expr first = x->blocks, blocks = ind_expr_product(x->plan->context, v->grid, 3);
+    const ind_expr end = ind_expr_add(first, ind_expr_product(x->plan->context, v->grid, 3));
     for (uint32_t i = 0; i < v->num_args; i++) {
         ind__kernel_arg a = v->arg[i];
         a.part = part->kernel - x->part[0]->kernel;
@@ -158,17 +166,17 @@ static void cg__fill_row(cg__combo *x, const cg__part *part) {
         cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = v->grid[d], .meaning = meaning[d]});
         cg__combo_arg(x, cg__reciprocal(v->grid[d]));
     }
-    x->blocks = ind_expr_add(first, blocks);
     cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first, .meaning = "first block: "});
-    cg__combo_arg(
-        x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = x->blocks, .meaning = "first block of the next part: "});
+    cg__combo_arg(x,
+                  (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = end, .meaning = "first block of the next part: "});
+    x->blocks = end;
 }
 
 /* Calls visit with the name of each argument of the part. */
 static void cg__each_arg(cg__combo *x, const cg__part *part,
                          void (*visit)(cg__combo *, const ind__kernel_arg *, const char *)) {
     const ind__variant *v = &part->variant;
-    const ind_kernel *k = &x->plan->schedule->kernel[part->kernel];
+    const ind_kernel *k = part->of;
     uint32_t number[2] = {0, 0};
     char name[24];
     for (uint32_t i = 0; i < v->num_args; i++) {
@@ -223,13 +231,14 @@ static void cg__write_function(cg__combo *x, uint32_t function) {
     ind__textf(t, "};\n\n");
 }
 
-/* Begins the call with the block's index in the grid of its part, computed from its linear index `at`. */
-static void cg__write_block_index(ind__text *t, int axes, uint32_t function) {
+/* Begins the call with the block's index in the grid of its part, computed from its linear index `at`. `scope`: before
+   the names of the part's function and row. */
+static void cg__write_block_index(ind__text *t, const char *scope, int axes, uint32_t function) {
     static const char *const index[] = {"at", "at - line * (unsigned)row.x, line",
                                         "at - line * (unsigned)row.x, line - z * (unsigned)row.y, z"};
     if (axes > 1) ind__textf(t, "const unsigned line = ind_quotient(at, row.mx);\n");
     if (axes > 2) ind__textf(t, "const unsigned z = ind_quotient(line, row.my);\n");
-    ind__textf(t, "ind_part_%u({%s%s}", (unsigned)function, index[axes - 1],
+    ind__textf(t, "%sind_part_%u({%s%s}", scope, (unsigned)function, index[axes - 1],
                axes == 1   ? ", 0, 0"
                : axes == 2 ? ", 0"
                            : "");
@@ -250,7 +259,7 @@ static void cg__write_dispatch(cg__combo *x, uint32_t function) {
         ind__textf(t, "const ind_row_%u &row = rows.part_%u[ind_row_of(rows.part_%u, %u, block)];\n",
                    (unsigned)function, (unsigned)function, (unsigned)function, (unsigned)num);
     ind__textf(t, "const unsigned at = block - (unsigned)row.first;\n");
-    cg__write_block_index(t, cg__num_axes(&part->variant), function);
+    cg__write_block_index(t, "", cg__num_axes(&part->variant), function);
     cg__each_arg(x, part, cg__row_argument);
     ind__textf(t, ");\nreturn;\n");
     t->indent--;
@@ -305,13 +314,14 @@ static void cg__write_combo(cg__combo *x) {
     cg__write_table(x);
 }
 
-/* Combines the properties of all parts into the variant. Table rows are ordered by function. */
-static void cg__merge_parts(cg__combo *x) {
+/* Combines the properties of all parts into the variant, except arguments and grid. */
+static void cg__merge_properties(cg__combo *x, ind_strategy strategy) {
     ind_context *c = x->plan->context;
     ind__variant *v = x->variant;
-    *v = (ind__variant){.strategy = IND_STRATEGY_COMBO, .index_bits = 32, .vector = 1, .rows = 1, .per_thread = 1};
+    *v = (ind__variant){.strategy = strategy, .index_bits = 32, .vector = 1, .rows = 1, .per_thread = 1};
     v->dependent = cg__launches_dependent(x->plan) ? IND__LAUNCH_WAITS : IND__LAUNCH_ORDERED;
     v->memory.shared = x->blocks = ind_int(c, 0);
+    v->grid[1] = v->grid[2] = ind_int(c, 1);
     v->blocks_per_sm = x->part[0]->variant.blocks_per_sm;
     for (uint32_t i = 0; i < x->num_parts; i++) {
         const ind__variant *p = &x->part[i]->variant;
@@ -323,11 +333,15 @@ static void cg__merge_parts(cg__combo *x) {
         for (int g = 0; g < cg__num_conditions(p->guard); g++) cg__guard(v, cg__condition(p->guard, g));
     }
     cg__number_functions(x);
+}
+
+/* Combines all parts into the variant. Table rows are ordered by function. */
+static void cg__merge_parts(cg__combo *x) {
+    cg__merge_properties(x, IND_STRATEGY_COMBO);
     for (uint32_t f = 0; f < x->num_functions; f++)
         for (uint32_t i = 0; i < x->num_parts; i++)
-            if (x->part[i]->function == f) cg__fill_row(x, x->part[i]);
-    v->grid[0] = x->blocks;
-    v->grid[1] = v->grid[2] = ind_int(c, 1);
+            if (x->part[i]->function == f) cg__fill_row(x, x->part[i], x->blocks);
+    x->variant->grid[0] = x->blocks;
 }
 
 /* Plans the parts as one variant of the first part's kernel. */
@@ -357,14 +371,18 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
 
 /* Like cg__plan_variant, for a part. */
 static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int threads) {
-    const ind_kernel *k = &p->schedule->kernel[part->kernel];
+    const ind_kernel *k = part->of;
     for (int attempt = 0; attempt < 2; attempt++) {
         cg__decider d;
         ind__writer w = {0};
-        ind__variant v = {.assume = assume, .vector = assume ? 8 : 1};
+        ind__variant v = {.assume = assume,
+                          .vector = assume ? 8 : 1,
+                          .range = part->range,
+                          .dependent = part->task ? IND__LAUNCH_WAITS : IND__LAUNCH_ORDERED};
         ind_status status = cg__init_decider(&d, p, k, &v, assume);
         d.force_wide = attempt == 1, d.part_threads = threads;
-        if (!status) d.plan->part = true, status = cg__decide(&d);
+        if (part->task) d.max_cluster = 1;
+        if (!status) d.plan->part = true, d.plan->task = part->task, status = cg__decide(&d);
         if (!status) status = cg__write_body(&w, p, &d);
         bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__copy_part_texts(&w, part);
@@ -485,6 +503,7 @@ static ind_status cg__plan_parts(ind_plan *p, cg__parts *x, uint32_t first) {
     ind_status status = IND_OK;
     for (uint32_t i = 0; i < x->num && !status; i++) {
         x->fast[i].kernel = x->general[i].kernel = first + i;
+        x->fast[i].of = x->general[i].of = p->kernel[first + i].kernel;
         status = cg__plan_part(p, &x->fast[i], IND__CG_ASSUME_PART, 0);
         if (status) break;
         if (cg__has_guard(&x->fast[i].variant))

@@ -155,7 +155,7 @@ static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, 
     cg__decider d;
     ind__writer w = {0};
     ind__variant v = {.assume = IND__CG_ASSUME_PART, .vector = 8};
-    ind_status status = cg__init_decider(&d, p, &p->schedule->kernel[part->kernel], &v, v.assume);
+    ind_status status = cg__init_decider(&d, p, part->of, &v, v.assume);
     d.tuning = (ind__tuning){0};
     *able = false;
     if (!status) {
@@ -275,7 +275,7 @@ static ind_status cg__always_finish(ind_plan *p, ind_kernel_plan *kp, const ind_
 /* Adds a first variant to kernel k that also runs the next kernel. */
 static ind_status cg__add_finish(ind_plan *p, cg__part *rows, cg__handover *h) {
     ind_kernel_plan *kp = &p->kernel[rows->kernel];
-    cg__part next = {.kernel = rows->kernel + 1}, *part[2] = {rows, &next};
+    cg__part next = {.kernel = rows->kernel + 1, .of = rows->of + 1}, *part[2] = {rows, &next};
     ind__variant v;
     bool able = false;
     if (kp->num_variants >= IND_MAX_VARIANTS) return IND_OK;
@@ -295,7 +295,7 @@ static ind_status cg__add_finish(ind_plan *p, cg__part *rows, cg__handover *h) {
    results, and with one warp, which needs no barrier, if it can read them in one iteration. */
 static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
     cg__handover h = {0};
-    cg__part rows = {.kernel = k};
+    cg__part rows = {.kernel = k, .of = &p->schedule->kernel[k]};
     bool able = false;
     if (!cg__may_finish(p, k, &h)) return IND_OK;
     ind_status status = cg__plan_handed(p, &rows, &h, &able);

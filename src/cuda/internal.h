@@ -61,6 +61,7 @@ typedef struct ind__body_plan {
     uint32_t mask;     /* POINTWISE, MASKED: the mask that all stores share and that holds for whole vectors; 0: none */
     bool wide;         /* 64-bit indices */
     bool part;         /* the kernel is a part of a launch */
+    bool task;         /* .. of a persistent one */
     struct cg__mm_problem *matmul;         /* MATMUL: the product */
     const struct cg__attention *attention; /* MATMUL: how the product's left operand is computed from scores; or NULL */
     const struct cg__handover *handover;   /* FINISH: results that the first part passes to the second; else NULL */

@@ -128,6 +128,12 @@ typedef struct ind__tile_plan {
     int num_others;                 /* .. at most IND__MAX_TUNED */
 } ind__tile_plan;
 
+/* Kernels of a persistent launch: PERSISTENT. */
+typedef struct ind__tasks_plan {
+    uint32_t num_kernels; /* of the plan: the variant's own and those that follow it */
+    uint32_t num_phases;  /* launches that it replaces */
+} ind__tasks_plan;
+
 /* Memory of a launch besides buffers. */
 typedef struct ind__launch_memory {
     ind_expr shared;       /* bytes of dynamic shared memory per block */
@@ -165,6 +171,7 @@ typedef struct ind__variant {
         ind__row_plan row;
         ind__split_plan split;
         ind__tile_plan tile;
+        ind__tasks_plan tasks;
     } of;
     ind_expr grid[3]; /* blocks; 0 blocks: no launch. More than the device allows is a launch error */
     ind__launch_memory memory;
@@ -193,8 +200,8 @@ typedef struct ind__variant {
 const ind__row_plan *ind__row_of(const ind__variant *v);
 const ind__tile_plan *ind__tile_of(const ind__variant *v);
 int ind__cluster_of(const ind__variant *v); /* blocks of its clusters; 0 and 1: none */
-/* True if the variant's launch may run the next kernel too, which then has no launch. */
-bool ind__takes_next(const ind__variant *v);
+/* Number of kernels after its own that the variant's launch runs too. They have no launch then. */
+uint32_t ind__num_taken(const ind__variant *v);
 
 typedef struct ind_kernel_plan {
     const ind_kernel *kernel; /* of the variants, except for those with IND__WITH_NEXT: ind__kernel_of */
@@ -202,8 +209,10 @@ typedef struct ind_kernel_plan {
     int num_variants;         /* 0: an extern call, or part of an earlier kernel's launch */
     uint32_t first;           /* the kernel whose launch runs this one: itself, except for the parts of a COMBO */
     uint32_t num_parts;       /* kernels in this one's launch; 0: it runs in another launch */
+    bool taken;               /* at the hints another kernel's launch runs it (ind__num_taken) */
     ind__variant *part;       /* in a COMBO: this kernel's plan in the launch's first variant; no source */
     const char *alone;        /* why it cannot be a part of a launch; NULL: it can */
+    const char *no_task;      /* why its blocks are no tasks of a persistent launch; NULL: they are, or could be */
     ind_expr time_ns; /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
 

@@ -61,7 +61,7 @@ static void cg__print_early(ind__text *t, const ind_plan *p, const ind__variant 
 /* Prints the fields that the strategy has. Vectors of a variant for any pointers are only of buffers in the workspace,
    which are aligned. */
 static void cg__print_block(ind__text *t, const ind__variant *v) {
-    const bool several = v->strategy == IND_STRATEGY_COMBO || v->strategy == IND_STRATEGY_FINISH;
+    const bool several = ind__strategy_row_of(v->strategy)->family == IND__FAMILY_LAUNCH;
     const bool tiled = ind__tile_of(v)->k > 0, rows = ind__strategy_row_of(v->strategy)->of == IND__PLAN_OF_ROW;
     ind__textf(t, "threads %d, ", v->threads);
     if (!several && !tiled) ind__textf(t, "elements per thread %d, ", v->per_thread);
@@ -180,6 +180,7 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
         t->indent++;
         if (k->body->call) ind__textf(t, "extern call of %s\n", k->body->call->name);
         cg__print_part(t, p, i);
+        if (p->kernel[i].no_task) ind__textf(t, "not in a persistent launch: %s\n", p->kernel[i].no_task);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
         if (p->kernel[i].first == i)
             cg__print_expr_field(t, "predicted ns: ", p->kernel[i].time_ns);

@@ -40,7 +40,8 @@ int ind__cluster_of(const ind__variant *v) {
     return ind__row_of(v)->cluster + tile->cluster + tile->pair_m * tile->pair_n; /* a variant has one of these */
 }
 
-bool ind__takes_next(const ind__variant *v) {
+uint32_t ind__num_taken(const ind__variant *v) {
+    if (v->strategy == IND_STRATEGY_PERSISTENT) return v->of.tasks.num_kernels - 1;
     return v->strategy == IND_STRATEGY_FINISH || v->assume & IND__WITH_NEXT;
 }
 

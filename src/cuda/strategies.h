@@ -85,7 +85,10 @@
     /* several kernels in one launch; each part has its own strategy */                                                \
     X(COMBO, "several kernels in one launch", LAUNCH, NONE, "combine.c", NULL, 0)                                      \
     /* two kernels: the last block of the first runs the second */                                                     \
-    X(FINISH, "row reductions, final reduction", LAUNCH, NONE, "finish.c", NULL, IND__HAS_VECTORS | IND__HAS_MISALIGNED)
+    X(FINISH, "row reductions, final reduction", LAUNCH, NONE, "finish.c", NULL,                                       \
+      IND__HAS_VECTORS | IND__HAS_MISALIGNED)                                                                          \
+    /* consecutive launches in one: blocks take their tasks in order, and wait for earlier ones by a counter */        \
+    X(PERSISTENT, "persistent launch", LAUNCH, TASKS, "persistent.c", NULL, 0)
 
 typedef enum ind_strategy {
 #define X(name, text, family, of, file, emit, features) IND_STRATEGY_##name,
@@ -104,7 +107,7 @@ typedef enum ind__family {
 } ind__family;
 
 /* The member of ind__variant.of that a strategy uses. */
-typedef enum ind__plan_of { IND__PLAN_OF_NONE, IND__PLAN_OF_ROW, IND__PLAN_OF_SPLIT, IND__PLAN_OF_TILE } ind__plan_of;
+typedef enum ind__plan_of { IND__PLAN_OF_NONE, IND__PLAN_OF_ROW, IND__PLAN_OF_SPLIT, IND__PLAN_OF_TILE, IND__PLAN_OF_TASKS } ind__plan_of;
 
 /* Features of the variants of a strategy; a set. */
 typedef enum ind__feature {

@@ -38,15 +38,27 @@ static const char *cg__broken_with_next(const ind_kernel_plan *k, const ind__var
     return NULL;
 }
 
+/* A persistent launch runs whole launches, and each of its tasks waits for earlier ones. */
+static const char *cg__broken_tasks(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
+    const uint32_t first = (uint32_t)(k - p->kernel), next = first + v->of.tasks.num_kernels;
+    if (next > p->num_kernels || v->of.tasks.num_phases < 2) return "it has no further launches";
+    if (next < p->num_kernels && p->kernel[next].first < next) return "it runs a part of a launch";
+    for (uint32_t i = first; i < next; i++)
+        if (p->kernel[i].kernel->kind == IND_KERNEL_EXTERN) return "it runs an extern call";
+    if (v->num_args > IND__CG_COMBO_WORDS) return "its table takes more than 4 KiB";
+    return v->memory.num_counters < IND__CG_TASK_COUNTERS ? "it lacks the counters of its tasks" : NULL;
+}
+
 /* A variant that also runs the next kernel needs that kernel's arguments, and words for at least one value per row. */
 static const char *cg__broken_finish(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
     const ind_kernel_plan *next = k + 1;
     uint32_t buffers = 0, words = 0;
-    if (!ind__takes_next(v)) return NULL;
+    if (v->strategy == IND_STRATEGY_PERSISTENT) return cg__broken_tasks(p, k, v);
+    if (!ind__num_taken(v)) return NULL;
     const bool exists = next < p->kernel + p->num_kernels;
     if (!exists || (next->num_variants ? next->first != next - p->kernel : next->first != k - p->kernel))
         return "it runs a next kernel that does not exist";
-    if (!next->num_variants != ind__takes_next(&k->variant[k->num_variants - 1]))
+    if (!next->num_variants != (ind__num_taken(&k->variant[k->num_variants - 1]) == 1))
         return "no launch runs the next kernel for some sizes";
     if (v->assume & IND__WITH_NEXT) return cg__broken_with_next(k, v);
     for (uint32_t i = 0; i < v->num_args; i++) {
@@ -184,7 +196,7 @@ static const char *cg__broken_arg(const ind_plan *p, const ind__variant *v, cons
 static const char *cg__broken_args(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
     const char *rule = NULL;
     const bool one = ind__strategy_row_of(v->strategy)->family != IND__FAMILY_LAUNCH;
-    if ((v->strategy == IND_STRATEGY_COMBO) != (k->num_parts > 1))
+    if (v->strategy != IND_STRATEGY_PERSISTENT && (v->strategy == IND_STRATEGY_COMBO) != (k->num_parts > 1))
         return "the kernels of the launch are not the parts of the variant";
     if (v->strategy == IND_STRATEGY_COMBO && v->num_args > IND__CG_COMBO_WORDS)
         return "the arguments of its parts take more than 4 KiB";

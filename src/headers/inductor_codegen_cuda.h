@@ -81,7 +81,7 @@
    Contents: >>target >>strategies >>plan >>source >>internal
    implementation: >>prelude >>op-templates >>writer >>index >>values >>domain >>vectors >>launch >>pointwise
    >>transpose
-   >>reduction >>scan >>matmul >>attention >>choose >>assemble >>combine >>finish >>with-next >>predict >>architectures
+   >>reduction >>scan >>matmul >>attention >>choose >>assemble >>combine >>finish >>with-next >>persistent >>predict >>architectures
    >>devices >>thresholds >>verify >>print
 */
 #include "inductor_sched.h"
@@ -221,6 +221,7 @@ extern "C" {
 //@ cuda/finish.c
 //@ cuda/equal_launches.c
 //@ cuda/with_next.c
+//@ cuda/persistent.c
 //@ cuda/cost/predict.c
 //@ cuda/create.c
 //@ cuda/cost/architectures.c

@@ -229,13 +229,6 @@ static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int6
                      kernel, (long long)blocks, d, (long long)limit[d]);
 }
 
-/* True if the launch of step `at` also runs the next step. Steps are bound in order. A step without its own launch runs
-   no other step. */
-static bool rt__takes_next(const ind_instance *n, uint32_t at) {
-    const rt__exec_step *s = &n->module->executable->launches.step[at];
-    return s->num_variants && n->launch.chosen[at] != IND__STEP_SKIPPED && s->variant[n->launch.chosen[at]].takes_next;
-}
-
 static const rt__exec_variant *rt__built(rt__exec_variant *v) {
     return atomic_load_explicit(&v->built, memory_order_acquire);
 }
@@ -253,13 +246,14 @@ static bool rt__is_empty(const ind_instance *n, const rt__exec_variant *v) {
     return !n->sizes.slot[v->grid_slot[0]] || !n->sizes.slot[v->grid_slot[1]] || !n->sizes.slot[v->grid_slot[2]];
 }
 
-/* Selects the variant of a step and fills its arguments and grid. Builds the variant if no launch has needed it. */
-static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
+/* Selects the variant of a step and fills its arguments and grid. Builds the variant if no launch has needed it. Steps
+   are bound in order. *taken: the launches of earlier steps run all steps before this one. */
+static ind_status rt__bind_step(ind_instance *n, uint32_t at, uint32_t *taken) {
     ind__executable *x = n->module->executable;
     ind_context *c = n->module->context;
     rt__exec_step *s = &x->launches.step[at];
     int k = 0;
-    if (!s->num_variants || (at && rt__takes_next(n, at - 1))) { /* another step's launch runs it */
+    if (!s->num_variants || at < *taken) { /* another step's launch runs it */
         n->launch.chosen[at] = IND__STEP_SKIPPED;
         return IND_OK;
     }
@@ -267,6 +261,7 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     if (k == s->num_variants)
         return ind__fail(c, IND_VERIFY, "kernel %s has no variant for these sizes and pointers", s->name);
     const rt__exec_variant *v = rt__built(&s->variant[k]);
+    *taken = at + 1 + s->variant[k].num_taken;
     n->launch.chosen[at] = rt__is_empty(n, &s->variant[k]) ? IND__STEP_SKIPPED : (uint8_t)k;
     if (n->launch.chosen[at] == IND__STEP_SKIPPED) return IND_OK;
     if (!v) {
@@ -358,10 +353,10 @@ static ind_status rt__instance_bind(ind_instance *n, void *stream) {
     status = rt__check_overlaps(n, n->bindings.pointer);
     if (status) return status;
     rt__bind_addresses(n);
-    for (uint32_t i = 0; i < m->executable->launches.num_steps; i++) {
+    for (uint32_t i = 0, taken = 0; i < m->executable->launches.num_steps; i++) {
         if (m->executable->launches.step[i].call) rt__bind_call(n, &m->executable->launches.step[i]);
         if (m->executable->launches.step[i].call || m->desc.device != IND_DEVICE_CUDA) continue;
-        status = rt__bind_step(n, i);
+        status = rt__bind_step(n, i, &taken);
         if (status) return status;
     }
     n->bindings.bound = true;

@@ -29,7 +29,8 @@ typedef struct rt__exec_variant {
     uint32_t first_arg, num_args; /* in the executable's args, and likewise in an instance's cells */
     uint32_t guard_slot;          /* RT_NONE: always valid */
     uint32_t fitted_slot;         /* RT_NONE: threads per block are `threads` */
-    bool aligned, dependent, takes_next;
+    bool aligned, dependent;
+    uint32_t num_taken;   /* steps after its own that the launch runs too */
     bool reads_constants; /* its constants must not change while it runs */
     bool reads_early;     /* it reads inputs before it waits for the previous launch */
     unsigned threads;

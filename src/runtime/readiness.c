@@ -5,7 +5,7 @@ typedef struct rt__readiness {
     rt__size_values sizes;
     char fails[160]; /* conditions of variants that fail, without duplicates */
     int num_general, num_late;
-    bool taken; /* the launch of the previous kernel runs this one too */
+    uint32_t taken; /* kernels from the next one on that an earlier launch runs */
 } rt__readiness;
 
 static bool rt__holds(rt__readiness *r, ind_expr condition) {
@@ -29,14 +29,10 @@ static void rt__add_failing(rt__readiness *r, ind_expr guard) {
 /* Adds the variant that a launch of the kernel would select, and checks its limits, like rt__bind_step. */
 static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *k, rt__exec_step *s) {
     int at = 0;
-    const bool taken = r->taken;
-    if (!k->num_variants) {
-        r->taken = false;
-        return IND_OK; /* an extern call, or run by another kernel's launch */
-    }
+    if (r->taken) return r->taken--, IND_OK;
+    if (!k->num_variants) return IND_OK; /* an extern call, or run by another kernel's launch */
     while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !rt__holds(r, k->variant[at].guard)) at++;
-    r->taken = !taken && ind__takes_next(&k->variant[at]);
-    if (taken) return IND_OK;
+    r->taken = ind__num_taken(&k->variant[at]);
     const ind__variant *v = &k->variant[at];
     const bool general = at > 0 && !(v->range.to && v->assume & IND__ASSUME_DIVISIBLE); /* of a range it is as fast */
     r->num_general += general;

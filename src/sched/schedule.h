@@ -164,6 +164,7 @@ typedef struct ind_fusion_policy {
     bool disable_combo;             /* every kernel is a separate launch */
     bool disable_dependent_launch;  /* no programmatic dependent launch */
     bool disable_finish;            /* a reduction of the results of a few rows is a separate launch */
+    bool persistent;                /* consecutive small launches are one: persistent blocks take tiles of its kernels */
     uint32_t max_fusions;           /* fusion stops after this many pairs; 0: no limit. For bisection */
 #define X(type, field, value, scale, meaning, source) type field;
     IND_FUSION_FIGURES(X)
@@ -288,6 +289,7 @@ typedef struct ind_schedule {
     uint32_t *launch; /* by kernel: the first kernel of its launch; the parts are consecutive and independent */
     uint32_t num_launches;
     bool dependent_launch; /* launches use programmatic dependent launch */
+    bool persistent;       /* consecutive small launches may be one */
     bool finishes;         /* a launch may also run the next kernel, if that kernel reduces the results of a few rows */
     ind_combo_reason *combo; /* by kernel */
     ind_edge *edge;

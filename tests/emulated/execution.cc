@@ -219,7 +219,7 @@ struct tile_read {
     unsigned group;
 };
 
-enum place { UNSTARTED, RUNNING, READY, AT_BARRIER, AT_WARP, AT_CLUSTER, EXITED };
+enum place { UNSTARTED, RUNNING, READY, AT_BARRIER, AT_PART, AT_WARP, AT_CLUSTER, EXITED };
 
 struct thread {
     thread_state state;
@@ -271,8 +271,8 @@ struct copied_box {
 struct block {
     std::vector<thread> threads = std::vector<thread>(MAX_THREADS);
     warp warps[MAX_WARPS];
-    unsigned started, exited, at_barrier;
-    int barrier_line;
+    unsigned started, exited, at_barrier, at_part;
+    int barrier_line, part_line;
     index3 index;
     unsigned char *dynamic_memory;
     std::vector<thread *> ready;
@@ -291,8 +291,8 @@ thread *threads;                                      /* the same block's, like 
 warp warps[MAX_WARPS];
 const launch *now_running;
 thread *current;
-unsigned thread_count, started, exited, at_barrier;
-int barrier_line;
+unsigned thread_count, started, exited, at_barrier, at_part; /* at_part: at the barrier of the first threads */
+int barrier_line, part_line;
 unsigned long fruitless_pauses;
 index3 block_index;
 unsigned char *dynamic_memory;
@@ -507,6 +507,30 @@ int rt_barrier(int kind, int predicate, int line) {
         wait_as(AT_BARRIER, line);
     }
     return self->barrier_result;
+}
+
+/* The first `count` threads of the block must come to the same barrier of the source. The others may wait elsewhere. */
+void rt_barrier_of(int count, int line) {
+    if (count < 1 || (unsigned)count > thread_count || current->id >= (unsigned)count) {
+        fail(line, "barrier of the first %d threads, by another one", count);
+    }
+    check_tensor_loads(current->id, 1, line);
+    if (at_part && part_line != line) {
+        fail(line, "barrier divergence: other threads of the barrier wait at line %d", part_line);
+    }
+    part_line = line;
+    if (++at_part < (unsigned)count) {
+        wait_as(AT_PART, line);
+        return;
+    }
+    at_part = 0;
+    fruitless_pauses = 0;
+    for (unsigned i = 0; i < thread_count; i++) {
+        thread *t = &threads[order[i]];
+        if (t->where == AT_PART) {
+            make_ready(t);
+        }
+    }
 }
 
 /* ---- >>warp ------------------------------------------------------------------------------------------------------ */
@@ -1388,7 +1412,7 @@ void choose_order(launch_order wanted) {
 
 void begin_block() {
     const ind_emulation::module *m = now_running->module;
-    started = exited = at_barrier = 0;
+    started = exited = at_barrier = at_part = 0;
     fruitless_pauses = 0;
     ready.clear();
     ready_head = 0;
@@ -1417,7 +1441,7 @@ void describe_stuck() {
     unsigned barrier = 0, collective = 0, others = 0;
     const thread *at_collective = nullptr;
     for (unsigned i = 0; i < thread_count; i++) {
-        barrier += threads[i].where == AT_BARRIER;
+        barrier += threads[i].where == AT_BARRIER || threads[i].where == AT_PART;
         collective += threads[i].where == AT_WARP;
         others += threads[i].where == AT_CLUSTER;
         at_collective = threads[i].where == AT_WARP && !at_collective ? &threads[i] : at_collective;
@@ -1480,7 +1504,9 @@ void swap_block(block &b) {
     std::swap(started, b.started);
     std::swap(exited, b.exited);
     std::swap(at_barrier, b.at_barrier);
+    std::swap(at_part, b.at_part);
     std::swap(barrier_line, b.barrier_line);
+    std::swap(part_line, b.part_line);
     std::swap(block_index, b.index);
     std::swap(dynamic_memory, b.dynamic_memory);
     std::swap(ready, b.ready);
@@ -1776,6 +1802,7 @@ bool run_launch(const launch &what, std::string &error) {
 }
 
 const runtime runtime_table = {rt_barrier,
+                               rt_barrier_of,
                                rt_syncwarp,
                                rt_shuffle,
                                rt_vote,

@@ -158,6 +158,9 @@ IND_EMULATION_FN int __syncthreads_and(int predicate, IND_EMULATION_LINE) {
 IND_EMULATION_FN int __syncthreads_or(int predicate, IND_EMULATION_LINE) {
     return ind_emulation::rt->barrier(ind_emulation::BARRIER_OR, predicate, line);
 }
+template <int THREADS> IND_EMULATION_FN void ind_barrier_of(IND_EMULATION_LINE) {
+    ind_emulation::rt->barrier_of(THREADS, line);
+}
 IND_EMULATION_FN void __syncwarp(unsigned mask = 0xffffffffu, IND_EMULATION_LINE) {
     ind_emulation::rt->syncwarp(mask, line);
 }

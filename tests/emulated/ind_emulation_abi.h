@@ -9,7 +9,7 @@
 #ifndef IND_EMULATION_ABI_H
 #define IND_EMULATION_ABI_H
 
-#define IND_EMULATION_ABI 9
+#define IND_EMULATION_ABI 10
 
 namespace ind_emulation {
 
@@ -45,6 +45,7 @@ static_assert(sizeof(tensor_map) <= 128, "a CUtensorMap has 128 bytes");
 /* `line` is the source line of the caller; it identifies the barrier and appears in error reports. */
 struct runtime {
     int (*barrier)(int kind, int predicate, int line);
+    void (*barrier_of)(int threads, int line); /* of the first threads of the block */
     void (*syncwarp)(unsigned mask, int line);
     unsigned long long (*shuffle)(int kind, unsigned mask, unsigned long long value, int argument, int width, int line);
     unsigned (*vote)(int kind, unsigned mask, int predicate, int line);

@@ -42,7 +42,8 @@ static int64_t cg__tensor_rate(const ind_plan *p, const ind_kernel *k) {
 static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
     const ind_target *t = &p->target;
     const int64_t copy = (int64_t)t->memory_bytes_per_ns * t->thresholds.copy_percent / 100;
-    const int own = cg__num_with_next(kp);
+    int own = 0; /* variants of this kernel alone follow */
+    while (own < kp->num_variants && ind__num_taken(&kp->variant[own])) own++;
     const ind__variant *first = kp->part ? kp->part : kp->num_variants > own ? &kp->variant[own] : NULL;
     const bool tensor = first && ind__strategy_has(first->strategy, IND__HAS_TENSOR_CORES);
     *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));

@@ -14,6 +14,111 @@ static IND_INLINE void ind_dependency_trigger(unsigned long long most) {
     if ((unsigned long long)gridDim.x * gridDim.y * gridDim.z <= most) asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 #endif
+//@ TASKS
+// A persistent launch. Its tasks are the blocks of several kernels, in an order in which each task needs earlier ones
+// only. Blocks take them by a counter. The kernels are divided into phases; a task waits until all tasks before its
+// phase have finished. The task with the lowest number of those that have not finished never waits, so any number of
+// resident blocks makes progress.
+struct ind_counters {
+    unsigned taken, finished, ended; // tasks, tasks, blocks; 0 before and after the launch
+};
+// Of a kernel: the first task after its own, and the tasks before its phase.
+struct ind_step {
+    long long end, before;
+};
+// Its function and row of the table; `waits`: the function calls ind_task_wait.
+struct ind_part {
+    unsigned short function, row, waits;
+};
+struct ind_task_state {
+    ind_counters *counters;
+    unsigned number, before; // of the block's task; tasks before its phase
+};
+static IND_INLINE ind_task_state &ind_task() {
+    __shared__ ind_task_state state;
+    return state;
+}
+// Barrier of the first THREADS threads of the block.
+#ifndef IND_EMULATION
+template <int THREADS> static IND_INLINE void ind_barrier_of() {
+    asm volatile("bar.sync 1, %0;" : : "n"(THREADS) : "memory");
+}
+#endif
+// All lanes of a warp call these: the compiler keeps the warp together. They act in lane 0 of warp 0.
+static IND_INLINE unsigned ind_add_once(unsigned *counter) {
+    unsigned before = 0;
+#ifdef IND_EMULATION
+    if (threadIdx.x == 0) before = atomicAdd(counter, 1);
+#else
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "setp.eq.u32 p, %2, 0;\n"
+                 "@p atom.relaxed.gpu.global.add.u32 %0, [%1], 1;\n"
+                 "}" : "+r"(before) : "l"(__cvta_generic_to_global(counter)), "r"(threadIdx.x) : "memory");
+#endif
+    return before;
+}
+// The same after all earlier writes of the block.
+static IND_INLINE void ind_release_once(unsigned *counter) {
+#ifdef IND_EMULATION
+    if (threadIdx.x == 0) atomicAdd(counter, 1);
+#else
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "setp.eq.u32 p, %1, 0;\n"
+                 "@p red.release.gpu.global.add.u32 [%0], 1;\n"
+                 "}" : : "l"(__cvta_generic_to_global(counter)), "r"(threadIdx.x) : "memory");
+#endif
+}
+// Waits in warp 0 until `finished` is at least `before`.
+static IND_INLINE void ind_wait_for_tasks(const unsigned *finished, unsigned before) {
+    if (threadIdx.x >= 32) return;
+#ifdef IND_EMULATION
+    while (*(const volatile unsigned *)finished < before) __nanosleep(0);
+#else
+    unsigned now;
+    do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(__cvta_generic_to_global(finished)) : "memory");
+    while (now < before);
+#endif
+}
+// The threads of a task, the first THREADS ones of the block, wait for all tasks before its phase. 0: all threads.
+template <int THREADS> static IND_INLINE void ind_task_wait() {
+    ind_wait_for_tasks(&ind_task().counters->finished, ind_task().before);
+    if (THREADS) ind_barrier_of<THREADS ? THREADS : 32>();
+    else __syncthreads();
+}
+// All threads of a block call this before each task. Warp 0 has the number of its next task in lane 0 (at first that of
+// ind_add_once), and gets the number after that while the task runs. `at` becomes the kernel of the task. Returns false
+// if there is no task.
+static IND_INLINE bool ind_take_task(ind_counters *counters, const ind_step *step, const ind_part *part, unsigned num,
+                                     unsigned &at, unsigned &next) {
+    ind_task_state &task = ind_task();
+    if (threadIdx.x < 32) {
+        const unsigned number = __shfl_sync(0xffffffffu, next, 0);
+        if (number < num) {
+            while (number >= step[at].end) at++;
+            const unsigned before = (unsigned)step[at].before;
+            if (threadIdx.x == 0) task = {counters, number, before};
+            next = ind_add_once(&counters->taken);
+            if (!part[at].waits) ind_wait_for_tasks(&counters->finished, before);
+        } else if (threadIdx.x == 0) {
+            task.number = number;
+        }
+    }
+    __syncthreads();
+    if (task.number >= num) return false;
+    while (task.number >= step[at].end) at++;
+    return true;
+}
+// All threads of a block call this after a task. Its writes become visible.
+static IND_INLINE void ind_finish_task(ind_counters *counters) {
+    __syncthreads();
+    ind_release_once(&counters->finished);
+}
+// All threads of a block call this after its last task. The last block resets the counters.
+static IND_INLINE void ind_end_tasks(ind_counters *counters) {
+    if (threadIdx.x == 0 && atomicAdd(&counters->ended, 1) == gridDim.x - 1) *counters = {0, 0, 0};
+}
 //@ COMBINE_LANES
 // Combines the states of LANES adjacent lanes. Every lane gets the result.
 template <int LANES, class S> static IND_INLINE void ind_combine_lanes(S &s) {

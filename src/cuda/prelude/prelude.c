@@ -8,6 +8,7 @@
 #define IND__CG_PRELUDE(X)                                                                             \
     X(DEPENDENCY, 0)                                                                                   \
     X(TRIGGER, 0)                                                                                      \
+    X(TASKS, 0)                                                                                        \
     X(F16, 0)                                                                                          \
     X(BF16, 0)                                                                                         \
     X(VEC, 0)                                                                                          \

@@ -102,7 +102,7 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     out->plan = v;
     out->aligned = v->guard_aligned;
     out->dependent = v->dependent;
-    out->takes_next = ind__takes_next(v);
+    out->num_taken = ind__num_taken(v);
     out->threads = (unsigned)v->threads;
     out->guard_slot = out->fitted_slot = out->items_slot = IND__RT_NONE;
     ind_status status = rt__cuda_prepare_args(m, v, out);
@@ -140,15 +140,9 @@ static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first,
     return IND_OK;
 }
 
-/* True if the launch of the previous kernel probably runs this one too. */
-static bool rt__likely_taken(const ind_module *m, const ind_kernel_plan *k) {
-    if (k == m->desc.plan->kernel || !k[-1].num_variants) return false;
-    return ind__takes_next(&k[-1].variant[ind__plan_likely(k - 1)]);
-}
-
 /* True if the variant is built with the module. The others are built by the first launch that needs them. */
 static bool rt__builds_now(const ind_module *m, const ind_kernel_plan *k, int variant) {
-    return m->desc.all_variants || (variant == ind__plan_likely(k) && !rt__likely_taken(m, k));
+    return m->desc.all_variants || (variant == ind__plan_likely(k) && !k->taken);
 }
 
 /* Collects the distinct sources to build now; of[i] is the index of the i-th variant's entry. */

@@ -266,10 +266,13 @@ static bool sched__attention_is_profitable(sched__fuser *f, const sched__attenti
     return fused <= 4.0 * (double)p->launch_bytes + stored * scores + read + multiply;
 }
 
-/* True if another group changes in place a buffer that group a reads: the order of the three groups may be cyclic. */
-static bool sched__reads_mutated(sched__fuser *f, uint32_t a) {
-    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
-        if (!it.at->write && f->program->buffer[it.at->buffer].mutated_by) return true;
+/* True if a group that runs before group `last` may change in place a buffer that group a reads: then it must run
+   between them. */
+static bool sched__changed_between(sched__fuser *f, uint32_t a, uint32_t last) {
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
+        const uint32_t mutator = it.at->write ? IND__SCHED_NONE : sched__mutator(f, it.at->buffer);
+        if (mutator != IND__SCHED_NONE && f->group[f->group_of[mutator]].order < f->group[last].order) return true;
+    }
     return false;
 }
 
@@ -302,7 +305,7 @@ static ind_fusion_reason sched__check_attention(sched__fuser *f, uint32_t c, sch
     if (!one || x->scores == c || values->dot2 != IND__SCHED_NONE || values->domain->rrank != 1)
         return IND_FUSION_ATTENTION_SCORES;
     if (values->mutates || f->group[x->softmax].mutates || f->group[x->scores].mutates) return IND_FUSION_MUTATION;
-    if (sched__reads_mutated(f, x->scores) || sched__reads_mutated(f, x->softmax)) return IND_FUSION_MUTATION;
+    if (sched__changed_between(f, x->scores, c) || sched__changed_between(f, x->softmax, c)) return IND_FUSION_MUTATION;
     if (!sched__has_attention_types(f, x)) return IND_FUSION_ATTENTION_TYPE;
     ind_fusion_reason reason = sched__find_left_read(f, x->softmax, c, &left);
     x->rows = sched__fused(reason) ? sched__fit_row_prologue(f, x->softmax, c, left) : NULL;

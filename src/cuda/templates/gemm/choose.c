@@ -123,7 +123,7 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
 static uint32_t cg__mm_early_args(cg__decider *d, const cg__mm_problem *p) {
     const ind__writer *w = &d->w;
     uint32_t early = 0;
-    if (!d->variant->dependent || d->plan->part || !cg__mm_has_few_rows(d->variant->strategy)) return 0;
+    if (!d->variant->dependent || (d->plan->part && !d->plan->task) || !cg__mm_has_few_rows(d->variant->strategy)) return 0;
     if (ind__body_unbacked(w->schedule->program, w->body)) return 0;
     if (d->variant->of.tile.m < p->few_rows) return 0; /* blocks without rows exit first */
     for (int k = 0; k < cg__mm_products(p); k++) {

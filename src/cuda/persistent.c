@@ -1,0 +1,382 @@
+/* --------------------------------------------------------------------------------------------- >>persistent */
+
+/* One launch for consecutive small ones. Each kernel becomes a function, as in a launch of independent kernels
+   (combine.c), and each of its blocks a task. Tasks are numbered in the order of the launches. Persistent blocks take
+   the next number from a counter, and wait until all tasks of earlier launches, the phases, have finished. A product of
+   few rows starts the loads of its weights before it waits.
+
+   The block with the lowest number of the unfinished tasks does not wait: all tasks before its phase have finished. So
+   the launch ends with any number of resident blocks. A block fetches its next number while it runs a task; it runs
+   them in ascending order, so this argument still holds.
+
+   Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase. Results are those of
+   separate launches, bit for bit: the functions have the same bodies. */
+
+/* Tasks of a phase, at the hints, for each resident block. With more of them a launch is no longer small. */
+#define IND__CG_MOST_TASKS 8
+
+/* The kernels of a persistent launch while it is planned. */
+typedef struct cg__tasks {
+    ind_plan *plan;
+    ind__arena memory;
+    cg__part *part;
+    uint32_t num_parts, num_phases;
+    uint32_t first, next; /* kernels of the plan: the first one, and the one after the last */
+    uint32_t words;       /* of the table */
+    int threads;
+    int64_t most; /* tasks of a phase, at the hints */
+} cg__tasks;
+
+/* ---- which kernels are parts */
+
+static const char *cg__why_no_task(const cg__part *part) {
+    const ind__variant *v = &part->variant;
+    if (ind__cluster_of(v) > 1) return "its blocks are in clusters";
+    if (ind__strategy_has(v->strategy, IND__HAS_TENSOR_MAPS)) return "its operands are copied by tensor maps";
+    if (v->threads > 512 || v->threads % 32) return "its blocks have more than 512 threads, or a part of a warp";
+    if (ind__ok(ind__row_of(v)->fitted) || strstr(part->code, "blockDim")) return "its number of threads varies";
+    if (strstr(part->code, "gridDim")) return "its blocks loop over rows";
+    if (strstr(part->code, "__syncthreads_")) return "its barriers count";
+    if (part->outside[0]) return "it has functions of its own";
+    return NULL;
+}
+
+/* Plans a kernel as a part, as for its variant `like`. */
+static ind_status cg__plan_task(ind_plan *p, cg__part *part, const ind__variant *like, int threads) {
+    const int assume = like ? like->assume & ~IND__ASSUME_MAPS : IND__CG_ASSUME_PART;
+    part->task = true, part->why_not = NULL;
+    part->range = like ? like->range : (ind__row_range){0, 0};
+    p->from = part->range.from, p->to = part->range.to;
+    const ind_status status = cg__plan_part(p, part, assume, threads);
+    p->from = p->to = 0;
+    if (!status && !part->why_not) part->why_not = cg__why_no_task(part);
+    return status;
+}
+
+/* The kernels that the likely variant of launch k runs. */
+typedef struct cg__task_launch {
+    const ind__variant *like; /* the parts are planned as for this variant; NULL: of several independent kernels */
+    const ind_kernel *of;     /* the kernel of `like` */
+    uint32_t num, next;       /* parts; the kernel of the plan after them */
+} cg__task_launch;
+
+/* The kernel of the plan after those of the launch of kernel k. */
+static uint32_t cg__task_launch_end(const ind_plan *p, uint32_t k) {
+    uint32_t next = k + 1;
+    while (next < p->num_kernels && p->kernel[next].first == k) next++;
+    return next;
+}
+
+static cg__task_launch cg__task_launch_of(const ind_plan *p, uint32_t k) {
+    const ind_kernel_plan *kp = &p->kernel[k];
+    const ind__variant *likely = &kp->variant[ind__plan_likely(kp)];
+    cg__task_launch x = {.like = likely, .of = ind__kernel_of(kp, likely), .num = 1, .next = k + 1};
+    if (likely->assume & IND__WITH_NEXT) x.next = k + 2;
+    if (kp->num_parts == 1) return x;
+    x.next = cg__task_launch_end(p, k);
+    x.like = NULL, x.num = x.next - k;
+    return x;
+}
+
+/* Plans the kernels of the launch of kernel k as the parts of the next phase. *why: the reason against it, or NULL.
+ *next: the kernel after them. */
+static ind_status cg__plan_phase(cg__tasks *x, uint32_t k, uint32_t *next, const char **why) {
+    ind_plan *p = x->plan;
+    *why = p->kernel[k].num_variants ? NULL : "it is an extern call";
+    if (*why) return IND_OK;
+    const cg__task_launch launch = cg__task_launch_of(p, k);
+    const uint32_t from = x->num_parts;
+    uint32_t words = x->words;
+    int64_t tasks = 0;
+    *next = launch.next;
+    for (uint32_t i = 0; i < launch.num && !*why; i++) {
+        const ind_kernel *of = launch.like ? launch.of : p->kernel[k + i].kernel;
+        cg__part *part = &x->part[x->num_parts++];
+        *part = (cg__part){.kernel = k + i, .of = of, .phase = x->num_phases};
+        if (ind__body_unbacked(p->schedule->program, of->body)) *why = "it has a size from data";
+        if (*why) break;
+        ind_status status = cg__plan_task(p, part, launch.like, 0);
+        if (status) return status;
+        words += cg__row_words(&part->variant) + 2; /* 2: its step */
+        tasks += ind_hint(ind_expr_product(p->context, part->variant.grid, 3));
+        *why = part->why_not;
+    }
+    if (!*why && tasks > (int64_t)IND__CG_MOST_TASKS * p->target.num_sms) *why = "it has too many blocks";
+    if (!*why && words > IND__CG_COMBO_WORDS - 2) *why = "the table of kernels before it is full";
+    if (*why) return x->num_parts = from, IND_OK;
+    if (tasks > x->most) x->most = tasks;
+    x->words = words, x->num_phases++;
+    return IND_OK;
+}
+
+/* ---- the variant */
+
+/* Words of ind_counters, and one that aligns what follows. */
+#define IND__CG_TASK_COUNTERS 4
+
+/* True if the part's function waits for the tasks before its phase: it starts loads before that. */
+static bool cg__waits_itself(const cg__part *part) {
+    return ind__tile_of(&part->variant)->early != 0;
+}
+
+/* Threads of a block: the most of any part. Pointwise parts get this number. */
+static ind_status cg__level_tasks(cg__tasks *x) {
+    ind_status status = IND_OK;
+    x->threads = 32;
+    for (uint32_t i = 0; i < x->num_parts; i++)
+        if (x->part[i].variant.threads > x->threads) x->threads = x->part[i].variant.threads;
+    for (uint32_t i = 0; i < x->num_parts && !status; i++) {
+        cg__part *part = &x->part[i];
+        if (part->variant.strategy == IND_STRATEGY_POINTWISE && part->variant.threads != x->threads)
+            status = cg__plan_task(x->plan, part, NULL, x->threads);
+    }
+    return status;
+}
+
+/* Blocks that an SM has at the same time. */
+static int cg__task_blocks(const cg__tasks *x, const ind__variant *v, int fixed) {
+    const ind_target *t = &x->plan->target;
+    int64_t least, shared = 0;
+    ind__known_bounds(v->memory.shared, &least, &shared);
+    const bool room = 2 * (shared + fixed + 2048) <= t->shared_per_sm && 2 * x->threads <= 512;
+    return room && x->most > t->num_sms ? 2 : 1;
+}
+
+/* Pushes the rows of the table, by function, in cells of 8 bytes. The memory of a phase's counters and partial results
+   is free after it. */
+static void cg__fill_task_rows(cg__combo *c, const ind_expr *first) {
+    ind__launch_memory most = {0};
+    for (uint32_t f = 0; f < c->num_functions; f++) {
+        for (uint32_t i = 0; i < c->num_parts; i++) {
+            if (c->part[i]->function != f) continue;
+            ind__launch_memory *m = &c->variant->memory;
+            m->num_counters = IND__CG_TASK_COUNTERS, m->partial_bytes = 0;
+            for (uint32_t k = i; k-- > 0 && c->part[k]->phase == c->part[i]->phase;) {
+                m->num_counters += (c->part[k]->variant.memory.num_counters + 1) / 2 * 2;
+                m->partial_bytes += c->part[k]->variant.memory.partial_bytes;
+            }
+            cg__fill_row(c, c->part[i], first[i]);
+            if (m->num_counters > most.num_counters) most.num_counters = m->num_counters;
+            if (m->partial_bytes > most.partial_bytes) most.partial_bytes = m->partial_bytes;
+        }
+    }
+    c->variant->memory.num_counters =
+        most.num_counters > IND__CG_TASK_COUNTERS ? most.num_counters : IND__CG_TASK_COUNTERS;
+    c->variant->memory.partial_bytes = most.partial_bytes;
+}
+
+/* Pushes the arguments: the rows, the steps, the number of tasks, and the counters. */
+static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
+    ind_context *context = c->plan->context;
+    ind_expr *first = (ind_expr *)ind__arena_alloc(memory, (c->num_parts + 1) * sizeof *first);
+    uint32_t start = 0;
+    if (!first) return ind__failed(context);
+    first[0] = ind_int(context, 0);
+    for (uint32_t i = 0; i < c->num_parts; i++)
+        first[i + 1] = ind_expr_add(first[i], ind_expr_product(context, c->part[i]->variant.grid, 3));
+    cg__fill_task_rows(c, first);
+    for (uint32_t i = 0; i < c->num_parts; i++) {
+        if (i && c->part[i]->phase != c->part[i - 1]->phase) start = i;
+        cg__combo_arg(c, (ind__kernel_arg){
+                             .kind = IND__ARG_SIZE, .size = first[i + 1], .meaning = "tasks to the end of a kernel: "});
+        cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_SIZE,
+                                           .size = first[start],
+                                           .meaning = "of these, waits for the first: "});
+    }
+    cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first[c->num_parts], .meaning = "tasks: "});
+    cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
+    c->blocks = first[c->num_parts];
+    return IND_OK;
+}
+
+/* Writes the function and table row of each kernel, and whether its function waits. */
+static void cg__write_task_parts(cg__combo *c) {
+    ind__text *t = &c->text;
+    ind__textf(t, "static __constant__ const ind_part ind_parts[%u] = {\n", (unsigned)c->num_parts);
+    for (uint32_t i = 0; i < c->num_parts; i++) {
+        const cg__part *part = c->part[i];
+        ind__textf(t, "    {%u, %u, %d},\n", (unsigned)part->function, (unsigned)part->row, cg__waits_itself(part));
+    }
+    ind__textf(t, "};\n\n");
+}
+
+/* The namespace of the part's function, "ind_of_128::" if its tasks have fewer threads than a block. */
+typedef struct cg__task_scope {
+    char name[24];
+} cg__task_scope;
+
+static cg__task_scope cg__task_scope_of(const cg__combo *c, const cg__part *part) {
+    cg__task_scope scope = {""};
+    if (part->variant.threads < c->variant->threads)
+        snprintf(scope.name, sizeof scope.name, "ind_of_%d::", part->variant.threads);
+    return scope;
+}
+
+/* Writes the branch of the tasks that run the function. */
+static void cg__write_task_call(cg__combo *c, uint32_t function) {
+    uint32_t num;
+    const cg__part *part = cg__first_part(c, function, &num);
+    const cg__task_scope scope = cg__task_scope_of(c, part);
+    ind__text *t = &c->text;
+    ind__textf(t, "case %u: {\n", (unsigned)function);
+    t->indent++;
+    if (*scope.name) ind__textf(t, "if (threadIdx.x >= %d) break;\n", part->variant.threads);
+    ind__textf(t, "const %sind_row_%u &row = rows.part_%u[ind_parts[at].row];\n", scope.name, (unsigned)function,
+               (unsigned)function);
+    ind__textf(t, "const unsigned at = ind_task().number - (unsigned)row.first;\n");
+    cg__write_block_index(t, scope.name, cg__num_axes(&part->variant), function);
+    cg__each_arg(c, part, cg__row_argument);
+    ind__textf(t, ");\nbreak;\n");
+    t->indent--;
+    ind__textf(t, "}\n");
+}
+
+static void cg__write_task_table(cg__combo *c) {
+    ind__text *t = &c->text;
+    uint32_t num;
+    ind__textf(t, "struct ind_rows {\n");
+    for (uint32_t f = 0; f < c->num_functions; f++) {
+        const cg__part *part = cg__first_part(c, f, &num);
+        ind__textf(t, "    %sind_row_%u part_%u[%u];\n", cg__task_scope_of(c, part).name, (unsigned)f, (unsigned)f,
+                   (unsigned)num);
+    }
+    ind__textf(t, "    ind_step step[%u];\n    long long num_tasks;\n    unsigned *counters;\n};\n\n",
+               (unsigned)c->num_parts);
+}
+
+static void cg__write_task_kernel(cg__combo *c) {
+    ind__text *t = &c->text;
+    const ind__variant *v = c->variant;
+    ind__textf(t,
+               "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s(const __grid_constant__ ind_rows rows) {\n",
+               v->threads, v->blocks_per_sm, v->source.entry);
+    if (v->dependent) ind__textf(t, "%s", IND__CG_DEPENDENCY_CALL);
+    t->indent++;
+    ind__textf(t, "ind_counters *const counters = reinterpret_cast<ind_counters *>(rows.counters);\n");
+    ind__textf(t, "const unsigned num = (unsigned)rows.num_tasks;\n");
+    ind__textf(t, "unsigned at = 0, next = ind_add_once(&counters->taken);\n#pragma unroll 1\n");
+    ind__textf(t, "while (ind_take_task(counters, rows.step, ind_parts, num, at, next)) {\n");
+    t->indent++;
+    ind__textf(t, "switch (ind_parts[at].function) {\n");
+    for (uint32_t f = 0; f < c->num_functions; f++) cg__write_task_call(c, f);
+    ind__textf(t, "}\nind_finish_task(counters);\n");
+    t->indent--;
+    ind__textf(t, "}\nind_end_tasks(counters);\n");
+    t->indent--;
+    ind__textf(t, "}\n");
+}
+
+/* Writes the functions of tasks with so many threads, and the prelude functions that they call. In their text the wait
+   for the previous launch is that for the tasks before the phase, and __syncthreads the barrier of the task's threads.
+   `but`: prelude functions that are outside. */
+static void cg__write_task_functions(cg__combo *c, int threads, ind__prelude_set prelude, const ind__prelude_set *but) {
+    ind__text *t = &c->text;
+    const bool all = threads == c->variant->threads;
+    uint32_t num;
+    for (uint32_t i = 0; i < c->num_parts; i++)
+        if (c->part[i]->variant.threads == threads) cg__add_prelude_set(&prelude, &c->part[i]->prelude);
+    for (size_t i = 0; i < sizeof but->word / sizeof *but->word; i++) prelude.word[i] &= ~but->word[i];
+    if (!all) ind__textf(t, "namespace ind_of_%d {\n#define __syncthreads() ind_barrier_of<%d>()\n", threads, threads);
+    ind__textf(t, "#define ind_dependency_wait() ind_task_wait<%d>()\n\n", all ? 0 : threads);
+    cg__write_prelude(t, &prelude);
+    for (uint32_t f = 0; f < c->num_functions; f++)
+        if (cg__first_part(c, f, &num)->variant.threads == threads) cg__write_function(c, f);
+    ind__textf(t, "#undef ind_dependency_wait\n");
+    ind__textf(t, all ? "\n" : "#undef __syncthreads\n} // namespace\n\n");
+}
+
+static void cg__write_tasks(cg__combo *c) {
+    ind__text *t = &c->text;
+    ind__prelude_set first = {0}, own = {0}, none = {0};
+    cg__add_prelude(&first, IND__CG_TASKS);
+    if (c->variant->dependent) cg__add_prelude(&first, IND__CG_DEPENDENCY);
+    ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
+    cg__write_prelude(t, &first);
+    ind__textf(t, "// Index of a block in its kernel.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
+    for (int threads = 32; threads < c->variant->threads; threads += 32)
+        for (uint32_t i = 0; i < c->num_parts; i++) {
+            if (c->part[i]->variant.threads != threads) continue;
+            cg__write_task_functions(c, threads, none, &first);
+            break;
+        }
+    for (uint32_t i = 0; i < c->num_parts; i++)
+        if (cg__num_axes(&c->part[i]->variant) > 1) cg__add_prelude(&own, IND__CG_QUOTIENT);
+    cg__write_task_functions(c, c->variant->threads, own, &first);
+    cg__write_task_table(c);
+    cg__write_task_parts(c);
+    cg__write_task_kernel(c);
+}
+
+/* Bytes of shared memory that the functions declare. */
+static int cg__task_static_shared(const cg__combo *c) {
+    int bytes = 64; /* ind_task_state, the flags of last blocks */
+    uint32_t num;
+    for (uint32_t f = 0; f < c->num_functions; f++) bytes += cg__first_part(c, f, &num)->variant.memory.static_shared;
+    return bytes;
+}
+
+/* Plans the parts as one variant of the first kernel. *able: it fits. */
+static ind_status cg__plan_tasks_variant(cg__tasks *x, ind__variant *v, bool *able) {
+    ind_plan *p = x->plan;
+    cg__combo c = {.plan = p, .num_parts = x->num_parts, .variant = v, .text = {.context = p->context}};
+    ind__text why = {.context = p->context};
+    c.part = (cg__part **)ind__arena_alloc(&x->memory, x->num_parts * sizeof *c.part);
+    if (!c.part) return ind__failed(p->context);
+    for (uint32_t i = 0; i < x->num_parts; i++) c.part[i] = &x->part[i];
+    cg__merge_properties(&c, IND_STRATEGY_PERSISTENT);
+    v->of.tasks = (ind__tasks_plan){.num_kernels = x->next - x->first, .num_phases = x->num_phases};
+    const int fixed = cg__task_static_shared(&c);
+    *able = fixed <= IND__CG_STATIC_SHARED;
+    if (!*able) return IND_OK;
+    v->blocks_per_sm = cg__task_blocks(x, v, fixed);
+    ind_status status = cg__fill_task_args(&c, &x->memory);
+    const int blocks = v->blocks_per_sm * p->target.num_sms;
+    v->grid[0] = ind_expr_min(ind_int(p->context, blocks), c.blocks);
+    snprintf(v->source.entry, sizeof v->source.entry, "ind_k_persistent_%.48s", x->part[0].of->name);
+    if (!status) cg__write_tasks(&c);
+    ind__textf(&why, "%u kernels of %u launches, %u device functions; blocks take their tasks in order",
+               (unsigned)x->num_parts, (unsigned)x->num_phases, (unsigned)c.num_functions);
+    v->why = cg__copy_text(&p->arena, &why);
+    v->source.text = cg__copy_text(&p->arena, &c.text);
+    v->source.bytes = c.text.size;
+    v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, c.arg, c.num_args * sizeof *c.arg);
+    v->num_args = c.num_args;
+    const bool ok = !status && !c.failed && v->why && v->source.text && v->arg && ind__ok(v->grid[0]);
+    ind__text_free(&why);
+    ind__text_free(&c.text);
+    ind__free(p->context, c.arg);
+    return ok ? IND_OK : ind__failed(p->context);
+}
+
+/* Plans the launches from kernel k on that can be one. *next: the first kernel that is not part of it. */
+static ind_status cg__plan_tasks_from(cg__tasks *x, uint32_t k, uint32_t *next) {
+    ind_plan *p = x->plan;
+    ind_status status = IND_OK;
+    const char *why = NULL;
+    bool able = true;
+    *x = (cg__tasks){.plan = p, .memory = x->memory, .part = x->part, .first = k, .next = k};
+    while (x->next < p->num_kernels && !status) {
+        uint32_t after;
+        status = cg__plan_phase(x, x->next, &after, &why);
+        if (status || why) break;
+        x->next = after;
+    }
+    if (why) p->kernel[x->next].no_task = why;
+    *next = x->next > k ? x->next : cg__task_launch_end(p, k);
+    ind_kernel_plan *kp = &p->kernel[k];
+    if (status || x->num_phases < 2 || kp->num_variants >= IND_MAX_VARIANTS) return status;
+    ind__variant v;
+    status = cg__level_tasks(x);
+    if (!status) status = cg__plan_tasks_variant(x, &v, &able);
+    return status || !able ? status : cg__prepend_variants(p, kp, &v, 1);
+}
+
+/* Adds the variants of persistent launches. */
+static ind_status cg__plan_persistent(ind_plan *p) {
+    cg__tasks x = {.plan = p, .memory = {.context = p->context}};
+    x.part = (cg__part *)ind__arena_alloc(&x.memory, (p->num_kernels + 1) * sizeof *x.part);
+    ind_status status = x.part ? IND_OK : ind__failed(p->context);
+    for (uint32_t k = 0, next; k < p->num_kernels && !status; k = next) status = cg__plan_tasks_from(&x, k, &next);
+    ind__arena_free(&x.memory);
+    return status;
+}

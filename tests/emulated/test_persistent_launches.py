@@ -1,0 +1,81 @@
+"""Persistent launches: consecutive small launches in one, whose blocks take tasks in order (persistent.c). Results are the bits of separate
+launches, with threads and blocks in ascending and in random order."""
+
+import re
+import sys
+
+import numpy as np
+import pytest
+
+from conftest import ROOT
+from emulation import InEachOrder, compiled, emulated
+from test_bulk_copies import operand
+from test_normalised_rows import empty, graph, plan_of
+from test_packed_weights import weights
+
+sys.path.insert(0, str(ROOT / "bench"))
+import llama  # noqa: E402
+
+TARGET = {"target.sm": 90, "target.specific": 1, "all_variants": 1}
+LAYERS = llama.Size(layers=2, width=256, heads=4, kv_heads=2, head=64, ffn=512)
+CACHE = 192
+
+
+@pytest.fixture
+def library(device, monkeypatch):
+    found = emulated(device, monkeypatch, InEachOrder, SMS=8)
+    yield found
+    found.c.ind_context_destroy(found.context)
+
+
+def persistent(plan):
+    """(first kernel, kernels, launches) of each persistent launch."""
+    found = re.findall(r"^kernel (\d+) [^\n]*\n    persistent launch: (\d+) kernels of (\d+) launches", plan, re.M)
+    return [tuple(map(int, f)) for f in found]
+
+
+def both(library, text, arrays, outputs, sizes, expected, settings=TARGET):
+    """The same bits with and without persistent launches. `expected`: of the plan."""
+    bits = []
+    for on in (0, 1):
+        module = compiled(library, text, {**settings, "fusion.persistent": on})
+        assert persistent(plan_of(library, module)) == (expected if on else []), plan_of(library, module)
+        for again in range(2):  # counters are 0 after a launch
+            now = {name: a.copy() for name, a in arrays.items()}
+            assert library.run(module, now, sizes) == 0, library.error()
+            bits.append([now[name].tobytes() for name in outputs])
+        library.c.ind_module_destroy(module)
+    assert all(b == bits[0] for b in bits)
+    return now
+
+
+def decoder(random, size, cache):
+    arrays = {n: operand(random, s, "bf16") for n, s in llama.shapes(size).items()}
+    arrays |= {"x0": operand(random, (1, size.width), "bf16"), "position": np.array([cache - 1])}
+    arrays |= {n: operand(random, (1, size.head), "bf16") for n in ("cosine", "sine")}
+    arrays |= {f"{n}_cache{i}": operand(random, (1, size.kv_heads, cache, size.head), "bf16") for i in range(size.layers) for n in "kv"}
+    return arrays
+
+
+def test_decoder(library):
+    """Products of a row, caches written in place, and attention, whose blocks have fewer threads."""
+    last = f"x{LAYERS.layers}"
+    arrays = {**decoder(np.random.default_rng(1), LAYERS, CACHE), last: empty((1, LAYERS.width), "bf16")}
+    caches = [n for n in arrays if "cache" in n]
+    both(library, llama.text(LAYERS, "decoder", 1, CACHE), arrays, [last, *caches], {}, [(0, 14, 12)])
+
+
+def test_packed_weights(library):
+    """Products whose rows are a symbolic size: the persistent launch is for as many as the variants of its products."""
+    random = np.random.default_rng(2)
+    k = 256
+    q = {f"q{i}": weights("q4_1", k, k)[0] for i in range(3)}
+    lines = [f"size M in [1, 64] hint 1; input x : bf16[M, {k}]", *(f"const {n} : u8[{k}, {a.shape[1]}]" for n, a in q.items())]
+    lines += ["a0 = add(x, 1)"]
+    for i in range(3):
+        lines += [f'w{i} = dequantise(q{i}, format="q4_1", dtype=bf16, group_size=32)', f"p{i} = linear(a{i}, w{i})", f"r{i} = softmax(p{i}, dim=1)",
+                  f"a{i + 1} = mul(r{i}, a{i})"]
+    text = graph("; ".join([*lines, "output a3"]))
+    for m in (1, 5):
+        arrays = {"x": operand(random, (m, k), "bf16"), **q, "a3": empty((m, k), "bf16")}
+        both(library, text, arrays, ["a3"], {"M": m}, [(0, 7, 7)])
