@@ -795,7 +795,8 @@ typedef struct ind__source_users {
 bool ind__source_users_init(ind__source_users *u, const ind_plan *p); /* false: out of memory. Free it anyway */
 void ind__source_users_free(ind__source_users *u);
 
-#define IND__CG_MAX_PRELUDE 192
+#define IND__CG_MAX_PRELUDE  192
+#define IND__CG_TASK_THREADS 128 /* of a block of a product that is a task, if a configuration has so many */
 
 /* A set of prelude functions. */
 typedef struct ind__prelude_set {
@@ -896,7 +897,7 @@ typedef struct cg__decider {
     int alternative;        /* 0: the variant itself, 1: its fallback, 2: the fallback if that spills too .. */
     bool more_alternatives; /* there is another fallback after this one */
     int max_cluster;        /* the target's, or 1: for a device that cannot run the cluster */
-    int part_threads;       /* threads of a pointwise part's blocks; 0: as many as alone */
+    int part_threads;       /* threads of the blocks of a part, pointwise or, if possible, a product; 0: any number */
     ind__tuning tuning;     /* replaces the choice of the formulas */
     bool force_wide;        /* 64-bit indices, because 32 bits were tried and do not suffice */
 } cg__decider;
@@ -11963,6 +11964,7 @@ typedef struct cg__mm_problem {
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
+    int threads;     /* that a configuration must have: of a task (persistent.c); 0: any number */
     bool involved;   /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
@@ -16113,18 +16115,20 @@ static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
 /* ---- the template ---- */
 
 /* b with rows along k: warps along k, warps along n. Along n: warps_n is 0; all warps share k. The rows of the tile are
-   set by `fit`. */
+   set by `fit`. The last ones, of 4 warps, are for tasks of persistent launches. */
 static const cg__mm_config cg__mm_rows_configs[] = {
     {1, 8, 8, 4, 2, 2, 96, 1, 0, 0, 0},   {1, 8, 8, 2, 4, 4, 96, 1, 0, 0, 0},   {1, 16, 8, 1, 8, 4, 96, 1, 0, 0, 0},
     {1, 8, 8, 1, 8, 4, 64, 1, 0, 0, 0},   {1, 8, 8, 1, 8, 8, 96, 1, 0, 0, 0},   {1, 32, 8, 1, 8, 2, 96, 1, 0, 0, 0},
     {1, 8, 8, 4, 4, 2, 64, 1, 0, 0, 0},   {1, 8, 8, 8, 2, 2, 96, 1, 0, 0, 0},   {1, 16, 8, 8, 0, 8, 96, 1, 0, 0, 0},
     {1, 32, 8, 32, 0, 2, 64, 1, 0, 0, 0}, {1, 32, 8, 16, 0, 4, 96, 1, 0, 0, 0}, {1, 16, 8, 16, 0, 4, 96, 1, 0, 0, 0},
     {1, 64, 8, 8, 0, 4, 96, 1, 0, 0, 0},  {1, 64, 8, 16, 0, 4, 96, 1, 0, 0, 0}, {1, 128, 8, 8, 0, 4, 96, 1, 0, 0, 0},
+    {1, 8, 8, 1, 4, 4, 96, 1, 0, 0, 0},   {1, 8, 8, 2, 2, 4, 96, 1, 0, 0, 0},   {1, 8, 8, 4, 1, 2, 96, 1, 0, 0, 0},
+    {1, 16, 8, 1, 4, 4, 96, 1, 0, 0, 0},  {1, 16, 8, 2, 2, 4, 96, 1, 0, 0, 0},  {1, 32, 8, 1, 4, 2, 96, 1, 0, 0, 0},
 };
 
 /* Most rows, and bytes of shared memory for a. With 8 rows of 4096 x 4096 bf16 tensor cores were faster: 20 us, 23 here
    (H100). */
-enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10, MM_PACKED_ROWS = 64 };
+enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10, MM_PACKED_ROWS = 64, MM_TASK_THREADS = IND__CG_TASK_THREADS };
 
 /* Sets p->few_rows: from the bound of m, or from its hint or the variant's range, if the variant may have a guard. */
 static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
@@ -16186,6 +16190,8 @@ static void cg__mm_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t d
 static bool cg__mm_rows_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
     const int products = cg__mm_products(p);
+    if (32 * c->warps_m * (c->warps_n ? c->warps_n : 1) == MM_TASK_THREADS && p->threads != MM_TASK_THREADS)
+        return false;
     if (c->tile_n % ((c->warps_n > 8 ? c->warps_n : 8) * products)) return false;
     const bool fastest = c->warps_n ? c->warps_n == 8 && c->tile_n == 8 * products && c->stages == 4 : c->warps_m == 32;
     if (p->b.computed && !(fastest && p->few_rows == 1)) return false;
@@ -17309,6 +17315,7 @@ static cg__mm_choice cg__mm_choice_of(const cg__mm_template *x, const cg__mm_pro
 /* Adds the configuration if it is among the cheapest. Of equal costs, the one tried first comes first. */
 static void cg__mm_try_config(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                               const ind_target *t, cg__mm_choices *all) {
+    if (p->threads && x->threads(c) != p->threads) return;
     const cg__mm_choice choice = cg__mm_choice_of(x, p, c, t);
     int at = 0;
     while (at < all->num && !cg__mm_same_values(&all->item[at].values, &choice.values)) at++;
@@ -17667,7 +17674,12 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     const char *reason;
     cg__mm_choice cheapest[MM_MEASURED + 1], choice;
     cg__mm_choices all = {.item = cheapest, .most = MM_MEASURED + 1};
+    p->threads = d->part_threads;
     cg__mm_choose(p, v->index_bits, d->w.target, &all, &reason);
+    if (!all.num && p->threads) {
+        p->threads = 0;
+        cg__mm_choose(p, v->index_bits, d->w.target, &all, &reason);
+    }
     if (!all.num)
         return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
                          d->w.kernel->name);
@@ -20417,6 +20429,7 @@ static int cg__at_split_blocks(const cg__decider *d, const cg__mm_problem *p, co
     const bool copies = x->keys.b.copy && p->b.copy && !x->keys.b.gathered && !p->b.gathered;
     const bool wide = x->features + cg__at_columns(p->size_n) >= 128;
     const bool narrow = x->features + cg__at_columns(p->size_n) <= 128;
+    if (d->plan->task) return 2; /* of each launch that is one with it */
     if (copies && narrow && x->product == AT_MMA_HALVES && num > sms) return 4;
     if (!copies || !wide || x->product != AT_MMA_HALVES || num > sms || num < 1) return 2;
     const int64_t one = sms / num < most ? sms / num : most, two = 2 * sms / num < most ? 2 * sms / num : most;
@@ -24622,8 +24635,10 @@ static ind_status cg__plan_with_next(ind_plan *p, uint32_t k) {
    Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase. Results are those of
    separate launches, bit for bit: the functions have the same bodies. */
 
-/* Tasks of a phase, at the hints, for each resident block. With more of them a launch is no longer small. */
-#define IND__CG_MOST_TASKS 8
+/* Tasks of a phase, at the hints, for each SM, and the time in which it moves its bytes at the rate of copies. Longer
+   ones are no small launches. */
+#define IND__CG_MOST_TASKS   8
+#define IND__CG_MOST_TASK_NS 4000
 
 /* The kernels of a persistent launch while it is planned. */
 typedef struct cg__tasks {
@@ -24654,10 +24669,11 @@ static const char *cg__why_no_task(const cg__part *part) {
 /* Plans a kernel as a part, as for its variant `like`. */
 static ind_status cg__plan_task(ind_plan *p, cg__part *part, const ind__variant *like, int threads) {
     const int assume = like ? like->assume & ~IND__ASSUME_MAPS : IND__CG_ASSUME_PART;
+    const bool product = part->of->kind == IND_KERNEL_MATMUL;
     part->task = true, part->why_not = NULL;
     part->range = like ? like->range : (ind__row_range){0, 0};
     p->from = part->range.from, p->to = part->range.to;
-    const ind_status status = cg__plan_part(p, part, assume, threads);
+    const ind_status status = cg__plan_part(p, part, assume, product ? IND__CG_TASK_THREADS : threads);
     p->from = p->to = 0;
     if (!status && !part->why_not) part->why_not = cg__why_no_task(part);
     return status;
@@ -24698,6 +24714,7 @@ static ind_status cg__plan_phase(cg__tasks *x, uint32_t k, uint32_t *next, const
     const uint32_t from = x->num_parts;
     uint32_t words = x->words;
     int64_t tasks = 0;
+    double bytes = 0;
     *next = launch.next;
     for (uint32_t i = 0; i < launch.num && !*why; i++) {
         const ind_kernel *of = launch.like ? launch.of : p->kernel[k + i].kernel;
@@ -24708,10 +24725,12 @@ static ind_status cg__plan_phase(cg__tasks *x, uint32_t k, uint32_t *next, const
         ind_status status = cg__plan_task(p, part, launch.like, 0);
         if (status) return status;
         words += cg__row_words(&part->variant) + 2; /* 2: its step */
+        bytes += (double)ind_hint(of->bytes_read) + (double)ind_hint(of->bytes_written);
         tasks += ind_hint(ind_expr_product(p->context, part->variant.grid, 3));
         *why = part->why_not;
     }
     if (!*why && tasks > (int64_t)IND__CG_MOST_TASKS * p->target.num_sms) *why = "it has too many blocks";
+    if (!*why && bytes > IND__CG_MOST_TASK_NS * (double)p->target.memory_bytes_per_ns) *why = "it moves too many bytes";
     if (!*why && words > IND__CG_COMBO_WORDS - 2) *why = "the table of kernels before it is full";
     if (*why) return x->num_parts = from, IND_OK;
     if (tasks > x->most) x->most = tasks;
@@ -24729,12 +24748,14 @@ static bool cg__waits_itself(const cg__part *part) {
     return ind__tile_of(&part->variant)->early != 0;
 }
 
-/* Threads of a block: the most of any part. Pointwise parts get this number. */
+/* Threads of a block: the most of any part but pointwise ones, which get this number. */
 static ind_status cg__level_tasks(cg__tasks *x) {
     ind_status status = IND_OK;
-    x->threads = 32;
-    for (uint32_t i = 0; i < x->num_parts; i++)
-        if (x->part[i].variant.threads > x->threads) x->threads = x->part[i].variant.threads;
+    x->threads = IND__CG_TASK_THREADS;
+    for (uint32_t i = 0; i < x->num_parts; i++) {
+        const ind__variant *v = &x->part[i].variant;
+        if (v->strategy != IND_STRATEGY_POINTWISE && v->threads > x->threads) x->threads = v->threads;
+    }
     for (uint32_t i = 0; i < x->num_parts && !status; i++) {
         cg__part *part = &x->part[i];
         if (part->variant.strategy == IND_STRATEGY_POINTWISE && part->variant.threads != x->threads)
@@ -24743,13 +24764,14 @@ static ind_status cg__level_tasks(cg__tasks *x) {
     return status;
 }
 
-/* Blocks that an SM has at the same time. */
+/* Blocks that an SM has at the same time: as many as the largest phase has tasks, if there is room for them. */
 static int cg__task_blocks(const cg__tasks *x, const ind__variant *v, int fixed) {
     const ind_target *t = &x->plan->target;
     int64_t least, shared = 0;
     ind__known_bounds(v->memory.shared, &least, &shared);
-    const bool room = 2 * (shared + fixed + 2048) <= t->shared_per_sm && 2 * x->threads <= 512;
-    return room && x->most > t->num_sms ? 2 : 1;
+    int blocks = x->most > 3 * t->num_sms ? 4 : (int)((x->most + t->num_sms - 1) / t->num_sms);
+    while (blocks > 1 && (blocks * (shared + fixed + 2048) > t->shared_per_sm || blocks * x->threads > 512)) blocks--;
+    return blocks > 1 ? blocks : 1;
 }
 
 /* Pushes the rows of the table, by function, in cells of 8 bytes. The memory of a phase's counters and partial results

@@ -27,7 +27,8 @@ typedef struct ind__source_users {
 bool ind__source_users_init(ind__source_users *u, const ind_plan *p); /* false: out of memory. Free it anyway */
 void ind__source_users_free(ind__source_users *u);
 
-#define IND__CG_MAX_PRELUDE 192
+#define IND__CG_MAX_PRELUDE  192
+#define IND__CG_TASK_THREADS 128 /* of a block of a product that is a task, if a configuration has so many */
 
 /* A set of prelude functions. */
 typedef struct ind__prelude_set {
@@ -128,7 +129,7 @@ typedef struct cg__decider {
     int alternative;        /* 0: the variant itself, 1: its fallback, 2: the fallback if that spills too .. */
     bool more_alternatives; /* there is another fallback after this one */
     int max_cluster;        /* the target's, or 1: for a device that cannot run the cluster */
-    int part_threads;       /* threads of a pointwise part's blocks; 0: as many as alone */
+    int part_threads;       /* threads of the blocks of a part, pointwise or, if possible, a product; 0: any number */
     ind__tuning tuning;     /* replaces the choice of the formulas */
     bool force_wide;        /* 64-bit indices, because 32 bits were tried and do not suffice */
 } cg__decider;

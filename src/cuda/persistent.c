@@ -12,8 +12,10 @@
    Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase. Results are those of
    separate launches, bit for bit: the functions have the same bodies. */
 
-/* Tasks of a phase, at the hints, for each resident block. With more of them a launch is no longer small. */
-#define IND__CG_MOST_TASKS 8
+/* Tasks of a phase, at the hints, for each SM, and the time in which it moves its bytes at the rate of copies. Longer
+   ones are no small launches. */
+#define IND__CG_MOST_TASKS   8
+#define IND__CG_MOST_TASK_NS 4000
 
 /* The kernels of a persistent launch while it is planned. */
 typedef struct cg__tasks {
@@ -44,10 +46,11 @@ static const char *cg__why_no_task(const cg__part *part) {
 /* Plans a kernel as a part, as for its variant `like`. */
 static ind_status cg__plan_task(ind_plan *p, cg__part *part, const ind__variant *like, int threads) {
     const int assume = like ? like->assume & ~IND__ASSUME_MAPS : IND__CG_ASSUME_PART;
+    const bool product = part->of->kind == IND_KERNEL_MATMUL;
     part->task = true, part->why_not = NULL;
     part->range = like ? like->range : (ind__row_range){0, 0};
     p->from = part->range.from, p->to = part->range.to;
-    const ind_status status = cg__plan_part(p, part, assume, threads);
+    const ind_status status = cg__plan_part(p, part, assume, product ? IND__CG_TASK_THREADS : threads);
     p->from = p->to = 0;
     if (!status && !part->why_not) part->why_not = cg__why_no_task(part);
     return status;
@@ -88,6 +91,7 @@ static ind_status cg__plan_phase(cg__tasks *x, uint32_t k, uint32_t *next, const
     const uint32_t from = x->num_parts;
     uint32_t words = x->words;
     int64_t tasks = 0;
+    double bytes = 0;
     *next = launch.next;
     for (uint32_t i = 0; i < launch.num && !*why; i++) {
         const ind_kernel *of = launch.like ? launch.of : p->kernel[k + i].kernel;
@@ -98,10 +102,12 @@ static ind_status cg__plan_phase(cg__tasks *x, uint32_t k, uint32_t *next, const
         ind_status status = cg__plan_task(p, part, launch.like, 0);
         if (status) return status;
         words += cg__row_words(&part->variant) + 2; /* 2: its step */
+        bytes += (double)ind_hint(of->bytes_read) + (double)ind_hint(of->bytes_written);
         tasks += ind_hint(ind_expr_product(p->context, part->variant.grid, 3));
         *why = part->why_not;
     }
     if (!*why && tasks > (int64_t)IND__CG_MOST_TASKS * p->target.num_sms) *why = "it has too many blocks";
+    if (!*why && bytes > IND__CG_MOST_TASK_NS * (double)p->target.memory_bytes_per_ns) *why = "it moves too many bytes";
     if (!*why && words > IND__CG_COMBO_WORDS - 2) *why = "the table of kernels before it is full";
     if (*why) return x->num_parts = from, IND_OK;
     if (tasks > x->most) x->most = tasks;
@@ -119,12 +125,14 @@ static bool cg__waits_itself(const cg__part *part) {
     return ind__tile_of(&part->variant)->early != 0;
 }
 
-/* Threads of a block: the most of any part. Pointwise parts get this number. */
+/* Threads of a block: the most of any part but pointwise ones, which get this number. */
 static ind_status cg__level_tasks(cg__tasks *x) {
     ind_status status = IND_OK;
-    x->threads = 32;
-    for (uint32_t i = 0; i < x->num_parts; i++)
-        if (x->part[i].variant.threads > x->threads) x->threads = x->part[i].variant.threads;
+    x->threads = IND__CG_TASK_THREADS;
+    for (uint32_t i = 0; i < x->num_parts; i++) {
+        const ind__variant *v = &x->part[i].variant;
+        if (v->strategy != IND_STRATEGY_POINTWISE && v->threads > x->threads) x->threads = v->threads;
+    }
     for (uint32_t i = 0; i < x->num_parts && !status; i++) {
         cg__part *part = &x->part[i];
         if (part->variant.strategy == IND_STRATEGY_POINTWISE && part->variant.threads != x->threads)
@@ -133,13 +141,14 @@ static ind_status cg__level_tasks(cg__tasks *x) {
     return status;
 }
 
-/* Blocks that an SM has at the same time. */
+/* Blocks that an SM has at the same time: as many as the largest phase has tasks, if there is room for them. */
 static int cg__task_blocks(const cg__tasks *x, const ind__variant *v, int fixed) {
     const ind_target *t = &x->plan->target;
     int64_t least, shared = 0;
     ind__known_bounds(v->memory.shared, &least, &shared);
-    const bool room = 2 * (shared + fixed + 2048) <= t->shared_per_sm && 2 * x->threads <= 512;
-    return room && x->most > t->num_sms ? 2 : 1;
+    int blocks = x->most > 3 * t->num_sms ? 4 : (int)((x->most + t->num_sms - 1) / t->num_sms);
+    while (blocks > 1 && (blocks * (shared + fixed + 2048) > t->shared_per_sm || blocks * x->threads > 512)) blocks--;
+    return blocks > 1 ? blocks : 1;
 }
 
 /* Pushes the rows of the table, by function, in cells of 8 bytes. The memory of a phase's counters and partial results

@@ -55,6 +55,7 @@ static cg__mm_choice cg__mm_choice_of(const cg__mm_template *x, const cg__mm_pro
 /* Adds the configuration if it is among the cheapest. Of equal costs, the one tried first comes first. */
 static void cg__mm_try_config(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                               const ind_target *t, cg__mm_choices *all) {
+    if (p->threads && x->threads(c) != p->threads) return;
     const cg__mm_choice choice = cg__mm_choice_of(x, p, c, t);
     int at = 0;
     while (at < all->num && !cg__mm_same_values(&all->item[at].values, &choice.values)) at++;

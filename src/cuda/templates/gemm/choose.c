@@ -194,7 +194,12 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     const char *reason;
     cg__mm_choice cheapest[MM_MEASURED + 1], choice;
     cg__mm_choices all = {.item = cheapest, .most = MM_MEASURED + 1};
+    p->threads = d->part_threads;
     cg__mm_choose(p, v->index_bits, d->w.target, &all, &reason);
+    if (!all.num && p->threads) {
+        p->threads = 0;
+        cg__mm_choose(p, v->index_bits, d->w.target, &all, &reason);
+    }
     if (!all.num)
         return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
                          d->w.kernel->name);

@@ -339,18 +339,20 @@ static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
 /* ---- the template ---- */
 
 /* b with rows along k: warps along k, warps along n. Along n: warps_n is 0; all warps share k. The rows of the tile are
-   set by `fit`. */
+   set by `fit`. The last ones, of 4 warps, are for tasks of persistent launches. */
 static const cg__mm_config cg__mm_rows_configs[] = {
     {1, 8, 8, 4, 2, 2, 96, 1, 0, 0, 0},   {1, 8, 8, 2, 4, 4, 96, 1, 0, 0, 0},   {1, 16, 8, 1, 8, 4, 96, 1, 0, 0, 0},
     {1, 8, 8, 1, 8, 4, 64, 1, 0, 0, 0},   {1, 8, 8, 1, 8, 8, 96, 1, 0, 0, 0},   {1, 32, 8, 1, 8, 2, 96, 1, 0, 0, 0},
     {1, 8, 8, 4, 4, 2, 64, 1, 0, 0, 0},   {1, 8, 8, 8, 2, 2, 96, 1, 0, 0, 0},   {1, 16, 8, 8, 0, 8, 96, 1, 0, 0, 0},
     {1, 32, 8, 32, 0, 2, 64, 1, 0, 0, 0}, {1, 32, 8, 16, 0, 4, 96, 1, 0, 0, 0}, {1, 16, 8, 16, 0, 4, 96, 1, 0, 0, 0},
     {1, 64, 8, 8, 0, 4, 96, 1, 0, 0, 0},  {1, 64, 8, 16, 0, 4, 96, 1, 0, 0, 0}, {1, 128, 8, 8, 0, 4, 96, 1, 0, 0, 0},
+    {1, 8, 8, 1, 4, 4, 96, 1, 0, 0, 0},   {1, 8, 8, 2, 2, 4, 96, 1, 0, 0, 0},   {1, 8, 8, 4, 1, 2, 96, 1, 0, 0, 0},
+    {1, 16, 8, 1, 4, 4, 96, 1, 0, 0, 0},  {1, 16, 8, 2, 2, 4, 96, 1, 0, 0, 0},  {1, 32, 8, 1, 4, 2, 96, 1, 0, 0, 0},
 };
 
 /* Most rows, and bytes of shared memory for a. With 8 rows of 4096 x 4096 bf16 tensor cores were faster: 20 us, 23 here
    (H100). */
-enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10, MM_PACKED_ROWS = 64 };
+enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10, MM_PACKED_ROWS = 64, MM_TASK_THREADS = IND__CG_TASK_THREADS };
 
 /* Sets p->few_rows: from the bound of m, or from its hint or the variant's range, if the variant may have a guard. */
 static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
@@ -412,6 +414,8 @@ static void cg__mm_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t d
 static bool cg__mm_rows_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
     const int products = cg__mm_products(p);
+    if (32 * c->warps_m * (c->warps_n ? c->warps_n : 1) == MM_TASK_THREADS && p->threads != MM_TASK_THREADS)
+        return false;
     if (c->tile_n % ((c->warps_n > 8 ? c->warps_n : 8) * products)) return false;
     const bool fastest = c->warps_n ? c->warps_n == 8 && c->tile_n == 8 * products && c->stages == 4 : c->warps_m == 32;
     if (p->b.computed && !(fastest && p->few_rows == 1)) return false;
