@@ -29802,6 +29802,7 @@ static ind_status ind__compile_schedule(ind__compilation *k) {
     k->lowered->batch_invariant = k->desc.batch_invariant;
     k->lowered->allow_tf32 = k->desc.allow_tf32;
     k->lowered->tcgen05 = k->desc.tcgen05;
+    k->lowered->persistent = k->desc.fusion.persistent;
     k->desc.fusion.disable_split |= k->desc.batch_invariant;
     k->desc.fusion.disable_row_prologues |= !planned; /* the host computes all points of a kernel */
     k->desc.fusion.disable_attention |= !planned;     /* the host stores scores */

@@ -144,6 +144,10 @@ extern "C" {
     X(most_looks, 2, "rows that a lane of a warp waits for in the finish of a launch", "mean of losses")               \
     X(ahead, 16, "registers of a thread for loads ahead of the barrier of a tile", "transposes")                       \
     X(combo_threads, 512, "threads of a block in a launch of several kernels", "registers per thread")                 \
+    X(task_blocks, 8, "blocks of a launch for each SM, at most, if it becomes a phase of a persistent one",             \
+      "chosen, not measured")                                                                                          \
+    X(task_ns, 4000, "time in which it moves its bytes, at most, ns",                                                  \
+      "layers of Llama 8B: 1.22 of the time of separate launches with phases of 10 us and more")                       \
     X(split_threads, 512, "threads of a block that shares rows",                                                       \
       "sum of 2^28 f32, us: 1, 2, 4 blocks per SM 235.6, 234.0, 235.1; 4 of 256 threads 236.4")                        \
     X(split_per_sm, 2, "blocks per SM that share rows", "sums of few rows")                                            \
@@ -803,6 +807,9 @@ typedef struct ind__prelude_set {
     uint64_t word[IND__CG_MAX_PRELUDE / 64];
 } ind__prelude_set;
 
+/* The launch that a kernel is a part of. */
+typedef enum ind__part_of { IND__PART_OF_NONE, IND__PART_OF_LAUNCH, IND__PART_OF_PERSISTENT } ind__part_of;
+
 /* How a kernel's body is computed: analysis of the body, and how its accesses are vectorised. Variant, target and body
    plan determine the text. Arrays have an entry per instruction. */
 typedef struct ind__body_plan {
@@ -829,8 +836,7 @@ typedef struct ind__body_plan {
     int tile_y;        /* TRANSPOSE: the variable along which the tiled loads are contiguous */
     uint32_t mask;     /* POINTWISE, MASKED: the mask that all stores share and that holds for whole vectors; 0: none */
     bool wide;         /* 64-bit indices */
-    bool part;         /* the kernel is a part of a launch */
-    bool task;         /* .. of a persistent one */
+    ind__part_of part; /* the launch that the kernel is a part of */
     struct cg__mm_problem *matmul;         /* MATMUL: the product */
     const struct cg__attention *attention; /* MATMUL: how the product's left operand is computed from scores; or NULL */
     const struct cg__handover *handover;   /* FINISH: results that the first part passes to the second; else NULL */
@@ -11964,7 +11970,6 @@ typedef struct cg__mm_problem {
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
-    int threads;     /* that a configuration must have: of a task (persistent.c); 0: any number */
     bool involved;   /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
@@ -12522,6 +12527,7 @@ typedef struct cg__mm_template {
     const char *(*match)(const cg__mm_problem *p, const ind_target *t);
     const cg__mm_config *configs;
     size_t num_configs;
+    size_t num_for_tasks; /* of these, the last ones are only for tasks of persistent launches */
     /* configurations: fits one to a depth of at most `depth` .. */
     void (*fit)(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits);
     /* .. and says if the registers and the layouts of the operands allow it */
@@ -16128,7 +16134,7 @@ static const cg__mm_config cg__mm_rows_configs[] = {
 
 /* Most rows, and bytes of shared memory for a. With 8 rows of 4096 x 4096 bf16 tensor cores were faster: 20 us, 23 here
    (H100). */
-enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10, MM_PACKED_ROWS = 64, MM_TASK_THREADS = IND__CG_TASK_THREADS };
+enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10, MM_PACKED_ROWS = 64 };
 
 /* Sets p->few_rows: from the bound of m, or from its hint or the variant's range, if the variant may have a guard. */
 static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
@@ -16190,8 +16196,6 @@ static void cg__mm_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t d
 static bool cg__mm_rows_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
     const int products = cg__mm_products(p);
-    if (32 * c->warps_m * (c->warps_n ? c->warps_n : 1) == MM_TASK_THREADS && p->threads != MM_TASK_THREADS)
-        return false;
     if (c->tile_n % ((c->warps_n > 8 ? c->warps_n : 8) * products)) return false;
     const bool fastest = c->warps_n ? c->warps_n == 8 && c->tile_n == 8 * products && c->stages == 4 : c->warps_m == 32;
     if (p->b.computed && !(fastest && p->few_rows == 1)) return false;
@@ -16256,6 +16260,7 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
 static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS,
                                             .match = cg__mm_rows_match,
                                             MM_CONFIGS(cg__mm_rows_configs),
+                                            .num_for_tasks = 6,
                                             .fit = cg__mm_rows_fit,
                                             .allows = cg__mm_rows_allows,
                                             .threads = cg__mm_rows_threads,
@@ -17287,6 +17292,7 @@ _Static_assert(MM_MEASURED + 2 + MM_NUM_PAIRS <= IND__MAX_TUNED,
 typedef struct cg__mm_choices {
     cg__mm_choice *item; /* the caller's */
     int most, num;
+    int threads; /* that configurations for few rows must have: of tasks (persistent.c); 0: any number */
 } cg__mm_choices;
 
 static bool cg__mm_same_values(const ind__tile_choice *a, const ind__tile_choice *b) {
@@ -17315,7 +17321,7 @@ static cg__mm_choice cg__mm_choice_of(const cg__mm_template *x, const cg__mm_pro
 /* Adds the configuration if it is among the cheapest. Of equal costs, the one tried first comes first. */
 static void cg__mm_try_config(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                               const ind_target *t, cg__mm_choices *all) {
-    if (p->threads && x->threads(c) != p->threads) return;
+    if (all->threads && x->alone && x->threads(c) != all->threads) return;
     const cg__mm_choice choice = cg__mm_choice_of(x, p, c, t);
     int at = 0;
     while (at < all->num && !cg__mm_same_values(&all->item[at].values, &choice.values)) at++;
@@ -17368,7 +17374,8 @@ static void cg__mm_try_pairs(const cg__mm_template *x, const cg__mm_problem *p, 
 
 static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *p, int index_bits, const ind_target *t,
                                 cg__mm_choices *all) {
-    for (size_t i = 0; i < x->num_configs; i++) {
+    const size_t num = x->num_configs - (all->threads ? 0 : x->num_for_tasks);
+    for (size_t i = 0; i < num; i++) {
         cg__mm_config c = x->configs[i];
         if (!cg__mm_fits(x, p, &c, index_bits, t)) continue;
         cg__mm_try_config(x, p, &c, t, all);
@@ -17603,7 +17610,8 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
 static uint32_t cg__mm_early_args(cg__decider *d, const cg__mm_problem *p) {
     const ind__writer *w = &d->w;
     uint32_t early = 0;
-    if (!d->variant->dependent || (d->plan->part && !d->plan->task) || !cg__mm_has_few_rows(d->variant->strategy)) return 0;
+    if (!d->variant->dependent || d->plan->part == IND__PART_OF_LAUNCH || !cg__mm_has_few_rows(d->variant->strategy))
+        return 0;
     if (ind__body_unbacked(w->schedule->program, w->body)) return 0;
     if (d->variant->of.tile.m < p->few_rows) return 0; /* blocks without rows exit first */
     for (int k = 0; k < cg__mm_products(p); k++) {
@@ -17674,10 +17682,10 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     const char *reason;
     cg__mm_choice cheapest[MM_MEASURED + 1], choice;
     cg__mm_choices all = {.item = cheapest, .most = MM_MEASURED + 1};
-    p->threads = d->part_threads;
+    all.threads = d->part_threads;
     cg__mm_choose(p, v->index_bits, d->w.target, &all, &reason);
-    if (!all.num && p->threads) {
-        p->threads = 0;
+    if (!all.num && all.threads) {
+        all.threads = 0;
         cg__mm_choose(p, v->index_bits, d->w.target, &all, &reason);
     }
     if (!all.num)
@@ -20429,7 +20437,7 @@ static int cg__at_split_blocks(const cg__decider *d, const cg__mm_problem *p, co
     const bool copies = x->keys.b.copy && p->b.copy && !x->keys.b.gathered && !p->b.gathered;
     const bool wide = x->features + cg__at_columns(p->size_n) >= 128;
     const bool narrow = x->features + cg__at_columns(p->size_n) <= 128;
-    if (d->plan->task) return 2; /* of each launch that is one with it */
+    if (d->part_threads) return 2; /* of a persistent launch */
     if (copies && narrow && x->product == AT_MMA_HALVES && num > sms) return 4;
     if (!copies || !wide || x->product != AT_MMA_HALVES || num > sms || num < 1) return 2;
     const int64_t one = sms / num < most ? sms / num : most, two = 2 * sms / num < most ? 2 * sms / num : most;
@@ -23145,6 +23153,14 @@ static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
     return true;
 }
 
+/* Threads of a block of a product that may be a part of a persistent launch. Its own launches have the same form, and
+   so the same bits. 0: any number. */
+static int cg__task_threads(const ind_plan *p, const ind_kernel *k) {
+    const double bytes = (double)ind_hint(k->bytes_read) + (double)ind_hint(k->bytes_written);
+    const double most = (double)p->target.thresholds.task_ns * p->target.memory_bytes_per_ns;
+    return p->schedule->program->persistent && k->kind == IND_KERNEL_MATMUL && bytes <= most ? IND__CG_TASK_THREADS : 0;
+}
+
 #define IND__CG_ALONE                                                                                                  \
     64 /* fallbacks from this number on have no cluster: 64 is the first variant without one, and so on */
 
@@ -23161,6 +23177,7 @@ static ind_status cg__plan_alternative(ind_plan *p, const ind_kernel *k, ind__va
                             .dependent = cg__launches_dependent(p) ? IND__LAUNCH_WAITS : IND__LAUNCH_ORDERED};
         ind_status status = cg__init_decider(&d, p, k, v, assume);
         d.force_wide = attempt == 1;
+        d.part_threads = cg__task_threads(p, k);
         v->alternative = alternative;
         d.alternative = alone ? alternative - IND__CG_ALONE : alternative;
         if (alone) d.max_cluster = 1;
@@ -23835,7 +23852,8 @@ static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int thr
         ind_status status = cg__init_decider(&d, p, k, &v, assume);
         d.force_wide = attempt == 1, d.part_threads = threads;
         if (part->task) d.max_cluster = 1;
-        if (!status) d.plan->part = true, d.plan->task = part->task, status = cg__decide(&d);
+        if (!status) d.plan->part = part->task ? IND__PART_OF_PERSISTENT : IND__PART_OF_LAUNCH;
+        if (!status) status = cg__decide(&d);
         if (!status) status = cg__write_body(&w, p, &d);
         bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__copy_part_texts(&w, part);
@@ -24156,7 +24174,7 @@ static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, 
     d.tuning = (ind__tuning){0};
     *able = false;
     if (!status) {
-        d.plan->part = true;
+        d.plan->part = IND__PART_OF_LAUNCH;
         d.plan->handover = h;
         if (!h->takes) h->rows = cg__p_numel(&d.w);
         d.plan->lookback = ind_expr_add(ind_int(p->context, 1), ind_expr_mul(ind_int(p->context, h->num), h->rows));
@@ -24635,11 +24653,6 @@ static ind_status cg__plan_with_next(ind_plan *p, uint32_t k) {
    Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase. Results are those of
    separate launches, bit for bit: the functions have the same bodies. */
 
-/* Tasks of a phase, at the hints, for each SM, and the time in which it moves its bytes at the rate of copies. Longer
-   ones are no small launches. */
-#define IND__CG_MOST_TASKS   8
-#define IND__CG_MOST_TASK_NS 4000
-
 /* The kernels of a persistent launch while it is planned. */
 typedef struct cg__tasks {
     ind_plan *plan;
@@ -24669,11 +24682,10 @@ static const char *cg__why_no_task(const cg__part *part) {
 /* Plans a kernel as a part, as for its variant `like`. */
 static ind_status cg__plan_task(ind_plan *p, cg__part *part, const ind__variant *like, int threads) {
     const int assume = like ? like->assume & ~IND__ASSUME_MAPS : IND__CG_ASSUME_PART;
-    const bool product = part->of->kind == IND_KERNEL_MATMUL;
     part->task = true, part->why_not = NULL;
     part->range = like ? like->range : (ind__row_range){0, 0};
     p->from = part->range.from, p->to = part->range.to;
-    const ind_status status = cg__plan_part(p, part, assume, product ? IND__CG_TASK_THREADS : threads);
+    const ind_status status = cg__plan_part(p, part, assume, threads ? threads : cg__task_threads(p, part->of));
     p->from = p->to = 0;
     if (!status && !part->why_not) part->why_not = cg__why_no_task(part);
     return status;
@@ -24729,8 +24741,9 @@ static ind_status cg__plan_phase(cg__tasks *x, uint32_t k, uint32_t *next, const
         tasks += ind_hint(ind_expr_product(p->context, part->variant.grid, 3));
         *why = part->why_not;
     }
-    if (!*why && tasks > (int64_t)IND__CG_MOST_TASKS * p->target.num_sms) *why = "it has too many blocks";
-    if (!*why && bytes > IND__CG_MOST_TASK_NS * (double)p->target.memory_bytes_per_ns) *why = "it moves too many bytes";
+    if (!*why && tasks > (int64_t)p->target.thresholds.task_blocks * p->target.num_sms) *why = "it has too many blocks";
+    if (!*why && bytes > (double)p->target.thresholds.task_ns * p->target.memory_bytes_per_ns)
+        *why = "it moves too many bytes";
     if (!*why && words > IND__CG_COMBO_WORDS - 2) *why = "the table of kernels before it is full";
     if (*why) return x->num_parts = from, IND_OK;
     if (tasks > x->most) x->most = tasks;
@@ -25116,7 +25129,7 @@ static ind_status cg__plan_all(ind_plan *p) {
     for (uint32_t k = 0; k < p->num_kernels; k++) p->num_launches += p->kernel[k].first == k;
     for (uint32_t k = 0; k < p->num_kernels && !status; k++) status = cg__plan_finish(p, k);
     for (uint32_t k = 0; k < p->num_kernels && !status; k++) status = cg__plan_with_next(p, k);
-    if (!status && s->persistent) status = cg__plan_persistent(p);
+    if (!status && s->program->persistent) status = cg__plan_persistent(p);
     for (uint32_t k = 0, taken = 0; k < p->num_kernels && !status; k++) {
         const ind_kernel_plan *kp = &p->kernel[k];
         p->kernel[k].taken = k < taken;
@@ -25906,6 +25919,10 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     if (ind__tile_of(v)->cluster > 1) ind__textf(t, ", in clusters of %d", ind__tile_of(v)->cluster);
     if (v->strategy == IND_STRATEGY_ATTENTION_TMA && v->memory.num_counters)
         ind__textf(t, "blocks take the next tile when they are done with one: 1 counter\n");
+    else if (v->strategy == IND_STRATEGY_PERSISTENT)
+        ind__textf(t,
+                   "a task waits for all tasks of earlier phases: %u counters, at most %lld bytes of partial results\n",
+                   v->memory.num_counters, (long long)v->memory.partial_bytes);
     else if (v->memory.num_counters)
         ind__textf(t, "%s: %u counters, at most %lld bytes of partial results\n",
                    ind__ok(splits) ? "" : "blocks along y combine their results", v->memory.num_counters,

@@ -377,7 +377,6 @@ typedef struct ind_schedule {
     uint32_t *launch; /* by kernel: the first kernel of its launch; the parts are consecutive and independent */
     uint32_t num_launches;
     bool dependent_launch; /* launches use programmatic dependent launch */
-    bool persistent;       /* consecutive small launches may be one */
     bool finishes;         /* a launch may also run the next kernel, if that kernel reduces the results of a few rows */
     ind_combo_reason *combo; /* by kernel */
     ind_edge *edge;
@@ -7875,7 +7874,6 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
     ind_status status = sched__create(f, out);
     if (!status && !f->policy.disable) status = sched__limit_memory(f, out);
     if (!status) (*out)->dependent_launch = !f->policy.disable_dependent_launch && (*out)->num_launches > 1;
-    if (!status) (*out)->persistent = f->policy.persistent;
     if (!status) (*out)->finishes = !f->policy.disable_finish;
     ind__arena_free(&f->scratch);
     if (!status && ind__verifying(c)) status = ind__schedule_verify(*out);

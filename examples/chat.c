@@ -11,7 +11,7 @@
  * --repeat-penalty X makes tokens less probable that occurred before. --stop TEXT ends an answer before this text.
  * --drafts N: speculative decoding with up to N draft tokens, found by prompt lookup.
  * Further options: --system TEXT, --tokens N, --context N, --memory MB, --dtype f32|f16|bf16, --device host|cuda|auto,
- * --ids, --emit STAGE.
+ * --ids, --persistent, --emit STAGE.
  */
 #define INDUCTOR_IMPLEMENTATION
 #include "bpe_gguf.h"
@@ -34,7 +34,7 @@ typedef struct options {
     llama_sampling sampling;
     ind_device device;
     ind_dtype dtype;
-    bool raw, ids, emit;
+    bool raw, ids, emit, persistent;
     ind_stage stage;
 } options;
 
@@ -103,6 +103,7 @@ static int open_chat(chat *c) {
                                     .config = &c->config,
                                     .device = o->device,
                                     .dtype = o->dtype,
+                                    .persistent = o->persistent,
                                     .slots = (int)o->parallel,
                                     .samples = draws(o),
                                     .targets = o->perplexity,
@@ -457,6 +458,7 @@ static const char usage[] =
     "  --stop TEXT           ends an answer before this text; may be repeated\n"
     "  --dtype f32|f16|bf16  of activations and caches (f32)\n"
     "  --device host|cuda|auto\n"
+    "  --persistent          CUDA: one launch for consecutive small ones\n"
     "  --perplexity FILE     how well the model predicts the text in FILE\n"
     "  --ids                 prints numbers of tokens\n"
     "  --emit STAGE          prints a stage of compilation: graph, passes, loops, schedule, kernels, plan, cuda\n";
@@ -554,7 +556,10 @@ static int parse_options(int argc, char **argv, options *o) {
     int i = 1;
     for (; i < argc && !strncmp(argv[i], "--", 2); i++) {
         if (!strcmp(argv[i], "--help")) return fputs(usage, stdout), -1;
-        bool *flag = !strcmp(argv[i], "--raw") ? &o->raw : !strcmp(argv[i], "--ids") ? &o->ids : NULL;
+        bool *flag = !strcmp(argv[i], "--raw")          ? &o->raw
+                     : !strcmp(argv[i], "--ids")        ? &o->ids
+                     : !strcmp(argv[i], "--persistent") ? &o->persistent
+                                                        : NULL;
         if (flag) {
             *flag = true;
             continue;

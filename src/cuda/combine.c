@@ -382,7 +382,8 @@ static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int thr
         ind_status status = cg__init_decider(&d, p, k, &v, assume);
         d.force_wide = attempt == 1, d.part_threads = threads;
         if (part->task) d.max_cluster = 1;
-        if (!status) d.plan->part = true, d.plan->task = part->task, status = cg__decide(&d);
+        if (!status) d.plan->part = part->task ? IND__PART_OF_PERSISTENT : IND__PART_OF_LAUNCH;
+        if (!status) status = cg__decide(&d);
         if (!status) status = cg__write_body(&w, p, &d);
         bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__copy_part_texts(&w, part);

@@ -159,7 +159,7 @@ static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, 
     d.tuning = (ind__tuning){0};
     *able = false;
     if (!status) {
-        d.plan->part = true;
+        d.plan->part = IND__PART_OF_LAUNCH;
         d.plan->handover = h;
         if (!h->takes) h->rows = cg__p_numel(&d.w);
         d.plan->lookback = ind_expr_add(ind_int(p->context, 1), ind_expr_mul(ind_int(p->context, h->num), h->rows));

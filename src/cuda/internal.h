@@ -35,6 +35,9 @@ typedef struct ind__prelude_set {
     uint64_t word[IND__CG_MAX_PRELUDE / 64];
 } ind__prelude_set;
 
+/* The launch that a kernel is a part of. */
+typedef enum ind__part_of { IND__PART_OF_NONE, IND__PART_OF_LAUNCH, IND__PART_OF_PERSISTENT } ind__part_of;
+
 /* How a kernel's body is computed: analysis of the body, and how its accesses are vectorised. Variant, target and body
    plan determine the text. Arrays have an entry per instruction. */
 typedef struct ind__body_plan {
@@ -61,8 +64,7 @@ typedef struct ind__body_plan {
     int tile_y;        /* TRANSPOSE: the variable along which the tiled loads are contiguous */
     uint32_t mask;     /* POINTWISE, MASKED: the mask that all stores share and that holds for whole vectors; 0: none */
     bool wide;         /* 64-bit indices */
-    bool part;         /* the kernel is a part of a launch */
-    bool task;         /* .. of a persistent one */
+    ind__part_of part; /* the launch that the kernel is a part of */
     struct cg__mm_problem *matmul;         /* MATMUL: the product */
     const struct cg__attention *attention; /* MATMUL: how the product's left operand is computed from scores; or NULL */
     const struct cg__handover *handover;   /* FINISH: results that the first part passes to the second; else NULL */

@@ -12,11 +12,6 @@
    Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase. Results are those of
    separate launches, bit for bit: the functions have the same bodies. */
 
-/* Tasks of a phase, at the hints, for each SM, and the time in which it moves its bytes at the rate of copies. Longer
-   ones are no small launches. */
-#define IND__CG_MOST_TASKS   8
-#define IND__CG_MOST_TASK_NS 4000
-
 /* The kernels of a persistent launch while it is planned. */
 typedef struct cg__tasks {
     ind_plan *plan;
@@ -46,11 +41,10 @@ static const char *cg__why_no_task(const cg__part *part) {
 /* Plans a kernel as a part, as for its variant `like`. */
 static ind_status cg__plan_task(ind_plan *p, cg__part *part, const ind__variant *like, int threads) {
     const int assume = like ? like->assume & ~IND__ASSUME_MAPS : IND__CG_ASSUME_PART;
-    const bool product = part->of->kind == IND_KERNEL_MATMUL;
     part->task = true, part->why_not = NULL;
     part->range = like ? like->range : (ind__row_range){0, 0};
     p->from = part->range.from, p->to = part->range.to;
-    const ind_status status = cg__plan_part(p, part, assume, product ? IND__CG_TASK_THREADS : threads);
+    const ind_status status = cg__plan_part(p, part, assume, threads ? threads : cg__task_threads(p, part->of));
     p->from = p->to = 0;
     if (!status && !part->why_not) part->why_not = cg__why_no_task(part);
     return status;
@@ -106,8 +100,9 @@ static ind_status cg__plan_phase(cg__tasks *x, uint32_t k, uint32_t *next, const
         tasks += ind_hint(ind_expr_product(p->context, part->variant.grid, 3));
         *why = part->why_not;
     }
-    if (!*why && tasks > (int64_t)IND__CG_MOST_TASKS * p->target.num_sms) *why = "it has too many blocks";
-    if (!*why && bytes > IND__CG_MOST_TASK_NS * (double)p->target.memory_bytes_per_ns) *why = "it moves too many bytes";
+    if (!*why && tasks > (int64_t)p->target.thresholds.task_blocks * p->target.num_sms) *why = "it has too many blocks";
+    if (!*why && bytes > (double)p->target.thresholds.task_ns * p->target.memory_bytes_per_ns)
+        *why = "it moves too many bytes";
     if (!*why && words > IND__CG_COMBO_WORDS - 2) *why = "the table of kernels before it is full";
     if (*why) return x->num_parts = from, IND_OK;
     if (tasks > x->most) x->most = tasks;

@@ -126,6 +126,10 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     if (ind__tile_of(v)->cluster > 1) ind__textf(t, ", in clusters of %d", ind__tile_of(v)->cluster);
     if (v->strategy == IND_STRATEGY_ATTENTION_TMA && v->memory.num_counters)
         ind__textf(t, "blocks take the next tile when they are done with one: 1 counter\n");
+    else if (v->strategy == IND_STRATEGY_PERSISTENT)
+        ind__textf(t,
+                   "a task waits for all tasks of earlier phases: %u counters, at most %lld bytes of partial results\n",
+                   v->memory.num_counters, (long long)v->memory.partial_bytes);
     else if (v->memory.num_counters)
         ind__textf(t, "%s: %u counters, at most %lld bytes of partial results\n",
                    ind__ok(splits) ? "" : "blocks along y combine their results", v->memory.num_counters,

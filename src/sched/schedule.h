@@ -289,7 +289,6 @@ typedef struct ind_schedule {
     uint32_t *launch; /* by kernel: the first kernel of its launch; the parts are consecutive and independent */
     uint32_t num_launches;
     bool dependent_launch; /* launches use programmatic dependent launch */
-    bool persistent;       /* consecutive small launches may be one */
     bool finishes;         /* a launch may also run the next kernel, if that kernel reduces the results of a few rows */
     ind_combo_reason *combo; /* by kernel */
     ind_edge *edge;

@@ -10,6 +10,14 @@ static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
     return true;
 }
 
+/* Threads of a block of a product that may be a part of a persistent launch. Its own launches have the same form, and
+   so the same bits. 0: any number. */
+static int cg__task_threads(const ind_plan *p, const ind_kernel *k) {
+    const double bytes = (double)ind_hint(k->bytes_read) + (double)ind_hint(k->bytes_written);
+    const double most = (double)p->target.thresholds.task_ns * p->target.memory_bytes_per_ns;
+    return p->schedule->program->persistent && k->kind == IND_KERNEL_MATMUL && bytes <= most ? IND__CG_TASK_THREADS : 0;
+}
+
 #define IND__CG_ALONE                                                                                                  \
     64 /* fallbacks from this number on have no cluster: 64 is the first variant without one, and so on */
 
@@ -26,6 +34,7 @@ static ind_status cg__plan_alternative(ind_plan *p, const ind_kernel *k, ind__va
                             .dependent = cg__launches_dependent(p) ? IND__LAUNCH_WAITS : IND__LAUNCH_ORDERED};
         ind_status status = cg__init_decider(&d, p, k, v, assume);
         d.force_wide = attempt == 1;
+        d.part_threads = cg__task_threads(p, k);
         v->alternative = alternative;
         d.alternative = alone ? alternative - IND__CG_ALONE : alternative;
         if (alone) d.max_cluster = 1;

@@ -90,6 +90,7 @@ typedef struct ind__lowered {
     bool batch_invariant; /* what computes a row must not depend on the number of rows */
     bool allow_tf32;      /* products may round f32 operands to tf32 */
     bool tcgen05;         /* products may use tcgen05.mma */
+    bool persistent;      /* consecutive small launches may be one */
     bool layouts_fixed;   /* all loads and stores are linear from then on */
     ind__arena boxes;     /* boxes and storages */
     void *storages;       /* every storage, newest first */

@@ -177,7 +177,6 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
     ind_status status = sched__create(f, out);
     if (!status && !f->policy.disable) status = sched__limit_memory(f, out);
     if (!status) (*out)->dependent_launch = !f->policy.disable_dependent_launch && (*out)->num_launches > 1;
-    if (!status) (*out)->persistent = f->policy.persistent;
     if (!status) (*out)->finishes = !f->policy.disable_finish;
     ind__arena_free(&f->scratch);
     if (!status && ind__verifying(c)) status = ind__schedule_verify(*out);

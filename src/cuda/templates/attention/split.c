@@ -115,7 +115,7 @@ static int cg__at_split_blocks(const cg__decider *d, const cg__mm_problem *p, co
     const bool copies = x->keys.b.copy && p->b.copy && !x->keys.b.gathered && !p->b.gathered;
     const bool wide = x->features + cg__at_columns(p->size_n) >= 128;
     const bool narrow = x->features + cg__at_columns(p->size_n) <= 128;
-    if (d->plan->task) return 2; /* of each launch that is one with it */
+    if (d->part_threads) return 2; /* of a persistent launch */
     if (copies && narrow && x->product == AT_MMA_HALVES && num > sms) return 4;
     if (!copies || !wide || x->product != AT_MMA_HALVES || num > sms || num < 1) return 2;
     const int64_t one = sms / num < most ? sms / num : most, two = 2 * sms / num < most ? 2 * sms / num : most;

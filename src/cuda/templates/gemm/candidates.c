@@ -27,6 +27,7 @@ _Static_assert(MM_MEASURED + 2 + MM_NUM_PAIRS <= IND__MAX_TUNED,
 typedef struct cg__mm_choices {
     cg__mm_choice *item; /* the caller's */
     int most, num;
+    int threads; /* that configurations for few rows must have: of tasks (persistent.c); 0: any number */
 } cg__mm_choices;
 
 static bool cg__mm_same_values(const ind__tile_choice *a, const ind__tile_choice *b) {
@@ -55,7 +56,7 @@ static cg__mm_choice cg__mm_choice_of(const cg__mm_template *x, const cg__mm_pro
 /* Adds the configuration if it is among the cheapest. Of equal costs, the one tried first comes first. */
 static void cg__mm_try_config(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                               const ind_target *t, cg__mm_choices *all) {
-    if (p->threads && x->threads(c) != p->threads) return;
+    if (all->threads && x->alone && x->threads(c) != all->threads) return;
     const cg__mm_choice choice = cg__mm_choice_of(x, p, c, t);
     int at = 0;
     while (at < all->num && !cg__mm_same_values(&all->item[at].values, &choice.values)) at++;
@@ -108,7 +109,8 @@ static void cg__mm_try_pairs(const cg__mm_template *x, const cg__mm_problem *p, 
 
 static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *p, int index_bits, const ind_target *t,
                                 cg__mm_choices *all) {
-    for (size_t i = 0; i < x->num_configs; i++) {
+    const size_t num = x->num_configs - (all->threads ? 0 : x->num_for_tasks);
+    for (size_t i = 0; i < num; i++) {
         cg__mm_config c = x->configs[i];
         if (!cg__mm_fits(x, p, &c, index_bits, t)) continue;
         cg__mm_try_config(x, p, &c, t, all);

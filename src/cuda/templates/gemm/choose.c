@@ -123,7 +123,8 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
 static uint32_t cg__mm_early_args(cg__decider *d, const cg__mm_problem *p) {
     const ind__writer *w = &d->w;
     uint32_t early = 0;
-    if (!d->variant->dependent || (d->plan->part && !d->plan->task) || !cg__mm_has_few_rows(d->variant->strategy)) return 0;
+    if (!d->variant->dependent || d->plan->part == IND__PART_OF_LAUNCH || !cg__mm_has_few_rows(d->variant->strategy))
+        return 0;
     if (ind__body_unbacked(w->schedule->program, w->body)) return 0;
     if (d->variant->of.tile.m < p->few_rows) return 0; /* blocks without rows exit first */
     for (int k = 0; k < cg__mm_products(p); k++) {
@@ -194,10 +195,10 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     const char *reason;
     cg__mm_choice cheapest[MM_MEASURED + 1], choice;
     cg__mm_choices all = {.item = cheapest, .most = MM_MEASURED + 1};
-    p->threads = d->part_threads;
+    all.threads = d->part_threads;
     cg__mm_choose(p, v->index_bits, d->w.target, &all, &reason);
-    if (!all.num && p->threads) {
-        p->threads = 0;
+    if (!all.num && all.threads) {
+        all.threads = 0;
         cg__mm_choose(p, v->index_bits, d->w.target, &all, &reason);
     }
     if (!all.num)

@@ -352,7 +352,7 @@ static const cg__mm_config cg__mm_rows_configs[] = {
 
 /* Most rows, and bytes of shared memory for a. With 8 rows of 4096 x 4096 bf16 tensor cores were faster: 20 us, 23 here
    (H100). */
-enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10, MM_PACKED_ROWS = 64, MM_TASK_THREADS = IND__CG_TASK_THREADS };
+enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10, MM_PACKED_ROWS = 64 };
 
 /* Sets p->few_rows: from the bound of m, or from its hint or the variant's range, if the variant may have a guard. */
 static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
@@ -414,8 +414,6 @@ static void cg__mm_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t d
 static bool cg__mm_rows_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
     const int products = cg__mm_products(p);
-    if (32 * c->warps_m * (c->warps_n ? c->warps_n : 1) == MM_TASK_THREADS && p->threads != MM_TASK_THREADS)
-        return false;
     if (c->tile_n % ((c->warps_n > 8 ? c->warps_n : 8) * products)) return false;
     const bool fastest = c->warps_n ? c->warps_n == 8 && c->tile_n == 8 * products && c->stages == 4 : c->warps_m == 32;
     if (p->b.computed && !(fastest && p->few_rows == 1)) return false;
@@ -480,6 +478,7 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
 static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS,
                                             .match = cg__mm_rows_match,
                                             MM_CONFIGS(cg__mm_rows_configs),
+                                            .num_for_tasks = 6,
                                             .fit = cg__mm_rows_fit,
                                             .allows = cg__mm_rows_allows,
                                             .threads = cg__mm_rows_threads,

@@ -26,6 +26,7 @@ typedef struct cg__mm_template {
     const char *(*match)(const cg__mm_problem *p, const ind_target *t);
     const cg__mm_config *configs;
     size_t num_configs;
+    size_t num_for_tasks; /* of these, the last ones are only for tasks of persistent launches */
     /* configurations: fits one to a depth of at most `depth` .. */
     void (*fit)(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits);
     /* .. and says if the registers and the layouts of the operands allow it */
