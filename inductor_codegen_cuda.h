@@ -1969,8 +1969,8 @@ static const char *const cg__prelude_TASKS[] = {
     "// only. Blocks take them by a counter. The kernels are divided into phases; a task waits until all tasks before its\n",
     "// phase have finished. The task with the lowest number of those that have not finished never waits, so any number of\n",
     "// resident blocks makes progress.\n",
-    "struct ind_counters {\n",
-    "    unsigned taken, finished, ended; // tasks, tasks, blocks; 0 before and after the launch\n",
+    "struct ind_counters { // tasks, tasks, blocks; 0 before and after the launch. Each is in a line of its own\n",
+    "    unsigned taken, line1[31], finished, line2[31], ended;\n",
     "};\n",
     "// Of a kernel: the first task after its own, and the tasks before its phase.\n",
     "struct ind_step {\n",
@@ -2020,16 +2020,24 @@ static const char *const cg__prelude_TASKS[] = {
     "                 \"}\" : : \"l\"(__cvta_generic_to_global(counter)), \"r\"(threadIdx.x) : \"memory\");\n",
     "#endif\n",
     "}\n",
-    "// Waits in warp 0 until `finished` is at least `before`.\n",
+    "// Waits in warp 0 until `finished` is at least `before`. While more tasks are missing than there are blocks, the wait is for\n",
+    "// several phases: the block looks at the counter less often, so that others see it sooner.\n",
     "static IND_INLINE void ind_wait_for_tasks(const unsigned *finished, unsigned before) {\n",
     "    if (threadIdx.x >= 32) return;\n",
+    "    for (;;) {\n",
     "#ifdef IND_EMULATION\n",
-    "    while (*(const volatile unsigned *)finished < before) __nanosleep(0);\n",
+    "        const unsigned now = *(const volatile unsigned *)finished;\n",
     "#else\n",
-    "    unsigned now;\n",
-    "    do asm volatile(\"ld.acquire.gpu.global.u32 %0, [%1];\" : \"=r\"(now) : \"l\"(__cvta_generic_to_global(finished)) : \"memory\");\n",
-    "    while (now < before);\n",
+    "        unsigned now;\n",
+    "        asm volatile(\"ld.acquire.gpu.global.u32 %0, [%1];\" : \"=r\"(now) : \"l\"(__cvta_generic_to_global(finished)) : \"memory\");\n",
     "#endif\n",
+    "        if (now >= before) return;\n",
+    "#ifdef IND_EMULATION\n",
+    "        __nanosleep(0);\n",
+    "#else\n",
+    "        if (before - now > gridDim.x) __nanosleep(200);\n",
+    "#endif\n",
+    "    }\n",
     "}\n",
     "// The threads of a task, the first THREADS ones of the block, wait for all tasks before its phase. 0: all threads.\n",
     "template <int THREADS> static IND_INLINE void ind_task_wait() {\n",
@@ -2067,7 +2075,7 @@ static const char *const cg__prelude_TASKS[] = {
     "}\n",
     "// All threads of a block call this after its last task. The last block resets the counters.\n",
     "static IND_INLINE void ind_end_tasks(ind_counters *counters) {\n",
-    "    if (threadIdx.x == 0 && atomicAdd(&counters->ended, 1) == gridDim.x - 1) *counters = {0, 0, 0};\n",
+    "    if (threadIdx.x == 0 && atomicAdd(&counters->ended, 1) == gridDim.x - 1) counters->taken = counters->finished = counters->ended = 0;\n",
     "}\n",
     NULL,
 };
@@ -19650,7 +19658,6 @@ static void cg__at_write_tiles(ind__writer *w, const cg__mm_problem *p, const cg
     ind__textf(&w->code, "unsigned short *const tile_d = tile_a + %d, *const tile_b = tile_a + %d;\n", keys, values);
     cg__at_write_load(w, &x->keys, 'd', x->features, x->fetches_keys);
     cg__at_write_load(w, p, 'b', w->variant->of.tile.n, x->fetches_values);
-    cg__at_write_queries(w, x);
     cg__use(w, IND__CG_CP_ASYNC);
 }
 
@@ -19681,6 +19688,7 @@ static ind_status cg__emit_attention(ind__writer *w) {
     cg__at_write_steps(w, p, x, false);
     const int keys = cg__at_units(x, tile->m * x->features);
     cg__at_write_tiles(w, p, x, keys, keys + cg__at_units(x, 2 * tile->k * x->features));
+    cg__at_write_queries(w, x);
     cg__at_write_own_weights(w, x, cg__at_shared(x, tile->m, tile->k, tile->n), tile->k);
     ind__textf(&w->code, "if (first_step < end_step) load_keys(first_step, 0);\nind_cp_async_commit();\n"
                          "if (first_step < end_step) load_values(first_step, 0);\nind_cp_async_commit();\n");
@@ -20535,6 +20543,12 @@ static void cg__at_write_first_loads(ind__writer *w, const cg__attention *x) {
     cg__end(w);
 }
 
+/* True if the queries are computed while the copies of the first keys and values are in flight. Copies of queries belong
+   to the first group, so they come before. */
+static bool cg__at_queries_follow(const cg__attention *x) {
+    return x->queries.a.computed && !x->fetches_keys && !x->fetches_values;
+}
+
 /* A step: the keys of the warp. */
 static void cg__at_write_split_step(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
@@ -20647,8 +20661,10 @@ static ind_status cg__emit_split_attention(ind__writer *w) {
     cg__at_write_steps(w, p, x, false);
     cg__at_write_part(w);
     cg__at_write_tiles(w, p, x, keys, values);
+    if (!cg__at_queries_follow(x)) cg__at_write_queries(w, x);
     cg__at_write_own_weights(w, x, cg__at_split_states(p, x, tile) + AT_SPLIT_STATES, tile->k / AT_SPLIT_WARPS);
     cg__at_write_first_loads(w, x);
+    if (cg__at_queries_follow(x)) cg__at_write_queries(w, x);
     cg__at_need_score(w, p, x, true);
     cg__at_write_state(w, "acc[1][%d][4]", tile->n / 8);
     ind__textf(&w->code, "int stage = 0, into = %d;\n#pragma unroll 1\n", tile->stages - 1);
@@ -24753,8 +24769,8 @@ static ind_status cg__plan_phase(cg__tasks *x, uint32_t k, uint32_t *next, const
 
 /* ---- the variant */
 
-/* Words of ind_counters, and one that aligns what follows. */
-#define IND__CG_TASK_COUNTERS 4
+/* Words of ind_counters, up to the end of its last line. */
+#define IND__CG_TASK_COUNTERS 96
 
 /* True if the part's function waits for the tasks before its phase: it starts loads before that. */
 static bool cg__waits_itself(const cg__part *part) {

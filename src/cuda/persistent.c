@@ -112,8 +112,8 @@ static ind_status cg__plan_phase(cg__tasks *x, uint32_t k, uint32_t *next, const
 
 /* ---- the variant */
 
-/* Words of ind_counters, and one that aligns what follows. */
-#define IND__CG_TASK_COUNTERS 4
+/* Words of ind_counters, up to the end of its last line. */
+#define IND__CG_TASK_COUNTERS 96
 
 /* True if the part's function waits for the tasks before its phase: it starts loads before that. */
 static bool cg__waits_itself(const cg__part *part) {

@@ -285,7 +285,7 @@ NEAR_MISSES = {
     "stored scores": ("another kernel reads the scores or the probabilities", "bf16", "p = matmul(q, kt); w = softmax(p, dim=-1); y = matmul(w, v); output y, p"),
     "another row normalisation": ("a kernel cannot have both a matrix product and a reduction", "bf16", "p = matmul(q, kt); w = rms_norm(p, normalized_shape=[90], eps=1e-5); y = matmul(w, v); output y"),
     "a sum of probabilities and a constant": ("the left operand of the second product is not a softmax times a factor per row", "bf16", "p = matmul(q, kt); s = softmax(p, dim=-1); w = add(s, 1); y = matmul(w, v); output y"),
-    "queries changed in place": ("one changes in place a buffer that the other accesses", "bf16", "p = matmul(q, kt); w = softmax(p, dim=-1); y = matmul(w, v); u = add_(q, 1); output y"),
+    "keys changed in place before they are values": ("one changes in place a buffer that the other accesses", "bf16", "p = matmul(q, kt); w = softmax(p, dim=-1); u = add_(k, 1); y = matmul(w, u); output y"),
     "long rows of queries": ("is not a constant of at most 256", "long", "p = matmul(q, kt); w = softmax(p, dim=-1); y = matmul(w, v); output y"),
 }
 
@@ -299,6 +299,19 @@ def test_near_misses(name, tmp_path):
                                              f"kt = transpose(k, dim0=-1, dim1=-2); {lines}"))  # fmt: skip
     done = subprocess.run([make("build/ind"), "emit", tmp_path / "near.ind", "--stage", "schedule", "--arch", "H100"], capture_output=True, text=True, check=True)
     assert reason in done.stdout and "  fused: attention" not in done.stdout, done.stdout
+
+
+def test_operands_changed_later(library):
+    """Queries, and a length of the mask, that a later kernel changes in place: attention reads them before."""
+    text = graph("input q : bf16[2, 3, 70, 64]; input k : bf16[2, 3, 90, 64]; input v : bf16[2, 3, 90, 64]; input n : i64[2]; "
+                 "t = arange(end=90); m = view(n, size=[2, 1, 1, 1]); seen = lt(t, m); y = scaled_dot_product_attention(q, k, v, seen); "
+                 "z = mean(y, dim=[1, 2, 3]); s = cast(z, dtype=i64); more = add(n, s); next = add(more, 1); mutate n = next; u = add_(q, 1); output y")  # fmt: skip
+    arrays = drawn(12, {"q": (2, 3, 70, 64), "k": (2, 3, 90, 64), "v": (2, 3, 90, 64)}, "bf16")
+    arrays["n"] = np.array([90, 37])
+    q, k, v = qkv(arrays, "bf16")
+    want = attention(q, k, v, lambda x, i, j: np.where(j < np.array([90, 37])[:, None, None, None], x / 8, -np.inf))
+    check(library, text, arrays, want, kernels=3)
+    assert list(arrays["n"]) == [91, 38] and (numbers(arrays["q"], "bf16") == numbers(to_bf16((q + 1).astype(np.float32)), "bf16")).all()
 
 
 def test_batch_invariant(library):

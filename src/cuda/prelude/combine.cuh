@@ -19,8 +19,8 @@ static IND_INLINE void ind_dependency_trigger(unsigned long long most) {
 // only. Blocks take them by a counter. The kernels are divided into phases; a task waits until all tasks before its
 // phase have finished. The task with the lowest number of those that have not finished never waits, so any number of
 // resident blocks makes progress.
-struct ind_counters {
-    unsigned taken, finished, ended; // tasks, tasks, blocks; 0 before and after the launch
+struct ind_counters { // tasks, tasks, blocks; 0 before and after the launch. Each is in a line of its own
+    unsigned taken, line1[31], finished, line2[31], ended;
 };
 // Of a kernel: the first task after its own, and the tasks before its phase.
 struct ind_step {
@@ -70,16 +70,24 @@ static IND_INLINE void ind_release_once(unsigned *counter) {
                  "}" : : "l"(__cvta_generic_to_global(counter)), "r"(threadIdx.x) : "memory");
 #endif
 }
-// Waits in warp 0 until `finished` is at least `before`.
+// Waits in warp 0 until `finished` is at least `before`. While more tasks are missing than there are blocks, the wait is for
+// several phases: the block looks at the counter less often, so that others see it sooner.
 static IND_INLINE void ind_wait_for_tasks(const unsigned *finished, unsigned before) {
     if (threadIdx.x >= 32) return;
+    for (;;) {
 #ifdef IND_EMULATION
-    while (*(const volatile unsigned *)finished < before) __nanosleep(0);
+        const unsigned now = *(const volatile unsigned *)finished;
 #else
-    unsigned now;
-    do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(__cvta_generic_to_global(finished)) : "memory");
-    while (now < before);
+        unsigned now;
+        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(__cvta_generic_to_global(finished)) : "memory");
 #endif
+        if (now >= before) return;
+#ifdef IND_EMULATION
+        __nanosleep(0);
+#else
+        if (before - now > gridDim.x) __nanosleep(200);
+#endif
+    }
 }
 // The threads of a task, the first THREADS ones of the block, wait for all tasks before its phase. 0: all threads.
 template <int THREADS> static IND_INLINE void ind_task_wait() {
@@ -117,7 +125,7 @@ static IND_INLINE void ind_finish_task(ind_counters *counters) {
 }
 // All threads of a block call this after its last task. The last block resets the counters.
 static IND_INLINE void ind_end_tasks(ind_counters *counters) {
-    if (threadIdx.x == 0 && atomicAdd(&counters->ended, 1) == gridDim.x - 1) *counters = {0, 0, 0};
+    if (threadIdx.x == 0 && atomicAdd(&counters->ended, 1) == gridDim.x - 1) counters->taken = counters->finished = counters->ended = 0;
 }
 //@ COMBINE_LANES
 // Combines the states of LANES adjacent lanes. Every lane gets the result.

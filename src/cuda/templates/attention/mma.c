@@ -479,7 +479,6 @@ static void cg__at_write_tiles(ind__writer *w, const cg__mm_problem *p, const cg
     ind__textf(&w->code, "unsigned short *const tile_d = tile_a + %d, *const tile_b = tile_a + %d;\n", keys, values);
     cg__at_write_load(w, &x->keys, 'd', x->features, x->fetches_keys);
     cg__at_write_load(w, p, 'b', w->variant->of.tile.n, x->fetches_values);
-    cg__at_write_queries(w, x);
     cg__use(w, IND__CG_CP_ASYNC);
 }
 
@@ -510,6 +509,7 @@ static ind_status cg__emit_attention(ind__writer *w) {
     cg__at_write_steps(w, p, x, false);
     const int keys = cg__at_units(x, tile->m * x->features);
     cg__at_write_tiles(w, p, x, keys, keys + cg__at_units(x, 2 * tile->k * x->features));
+    cg__at_write_queries(w, x);
     cg__at_write_own_weights(w, x, cg__at_shared(x, tile->m, tile->k, tile->n), tile->k);
     ind__textf(&w->code, "if (first_step < end_step) load_keys(first_step, 0);\nind_cp_async_commit();\n"
                          "if (first_step < end_step) load_values(first_step, 0);\nind_cp_async_commit();\n");

@@ -213,6 +213,12 @@ static void cg__at_write_first_loads(ind__writer *w, const cg__attention *x) {
     cg__end(w);
 }
 
+/* True if the queries are computed while the copies of the first keys and values are in flight. Copies of queries belong
+   to the first group, so they come before. */
+static bool cg__at_queries_follow(const cg__attention *x) {
+    return x->queries.a.computed && !x->fetches_keys && !x->fetches_values;
+}
+
 /* A step: the keys of the warp. */
 static void cg__at_write_split_step(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
@@ -325,8 +331,10 @@ static ind_status cg__emit_split_attention(ind__writer *w) {
     cg__at_write_steps(w, p, x, false);
     cg__at_write_part(w);
     cg__at_write_tiles(w, p, x, keys, values);
+    if (!cg__at_queries_follow(x)) cg__at_write_queries(w, x);
     cg__at_write_own_weights(w, x, cg__at_split_states(p, x, tile) + AT_SPLIT_STATES, tile->k / AT_SPLIT_WARPS);
     cg__at_write_first_loads(w, x);
+    if (cg__at_queries_follow(x)) cg__at_write_queries(w, x);
     cg__at_need_score(w, p, x, true);
     cg__at_write_state(w, "acc[1][%d][4]", tile->n / 8);
     ind__textf(&w->code, "int stage = 0, into = %d;\n#pragma unroll 1\n", tile->stages - 1);
