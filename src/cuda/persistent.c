@@ -26,11 +26,19 @@ typedef struct cg__tasks {
 
 /* ---- which kernels are parts */
 
+/* True if a warp has several rows. Lanes without one return: in a launch of its own they exit, and the others do not
+   wait for them. */
+static bool cg__shares_warps(const ind__variant *v) {
+    const bool warps = v->strategy == IND_STRATEGY_ROW_WARP || v->strategy == IND_STRATEGY_SCAN_WARP;
+    return warps && v->threads < 32 * v->rows;
+}
+
 static const char *cg__why_no_task(const cg__part *part) {
     const ind__variant *v = &part->variant;
     if (ind__cluster_of(v) > 1) return "its blocks are in clusters";
     if (ind__strategy_has(v->strategy, IND__HAS_TENSOR_MAPS)) return "its operands are copied by tensor maps";
     if (v->threads > 512 || v->threads % 32) return "its blocks have more than 512 threads, or a part of a warp";
+    if (cg__shares_warps(v)) return "its rows share warps, whose lanes without a row leave it";
     if (ind__ok(ind__row_of(v)->fitted) || strstr(part->code, "blockDim")) return "its number of threads varies";
     if (strstr(part->code, "gridDim")) return "its blocks loop over rows";
     if (strstr(part->code, "__syncthreads_")) return "its barriers count";

@@ -52,6 +52,7 @@ namespace {
 
 constexpr size_t STACK_BYTES = 256 * 1024;
 constexpr unsigned long MAX_FRUITLESS_PAUSES = 20000000;
+constexpr unsigned MAX_ROUNDS = 1000000; /* of blocks that run side by side */
 constexpr unsigned MAX_THREADS = 1024, WARP = 32, MAX_WARPS = MAX_THREADS / WARP;
 
 /* ---- >>fibre ----------------------------------------------------------------------------------------------------- */
@@ -235,6 +236,7 @@ struct thread {
     size_t awaited;                 /* AT_CLUSTER: the barrier, 0: the arrival of all threads of the cluster */
     unsigned arrivals;              /* at the barrier of the cluster */
     int awaited_phase;
+    unsigned yielded;                  /* AT_CLUSTER: to other blocks, in this round of them; 0: it has not */
     size_t mbarrier;                   /* AT_CLUSTER: the one that the thread waits for, or 0 */
     std::map<size_t, unsigned> waited; /* phases of mbarriers that were complete when the thread last waited */
     std::vector<tile_read> reads;      /* in flight */
@@ -283,8 +285,13 @@ struct block {
     std::map<size_t, copied_box> copied; /* by their place */
 };
 
+enum launch_order { FORWARD, REVERSE, RANDOM };
+
 std::vector<block> &blocks = *new std::vector<block>; /* of the cluster */
 unsigned block_now;                                   /* the one of them that is run */
+launch_order wanted_now;
+unsigned yielding; /* threads of these blocks that wait for a later round */
+unsigned block_rounds;                                /* in which each of them has had a turn */
 unsigned cluster_phases;                              /* of the cluster's barrier that are over */
 unsigned cluster_pending, cluster_alive;              /* threads: that it waits for, that have not exited */
 thread *threads;                                      /* the same block's, like all that follows */
@@ -1389,24 +1396,27 @@ unsigned char garbage_byte() {
 
 /* IND_EMULATION_ORDER: threads that do not wait for each other as they should give different results in different
  * orders. */
-enum launch_order { FORWARD, REVERSE, RANDOM };
 
 launch_order wanted_order() {
     std::string text = environment("IND_EMULATION_ORDER", "forward");
     return text == "reverse" ? REVERSE : text == "random" ? RANDOM : FORWARD;
 }
 
-void choose_order(launch_order wanted) {
+uint64_t next_random() {
     static uint64_t seed = 88172645463325252ull;
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed;
+}
+
+void choose_order(launch_order wanted) {
     order.resize(thread_count);
     for (unsigned i = 0; i < thread_count; i++) {
         order[i] = wanted == REVERSE ? thread_count - 1 - i : i;
     }
     for (unsigned i = thread_count; wanted == RANDOM && i > 1; i--) {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        std::swap(order[i - 1], order[seed % i]);
+        std::swap(order[i - 1], order[next_random() % i]);
     }
 }
 
@@ -1420,6 +1430,7 @@ void begin_block() {
         threads[i].id = i;
         threads[i].where = UNSTARTED;
         threads[i].mbarrier = 0;
+        threads[i].yielded = 0;
         threads[i].waited.clear();
         threads[i].reads.clear();
         threads[i].wgmma_groups = 0;
@@ -1593,6 +1604,9 @@ void rt_cluster_arrive() {
 
 /* Is what the thread waits for there? */
 bool has_come(const thread *t) {
+    if (t->yielded) {
+        return t->yielded < block_rounds;
+    }
     if (t->mbarrier) {
         return !bulk_copies.empty() || !tensor.in_flight.empty() ||
                find_mbarrier(block_now, t->mbarrier, t->line)->phase != t->awaited_phase;
@@ -1601,6 +1615,24 @@ bool has_come(const thread *t) {
         return cluster_phases >= t->arrivals;
     }
     return find_barrier(block_now, t->awaited, t->line)->phase != t->awaited_phase;
+}
+
+uint64_t next_random();
+
+/* The thread goes on in the next round of the blocks that run beside this one; in random order, in one of the next. */
+void rt_yield_block(int line) {
+    if (blocks.size() == 1) {
+        rt_pause();
+        return;
+    }
+    if (block_rounds > MAX_ROUNDS) {
+        fail(line, "blocks wait for one another");
+    }
+    current->yielded = block_rounds + (wanted_now == RANDOM ? (unsigned)(next_random() % 40) : 0);
+    yielding++;
+    wait_as(AT_CLUSTER, line);
+    yielding--;
+    current->yielded = 0;
 }
 
 void await(size_t what, int phase, int line) {
@@ -1711,6 +1743,16 @@ bool begin_cluster(unsigned count) {
     return true;
 }
 
+/* The most blocks that run side by side and divide the grid. */
+unsigned blocks_beside(const launch &what) {
+    const uint64_t total = (uint64_t)what.grid.x * what.grid.y * what.grid.z;
+    unsigned count = what.kernel->beside;
+    while (count > 1 && total % count != 0) {
+        count--;
+    }
+    return count;
+}
+
 void end_cluster() {
     for (block &b : blocks) {
         free(b.dynamic_memory);
@@ -1721,7 +1763,7 @@ void end_cluster() {
 bool run_cluster(uint64_t first, launch_order wanted) {
     const index3 &g = now_running->grid;
     const unsigned count = (unsigned)blocks.size();
-    cluster_phases = 0;
+    cluster_phases = yielding = 0;
     cluster_pending = cluster_alive = thread_count * count;
     bulk_copies.clear();
     tensor = tensor_memory();
@@ -1736,12 +1778,12 @@ bool run_cluster(uint64_t first, launch_order wanted) {
         begin_block();
         leave_block();
     }
-    while (failure.empty() && first_alive() < count) {
+    for (block_rounds = 1; failure.empty() && first_alive() < count; block_rounds++) {
         bool any = false;
         for (unsigned i = 0; i < count && failure.empty(); i++) {
             any |= take_turn(wanted == FORWARD ? i : count - 1 - i);
         }
-        if (!any && failure.empty()) {
+        if (!any && !yielding && failure.empty()) {
             enter_block(first_alive());
             describe_stuck();
             leave_block();
@@ -1781,7 +1823,7 @@ bool sanitized() {
 }
 
 bool run_launch(const launch &what, std::string &error) {
-    launch_order wanted = wanted_order();
+    launch_order wanted = wanted_now = wanted_order();
     now_running = &what;
     thread_count = what.block.x * what.block.y * what.block.z;
     failure.clear();
@@ -1789,7 +1831,7 @@ bool run_launch(const launch &what, std::string &error) {
     dependency_waits = 0;
     written_before.swap(written_now);
     written_now.clear();
-    bool ok = begin_cluster(what.kernel->cluster) && run_blocks(wanted);
+    bool ok = begin_cluster(what.kernel->cluster > 1 ? what.kernel->cluster : blocks_beside(what)) && run_blocks(wanted);
     end_cluster();
     if (ok && what.dependent && dependency_waits != (uint64_t)thread_count * what.grid.x * what.grid.y * what.grid.z) {
         failure = "launched before the kernel before it is done, and not every thread waits for that once";
@@ -1803,6 +1845,7 @@ bool run_launch(const launch &what, std::string &error) {
 
 const runtime runtime_table = {rt_barrier,
                                rt_barrier_of,
+                               rt_yield_block,
                                rt_syncwarp,
                                rt_shuffle,
                                rt_vote,

@@ -158,6 +158,9 @@ IND_EMULATION_FN int __syncthreads_and(int predicate, IND_EMULATION_LINE) {
 IND_EMULATION_FN int __syncthreads_or(int predicate, IND_EMULATION_LINE) {
     return ind_emulation::rt->barrier(ind_emulation::BARRIER_OR, predicate, line);
 }
+IND_EMULATION_FN void ind_yield_block(IND_EMULATION_LINE) {
+    ind_emulation::rt->yield_block(line);
+}
 template <int THREADS> IND_EMULATION_FN void ind_barrier_of(IND_EMULATION_LINE) {
     ind_emulation::rt->barrier_of(THREADS, line);
 }
@@ -1335,8 +1338,9 @@ template <class... A> IND_EMULATION_FN void call(void (*function)(A...), void **
     call(function, arguments, typename make_indices<sizeof...(A)>::type());
 }
 template <class... A>
-constexpr kernel describe(void (*)(A...), void (*caller)(void **), unsigned max_threads, unsigned cluster) {
-    return kernel{caller, parameters_of<A...>::list, (unsigned)sizeof...(A), max_threads, cluster};
+constexpr kernel describe(void (*)(A...), void (*caller)(void **), unsigned max_threads, unsigned cluster,
+                          unsigned beside) {
+    return kernel{caller, parameters_of<A...>::list, (unsigned)sizeof...(A), max_threads, cluster, beside};
 }
 
 } // namespace ind_emulation
@@ -1347,11 +1351,12 @@ IND_EMULATION_EXPORT const ind_emulation::module ind_emulation_module;
 const ind_emulation::module ind_emulation_module = {IND_EMULATION_ABI, &ind_emulation::rt, &ind_emulation::now,
                                                     __start_ind_shared, __stop_ind_shared};
 
-#define IND_EMULATION_KERNEL(name, max_threads, cluster)                                                               \
+#define IND_EMULATION_KERNEL(name, max_threads, cluster, beside)                                                       \
     static void name##__call(void **arguments) {                                                                       \
         ind_emulation::call(&name, arguments);                                                                         \
     }                                                                                                                  \
     IND_EMULATION_EXPORT const ind_emulation::kernel name##__kernel;                                                   \
-    const ind_emulation::kernel name##__kernel = ind_emulation::describe(&name, name##__call, max_threads, cluster);
+    const ind_emulation::kernel name##__kernel =                                                                       \
+        ind_emulation::describe(&name, name##__call, max_threads, cluster, beside);
 
 #endif

@@ -46,6 +46,7 @@ static_assert(sizeof(tensor_map) <= 128, "a CUtensorMap has 128 bytes");
 struct runtime {
     int (*barrier)(int kind, int predicate, int line);
     void (*barrier_of)(int threads, int line); /* of the first threads of the block */
+    void (*yield_block)(int line);             /* lets the other blocks run that run beside this one */
     void (*syncwarp)(unsigned mask, int line);
     unsigned long long (*shuffle)(int kind, unsigned mask, unsigned long long value, int argument, int width, int line);
     unsigned (*vote)(int kind, unsigned mask, int predicate, int line);
@@ -111,6 +112,7 @@ struct kernel {
     unsigned parameter_count;
     unsigned max_threads; /* __launch_bounds__, or 1024 */
     unsigned cluster;     /* the first of __cluster_dims__, or 1 */
+    unsigned beside;      /* its blocks wait for one another: so many run side by side; 1: one after another */
 };
 
 /* Exported as ind_emulation_module. [shared_begin, shared_end) holds the static __shared__ variables. */

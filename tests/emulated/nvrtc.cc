@@ -277,8 +277,9 @@ std::string rewrite(const std::string &s) {
         }
     }
     out += s.substr(copied) + "\n";
+    const std::string beside = s.find("ind_yield_block") != std::string::npos ? "8" : "1";
     for (const kernel_found &k : find_kernels(s, t)) {
-        out += "IND_EMULATION_KERNEL(" + k.name + ", (" + k.max_threads + "), (" + k.cluster + "))\n";
+        out += "IND_EMULATION_KERNEL(" + k.name + ", (" + k.max_threads + "), (" + k.cluster + "), " + beside + ")\n";
     }
     return out;
 }

@@ -21,9 +21,10 @@ LAYERS = llama.Size(layers=2, width=576, heads=9, kv_heads=3, head=64, ffn=512)
 CACHE = 192
 
 
-@pytest.fixture
-def library(device, monkeypatch):
-    found = emulated(device, monkeypatch, InEachOrder, SMS=8)
+@pytest.fixture(params=[8, 1, 132])
+def library(device, monkeypatch, request):
+    """With different numbers of SMs, and so of blocks. In random order blocks are preempted at waits and between tasks."""
+    found = emulated(device, monkeypatch, InEachOrder, SMS=request.param)
     yield found
     found.c.ind_context_destroy(found.context)
 
@@ -39,18 +40,20 @@ TOGETHER = {"fusion.persistent": 1}
 
 
 def both(library, text, arrays, outputs, sizes, expected):
-    """The same bits in separate launches and in persistent ones. `expected`: of the plan."""
+    """The same bits in separate launches and in persistent ones. `expected`: of the plan; None: any, which are returned."""
     bits = []
     for settings in (APART, TOGETHER):
         module = compiled(library, text, {**TARGET, **settings})
         plan = plan_of(library, module)
-        assert persistent(plan) == (expected if settings is TOGETHER else []), plan
+        found = persistent(plan)
+        assert not found if settings is APART else found == expected or expected is None, plan
         for again in range(2):  # counters are 0 after a launch
             now = {name: a.copy() for name, a in arrays.items()}
             assert library.run(module, now, sizes) == 0, library.error()
             bits.append([now[name].tobytes() for name in outputs])
         library.c.ind_module_destroy(module)
     assert all(b == bits[0] for b in bits)
+    return found
 
 
 def decoder(random, size, cache):
@@ -83,3 +86,60 @@ def test_packed_weights(library):
     for m in (1, 5):
         arrays = {"x": operand(random, (m, k), "bf16"), **q, "a3": empty((m, k), "bf16")}
         both(library, text, arrays, ["a3"], {"M": m}, [(0, 7, 7)])
+
+
+ROWS = ["softmax({x}, dim=1)", "rms_norm({x}, normalized_shape=[{k}], eps=1e-5)", "layer_norm({x}, normalized_shape=[{k}], eps=1e-5)", "cumsum({x}, dim=1)"]
+POINTS = ["silu({x})", "tanh({x})", "add({x}, 1)", "mul({x}, {x})"]
+
+
+def chain(random):
+    """A random chain of small kernels: its graph, and the shapes of its tensors."""
+    m, k = int(random.choice([1, 1, 2, 5])), int(random.choice([64, 256, 576]))
+    shapes, lines, x, seen = {"x0": (m, k)}, [], "x0", {(m, k): ["x0"]}
+    for i in range(int(random.integers(4, 9))):
+        kind, name = random.choice(["product", "product", "row", "points", "column", "earlier"]), f"x{i + 1}"
+        if kind == "product":
+            n = int(random.choice([64, 256, 576]))
+            shapes[f"w{i}"], k = (n, k), n
+            op = f"linear({x}, w{i})"
+        elif kind == "row":
+            op = random.choice(ROWS).format(x=x, k=k)
+        elif kind == "points":
+            op = random.choice(POINTS).format(x=x)
+        elif kind == "column":
+            lines.append(f"c{i} = amax({x}, dim=[0], keepdim=true)")
+            op = f"sub({x}, c{i})"
+        else:
+            op = f"add({x}, {random.choice(seen[m, k])})" if (m, k) in seen else f"neg({x})"
+        lines.append(f"{name} = {op}")
+        seen.setdefault((m, k), []).append(name)
+        x = name
+    shapes[x] = (m, k)
+    head = [f"{'const' if n[0] == 'w' else 'input'} {n} : bf16[{s[0]}, {s[1]}]" for n, s in shapes.items() if n != x]
+    return graph("; ".join([*head, "a = tanh(x0)", *[line.replace("(x0", "(a") for line in lines], f"output {x}"])), shapes, x
+
+
+def run_chains(library, seeds):
+    """Chains with a persistent launch."""
+    num = 0
+    for seed in seeds:
+        random = np.random.default_rng(seed)
+        text, shapes, last = chain(random)
+        try:
+            num += bool(both(library, text, {n: operand(random, s, "bf16") for n, s in shapes.items()}, [last], {}, None))
+        except AssertionError as e:
+            raise AssertionError(f"seed {seed}:\n{text}\n{e}") from None
+    return num
+
+
+@pytest.mark.parametrize("library", [8], indirect=True)
+@pytest.mark.parametrize("first", range(0, 60, 10))
+def test_random_chains(library, first):
+    assert run_chains(library, range(first, first + 10)) >= 5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("library", [8], indirect=True)
+@pytest.mark.parametrize("first", range(0, 10000, 100))
+def test_10000_random_chains(library, first):
+    assert run_chains(library, range(first, first + 100)) >= 50

@@ -83,7 +83,7 @@ static IND_INLINE void ind_wait_for_tasks(const unsigned *finished, unsigned bef
 #endif
         if (now >= before) return;
 #ifdef IND_EMULATION
-        __nanosleep(0);
+        ind_yield_block();
 #else
         if (before - now > gridDim.x) __nanosleep(200);
 #endif
@@ -101,6 +101,9 @@ template <int THREADS> static IND_INLINE void ind_task_wait() {
 static IND_INLINE bool ind_take_task(ind_counters *counters, const ind_step *step, const ind_part *part, unsigned num,
                                      unsigned &at, unsigned &next) {
     ind_task_state &task = ind_task();
+#ifdef IND_EMULATION
+    ind_yield_block();
+#endif
     if (threadIdx.x < 32) {
         const unsigned number = __shfl_sync(0xffffffffu, next, 0);
         if (number < num) {
