@@ -17776,7 +17776,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_epilogue(d, p);
     cg__mm_find_rows(d, p);
-    p->max_cluster = d->plan->part || p->dot2 ? 1 : d->w.target->max_cluster; /* a slice is of one product */
+    p->max_cluster = d->plan->part || d->part_threads || p->dot2 ? 1 : d->w.target->max_cluster; /* a slice is of one product */
     if (d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body) ||
         p->group.indirect)
         p->max_cluster = 0;
@@ -24669,8 +24669,9 @@ static ind_status cg__plan_with_next(ind_plan *p, uint32_t k) {
    the launch ends with any number of resident blocks. A block fetches its next number while it runs a task; it runs
    them in ascending order, so this argument still holds.
 
-   Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase. Results are those of
-   separate launches, bit for bit: the functions have the same bodies. */
+   Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase. Small products of such
+   a module have the configurations of tasks also in launches of their own, and so the same bits, but for those with
+   tensor maps: cg__task_threads. */
 
 /* The kernels of a persistent launch while it is planned. */
 typedef struct cg__tasks {

@@ -9,8 +9,9 @@
    the launch ends with any number of resident blocks. A block fetches its next number while it runs a task; it runs
    them in ascending order, so this argument still holds.
 
-   Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase. Results are those of
-   separate launches, bit for bit: the functions have the same bodies. */
+   Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase. Small products of such
+   a module have the configurations of tasks also in launches of their own, and so the same bits, but for those with
+   tensor maps: cg__task_threads. */
 
 /* The kernels of a persistent launch while it is planned. */
 typedef struct cg__tasks {

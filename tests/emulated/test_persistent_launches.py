@@ -16,7 +16,8 @@ from test_packed_weights import weights
 sys.path.insert(0, str(ROOT / "bench"))
 import llama  # noqa: E402
 
-TARGET = {"target.sm": 90, "target.specific": 1, "all_variants": 1}
+# Without wgmma, which tasks do not have: its sums are rounded otherwise.
+TARGET = {"target.sm": 90, "all_variants": 1}
 LAYERS = llama.Size(layers=2, width=576, heads=9, kv_heads=3, head=64, ffn=512)
 CACHE = 192
 
