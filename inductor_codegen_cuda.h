@@ -24988,6 +24988,12 @@ static int cg__task_static_shared(const cg__combo *c) {
     return bytes;
 }
 
+/* Adds the guard that the phases are small: at other sizes than the hints they may not be. False: they never are. */
+static bool cg__guard_tasks(const cg__tasks *x, ind__variant *v, ind_expr tasks) {
+    const int64_t most = (int64_t)x->plan->target.thresholds.task_blocks * x->plan->target.num_sms * x->num_phases;
+    return cg__guard(v, ind_expr_le(tasks, ind_int(tasks.context, most)));
+}
+
 /* Plans the parts as one variant of the first kernel. *able: it fits. */
 static ind_status cg__plan_tasks_variant(cg__tasks *x, ind__variant *v, bool *able) {
     ind_plan *p = x->plan;
@@ -25003,6 +25009,8 @@ static ind_status cg__plan_tasks_variant(cg__tasks *x, ind__variant *v, bool *ab
     if (!*able) return IND_OK;
     v->blocks_per_sm = cg__task_blocks(x, v, fixed);
     ind_status status = cg__fill_task_args(&c, &x->memory);
+    *able = !status && cg__guard_tasks(x, v, c.blocks);
+    if (!cg__has_guard(v)) v->guard_aligned = true; /* else the other variants would never run */
     const int blocks = v->blocks_per_sm * p->target.num_sms;
     v->grid[0] = ind_expr_min(ind_int(p->context, blocks), c.blocks);
     snprintf(v->source.entry, sizeof v->source.entry, "ind_k_persistent_%.48s", x->part[0].of->name);
@@ -25988,6 +25996,14 @@ static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
                    k->alone ? k->alone : "their threads, shared memory and arguments do not fit into one launch");
 }
 
+/* Prints why the kernel is no part of the persistent launch of the kernels before it, or of none. */
+static void cg__print_no_task(ind__text *t, const ind_kernel_plan *k) {
+    const bool begins = k->num_variants && k->variant->strategy == IND_STRATEGY_PERSISTENT;
+    if (k->no_task)
+        ind__textf(t, "%s: %s\n", begins ? "begins another persistent launch" : "not in a persistent launch",
+                   k->no_task);
+}
+
 void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
                      void *user) {
     char arch[16];
@@ -26005,7 +26021,7 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
         t->indent++;
         if (k->body->call) ind__textf(t, "extern call of %s\n", k->body->call->name);
         cg__print_part(t, p, i);
-        if (p->kernel[i].no_task) ind__textf(t, "not in a persistent launch: %s\n", p->kernel[i].no_task);
+        cg__print_no_task(t, &p->kernel[i]);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
         if (p->kernel[i].first == i)
             cg__print_expr_field(t, "predicted ns: ", p->kernel[i].time_ns);

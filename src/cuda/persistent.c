@@ -328,6 +328,12 @@ static int cg__task_static_shared(const cg__combo *c) {
     return bytes;
 }
 
+/* Adds the guard that the phases are small: at other sizes than the hints they may not be. False: they never are. */
+static bool cg__guard_tasks(const cg__tasks *x, ind__variant *v, ind_expr tasks) {
+    const int64_t most = (int64_t)x->plan->target.thresholds.task_blocks * x->plan->target.num_sms * x->num_phases;
+    return cg__guard(v, ind_expr_le(tasks, ind_int(tasks.context, most)));
+}
+
 /* Plans the parts as one variant of the first kernel. *able: it fits. */
 static ind_status cg__plan_tasks_variant(cg__tasks *x, ind__variant *v, bool *able) {
     ind_plan *p = x->plan;
@@ -343,6 +349,8 @@ static ind_status cg__plan_tasks_variant(cg__tasks *x, ind__variant *v, bool *ab
     if (!*able) return IND_OK;
     v->blocks_per_sm = cg__task_blocks(x, v, fixed);
     ind_status status = cg__fill_task_args(&c, &x->memory);
+    *able = !status && cg__guard_tasks(x, v, c.blocks);
+    if (!cg__has_guard(v)) v->guard_aligned = true; /* else the other variants would never run */
     const int blocks = v->blocks_per_sm * p->target.num_sms;
     v->grid[0] = ind_expr_min(ind_int(p->context, blocks), c.blocks);
     snprintf(v->source.entry, sizeof v->source.entry, "ind_k_persistent_%.48s", x->part[0].of->name);

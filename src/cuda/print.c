@@ -167,6 +167,14 @@ static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
                    k->alone ? k->alone : "their threads, shared memory and arguments do not fit into one launch");
 }
 
+/* Prints why the kernel is no part of the persistent launch of the kernels before it, or of none. */
+static void cg__print_no_task(ind__text *t, const ind_kernel_plan *k) {
+    const bool begins = k->num_variants && k->variant->strategy == IND_STRATEGY_PERSISTENT;
+    if (k->no_task)
+        ind__textf(t, "%s: %s\n", begins ? "begins another persistent launch" : "not in a persistent launch",
+                   k->no_task);
+}
+
 void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
                      void *user) {
     char arch[16];
@@ -184,7 +192,7 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
         t->indent++;
         if (k->body->call) ind__textf(t, "extern call of %s\n", k->body->call->name);
         cg__print_part(t, p, i);
-        if (p->kernel[i].no_task) ind__textf(t, "not in a persistent launch: %s\n", p->kernel[i].no_task);
+        cg__print_no_task(t, &p->kernel[i]);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
         if (p->kernel[i].first == i)
             cg__print_expr_field(t, "predicted ns: ", p->kernel[i].time_ns);

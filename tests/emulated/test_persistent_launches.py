@@ -89,6 +89,17 @@ def test_packed_weights(library):
         both(library, text, arrays, ["a3"], {"M": m}, [(0, 7, 7)])
 
 
+@pytest.mark.parametrize("library", [1], indirect=True)
+def test_many_rows(library):
+    """Phases of more tasks than a small launch has are launches: a guard of the persistent variant decides."""
+    random = np.random.default_rng(3)
+    text = graph("size B in [1, 100000] hint 2; input x : bf16[B, 64]; const w : bf16[64, 64]; p = linear(x, w); s = softmax(p, dim=1); "
+                 "c = amax(s, dim=[0], keepdim=true); y = sub(s, c); output y")  # fmt: skip
+    for b in (2, 3000):
+        arrays = {"x": operand(random, (b, 64), "bf16"), "w": operand(random, (64, 64), "bf16"), "y": empty((b, 64), "bf16")}
+        both(library, text, arrays, ["y"], {"B": b}, None)
+
+
 ROWS = ["softmax({x}, dim=1)", "rms_norm({x}, normalized_shape=[{k}], eps=1e-5)", "layer_norm({x}, normalized_shape=[{k}], eps=1e-5)", "cumsum({x}, dim=1)"]
 POINTS = ["silu({x})", "tanh({x})", "add({x}, 1)", "mul({x}, {x})"]
 

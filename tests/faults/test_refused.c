@@ -212,7 +212,7 @@ static ind_status job(ind_allocator allocator, int which, results *r) {
     if (status) return status;
     ind_graph *g = ind_graph_parse(ctx, graphs[which].text, graphs[which].name);
     if (!g) status = ind_error_status(ctx);
-    const ind_compile_desc compile = {.enabled_patterns = "block_maps"};
+    const ind_compile_desc compile = {.enabled_patterns = "block_maps", .fusion.persistent = true};
     if (!status) status = ind_compile(g, &compile, &m);
     CHECK(!status == (m != NULL), "a module from a failed compile, or none");
     if (!status) status = run(m, graphs[which].sizes, r);

@@ -756,7 +756,7 @@ static void test_finish(void) {
     stages s;
     if (ind_context_create(NULL, &c)) return;
     ind_status status = make_plan(&s, c, &t, "sm_90a");
-    CHECK(!status && s.plan->kernel[0].num_variants == 4 && ind__takes_next(&s.plan->kernel[0].variant[0]), "%s",
+    CHECK(!status && s.plan->kernel[0].num_variants == 4 && ind__num_taken(&s.plan->kernel[0].variant[0]), "%s",
           ind_error(c));
     if (!status) {
         CHECK(!ind__plan_verify(s.plan), "%s", ind_error(c));
