@@ -84,16 +84,37 @@ static uint32_t rt__profile_work(const ind_instance *n, uint32_t step, ind_kerne
     return m->desc.device == IND_DEVICE_CUDA ? 1 : end - step;
 }
 
+/* Steps after this one that its launch runs. */
+static uint32_t rt__num_taken(const ind_instance *n, uint32_t step) {
+    const rt__exec_step *s = &n->module->executable->launches.step[step];
+    const bool launched = s->num_variants && n->launch.chosen[step] != IND__STEP_SKIPPED;
+    return launched ? s->variant[n->launch.chosen[step]].num_taken : 0;
+}
+
+/* Adds the work of a launch that another one runs to that one. */
+static void rt__profile_take(ind_kernel_time *by, ind_kernel_time *taken) {
+    by->bytes_read += taken->bytes_read;
+    by->bytes_written += taken->bytes_written;
+    by->flops += taken->flops;
+    *taken = (ind_kernel_time){.name = taken->name};
+}
+
 static ind_status rt__profile_all(ind_instance *n, rt__stopwatch *w, void *stream, int repeats, double *sample,
                                   ind_kernel_time *times, int max_times, double *total_ms) {
     ind_module *m = n->module;
     double total;
     ind_status status = rt__profile_steps(n, w, 0, m->executable->launches.num_steps, stream, repeats, sample, &total);
     if (!status && total_ms) *total_ms = total;
-    int num = 0;
+    int num = 0, by = 0;
+    uint32_t taken = 0;
     for (uint32_t i = 0; i < m->executable->launches.num_steps && num < max_times && !status; i++) {
         if (rt__launch_of(m, i) != i) continue;
         uint32_t count = rt__profile_work(n, i, &times[num]);
+        if (i < taken) {
+            rt__profile_take(&times[by], &times[num++]);
+            continue;
+        }
+        by = num, taken = i + 1 + rt__num_taken(n, i);
         status = rt__profile_steps(n, w, i, count, stream, repeats, sample, &times[num++].ms);
     }
     return status ? status : rt__instance_check(n);

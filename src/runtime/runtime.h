@@ -264,7 +264,8 @@ typedef struct ind_kernel_time {
     double flops;
 } ind_kernel_time;
 /* Runs each launch separately `repeats` times, timed with events (host device: clock). times has one entry per launch;
-   a launch of several kernels has the name of the first. */
+   a launch of several kernels has the name of the first. Entries of launches that another one runs too are 0
+   (ind_fusion_policy.persistent): it has their bytes and operations. */
 IND_API ind_status ind_profile(ind_instance *instance, const ind_launch_desc *desc, int repeats, ind_kernel_time *times,
                                int max_times, int *num_times, double *total_ms);
 

@@ -1,14 +1,17 @@
 """Persistent launches: consecutive small launches in one, whose blocks take tasks in order (persistent.c). Results are the bits of separate
 launches, with threads and blocks in ascending and in random order."""
 
+import json
+import os
 import re
+import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from conftest import ROOT
-from emulation import InEachOrder, compiled, emulated
+from conftest import ROOT, make
+from emulation import InEachOrder, compiled, emulated, libraries
 from test_bulk_copies import operand
 from test_normalised_rows import empty, graph, plan_of
 from test_packed_weights import weights
@@ -155,3 +158,16 @@ def test_random_chains(library, first):
 @pytest.mark.parametrize("first", range(0, 10000, 100))
 def test_10000_random_chains(library, first):
     assert run_chains(library, range(first, first + 100)) >= 50
+
+
+def test_profile(device, tmp_path):
+    """The launch has the time and the bytes of all kernels that it runs; those of the others are 0."""
+    text = graph("input x : bf16[1, 256]; const w : bf16[256, 256]; p = linear(x, w); s = softmax(p, dim=1); y = linear(s, w); output y")
+    (tmp_path / "g.ind").write_text(text)
+    command = [make("build/ind"), "bench", tmp_path / "g.ind", "--device", "cuda", "--repeat", "1", "--json"]
+    rows = {}
+    for flags in ([], ["--persistent"]):
+        done = subprocess.run([*command, *flags], capture_output=True, text=True, env={**os.environ, **libraries(device)})
+        assert done.returncode == 0, done.stderr
+        rows[len(flags)] = json.loads(done.stdout)["kernels"]
+    assert len(rows[0]) == 2 and all(r["ms"] > 0 for r in rows[0]) and [r["ms"] > 0 for r in rows[1]] == [True, False]
