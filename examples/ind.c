@@ -65,7 +65,8 @@ typedef struct options {
     char enabled_patterns[MAX_NAMES], disabled_patterns[MAX_NAMES];
     uint32_t max_changes, max_fusions; /* limits of a bisection; 0: none */
     double tolerance;                  /* of a bisection; negative: by element type */
-    bool json, html, deterministic, batch_invariant, allow_tf32, tcgen05, cublaslt, unfused, quiet, channels_last, persistent;
+    bool json, html, deterministic, batch_invariant, allow_tf32, tcgen05, cublaslt, unfused, quiet, channels_last,
+        persistent;
 } options;
 
 /* One line: of a longer message, as NVRTC's with the source around an error, the first. */
@@ -112,7 +113,8 @@ static int usage(void) {
         "graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--disable NAME]... [--enable NAME]... "
         "[--arch sm_90a] [--figure NAME=VALUE]... [--repeat N] [--tolerance T] [--json] [--deterministic] "
         "[--batch-invariant] [--allow-tf32] [--tcgen05] "
-        "[--cublaslt] [--channels-last] [--persistent]; or ind pack FILE.ind... --arch sm_80,H200,... --output FILE.pack; or ind pack "
+        "[--cublaslt] [--channels-last] [--persistent]; or ind pack FILE.ind... --arch sm_80,H200,... --output "
+        "FILE.pack; or ind pack "
         "FILE.pack... --list|--verify|--merge; or ind ops [--json]; or ind size EXPR... (ind size --help)");
 }
 
@@ -211,18 +213,19 @@ static bool read_flag(const char *option, options *o) {
 
 /* What the options say of the compile. */
 static ind_compile_desc desc_of(const options *o) {
-    return (ind_compile_desc){.device = o->device,
-                              .deterministic = o->deterministic,
-                              .batch_invariant = o->batch_invariant,
-                              .allow_tf32 = o->allow_tf32,
-                              .tcgen05 = o->tcgen05,
-                              .disabled_passes = o->disabled,
-                              .enabled_patterns = o->enabled_patterns,
-                              .disabled_patterns = o->disabled_patterns,
-                              .max_changes = o->max_changes,
-                              .realise = {.channels_last = o->channels_last},
-                              .fusion = {.disable = o->unfused, .persistent = o->persistent, .max_fusions = o->max_fusions},
-                              .cublaslt = o->cublaslt};
+    return (ind_compile_desc){
+        .device = o->device,
+        .deterministic = o->deterministic,
+        .batch_invariant = o->batch_invariant,
+        .allow_tf32 = o->allow_tf32,
+        .tcgen05 = o->tcgen05,
+        .disabled_passes = o->disabled,
+        .enabled_patterns = o->enabled_patterns,
+        .disabled_patterns = o->disabled_patterns,
+        .max_changes = o->max_changes,
+        .realise = {.channels_last = o->channels_last},
+        .fusion = {.disable = o->unfused, .persistent = o->persistent, .max_fusions = o->max_fusions},
+        .cublaslt = o->cublaslt};
 }
 
 /* The folder for results, made if it is not there; its parent must be. */
