@@ -81,8 +81,8 @@
    Contents: >>target >>strategies >>plan >>source >>internal
    implementation: >>prelude >>op-templates >>writer >>index >>values >>domain >>vectors >>launch >>pointwise
    >>transpose
-   >>reduction >>scan >>matmul >>attention >>choose >>assemble >>combine >>finish >>with-next >>persistent >>predict >>architectures
-   >>devices >>thresholds >>verify >>print
+   >>reduction >>scan >>matmul >>attention >>choose >>assemble >>combine >>finish >>with-next >>persistent >>predict
+   >>architectures >>devices >>thresholds >>verify >>print
 */
 #include "inductor_sched.h"
 #ifndef INDUCTOR_CODEGEN_CUDA_H
@@ -144,7 +144,7 @@ extern "C" {
     X(most_looks, 2, "rows that a lane of a warp waits for in the finish of a launch", "mean of losses")               \
     X(ahead, 16, "registers of a thread for loads ahead of the barrier of a tile", "transposes")                       \
     X(combo_threads, 512, "threads of a block in a launch of several kernels", "registers per thread")                 \
-    X(task_blocks, 8, "blocks of a launch for each SM, at most, if it becomes a phase of a persistent one",             \
+    X(task_blocks, 8, "blocks of a launch for each SM, at most, if it becomes a phase of a persistent one",            \
       "chosen, not measured")                                                                                          \
     X(task_ns, 4000, "time in which it moves its bytes, at most, ns",                                                  \
       "layers of Llama 8B: 1.22 of the time of separate launches with phases of 10 us and more")                       \
@@ -474,7 +474,13 @@ typedef enum ind__family {
 } ind__family;
 
 /* The member of ind__variant.of that a strategy uses. */
-typedef enum ind__plan_of { IND__PLAN_OF_NONE, IND__PLAN_OF_ROW, IND__PLAN_OF_SPLIT, IND__PLAN_OF_TILE, IND__PLAN_OF_TASKS } ind__plan_of;
+typedef enum ind__plan_of {
+    IND__PLAN_OF_NONE,
+    IND__PLAN_OF_ROW,
+    IND__PLAN_OF_SPLIT,
+    IND__PLAN_OF_TILE,
+    IND__PLAN_OF_TASKS
+} ind__plan_of;
 
 /* Features of the variants of a strategy; a set. */
 typedef enum ind__feature {
@@ -17776,7 +17782,8 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_epilogue(d, p);
     cg__mm_find_rows(d, p);
-    p->max_cluster = d->plan->part || d->part_threads || p->dot2 ? 1 : d->w.target->max_cluster; /* a slice is of one product */
+    p->max_cluster =
+        d->plan->part || d->part_threads || p->dot2 ? 1 : d->w.target->max_cluster; /* a slice is of one product */
     if (d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body) ||
         p->group.indirect)
         p->max_cluster = 0;
@@ -20546,8 +20553,8 @@ static void cg__at_write_first_loads(ind__writer *w, const cg__attention *x) {
     cg__end(w);
 }
 
-/* True if the queries are computed while the copies of the first keys and values are in flight. Copies of queries belong
-   to the first group, so they come before. */
+/* True if the queries are computed while the copies of the first keys and values are in flight. Copies of queries
+   belong to the first group, so they come before. */
 static bool cg__at_queries_follow(const cg__attention *x) {
     return x->queries.a.computed && !x->fetches_keys && !x->fetches_values;
 }

@@ -107,7 +107,13 @@ typedef enum ind__family {
 } ind__family;
 
 /* The member of ind__variant.of that a strategy uses. */
-typedef enum ind__plan_of { IND__PLAN_OF_NONE, IND__PLAN_OF_ROW, IND__PLAN_OF_SPLIT, IND__PLAN_OF_TILE, IND__PLAN_OF_TASKS } ind__plan_of;
+typedef enum ind__plan_of {
+    IND__PLAN_OF_NONE,
+    IND__PLAN_OF_ROW,
+    IND__PLAN_OF_SPLIT,
+    IND__PLAN_OF_TILE,
+    IND__PLAN_OF_TASKS
+} ind__plan_of;
 
 /* Features of the variants of a strategy; a set. */
 typedef enum ind__feature {

@@ -49,7 +49,7 @@
     X(most_looks, 2, "rows that a lane of a warp waits for in the finish of a launch", "mean of losses")               \
     X(ahead, 16, "registers of a thread for loads ahead of the barrier of a tile", "transposes")                       \
     X(combo_threads, 512, "threads of a block in a launch of several kernels", "registers per thread")                 \
-    X(task_blocks, 8, "blocks of a launch for each SM, at most, if it becomes a phase of a persistent one",             \
+    X(task_blocks, 8, "blocks of a launch for each SM, at most, if it becomes a phase of a persistent one",            \
       "chosen, not measured")                                                                                          \
     X(task_ns, 4000, "time in which it moves its bytes, at most, ns",                                                  \
       "layers of Llama 8B: 1.22 of the time of separate launches with phases of 10 us and more")                       \

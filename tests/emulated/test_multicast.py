@@ -27,7 +27,7 @@ class Paired(Library):
         graph = self.c.ind_graph_parse(self.context, text.encode(), f"{name}.ind".encode())
         assert graph, self.error()
         module, no = ctypes.c_void_p(), ctypes.c_bool(False)
-        status = self.c.bench_compile(ctypes.c_void_p(graph), no, no, *self.pairs, ctypes.byref(module))
+        status = self.c.bench_compile(ctypes.c_void_p(graph), no, no, no, *self.pairs, ctypes.byref(module))
         self.c.ind_graph_destroy(ctypes.c_void_p(graph))
         assert not status, self.error()
         return module

@@ -213,8 +213,8 @@ static void cg__at_write_first_loads(ind__writer *w, const cg__attention *x) {
     cg__end(w);
 }
 
-/* True if the queries are computed while the copies of the first keys and values are in flight. Copies of queries belong
-   to the first group, so they come before. */
+/* True if the queries are computed while the copies of the first keys and values are in flight. Copies of queries
+   belong to the first group, so they come before. */
 static bool cg__at_queries_follow(const cg__attention *x) {
     return x->queries.a.computed && !x->fetches_keys && !x->fetches_values;
 }

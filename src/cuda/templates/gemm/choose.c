@@ -278,7 +278,8 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_epilogue(d, p);
     cg__mm_find_rows(d, p);
-    p->max_cluster = d->plan->part || d->part_threads || p->dot2 ? 1 : d->w.target->max_cluster; /* a slice is of one product */
+    p->max_cluster =
+        d->plan->part || d->part_threads || p->dot2 ? 1 : d->w.target->max_cluster; /* a slice is of one product */
     if (d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body) ||
         p->group.indirect)
         p->max_cluster = 0;
