@@ -27,7 +27,7 @@ typedef struct cg__tasks {
 
 /* ---- which kernels are parts */
 
-/* True if a warp has several rows. Lanes without one return: in a launch of its own they exit, and the others do not
+/* True if a warp has several rows. Lanes without one return: in a separate launch they exit, and the others do not
    wait for them. */
 static bool cg__shares_warps(const ind__variant *v) {
     const bool warps = v->strategy == IND_STRATEGY_ROW_WARP || v->strategy == IND_STRATEGY_SCAN_WARP;
