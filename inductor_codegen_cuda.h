@@ -1975,7 +1975,7 @@ static const char *const cg__prelude_TASKS[] = {
     "// only. Blocks take them by a counter. The kernels are divided into phases; a task waits until all tasks before its\n",
     "// phase have finished. The task with the lowest number of those that have not finished never waits, so any number of\n",
     "// resident blocks makes progress.\n",
-    "struct ind_counters { // tasks, tasks, blocks; 0 before and after the launch. Each is in a line of its own\n",
+    "struct ind_counters { // tasks, tasks, blocks; 0 before and after the launch. Each has a separate cache line\n",
     "    unsigned taken, line1[31], finished, line2[31], ended;\n",
     "};\n",
     "// Of a kernel: the first task after its own, and the tasks before its phase.\n",
@@ -2000,7 +2000,8 @@ static const char *const cg__prelude_TASKS[] = {
     "    asm volatile(\"bar.sync 1, %0;\" : : \"n\"(THREADS) : \"memory\");\n",
     "}\n",
     "#endif\n",
-    "// All lanes of a warp call these: the compiler keeps the warp together. They act in lane 0 of warp 0.\n",
+    "// Adds 1 in the first thread of the block. All lanes of a warp call these: without a branch the compiler keeps the warp\n",
+    "// together.\n",
     "static IND_INLINE unsigned ind_add_once(unsigned *counter) {\n",
     "    unsigned before = 0;\n",
     "#ifdef IND_EMULATION\n",
@@ -2051,9 +2052,9 @@ static const char *const cg__prelude_TASKS[] = {
     "    if (THREADS) ind_barrier_of<THREADS ? THREADS : 32>();\n",
     "    else __syncthreads();\n",
     "}\n",
-    "// All threads of a block call this before each task. Warp 0 has the number of its next task in lane 0 (at first that of\n",
-    "// ind_add_once), and gets the number after that while the task runs. `at` becomes the kernel of the task. Returns false\n",
-    "// if there is no task.\n",
+    "// All threads of a block call this before each task. `next` is the number of that task, in lane 0 of warp 0. It becomes\n",
+    "// the number of the following task, which arrives while the task runs. `at` becomes the kernel of the task. Returns\n",
+    "// false if there is no task.\n",
     "static IND_INLINE bool ind_take_task(ind_counters *counters, const ind_step *step, const ind_part *part, unsigned num,\n",
     "                                     unsigned &at, unsigned &next) {\n",
     "    ind_task_state &task = ind_task();\n",
@@ -24677,7 +24678,7 @@ static ind_status cg__plan_with_next(ind_plan *p, uint32_t k) {
    them in ascending order, so this argument still holds.
 
    Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase. Small products of such
-   a module have the configurations of tasks also in launches of their own, and so the same bits, but for those with
+   a module have the configurations of tasks in separate launches, too, and so the same bits, except for those with
    tensor maps: cg__task_threads. */
 
 /* The kernels of a persistent launch while it is planned. */
@@ -24858,10 +24859,10 @@ static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
     for (uint32_t i = 0; i < c->num_parts; i++) {
         if (i && c->part[i]->phase != c->part[i - 1]->phase) start = i;
         cg__combo_arg(c, (ind__kernel_arg){
-                             .kind = IND__ARG_SIZE, .size = first[i + 1], .meaning = "tasks to the end of a kernel: "});
+                             .kind = IND__ARG_SIZE, .size = first[i + 1], .meaning = "end of a kernel's tasks: "});
         cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_SIZE,
                                            .size = first[start],
-                                           .meaning = "of these, waits for the first: "});
+                                           .meaning = "waits for tasks before: "});
     }
     cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first[c->num_parts], .meaning = "tasks: "});
     cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
@@ -25964,7 +25965,7 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
         ind__textf(t, "blocks take the next tile when they are done with one: 1 counter\n");
     else if (v->strategy == IND_STRATEGY_PERSISTENT)
         ind__textf(t,
-                   "a task waits for all tasks of earlier phases: %u counters, at most %lld bytes of partial results\n",
+                   "a task waits for all tasks of earlier phases; %u counters, at most %lld bytes of partial results\n",
                    v->memory.num_counters, (long long)v->memory.partial_bytes);
     else if (v->memory.num_counters)
         ind__textf(t, "%s: %u counters, at most %lld bytes of partial results\n",

@@ -252,7 +252,7 @@ typedef struct ind_fusion_policy {
     bool disable_combo;             /* every kernel is a separate launch */
     bool disable_dependent_launch;  /* no programmatic dependent launch */
     bool disable_finish;            /* a reduction of the results of a few rows is a separate launch */
-    bool persistent;                /* consecutive small launches are one: persistent blocks take their blocks */
+    bool persistent;                /* one launch for consecutive small ones: docs/strategies.md, "persistent launch" */
     uint32_t max_fusions;           /* fusion stops after this many pairs; 0: no limit. For bisection */
 #define X(type, field, value, scale, meaning, source) type field;
     IND_FUSION_FIGURES(X)

@@ -10,7 +10,7 @@
    them in ascending order, so this argument still holds.
 
    Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase. Small products of such
-   a module have the configurations of tasks also in launches of their own, and so the same bits, but for those with
+   a module have the configurations of tasks in separate launches, too, and so the same bits, except for those with
    tensor maps: cg__task_threads. */
 
 /* The kernels of a persistent launch while it is planned. */
@@ -191,10 +191,10 @@ static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
     for (uint32_t i = 0; i < c->num_parts; i++) {
         if (i && c->part[i]->phase != c->part[i - 1]->phase) start = i;
         cg__combo_arg(c, (ind__kernel_arg){
-                             .kind = IND__ARG_SIZE, .size = first[i + 1], .meaning = "tasks to the end of a kernel: "});
+                             .kind = IND__ARG_SIZE, .size = first[i + 1], .meaning = "end of a kernel's tasks: "});
         cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_SIZE,
                                            .size = first[start],
-                                           .meaning = "of these, waits for the first: "});
+                                           .meaning = "waits for tasks before: "});
     }
     cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first[c->num_parts], .meaning = "tasks: "});
     cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});

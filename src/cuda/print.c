@@ -128,7 +128,7 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
         ind__textf(t, "blocks take the next tile when they are done with one: 1 counter\n");
     else if (v->strategy == IND_STRATEGY_PERSISTENT)
         ind__textf(t,
-                   "a task waits for all tasks of earlier phases: %u counters, at most %lld bytes of partial results\n",
+                   "a task waits for all tasks of earlier phases; %u counters, at most %lld bytes of partial results\n",
                    v->memory.num_counters, (long long)v->memory.partial_bytes);
     else if (v->memory.num_counters)
         ind__textf(t, "%s: %u counters, at most %lld bytes of partial results\n",

@@ -289,7 +289,7 @@ enum launch_order { FORWARD, REVERSE, RANDOM };
 
 std::vector<block> &blocks = *new std::vector<block>; /* of the cluster */
 unsigned block_now;                                   /* the one of them that is run */
-launch_order wanted_now;
+launch_order wanted_now; /* of the launch that runs */
 unsigned yielding; /* threads of these blocks that wait for a later round */
 unsigned block_rounds;                                /* in which each of them has had a turn */
 unsigned cluster_phases;                              /* of the cluster's barrier that are over */

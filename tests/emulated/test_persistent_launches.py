@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from conftest import ROOT, make
-from emulation import InEachOrder, compiled, emulated, libraries
+from emulation import IND_STAGE_CUDA, InEachOrder, compiled, emulated, libraries
 from test_bulk_copies import operand
 from test_normalised_rows import empty, graph, plan_of
 from test_packed_weights import weights
@@ -39,7 +39,7 @@ def persistent(plan):
     return [tuple(map(int, f)) for f in found]
 
 
-APART = {"fusion.persistent": 1, "target.thresholds.task_blocks": 2**32 - 1}  # -1: the same kernels in launches of their own
+APART = {"fusion.persistent": 1, "target.thresholds.task_blocks": 2**32 - 1}  # -1: the same kernels in separate launches
 TOGETHER = {"fusion.persistent": 1}
 
 
@@ -69,7 +69,7 @@ def decoder(random, size, cache):
 
 
 def test_decoder(library):
-    """Products of a row, caches written in place, and attention, whose blocks have fewer threads."""
+    """Products of a row, caches written in place, and attention."""
     last = f"x{LAYERS.layers}"
     arrays = {**decoder(np.random.default_rng(1), LAYERS, CACHE), last: empty((1, LAYERS.width), "bf16")}
     caches = [n for n in arrays if "cache" in n]
@@ -90,6 +90,19 @@ def test_packed_weights(library):
     for m in (1, 5):
         arrays = {"x": operand(random, (m, k), "bf16"), **q, "a3": empty((m, k), "bf16")}
         both(library, text, arrays, ["a3"], {"M": m}, [(0, 7, 7)])
+
+
+@pytest.mark.parametrize("library", [8], indirect=True)
+def test_fewer_threads(library):
+    """Products with tasks of 128 threads, in blocks of 256, which a scan of a long row has."""
+    random, k = np.random.default_rng(4), 8192
+    text = graph(f"input x : bf16[1, {k}]; const w : bf16[64, {k}]; const v : bf16[{k}, 64]; a = cumsum(x, dim=1); p = linear(a, w); "
+                 "q = linear(p, v); y = cumsum(q, dim=1); output y")  # fmt: skip
+    module = compiled(library, text, {**TARGET, **TOGETHER})
+    assert "namespace ind_of_128" in library.c.ind_module_text(module, IND_STAGE_CUDA).decode()
+    library.c.ind_module_destroy(module)
+    arrays = {"x": operand(random, (1, k), "bf16"), "w": operand(random, (64, k), "bf16"), "v": operand(random, (k, 64), "bf16")}
+    both(library, text, {**arrays, "y": empty((1, k), "bf16")}, ["y"], {}, [(0, 4, 4)])
 
 
 @pytest.mark.parametrize("library", [1], indirect=True)

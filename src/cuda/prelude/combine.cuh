@@ -19,7 +19,7 @@ static IND_INLINE void ind_dependency_trigger(unsigned long long most) {
 // only. Blocks take them by a counter. The kernels are divided into phases; a task waits until all tasks before its
 // phase have finished. The task with the lowest number of those that have not finished never waits, so any number of
 // resident blocks makes progress.
-struct ind_counters { // tasks, tasks, blocks; 0 before and after the launch. Each is in a line of its own
+struct ind_counters { // tasks, tasks, blocks; 0 before and after the launch. Each has a separate cache line
     unsigned taken, line1[31], finished, line2[31], ended;
 };
 // Of a kernel: the first task after its own, and the tasks before its phase.
@@ -44,7 +44,8 @@ template <int THREADS> static IND_INLINE void ind_barrier_of() {
     asm volatile("bar.sync 1, %0;" : : "n"(THREADS) : "memory");
 }
 #endif
-// All lanes of a warp call these: the compiler keeps the warp together. They act in lane 0 of warp 0.
+// Adds 1 in the first thread of the block. All lanes of a warp call these: without a branch the compiler keeps the warp
+// together.
 static IND_INLINE unsigned ind_add_once(unsigned *counter) {
     unsigned before = 0;
 #ifdef IND_EMULATION
@@ -95,9 +96,9 @@ template <int THREADS> static IND_INLINE void ind_task_wait() {
     if (THREADS) ind_barrier_of<THREADS ? THREADS : 32>();
     else __syncthreads();
 }
-// All threads of a block call this before each task. Warp 0 has the number of its next task in lane 0 (at first that of
-// ind_add_once), and gets the number after that while the task runs. `at` becomes the kernel of the task. Returns false
-// if there is no task.
+// All threads of a block call this before each task. `next` is the number of that task, in lane 0 of warp 0. It becomes
+// the number of the following task, which arrives while the task runs. `at` becomes the kernel of the task. Returns
+// false if there is no task.
 static IND_INLINE bool ind_take_task(ind_counters *counters, const ind_step *step, const ind_part *part, unsigned num,
                                      unsigned &at, unsigned &next) {
     ind_task_state &task = ind_task();
