@@ -1952,6 +1952,7 @@ static const struct {
     FUSION(kept_row, 'i', "1|1000000"),
     FUSION(disable_dependent_launch, 'b', "1"),
     FUSION(disable_finish, 'b', "1"),
+    FUSION(persistent, 'b', "1"),
 };
 enum { NUM_SWITCHES = sizeof switches / sizeof *switches };
 static long switched[NUM_SWITCHES];

@@ -7,11 +7,13 @@
 #define IND__HOST_KC 256
 
 /* Between BEGIN and END the compiler may contract a * b + c to a fused multiply-add. gcc does not contract in C11 mode.
-   Contraction depends on the target of a function, not on sizes. */
+   Contraction depends on the target of a function, not on sizes. Without expensive-optimizations gcc ends functions of
+   AVX without vzeroupper; SSE code after them waits for the registers that they wrote. */
 #if defined(__GNUC__) && !defined(__clang__)
-#define IND__HOST_CONTRACT_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=fast\")")
-#define IND__HOST_CONTRACT_END   _Pragma("GCC pop_options")
-#define IND__HOST_UNROLL         _Pragma("GCC unroll 4")
+#define IND__HOST_CONTRACT_BEGIN                                                                                       \
+    _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=fast\", \"expensive-optimizations\")")
+#define IND__HOST_CONTRACT_END _Pragma("GCC pop_options")
+#define IND__HOST_UNROLL       _Pragma("GCC unroll 4")
 #else
 #define IND__HOST_CONTRACT_BEGIN
 #define IND__HOST_CONTRACT_END
