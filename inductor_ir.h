@@ -790,6 +790,24 @@ typedef struct ind_realise_policy {
 #define IND__PRINTF(f, a)
 #endif
 
+/* For functions of a switch that a constant argument decides. */
+#if IND__GNU
+#define IND__ALWAYS_INLINE static inline __attribute__((always_inline))
+#else
+#define IND__ALWAYS_INLINE static inline
+#endif
+
+/* Between BEGIN and END gcc turns loops of any length into vectors, as clang does: at -O2 it needs lengths that are
+   constant. */
+#if IND__GNU && !defined(__clang__)
+#define IND__VECTORS_BEGIN                                                                                             \
+    _Pragma("GCC push_options") _Pragma("GCC optimize(\"tree-vectorize\", \"vect-cost-model=dynamic\")")
+#define IND__VECTORS_END _Pragma("GCC pop_options")
+#else
+#define IND__VECTORS_BEGIN
+#define IND__VECTORS_END
+#endif
+
 /* u as two's complement. A plain conversion is implementation-defined for u > INT64_MAX. */
 static inline int64_t ind__as_signed(uint64_t u) {
     return u <= INT64_MAX ? (int64_t)u : -(int64_t)(UINT64_MAX - u) - 1;
@@ -1636,6 +1654,9 @@ void ind__eval_free(ind__eval *e);
 /* Sets loop variable `var` (0-based in body->var) for the next blocks: value + step * lane. */
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);
 void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int lanes);
+
+/* Copies the value in lane 0 to the first `lanes` lanes. */
+void ind__eval_spread(ind__lanes *v, ind_dtype d, int lanes);
 /* The value of index expression `index` of the body in lane 0. It may not depend on values. */
 int64_t ind__eval_index(ind__eval *e, uint32_t index);
 /* Runs the listed instructions in order for `lanes` points. The caller must fill in REDUCE, SCAN, STATE and PART before
@@ -10604,7 +10625,7 @@ static ind_expr ir__as_index2(const ind_body *b, const ind__inst *x, int *terms)
 }
 
 /* Returns the integer as an expression of loop indices and sizes; invalid: it is none, or an op may wrap around.
-   *terms: what it may still look at. */
+ *terms: what it may still look at. */
 static ind_expr ir__as_index(const ind_body *b, uint32_t id, int *terms) {
     const ind__inst *x = &b->inst[id];
     const ind_dtype type = (ind_dtype)x->dtype;
@@ -14117,6 +14138,7 @@ void ind__eval_free(ind__eval *e) {
     memset(e, 0, sizeof *e);
 }
 
+IND__VECTORS_BEGIN
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step) {
     uint32_t slot = e->num_sizes + (uint32_t)var;
     e->varying[slot] = step != 0;
@@ -14133,7 +14155,7 @@ void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int l
 }
 
 /* Wraps around instead of failing: the launch has checked the sizes, and every access is checked afterwards. */
-static int64_t ir__index_op(uint8_t kind, int64_t a, int64_t b, int64_t c) {
+IND__ALWAYS_INLINE int64_t ir__index_op(uint8_t kind, int64_t a, int64_t b, int64_t c) {
     switch (kind) {
     case IND_EXPR_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
     case IND_EXPR_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
@@ -14152,6 +14174,29 @@ static int64_t ir__index_op(uint8_t kind, int64_t a, int64_t b, int64_t c) {
     }
 }
 
+/* Quotients or remainders of a divisor that all lanes share. */
+static void ir__divide_lanes(bool remainder, int64_t *out, const int64_t *a, int64_t by, int lanes) {
+    const bool power = by > 0 && !(by & (by - 1)), small = by > 0 && by <= UINT32_MAX;
+    int shift = 0;
+    while (power && by >> shift > 1) shift++;
+    for (int l = 0; l < lanes && power; l++)
+        out[l] = remainder ? a[l] & (by - 1) : a[l] < 0 ? ~(~a[l] >> shift) : a[l] >> shift;
+    for (int l = 0; l < lanes && !power; l++) {
+        if (small && (uint64_t)a[l] <= UINT32_MAX) /* CPUs divide 32 bits in less time */
+            out[l] = remainder ? (uint32_t)a[l] % (uint32_t)by : (uint32_t)a[l] / (uint32_t)by;
+        else
+            out[l] = ir__index_op(remainder ? IND_EXPR_MOD : IND_EXPR_FLOORDIV, a[l], by, 0);
+    }
+}
+
+/* Values of an argument in all lanes: those of its slot, or `copy`, of a single value. */
+static const int64_t *ir__index_lanes(const ind__eval *e, uint32_t slot, int64_t *copy, int lanes) {
+    const int64_t value = e->slots[slot][0];
+    if (e->varying[slot]) return e->slots[slot];
+    for (int l = 0; l < lanes; l++) copy[l] = value;
+    return copy;
+}
+
 static void ir__eval_program_op(ind__eval *e, uint32_t i, int lanes) {
     const ind__program *p = &e->program;
     const ind__program_op *op = &p->op[i];
@@ -14164,16 +14209,33 @@ static void ir__eval_program_op(ind__eval *e, uint32_t i, int lanes) {
     }
     int args = op->kind == IND_EXPR_NOT ? 1 : op->kind == IND_EXPR_WHERE ? 3 : 2;
     uint32_t arg[3] = {op->a, args > 1 ? op->b : op->a, args > 2 ? op->c : op->a};
-    bool va = e->varying[arg[0]], vb = e->varying[arg[1]], vc = e->varying[arg[2]];
-    const int64_t *a = e->slots[arg[0]], *b = e->slots[arg[1]], *c = e->slots[arg[2]];
-    e->varying[slot] = va || vb || vc;
-    int n = e->varying[slot] ? lanes : 1;
-    if (op->kind == IND_EXPR_ADD) {
-        for (int l = 0; l < n; l++) out[l] = (int64_t)((uint64_t)a[va ? l : 0] + (uint64_t)b[vb ? l : 0]);
-    } else if (op->kind == IND_EXPR_MUL) {
-        for (int l = 0; l < n; l++) out[l] = (int64_t)((uint64_t)a[va ? l : 0] * (uint64_t)b[vb ? l : 0]);
-    } else {
-        for (int l = 0; l < n; l++) out[l] = ir__index_op(op->kind, a[va ? l : 0], b[vb ? l : 0], c[vc ? l : 0]);
+    const bool varies = e->varying[arg[0]] || e->varying[arg[1]] || e->varying[arg[2]];
+    const int64_t *x = e->slots[arg[0]], *y = e->slots[arg[1]], *z = e->slots[arg[2]];
+    const bool divides = op->kind == IND_EXPR_FLOORDIV || op->kind == IND_EXPR_MOD;
+    int64_t copy[3][IND__LANES];
+    e->varying[slot] = varies;
+    if (!varies) {
+        out[0] = ir__index_op(op->kind, x[0], y[0], z[0]);
+        return;
+    }
+    if (divides && !e->varying[arg[1]]) {
+        ir__divide_lanes(op->kind == IND_EXPR_MOD, out, x, y[0], lanes);
+        return;
+    }
+    x = ir__index_lanes(e, arg[0], copy[0], lanes), y = ir__index_lanes(e, arg[1], copy[1], lanes);
+    if (args > 2) z = ir__index_lanes(e, arg[2], copy[2], lanes);
+    switch (op->kind) {
+#define X(kind)                                                                                                        \
+    case kind:                                                                                                         \
+        for (int l = 0; l < lanes; l++) out[l] = ir__index_op(kind, x[l], y[l], 0);                                    \
+        return;
+        X(IND_EXPR_ADD)
+        X(IND_EXPR_MUL)
+        X(IND_EXPR_MIN) X(IND_EXPR_MAX) X(IND_EXPR_EQ) X(IND_EXPR_NE) X(IND_EXPR_LT) X(IND_EXPR_LE) X(IND_EXPR_AND)
+            X(IND_EXPR_OR)
+#undef X
+                default : for (int l = 0; l < lanes; l++) out[l] =
+                              ir__index_op(op->kind, x[l], y[l], args > 2 ? z[l] : 0);
     }
 }
 
@@ -14244,6 +14306,13 @@ static bool ir__indices_inside(const int64_t *at, int n, int64_t numel) {
     return bad >= 0;
 }
 
+/* True if the lanes have consecutive elements. */
+static bool ir__is_run(const int64_t *at, int n) {
+    int64_t other = 0;
+    for (int l = 0; l < n; l++) other |= at[l] ^ (at[0] + l);
+    return !other;
+}
+
 static void ir__zero_lane(ind__lanes *v, ind_dtype d, int l) {
     if (d == IND_F32)
         v->f[l] = 0;
@@ -14251,13 +14320,13 @@ static void ir__zero_lane(ind__lanes *v, ind_dtype d, int l) {
         v->i[l] = 0; /* also the zero of f64 */
 }
 
-static void ir__spread(ind__lanes *v, ind_dtype d, int lanes) {
-    for (int l = 1; l < lanes; l++) {
-        if (d == IND_F32)
-            v->f[l] = v->f[0];
-        else
-            v->i[l] = v->i[0];
-    }
+void ind__eval_spread(ind__lanes *v, ind_dtype d, int lanes) {
+    const float f = v->f[0];
+    const int64_t i = v->i[0]; /* also the bits of f64 */
+    if (d == IND_F32)
+        for (int l = 1; l < lanes; l++) v->f[l] = f;
+    else
+        for (int l = 1; l < lanes; l++) v->i[l] = i;
 }
 
 static void ir__eval_load(ind__eval *e, const ind__inst *i, ind__lanes *v, int lanes) {
@@ -14268,10 +14337,12 @@ static void ir__eval_load(ind__eval *e, const ind__inst *i, ind__lanes *v, int l
     ind_dtype d = (ind_dtype)i->dtype;
     if (mask) {
         for (int l = 0; l < lanes; l++) {
-            int64_t k = at[varying ? l : 0];
-            bool inside = k >= 0 && k < m->numel;
+            const int64_t k = at[varying ? l : 0];
+            const bool inside = k >= 0 && k < m->numel, use = mask[l] && inside;
             if (mask[l] && !inside) e->bad_access = true;
-            if (mask[l] && inside)
+            if (m->dtype == IND_F32)
+                v->f[l] = use ? ((const float *)m->data)[k] : 0;
+            else if (use)
                 ir__load_lane(m, k, v, l);
             else
                 ir__zero_lane(v, d, l);
@@ -14283,7 +14354,9 @@ static void ir__eval_load(ind__eval *e, const ind__inst *i, ind__lanes *v, int l
         for (int l = 0; l < lanes; l++) ir__zero_lane(v, d, l);
     } else if (!varying) {
         ir__load_lane(m, at[0], v, 0);
-        ir__spread(v, d, lanes);
+        ind__eval_spread(v, d, lanes);
+    } else if (m->dtype == IND_F32 && ir__is_run(at, lanes)) {
+        memcpy(v->f, (const float *)m->data + at[0], (size_t)lanes * sizeof *v->f);
     } else if (m->dtype == IND_F32) {
         for (int l = 0; l < lanes; l++) v->f[l] = ((const float *)m->data)[at[l]];
     } else {
@@ -14291,7 +14364,7 @@ static void ir__eval_load(ind__eval *e, const ind__inst *i, ind__lanes *v, int l
     }
 }
 
-static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y);
+IND__ALWAYS_INLINE int64_t ir__int_op(uint8_t op, int64_t x, int64_t y);
 
 /* Combines the value of lane l with the stored element; sums of 16-bit floats are computed in f32 and rounded. */
 static void ir__combine_lane(const ind__eval_buffer *m, int64_t at, const ind__inst *i, const ind__lanes *v, int l) {
@@ -14346,7 +14419,10 @@ static void ir__eval_store(ind__eval *e, const ind__inst *i, int lanes) {
         e->bad_access = true;
         return;
     }
-    for (int l = 0; l < lanes; l++) ir__store_lane(m, at[varying ? l : 0], v, l);
+    if (m->dtype == IND_F32 && varying && ir__is_run(at, lanes))
+        memcpy((float *)m->data + at[0], v->f, (size_t)lanes * sizeof *v->f);
+    else
+        for (int l = 0; l < lanes; l++) ir__store_lane(m, at[varying ? l : 0], v, l);
 }
 
 static void ir__eval_indirect(ind__eval *e, uint32_t n, const ind__inst *i, int lanes) {
@@ -14379,14 +14455,14 @@ static void ir__eval_index_value(ind__eval *e, const ind__inst *i, ind__lanes *v
 }
 
 static void ir__eval_constant(const ind__inst *i, ind__lanes *v, int lanes) {
-    for (int l = 0; l < lanes; l++) {
-        if (i->dtype == IND_F32)
-            v->f[l] = (float)i->imm.f;
-        else if (i->dtype == IND_F64)
-            v->d[l] = i->imm.f;
-        else
-            v->i[l] = i->imm.i;
-    }
+    const double f = i->imm.f;
+    const int64_t n = i->imm.i;
+    if (i->dtype == IND_F32)
+        for (int l = 0; l < lanes; l++) v->f[l] = (float)f;
+    else if (i->dtype == IND_F64)
+        for (int l = 0; l < lanes; l++) v->d[l] = f;
+    else
+        for (int l = 0; l < lanes; l++) v->i[l] = n;
 }
 
 static void ir__eval_cast(const ind__inst *i, ind_dtype from, const ind__lanes *x, ind__lanes *v, int lanes) {
@@ -14404,6 +14480,7 @@ static void ir__eval_cast(const ind__inst *i, ind_dtype from, const ind__lanes *
             v->i[l] = ind__wrap_int(to, float_from ? ir__float_to_int(f) : x->i[l]);
     }
 }
+IND__VECTORS_END
 
 /* ================================================================================= src/ir/loops/special_functions.c */
 /* ---- functions that libm lacks, in double for both types ---- */
@@ -14578,6 +14655,7 @@ static double ir__igamma(double a, double x, bool upper) {
     return upper ? scale * h : 1 - scale * h;
 }
 
+IND__VECTORS_BEGIN
 /* One macro per number of operands: the types differ only in the loop over the lanes. */
 #define IND__LANE_LOOP(field, expression)                                                                              \
     for (int l = 0; l < lanes; l++) v->field[l] = (expression);                                                        \
@@ -14753,7 +14831,7 @@ static int64_t ir__gcd(int64_t x, int64_t y) {
 }
 
 /* Operates on 64-bit values; the caller wraps the result. So a left shift by the type's width gives 0. */
-static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
+IND__ALWAYS_INLINE int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
     switch (op) {
     case IND_LOOP_NEG: return (int64_t)(0 - (uint64_t)x);
     case IND_LOOP_ABS: return x < 0 ? (int64_t)(0 - (uint64_t)x) : x;
@@ -14783,14 +14861,33 @@ static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
     }
 }
 
+/* The integers of all lanes; `dtype` wraps around. */
+static void ir__eval_int(ind_loop_op op, ind_dtype dtype, const int64_t *x, const int64_t *y, int64_t *out, int lanes) {
+    switch (op) {
+#define X(op)                                                                                                          \
+    case op:                                                                                                           \
+        for (int l = 0; l < lanes; l++) out[l] = ir__int_op(op, x[l], y[l]);                                           \
+        break;
+        X(IND_LOOP_NOT)
+        X(IND_LOOP_ADD)
+        X(IND_LOOP_SUB) X(IND_LOOP_MUL) X(IND_LOOP_MAXIMUM) X(IND_LOOP_MINIMUM) X(IND_LOOP_BIT_AND) X(IND_LOOP_BIT_OR)
+            X(IND_LOOP_BIT_XOR) X(IND_LOOP_EQ) X(IND_LOOP_NE) X(IND_LOOP_LT) X(IND_LOOP_LE) X(IND_LOOP_GT)
+                X(IND_LOOP_GE) X(IND_LOOP_AND) X(IND_LOOP_OR)
+#undef X
+                    default : for (int l = 0; l < lanes; l++) out[l] = ir__int_op((uint8_t)op, x[l], y[l]);
+    }
+    if (dtype == IND_BOOL)
+        for (int l = 0; l < lanes; l++) out[l] = out[l] != 0;
+    else if (dtype != IND_I64)
+        for (int l = 0; l < lanes; l++) out[l] = ind__wrap_int(dtype, out[l]);
+}
+
 static void ir__eval_where(ind_dtype d, const ind__lanes *c, const ind__lanes *a, const ind__lanes *b, ind__lanes *v,
                            int lanes) {
-    for (int l = 0; l < lanes; l++) {
-        if (d == IND_F32)
-            v->f[l] = c->i[l] ? a->f[l] : b->f[l];
-        else
-            v->i[l] = c->i[l] ? a->i[l] : b->i[l]; /* copies the bits of f64 too */
-    }
+    if (d == IND_F32)
+        for (int l = 0; l < lanes; l++) v->f[l] = c->i[l] ? a->f[l] : b->f[l];
+    else
+        for (int l = 0; l < lanes; l++) v->i[l] = c->i[l] ? a->i[l] : b->i[l]; /* copies the bits of f64 too */
 }
 
 /* Half (0 or 1) of the 128 bits of Philox 4x32-10. */
@@ -14868,8 +14965,7 @@ static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     else if (operand == IND_F64)
         ir__eval_f64(i, a, b, v, lanes);
     else
-        for (int l = 0; l < lanes; l++)
-            v->i[l] = ind__wrap_int((ind_dtype)i->dtype, ir__int_op(i->op, a->i[l], b->i[l]));
+        ir__eval_int((ind_loop_op)i->op, (ind_dtype)i->dtype, a->i, b->i, v->i, lanes);
 }
 
 double ind__neutral_float(ind_reduction r) {
@@ -14913,6 +15009,7 @@ ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int l
     for (uint32_t k = 0; k < num; k++) ir__eval_inst(e, inst[k], lanes);
     return e->bad_access ? IND_VERIFY : IND_OK;
 }
+IND__VECTORS_END
 
 /* ======================================================================================== src/headers/inductor_ir.h */
 #endif /* INDUCTOR_IR_IMPLEMENTATION_DONE */

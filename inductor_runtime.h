@@ -513,6 +513,9 @@ ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, i
 #include <sys/stat.h>
 #include <unistd.h>
 #endif
+#if IND__GNU && (defined(__x86_64__) || defined(__i386__))
+#include <immintrin.h>
+#endif
 
 /* =========================================================================================== src/runtime/platform.c */
 /* ---------------------------------------------------------------------------------------------- >>platform */
@@ -4842,15 +4845,26 @@ static void rt__host_lanes(ind__eval *e, const int *var, int n, const int64_t *e
         ind__eval_set_var(e, var[n - 1], at % inner, 1);
         return;
     }
-    int64_t value[IND__LANES], rest[IND__LANES];
-    for (int l = 0; l < lanes; l++) rest[l] = at + l;
-    for (int d = n; d-- > 0;) {
-        for (int l = 0; l < lanes; l++) {
-            value[l] = rest[l] % extent[d];
-            rest[l] /= extent[d];
+    int64_t digit[2 * IND_MAX_RANK], value[2 * IND_MAX_RANK][IND__LANES];
+    int changed = n - 1; /* the first variable that is not the same in all lanes */
+    for (int d = n; d-- > 0; at /= extent[d]) digit[d] = at % extent[d];
+    for (int l = 0; l < lanes;) { /* a run along the last variable at a time */
+        const int run = inner - digit[n - 1] < lanes - l ? (int)(inner - digit[n - 1]) : lanes - l;
+        for (int k = 0; k < run; k++) value[n - 1][l + k] = digit[n - 1] + k;
+        for (int d = 0; d < n - 1; d++)
+            for (int k = 0; k < run; k++) value[d][l + k] = digit[d];
+        l += run;
+        digit[n - 1] += run;
+        for (int d = n - 1; d > 0 && digit[d] == extent[d] && l < lanes; d--) {
+            digit[d] = 0, digit[d - 1]++;
+            if (d - 1 < changed) changed = d - 1;
         }
-        ind__eval_set_var_lanes(e, var[d], value, lanes);
     }
+    for (int d = 0; d < n; d++)
+        if (d < changed)
+            ind__eval_set_var(e, var[d], digit[d], 0);
+        else
+            ind__eval_set_var_lanes(e, var[d], value[d], lanes);
 }
 
 /* ---- reductions: one accumulator per lane, in double or 64-bit integers */
@@ -5041,8 +5055,9 @@ static void rt__result_fill(ind__eval *e, uint32_t to, uint32_t reduce, const rt
     const ind__inst *i = &e->body->inst[reduce], *target = &e->body->inst[to];
     bool is_float = rt__value_class((ind_dtype)e->body->inst[i->arg[0]].dtype) == 'f';
     int part = to == reduce ? 0 : (int)target->imm.i;
-    for (int l = 0; l < (merged ? IND__LANES : lanes); l++)
-        rt__result_lane(a, i, (ind_dtype)target->dtype, is_float, part, merged ? 0 : l, &e->value[to], l);
+    for (int l = 0; l < (merged ? 1 : lanes); l++)
+        rt__result_lane(a, i, (ind_dtype)target->dtype, is_float, part, l, &e->value[to], l);
+    if (merged) ind__eval_spread(&e->value[to], (ind_dtype)target->dtype, IND__LANES);
 }
 
 static void rt__stage_results(ind__eval *e, const rt__host_stage *s, rt__host_accumulator *a, bool merged, int lanes,
@@ -5082,14 +5097,7 @@ static ind_status rt__host_run_list(ind__eval *e, const rt__host_list *l, int la
 /* Broadcasts lane 0 of the values that the row loop uses. */
 static void rt__host_spread(ind__eval *e, const rt__host_list *l) {
     for (uint32_t k = 0; k < l->num; k++) {
-        ind__lanes *v = &e->value[l->inst[k]];
-        bool f32 = e->body->inst[l->inst[k]].dtype == IND_F32;
-        for (int lane = 1; lane < IND__LANES; lane++) {
-            if (f32)
-                v->f[lane] = v->f[0];
-            else
-                v->i[lane] = v->i[0]; /* also copies the bits of f64 */
-        }
+        ind__eval_spread(&e->value[l->inst[k]], (ind_dtype)e->body->inst[l->inst[k]].dtype, IND__LANES);
     }
 }
 
@@ -5475,10 +5483,10 @@ IND__HOST_INLINE void rt__host_v8_add(float *c, const rt__host_v8 *v) {
     memcpy(c, &old, sizeof old);
 }
 
-/* c[4][16] += a * b over kc: the 8 accumulators stay in registers. */
-IND__HOST_INLINE void rt__host_tile_f32(int64_t kc, const float *a, const float *b, float *c) {
+/* c[4][16] += a * b over kc: the 8 accumulators stay in registers. step: floats from one row of b to the next. */
+IND__HOST_INLINE void rt__host_tile_f32(int64_t kc, const float *a, const float *b, int64_t step, float *c) {
     rt__host_v8 c00 = {0}, c01 = {0}, c10 = {0}, c11 = {0}, c20 = {0}, c21 = {0}, c30 = {0}, c31 = {0}, b0, b1;
-    for (int64_t k = 0; k < kc; k++, a += IND__HOST_MR, b += IND__HOST_NR) {
+    for (int64_t k = 0; k < kc; k++, a += IND__HOST_MR, b += step) {
         memcpy(&b0, b, sizeof b0);
         memcpy(&b1, b + 8, sizeof b1);
         c00 += a[0] * b0;
@@ -5501,9 +5509,9 @@ IND__HOST_INLINE void rt__host_tile_f32(int64_t kc, const float *a, const float 
 }
 #else
 #define IND__HOST_INLINE static inline
-IND__HOST_INLINE void rt__host_tile_f32(int64_t kc, const float *a, const float *b, float *c) {
+IND__HOST_INLINE void rt__host_tile_f32(int64_t kc, const float *a, const float *b, int64_t step, float *c) {
     float sum[IND__HOST_MR][IND__HOST_NR] = {{0}};
-    for (int64_t k = 0; k < kc; k++, a += IND__HOST_MR, b += IND__HOST_NR)
+    for (int64_t k = 0; k < kc; k++, a += IND__HOST_MR, b += step)
         for (int i = 0; i < IND__HOST_MR; i++)
             for (int j = 0; j < IND__HOST_NR; j++) sum[i][j] += a[i] * b[j];
     for (int i = 0; i < IND__HOST_MR; i++)
@@ -5511,17 +5519,24 @@ IND__HOST_INLINE void rt__host_tile_f32(int64_t kc, const float *a, const float 
 }
 #endif
 
-IND__HOST_INLINE void rt__host_panel_f32(int64_t kc, int64_t rows, int64_t cols, const float *a, const float *b,
-                                         float *c) {
-    for (int64_t j = 0; j < cols; j += IND__HOST_NR)
-        for (int64_t i = 0; i < rows; i += IND__HOST_MR)
-            rt__host_tile_f32(kc, a + i * kc, b + j * kc, c + i * IND__HOST_NC + j);
+/* c[rows][HOST_NC] += a * b, of panel a. Element k of column j of b is b[j * across + k * along] if j is a multiple of
+   HOST_NR; the next ones follow it. */
+typedef struct rt__host_f32_product {
+    int64_t kc, rows, cols;
+    const float *a, *b;
+    int64_t across, along;
+    float *c;
+} rt__host_f32_product;
+
+IND__HOST_INLINE void rt__host_panel_f32(const rt__host_f32_product *p) {
+    for (int64_t j = 0; j < p->cols; j += IND__HOST_NR)
+        for (int64_t i = 0; i < p->rows; i += IND__HOST_MR)
+            rt__host_tile_f32(p->kc, p->a + i * p->kc, p->b + j * p->across, p->along, p->c + i * IND__HOST_NC + j);
 }
 
 #if IND__GNU && (defined(__x86_64__) || defined(__i386__))
-__attribute__((target("avx2,fma"))) static void rt__host_panel_f32_avx2(int64_t kc, int64_t rows, int64_t cols,
-                                                                        const float *a, const float *b, float *c) {
-    rt__host_panel_f32(kc, rows, cols, a, b, c);
+__attribute__((target("avx2,fma"))) static void rt__host_panel_f32_avx2(const rt__host_f32_product *p) {
+    rt__host_panel_f32(p);
 }
 #define IND__HOST_HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 #else
@@ -5531,11 +5546,11 @@ __attribute__((target("avx2,fma"))) static void rt__host_panel_f32_avx2(int64_t 
 
 IND__HOST_CONTRACT_END
 
-static void rt__host_multiply_f32(int64_t kc, int64_t rows, int64_t cols, const float *a, const float *b, float *c) {
+static void rt__host_multiply_f32(const rt__host_f32_product *p) {
     if (IND__HOST_HAS_AVX2)
-        rt__host_panel_f32_avx2(kc, rows, cols, a, b, c);
+        rt__host_panel_f32_avx2(p);
     else
-        rt__host_panel_f32(kc, rows, cols, a, b, c);
+        rt__host_panel_f32(p);
 }
 
 /* The same for the other types; integers multiply as unsigned, to wrap around. */
@@ -5603,8 +5618,9 @@ static int64_t rt__direct_offset(const rt__host_task *t, const rt__host_direct *
                                  const int64_t *extent, int64_t at) {
     uint64_t offset = 0;
     for (int k = n; k-- > 0 && extent[k];) {
-        offset += (uint64_t)(at % extent[k]) * (uint64_t)t->instance->sizes.slot[d->stride_slot[var[k]]];
-        at /= extent[k];
+        const int64_t digit = k ? at % extent[k] : at;
+        offset += (uint64_t)digit * (uint64_t)t->instance->sizes.slot[d->stride_slot[var[k]]];
+        if (k) at /= extent[k];
     }
     return (int64_t)offset;
 }
@@ -5624,6 +5640,7 @@ IND__HOST_COPY(copy_bf16, float, uint16_t, ind__bf16_to_f32)
 IND__HOST_COPY(copy_word, uint64_t, uint64_t, )
 
 #if IND__GNU
+IND__HOST_CONTRACT_BEGIN
 #if defined(__clang__)
 #define IND__HOST_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
@@ -5632,7 +5649,7 @@ typedef int32_t rt__host_order __attribute__((vector_size(32)));
 #endif
 
 /* Eight rows of 8 floats from from[0 .. 8) on, as 8 columns `group` floats apart. */
-static void rt__host_transpose(float *out, const float *data, const int64_t *from, int group) {
+IND__HOST_INLINE void rt__host_transpose(float *out, const float *data, const int64_t *from, int group) {
     rt__host_v8 x[8], y[8];
     for (int i = 0; i < 8; i++) memcpy(&x[i], data + from[i], sizeof x[i]);
     for (int i = 0; i < 8; i += 2) {
@@ -5651,19 +5668,43 @@ static void rt__host_transpose(float *out, const float *data, const int64_t *fro
     for (int i = 0; i < 8; i++) memcpy(out + i * group, &y[i], sizeof y[i]);
 }
 
-/* copy_f32 of a whole group: of rows that are side by side, or whose elements are. */
-static void rt__host_copy_f32(float *out, const float *data, const int64_t *from, int num, int group, int64_t kc,
-                              int64_t step) {
+/* copy_f32 of rows that are side by side, or whose elements are. In the latter case, rows of the group that do not
+   exist may be copies of the first one: nothing reads their products. */
+IND__HOST_INLINE void rt__host_copy_any(float *out, const float *data, const int64_t *from, int num, int group,
+                                        int64_t kc, int64_t step) {
     bool side_by_side = num == group;
     for (int j = 1; j < num; j++) side_by_side &= from[j] == from[0] + j;
-    int64_t done = 0;
+    int64_t done = 0, row[IND__HOST_NR];
+    for (int j = 0; j < group; j++) row[j] = from[j < num ? j : 0];
+    if (step == 1 && group == 1) {
+        memcpy(out, data + from[0], (size_t)kc * sizeof *out);
+        return;
+    }
     if (side_by_side && group == IND__HOST_NR)
         for (; done < kc; done++) memcpy(out + done * group, data + from[0] + done * step, IND__HOST_NR * sizeof *out);
-    else if (step == 1 && num == group && group % 8 == 0)
+    else if (step == 1 && group % 8 == 0)
         for (; done + 8 <= kc; done += 8)
-            for (int j = 0; j < group; j += 8) rt__host_transpose(out + done * group + j, data + done, from + j, group);
+            for (int j = 0; j < group; j += 8) rt__host_transpose(out + done * group + j, data + done, row + j, group);
     copy_f32(out + done * group, data + done * step, from, num, group, kc - done, step);
 }
+
+#if defined(__x86_64__) || defined(__i386__)
+__attribute__((target("avx2"))) static void rt__host_copy_avx2(float *out, const float *data, const int64_t *from,
+                                                               int num, int group, int64_t kc, int64_t step) {
+    rt__host_copy_any(out, data, from, num, group, kc, step);
+}
+#else
+#define rt__host_copy_avx2 rt__host_copy_any
+#endif
+
+static void rt__host_copy_f32(float *out, const float *data, const int64_t *from, int num, int group, int64_t kc,
+                              int64_t step) {
+    if (IND__HOST_HAS_AVX2)
+        rt__host_copy_avx2(out, data, from, num, group, kc, step);
+    else
+        rt__host_copy_any(out, data, from, num, group, kc, step);
+}
+IND__HOST_CONTRACT_END
 #else
 #define rt__host_copy_f32 copy_f32
 #endif
@@ -5759,7 +5800,9 @@ static void rt__tile_to_lanes(const rt__host_task *t, rt__host_worker *w, int i,
     const void *tile = rt__host_tile_of(w, i);
     ind_dtype d = (ind_dtype)b->inst[dot].dtype, operand = (ind_dtype)b->inst[b->inst[dot].arg[0]].dtype;
     ind__lanes *v = &w->eval.value[dot];
-    for (int l = 0; l < lanes; l++) {
+    if (along_cols && operand == IND_F32)
+        memcpy(v->f, (const float *)tile + at * IND__HOST_NC, (size_t)lanes * sizeof *v->f);
+    for (int l = 0; l < lanes && !(along_cols && operand == IND_F32); l++) {
         int64_t from = along_cols ? at * IND__HOST_NC + l : l * IND__HOST_NC + at;
         if (operand == IND_F32)
             v->f[l] = ((const float *)tile)[from];
@@ -5810,10 +5853,41 @@ static int64_t rt__direct_base(const rt__host_task *t, ind__eval *e, const rt__h
     return ind__eval_index(e, d->index);
 }
 
+/* Adds the products of panel a, of at most HOST_MR rows, with columns of b that are side by side in memory: each
+   element is read once, so they are not packed first. Returns the number of columns, whole groups; 0: b is no such
+   operand, or reaches outside its buffer. */
+static int64_t rt__host_multiply_in_place(const rt__host_task *t, const rt__host_direct *d, int64_t base,
+                                          const rt__host_panel *b, const rt__host_panel *a, float *tile) {
+    const ind__eval_buffer *m = &t->instance->host.buffer[d->buffer];
+    const int64_t *slot = t->instance->sizes.slot, step = slot[d->stride_slot[t->kernel->body->rank]];
+    const int64_t cols = b->count / IND__HOST_NR * IND__HOST_NR, numel = m->numel;
+    if (!d->valid || m->dtype != IND_F32 || !b->f32 || a->count > IND__HOST_MR || !cols) return 0;
+    if (b->num_var != 1 || slot[d->stride_slot[b->var[0]]] != 1 || step < 0 || base < 0 || base > numel) return 0;
+    if (step && b->k0 + b->kc > numel / step) return 0;
+    const int64_t first = base + b->k0 * step + b->first;
+    if (first > numel - (b->kc - 1) * step - cols) return 0;
+    rt__host_multiply_f32(&(rt__host_f32_product){.kc = b->kc,
+                                                  .rows = a->count,
+                                                  .cols = cols,
+                                                  .a = (const float *)a->out,
+                                                  .b = (const float *)m->data + first,
+                                                  .across = 1,
+                                                  .along = step,
+                                                  .c = tile});
+    return cols;
+}
+
 static void rt__host_multiply(ind_dtype d, int64_t kc, int64_t rows, int64_t cols, const rt__host_worker *w,
                               void *tile) {
     if (d == IND_F32)
-        rt__host_multiply_f32(kc, rows, cols, (float *)w->panel_a, (float *)w->panel_b, (float *)tile);
+        rt__host_multiply_f32(&(rt__host_f32_product){.kc = kc,
+                                                      .rows = rows,
+                                                      .cols = cols,
+                                                      .a = (const float *)w->panel_a,
+                                                      .b = (const float *)w->panel_b,
+                                                      .across = kc,
+                                                      .along = IND__HOST_NR,
+                                                      .c = (float *)tile});
     else if (d == IND_F64)
         host_multiply_f64(kc, rows, cols, (double *)w->panel_a, (double *)w->panel_b, (double *)tile);
     else
@@ -5963,27 +6037,28 @@ IND__HOST_INLINE float rt__host_f16(const uint8_t *p) {
 
 /* ---- blocks of 32 */
 
-IND__HOST_INLINE void rt__host_decode_q8_0(const uint8_t *b, float *out, bool wide) {
-    const float d = rt__host_f16(b);
+IND__HOST_INLINE void rt__host_decode_q8_0(const uint8_t *b, float d, float *out, bool wide) {
     for (int i = 0; i < 32; i += 16) rt__host_put_signed(out + i, b + 2 + i, d, wide);
 }
 
 /* Element i < 16 is in the low, element i + 16 in the high four bits of byte i. `five`: the fifth bits are a word. */
-IND__HOST_INLINE void rt__host_decode_q45(const uint8_t *b, float *out, bool five, bool has_min, bool wide) {
-    const float d = rt__host_f16(b), m = has_min ? rt__host_f16(b + 2) : 0;
+IND__HOST_INLINE void rt__host_decode_q45(const uint8_t *b, float d, float m, float *out, bool five, bool has_min,
+                                          bool wide) {
     const uint32_t fifth = five ? rt__host_word(b + (has_min ? 4 : 2), 4) : 0;
     const uint8_t *q = b + (has_min ? 4 : 2) + (five ? 4 : 0);
     for (int i = 0; i < 32; i += 16) {
         rt__host_b16 v;
         rt__host_bits(&v, q, i / 4, 15);
         if (five) rt__host_add_bits(&v, fifth >> i, 4);
-        rt__host_put(out + i, &v, has_min ? 0 : five ? -16 : -8, d, m, wide);
+        rt__host_put(out + i, &v, has_min ? 0 : five ? -16 : -8, d, has_min ? m : 0, wide);
     }
 }
 
+#define IND__HOST_IQ4 -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113
+
 /* 32 elements, whose four bits are in 16 bytes. */
 IND__HOST_INLINE void rt__host_decode_iq4(const uint8_t *q, float d, float *out, bool wide) {
-    static const int8_t value[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+    static const int8_t value[16] = {IND__HOST_IQ4};
     for (int i = 0; i < 32; i += 16) {
         uint8_t bytes[16];
         for (int k = 0; k < 16; k++) bytes[k] = (uint8_t)value[q[k] >> i / 4 & 15];
@@ -6062,16 +6137,15 @@ IND__HOST_INLINE void rt__host_decode_16(ind__quantised f, const uint8_t *b, flo
     *out = f == IND__QUANTISED_F16 ? rt__host_f16(b) : ind__bf16_to_f32((uint16_t)rt__host_word(b, 2));
 }
 
-/* Format, decoding of a block b to out. */
+/* Format, decoding of a block b to out. d and m: the 16-bit floats in bytes 0 and 2 of the block. */
 #define IND__HOST_FORMATS_OF_32(X)                                                                                     \
-    X(Q8_0, rt__host_decode_q8_0(b, out, wide))                                                                        \
-    X(Q4_0, rt__host_decode_q45(b, out, false, false, wide))                                                           \
-    X(Q4_1, rt__host_decode_q45(b, out, false, true, wide))                                                            \
-    X(Q5_0, rt__host_decode_q45(b, out, true, false, wide))                                                            \
-    X(Q5_1, rt__host_decode_q45(b, out, true, true, wide))                                                             \
-    X(IQ4_NL, rt__host_decode_iq4(b + 2, rt__host_f16(b), out, wide))
-#define IND__HOST_FORMATS(X)                                                                                           \
-    IND__HOST_FORMATS_OF_32(X)                                                                                         \
+    X(Q8_0, rt__host_decode_q8_0(b, d, out, wide))                                                                     \
+    X(Q4_0, rt__host_decode_q45(b, d, m, out, false, false, wide))                                                     \
+    X(Q4_1, rt__host_decode_q45(b, d, m, out, false, true, wide))                                                      \
+    X(Q5_0, rt__host_decode_q45(b, d, m, out, true, false, wide))                                                      \
+    X(Q5_1, rt__host_decode_q45(b, d, m, out, true, true, wide))                                                       \
+    X(IQ4_NL, rt__host_decode_iq4(b + 2, d, out, wide))
+#define IND__HOST_OTHER_FORMATS(X)                                                                                     \
     X(F16, rt__host_decode_16(IND__QUANTISED_F16, b, out))                                                             \
     X(BF16, rt__host_decode_16(IND__QUANTISED_BF16, b, out))                                                           \
     X(Q2_K, rt__host_decode_q2_k(b, out, wide))                                                                        \
@@ -6083,15 +6157,26 @@ IND__HOST_INLINE void rt__host_decode_16(ind__quantised f, const uint8_t *b, flo
 
 /* Decodes kc elements. Each format has its own loop, out of which the compiler hoists the constants. */
 IND__HOST_INLINE void rt__host_decode(const rt__host_packed *p, const uint8_t *b, int64_t kc, float *out, bool wide) {
+    const float *const end = out + kc;
 #define X(name, decode)                                                                                                \
     case IND__QUANTISED_##name:                                                                                        \
-        for (const float *end = out + kc; out < end; out += p->elements, b += p->bytes) decode;                        \
+        for (; out < end; out += p->elements, b += p->bytes) decode;                                                   \
+        return;
+#define Y(name, decode)                                                                                                \
+    case IND__QUANTISED_##name:                                                                                        \
+        for (; out < end; out += p->elements, b += p->bytes) {                                                         \
+            const float d = rt__host_f16(b), m = rt__host_f16(b + 2);                                                  \
+            (void)m;                                                                                                   \
+            decode;                                                                                                    \
+        }                                                                                                              \
         return;
     switch (p->format) {
-        IND__HOST_FORMATS(X)
+        IND__HOST_FORMATS_OF_32(Y)
+        IND__HOST_OTHER_FORMATS(X)
     default: return;
     }
 #undef X
+#undef Y
 }
 
 /* A segment of HOST_COLUMNS rows of blocks, and the rows that it is multiplied with. */
@@ -6105,43 +6190,50 @@ typedef struct rt__host_packed_tile {
     float *c;       /* [rows][HOST_NC] */
 } rt__host_packed_tile;
 
-/* The product of one row, for formats with blocks of 32 elements: decoded blocks are register-resident. Sums have the
-   order of additions of rt__host_packed_columns. Returns false for other formats. */
-IND__HOST_INLINE bool rt__host_packed_row(const rt__host_packed_tile *p, bool wide) {
+/* The 16-bit floats in bytes 0 and 2 of each block of 32 elements of a segment. */
+typedef struct rt__host_scales {
+    float of[IND__HOST_COLUMNS][2 * IND__HOST_SEGMENT / 32];
+} rt__host_scales;
+
+/* True if blocks of 32 elements are multiplied as they are decoded: a single row is. */
+static bool rt__host_is_single_row(const rt__host_packed_tile *p) {
+    const bool rounds = p->packed->round == IND_F16 || p->packed->round == IND_BF16;
+    return p->rows == 1 && p->packed->elements == 32 && !rounds;
+}
+
+/* The product of a single row. Sums have the order of additions of rt__host_packed_columns. */
+IND__HOST_INLINE void rt__host_packed_row(const rt__host_packed_tile *p, const rt__host_scales *scales) {
+    const bool wide = false;
+    rt__host_v8 sum[IND__HOST_COLUMNS] = {{0}};
+    int64_t at = 0;
 #define X(name, decode)                                                                                                \
     case IND__QUANTISED_##name:                                                                                        \
         for (int64_t k = 0; k < p->kc; k += 32, at += p->packed->bytes) {                                              \
             IND__HOST_UNROLL                                                                                           \
             for (int j = 0; j < IND__HOST_COLUMNS; j++) {                                                              \
                 const uint8_t *b = p->from[j] + at;                                                                    \
+                const float d = scales->of[j][k / 16], m = scales->of[j][k / 16 + 1];                                  \
                 float out[32];                                                                                         \
+                (void)m;                                                                                               \
+                __builtin_prefetch(p->next[j] + at);                                                                   \
                 decode;                                                                                                \
-                if (wide)                                                                                              \
-                    rt__host_dots16_block(&s[j], p->x + k, out);                                                       \
-                else                                                                                                   \
-                    rt__host_dots8_block(&t[j], p->x + k, out);                                                        \
+                rt__host_dots8_block(&sum[j], p->x + k, out);                                                          \
             }                                                                                                          \
         }                                                                                                              \
         break;
-    rt__host_v16 s[IND__HOST_COLUMNS] = {{0}};
-    rt__host_v8 t[IND__HOST_COLUMNS] = {{0}};
-    int64_t at = 0;
-    if (p->packed->round == IND_F16 || p->packed->round == IND_BF16) return false;
     switch (p->packed->format) {
         IND__HOST_FORMATS_OF_32(X)
-    default: return false;
+    default: break;
     }
 #undef X
     IND__HOST_UNROLL
-    for (int j = 0; j < IND__HOST_COLUMNS; j++) p->c[j] += wide ? rt__host_sum_v16(&s[j]) : rt__host_sum_v8(&t[j]);
-    return true;
+    for (int j = 0; j < IND__HOST_COLUMNS; j++) p->c[j] += rt__host_sum_v8(&sum[j]);
 }
 
 IND__HOST_INLINE void rt__host_packed_columns(const rt__host_packed_tile *p, bool wide) {
     const rt__host_packed *b = p->packed;
     for (int j = 0; j < IND__HOST_COLUMNS; j++)
         for (int64_t k = 0; k < p->kc / b->elements * b->bytes; k += 64) __builtin_prefetch(p->next[j] + k);
-    if (p->rows == 1 && rt__host_packed_row(p, wide)) return;
     for (int j = 0; j < IND__HOST_COLUMNS; j++) {
         float *out = p->w + j * IND__HOST_SEGMENT;
         rt__host_decode(b, p->from[j], p->kc, out, wide);
@@ -6158,29 +6250,170 @@ IND__HOST_INLINE void rt__host_packed_columns(const rt__host_packed_tile *p, boo
     }
 }
 
-#if defined(__x86_64__) || defined(__i386__)
-__attribute__((target("avx2,fma"))) static void rt__host_packed_columns_avx2(const rt__host_packed_tile *p) {
-    rt__host_packed_columns(p, false);
+static void rt__host_packed_columns_any(const rt__host_packed_tile *p) {
+    rt__host_scales scales;
+    if (!rt__host_is_single_row(p)) {
+        rt__host_packed_columns(p, false);
+        return;
+    }
+    for (int j = 0; j < IND__HOST_COLUMNS; j++)
+        for (int64_t k = 0; k < p->kc / 32; k++) {
+            const uint8_t *b = p->from[j] + k * p->packed->bytes;
+            scales.of[j][2 * k] = rt__host_f16(b);
+            scales.of[j][2 * k + 1] = rt__host_f16(b + 2);
+        }
+    rt__host_packed_row(p, &scales);
 }
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,fma"))) static void
-rt__host_packed_columns_avx512(const rt__host_packed_tile *p) {
-    rt__host_packed_columns(p, true);
-}
+
+IND__HOST_CONTRACT_END
+#endif
+
+/* ==================================================================================== src/runtime/host/packed_x86.c */
+/* ---- products with packed weights: the instructions of x86 */
+
+#if IND__HOST_DECODES && (defined(__x86_64__) || defined(__i386__))
+IND__HOST_CONTRACT_BEGIN
+#define IND__HOST_AVX2   __attribute__((target("avx2,fma,f16c")))
+#define IND__HOST_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")))
 #define IND__HOST_HAS_AVX512                                                                                           \
     (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&  \
-     __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma"))
+     __builtin_cpu_supports("avx512dq") && IND__HOST_HAS_AVX2)
+
+IND__HOST_AVX2 static inline int32_t rt__host_word_of(const uint8_t *b) {
+    int32_t word;
+    memcpy(&word, b, sizeof word);
+    return word;
+}
+
+/* The scales of `num` blocks, up to 4, from registers: words that are stored one by one and loaded as a vector stall.
+   CPUs with AVX2 convert 16-bit floats (F16C). */
+IND__HOST_AVX2 static inline void rt__host_convert_scales(float *out, const uint8_t *b, int64_t num, int64_t bytes) {
+    const int32_t first = rt__host_word_of(b), second = num > 1 ? rt__host_word_of(b + bytes) : 0;
+    const int32_t third = num > 2 ? rt__host_word_of(b + 2 * bytes) : 0;
+    const int32_t fourth = num > 3 ? rt__host_word_of(b + 3 * bytes) : 0;
+    _mm256_storeu_ps(out, _mm256_cvtph_ps(_mm_setr_epi32(first, second, third, fourth)));
+}
+
+IND__HOST_AVX2 static inline void rt__host_read_scales(const rt__host_packed_tile *p, rt__host_scales *scales) {
+    const int64_t num = p->kc / 32, bytes = p->packed->bytes;
+    for (int j = 0; j < IND__HOST_COLUMNS; j++) {
+        const uint8_t *b = p->from[j];
+        int64_t k = 0;
+        for (; k + 4 <= num; k += 4, b += 4 * bytes) rt__host_convert_scales(&scales->of[j][2 * k], b, 4, bytes);
+        if (k < num) rt__host_convert_scales(&scales->of[j][2 * k], b, num - k, bytes);
+    }
+}
+
+IND__HOST_AVX2 static void rt__host_packed_columns_avx2(const rt__host_packed_tile *p) {
+    rt__host_scales scales;
+    if (!rt__host_is_single_row(p)) {
+        rt__host_packed_columns(p, false);
+        return;
+    }
+    rt__host_read_scales(p, &scales);
+    rt__host_packed_row(p, &scales);
+}
+
+/* sum += x * w of 32 elements, contracted or not as the loops of more rows are: the bits are the same. */
+#define IND__HOST_ADD_32(sum, x, w0, w1) (sum += _mm512_loadu_ps(x) * (w0), sum += _mm512_loadu_ps((x) + 16) * (w1))
+
+/* Four columns of a single row. COLUMN(j) adds 32 elements of column j, the block b, to s<j>. */
+#define IND__HOST_WIDE_ROW(COLUMN)                                                                                     \
+    __m512 s0 = _mm512_setzero_ps(), s1 = s0, s2 = s0, s3 = s0;                                                        \
+    int64_t at = 0;                                                                                                    \
+    for (int64_t k = 0; k < p->kc; k += 32, at += p->packed->bytes) {                                                  \
+        COLUMN(0)                                                                                                      \
+        COLUMN(1)                                                                                                      \
+        COLUMN(2)                                                                                                      \
+        COLUMN(3)                                                                                                      \
+    }                                                                                                                  \
+    const rt__host_v16 sum[IND__HOST_COLUMNS] = {(rt__host_v16)s0, (rt__host_v16)s1, (rt__host_v16)s2,                 \
+                                                 (rt__host_v16)s3};                                                    \
+    for (int j = 0; j < IND__HOST_COLUMNS; j++) p->c[j] += rt__host_sum_v16(&sum[j]);
+
+/* Elements of 4 or 5 bits: a permutation finds the element of each lane in a table of the 16 or 32 numbers d * value +
+   m that its block may have. bits: where four bits of each element begin in a block; fifth: where the fifth bits do, or
+   0. */
+IND__HOST_AVX512 IND__HOST_INLINE void rt__host_wide_tables(const rt__host_packed_tile *p,
+                                                            const rt__host_scales *scales, const float *value,
+                                                            bool has_min, int bits, int fifth) {
+    const __m512 low_values = _mm512_loadu_ps(value), high_values = _mm512_loadu_ps(value + (fifth ? 16 : 0));
+    const __m512i fifteen = _mm512_set1_epi32(15), sixteen = _mm512_set1_epi32(16);
+#define COLUMN(j)                                                                                                      \
+    {                                                                                                                  \
+        const uint8_t *const b = p->from[j] + at;                                                                      \
+        const __m512 d = _mm512_set1_ps(scales->of[j][k / 16]);                                                        \
+        const __m512 m = has_min ? _mm512_set1_ps(scales->of[j][k / 16 + 1]) : _mm512_setzero_ps();                    \
+        const __m512 table = low_values * d + m;                                                                       \
+        __m512i low = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(b + bits)));                              \
+        __m512i high = _mm512_srli_epi32(low, 4);                                                                      \
+        __m512 w0, w1;                                                                                                 \
+        __builtin_prefetch(p->next[j] + at);                                                                           \
+        if (fifth) {                                                                                                   \
+            const uint32_t word = rt__host_word(b + fifth, 4);                                                         \
+            const __m512 rest = high_values * d + m;                                                                   \
+            low = _mm512_and_si512(low, fifteen);                                                                      \
+            low = _mm512_mask_or_epi32(low, (__mmask16)word, low, sixteen);                                            \
+            high = _mm512_mask_or_epi32(high, (__mmask16)(word >> 16), high, sixteen);                                 \
+            w0 = _mm512_permutex2var_ps(table, low, rest);                                                             \
+            w1 = _mm512_permutex2var_ps(table, high, rest);                                                            \
+        } else {                                                                                                       \
+            w0 = _mm512_permutexvar_ps(low, table);                                                                    \
+            w1 = _mm512_permutexvar_ps(high, table);                                                                   \
+        }                                                                                                              \
+        IND__HOST_ADD_32(s##j, p->x + k, w0, w1);                                                                      \
+    }
+    IND__HOST_WIDE_ROW(COLUMN)
+#undef COLUMN
+}
+
+/* Elements of 8 bits with signs. */
+IND__HOST_AVX512 IND__HOST_INLINE void rt__host_wide_bytes(const rt__host_packed_tile *p,
+                                                           const rt__host_scales *scales){
+#define COLUMN(j)                                                                                                      \
+    {                                                                                                                  \
+        const uint8_t *const b = p->from[j] + at + 2;                                                                  \
+        const __m512 d = _mm512_set1_ps(scales->of[j][k / 16]);                                                        \
+        const __m512i q0 = _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)b));                                  \
+        const __m512i q1 = _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(b + 16)));                           \
+        __builtin_prefetch(p->next[j] + at);                                                                           \
+        IND__HOST_ADD_32(s##j, p->x + k, _mm512_cvtepi32_ps(q0) * d, _mm512_cvtepi32_ps(q1) * d);                      \
+    }
+    IND__HOST_WIDE_ROW(COLUMN)
+#undef COLUMN
+}
+
+IND__HOST_AVX512 static void rt__host_packed_columns_avx512(const rt__host_packed_tile *p) {
+    static const float iq4[16] = {IND__HOST_IQ4};
+    static const float step[48] = {-16, -15, -14, -13, -12, -11, -10, -9, -8, -7, -6, -5, -4, -3, -2, -1,
+                                   0,   1,   2,   3,   4,   5,   6,   7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                   16,  17,  18,  19,  20,  21,  22,  23, 24, 25, 26, 27, 28, 29, 30, 31};
+    rt__host_scales scales;
+    if (!rt__host_is_single_row(p)) {
+        rt__host_packed_columns(p, true);
+        return;
+    }
+    rt__host_read_scales(p, &scales);
+    switch (p->packed->format) {
+    case IND__QUANTISED_Q4_0: rt__host_wide_tables(p, &scales, step + 8, false, 2, 0); return;
+    case IND__QUANTISED_Q4_1: rt__host_wide_tables(p, &scales, step + 16, true, 4, 0); return;
+    case IND__QUANTISED_Q5_0: rt__host_wide_tables(p, &scales, step, false, 6, 2); return;
+    case IND__QUANTISED_Q5_1: rt__host_wide_tables(p, &scales, step + 16, true, 8, 4); return;
+    case IND__QUANTISED_IQ4_NL: rt__host_wide_tables(p, &scales, iq4, false, 2, 0); return;
+    default: rt__host_wide_bytes(p, &scales); /* Q8_0 */
+    }
+}
+IND__HOST_CONTRACT_END
 #else
 #define rt__host_packed_columns_avx2   rt__host_packed_columns_any
 #define rt__host_packed_columns_avx512 rt__host_packed_columns_any
 #define IND__HOST_HAS_AVX512           0
 #endif
 
-static void rt__host_packed_columns_any(const rt__host_packed_tile *p) {
-    rt__host_packed_columns(p, false);
-}
+/* =================================================================================== src/runtime/host/packed_tile.c */
+/* ---- tiles of products with packed weights */
 
-IND__HOST_CONTRACT_END
-
+#if IND__HOST_DECODES
 /* Where byte 0 of each column begins, for each product. */
 typedef struct rt__host_blocks {
     int64_t from[2][IND__HOST_NC];
@@ -6195,11 +6428,17 @@ static bool rt__host_find_blocks(const rt__host_task *t, ind__eval *e, const rt_
         const rt__host_packed *b = &p->packed_b[i];
         if (!b->valid || t->reduced % b->elements || (b->elements > 1) != (p->packed_b[0].elements > 1)) return false;
         const int64_t bytes = t->reduced / b->elements * b->bytes, base = rt__direct_base(t, e, &b->blocks, at->batch);
+        const int64_t last = t->instance->host.buffer[b->blocks.buffer].numel - bytes;
+        const int64_t *const slot = t->instance->sizes.slot, step = slot[b->blocks.stride_slot[p->col[0]]];
+        int64_t outside = 0;
         for (int64_t u = 0; u < at->cols; u++) {
-            const int64_t offset = rt__direct_offset(t, &b->blocks, p->col, p->num_col, t->col_extent, at->col + u);
+            const int64_t offset =
+                p->num_col == 1 ? (int64_t)((uint64_t)(at->col + u) * (uint64_t)step)
+                                : rt__direct_offset(t, &b->blocks, p->col, p->num_col, t->col_extent, at->col + u);
             const int64_t from = x->from[i][u] = (int64_t)((uint64_t)base + (uint64_t)offset);
-            if (from < 0 || from > t->instance->host.buffer[b->blocks.buffer].numel - bytes) return false;
+            outside |= from | (int64_t)((uint64_t)last - (uint64_t)from);
         }
+        if (outside < 0) return false;
     }
     return true;
 }
@@ -6272,9 +6511,13 @@ static ind_status rt__host_tile_step(const rt__host_task *t, rt__host_worker *w,
                             at->col,      at->cols,
                             a->k0,        a->kc,
                             w->panel_b,   d == IND_F32};
-        status =
-            rt__host_pack(t, &w->eval, &p->direct_b[i], rt__direct_base(t, &w->eval, &p->direct_b[i], at->batch), &b);
-        if (!status) rt__host_multiply(d, a->kc, at->rows, at->cols, w, rt__host_tile_of(w, i));
+        const int64_t base = rt__direct_base(t, &w->eval, &p->direct_b[i], at->batch);
+        float *const tile = (float *)rt__host_tile_of(w, i);
+        const int64_t done = rt__host_multiply_in_place(t, &p->direct_b[i], base, &b, a, tile);
+        b.first += done, b.count -= done;
+        if (!b.count) continue;
+        status = rt__host_pack(t, &w->eval, &p->direct_b[i], base, &b);
+        if (!status) rt__host_multiply(d, a->kc, at->rows, b.count, w, tile + done);
     }
     return status;
 }

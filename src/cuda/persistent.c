@@ -188,17 +188,25 @@ static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
     for (uint32_t i = 0; i < c->num_parts; i++)
         first[i + 1] = ind_expr_add(first[i], ind_expr_product(context, c->part[i]->variant.grid, 3));
     cg__fill_task_rows(c, first);
+    ind__kernel_tasks *tasks = (ind__kernel_tasks *)ind__arena_alloc(&c->plan->arena, c->num_parts * sizeof *tasks);
+    if (!tasks) return ind__failed(context);
     for (uint32_t i = 0; i < c->num_parts; i++) {
         if (i && c->part[i]->phase != c->part[i - 1]->phase) start = i;
-        cg__combo_arg(c, (ind__kernel_arg){
-                             .kind = IND__ARG_SIZE, .size = first[i + 1], .meaning = "end of a kernel's tasks: "});
-        cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_SIZE,
-                                           .size = first[start],
-                                           .meaning = "waits for tasks before: "});
+        tasks[i] = (ind__kernel_tasks){.kernel = c->part[i]->kernel,
+                                       .num_kernels = 1 + ind__num_taken(&c->part[i]->variant),
+                                       .phase = c->part[i]->phase - c->part[0]->phase,
+                                       .num = ind_expr_sub(first[i + 1], first[i]),
+                                       .early = cg__waits_itself(c->part[i])};
+        cg__combo_arg(
+            c, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first[i + 1], .meaning = "end of a kernel's tasks: "});
+        cg__combo_arg(
+            c, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first[start], .meaning = "waits for tasks before: "});
     }
     cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first[c->num_parts], .meaning = "tasks: "});
     cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
     c->blocks = first[c->num_parts];
+    c->variant->of.tasks.part = tasks;
+    c->variant->of.tasks.num_parts = c->num_parts;
     return IND_OK;
 }
 

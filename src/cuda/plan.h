@@ -128,10 +128,20 @@ typedef struct ind__tile_plan {
     int num_others;                 /* .. at most IND__MAX_TUNED */
 } ind__tile_plan;
 
+/* The tasks of a kernel in a persistent launch. */
+typedef struct ind__kernel_tasks {
+    uint32_t kernel, num_kernels; /* of the plan: it computes this one, or also the next ones */
+    uint32_t phase;               /* from 0; it waits until the tasks of all earlier phases have finished */
+    ind_expr num;                 /* of its tasks */
+    bool early;                   /* it starts loads before it waits */
+} ind__kernel_tasks;
+
 /* Kernels of a persistent launch: PERSISTENT. */
 typedef struct ind__tasks_plan {
-    uint32_t num_kernels; /* of the plan: the variant's own and those that follow it */
-    uint32_t num_phases;  /* launches that it replaces */
+    uint32_t num_kernels;          /* of the plan: the variant's own and those that follow it */
+    uint32_t num_phases;           /* launches that it replaces */
+    const ind__kernel_tasks *part; /* [num_parts], in the plan's arena */
+    uint32_t num_parts;
 } ind__tasks_plan;
 
 /* Memory of a launch besides buffers. */
@@ -246,6 +256,8 @@ ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tunin
 bool ind__is_tuned(const ind__variant *v);
 ind_status ind__plan_verify(const ind_plan *p);
 /* With names of the graph's ops and their results (may be NULL) both texts name the results of each kernel. */
+/* The tasks of persistent launches, and what they wait for. */
+void ind__plan_print_tasks(ind__text *t, const ind_plan *p);
 void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
                      void *user);
 void ind__plan_print_json(ind__text *t, const ind_plan *p);

@@ -175,6 +175,28 @@ static void cg__print_no_task(ind__text *t, const ind_kernel_plan *k) {
                    k->no_task);
 }
 
+/* One line: the kernels, the number of their tasks, and what these wait for. */
+static void cg__print_tasks(ind__text *t, const ind_plan *p, const ind__kernel_tasks *part) {
+    ind__textf(t, "  phase %u: ", part->phase + 1);
+    for (uint32_t k = 0; k < part->num_kernels; k++)
+        ind__textf(t, "%skernel %u %s", k ? " and " : "", part->kernel + k, p->schedule->kernel[part->kernel + k].name);
+    cg__print_expr_field(t, ", tasks: ", part->num);
+    if (part->phase) ind__textf(t, "; %swaits for phase %u", part->early ? "starts loads, " : "", part->phase);
+    ind__textf(t, "\n");
+}
+
+void ind__plan_print_tasks(ind__text *t, const ind_plan *p) {
+    for (uint32_t k = 0; k < p->num_kernels; k++) {
+        const ind__variant *v = &p->kernel[k].variant[0];
+        if (!p->kernel[k].num_variants || v->strategy != IND_STRATEGY_PERSISTENT) continue;
+        ind__textf(t,
+                   "persistent launch of kernels %u to %u: a counter gives tasks to blocks in the order of the phases, "
+                   "another counts finished tasks\n",
+                   k, k + v->of.tasks.num_kernels - 1);
+        for (uint32_t i = 0; i < v->of.tasks.num_parts; i++) cg__print_tasks(t, p, &v->of.tasks.part[i]);
+    }
+}
+
 void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
                      void *user) {
     char arch[16];

@@ -71,6 +71,9 @@ extern "C" {
 #include <sys/stat.h>
 #include <unistd.h>
 #endif
+#if IND__GNU && (defined(__x86_64__) || defined(__i386__))
+#include <immintrin.h>
+#endif
 
 //@ runtime/platform.c
 //@ runtime/files.c
@@ -94,6 +97,8 @@ extern "C" {
 //@ runtime/host/scan.c
 //@ runtime/host/matmul.c
 //@ runtime/host/packed.c
+//@ runtime/host/packed_x86.c
+//@ runtime/host/packed_tile.c
 //@ runtime/host/tile.c
 //@ runtime/host/launch.c
 //@ runtime/cuda/entries.c

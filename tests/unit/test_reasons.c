@@ -31,7 +31,7 @@ static const struct {
     {"PAIR_READER", PAIR("bf16[64, 64]") "s = matmul(x, v); q = matmul(x, w); p = relu(s); r = relu(q); output p", false},
     {"PAIR_SIZES", "input x : bf16[64, 64]; input v : bf16[64, 64]; input w : bf16[64, 32]; s = matmul(x, v); r = matmul(x, w)", false},
     {"PAIR_TYPE", PAIR("f32[64, 64]") "s = matmul(x, v); q = matmul(x, w); r = mul(s, q)", false},
-    {"PAIR_QUANTISED", "input x : bf16[64, 64]; const v : i8[64, 64]; const w : i8[64, 64]; f = cast(v, dtype=bf16); g = cast(w, dtype=bf16); "
+    {"PAIR_QUANTISED", "input x : bf16[64, 64]; const v : i8[64, 64]; const w : f8e4m3fn[64, 64]; f = cast(v, dtype=bf16); g = cast(w, dtype=bf16); "
                        "s = matmul(x, f); q = matmul(x, g); r = mul(s, q)", false},
     {"PAIR_LEFT", PAIR("bf16[64, 64]") "s = matmul(x, v); q = matmul(v, x); r = mul(s, q)", false},
     {"PAIR_RIGHT", PAIR("bf16[64, 64]") "s = matmul(x, v); q = linear(x, w); r = mul(s, q)", false},

@@ -1,7 +1,8 @@
 /* ---- texts, created on first use and owned by the module */
 
 static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage) {
-    ind_status status = stage >= IND_STAGE_PLAN ? ind__need_plan(m) : IND_OK;
+    const bool tasks = stage == IND_STAGE_SCHEDULE && m->desc.lowered->persistent;
+    ind_status status = stage >= IND_STAGE_PLAN || tasks ? ind__need_plan(m) : IND_OK;
     if (status) return status;
     switch (stage) {
     case IND_STAGE_LOOPS: ind__lowered_print(t, m->desc.lowered, ind__module_origin, ind__module_result, m); break;
@@ -13,6 +14,7 @@ static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage)
     case IND_STAGE_CUBIN: return ind__print_cubins(t, m);
     default: break;
     }
+    if (tasks) ind__plan_print_tasks(t, m->desc.plan);
     if (stage == IND_STAGE_SCHEDULE || stage == IND_STAGE_PLAN) ind__print_validity(t, m, stage == IND_STAGE_PLAN);
     return IND_OK;
 }

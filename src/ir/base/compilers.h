@@ -18,6 +18,24 @@
 #define IND__PRINTF(f, a)
 #endif
 
+/* For functions of a switch that a constant argument decides. */
+#if IND__GNU
+#define IND__ALWAYS_INLINE static inline __attribute__((always_inline))
+#else
+#define IND__ALWAYS_INLINE static inline
+#endif
+
+/* Between BEGIN and END gcc turns loops of any length into vectors, as clang does: at -O2 it needs lengths that are
+   constant. */
+#if IND__GNU && !defined(__clang__)
+#define IND__VECTORS_BEGIN                                                                                             \
+    _Pragma("GCC push_options") _Pragma("GCC optimize(\"tree-vectorize\", \"vect-cost-model=dynamic\")")
+#define IND__VECTORS_END _Pragma("GCC pop_options")
+#else
+#define IND__VECTORS_BEGIN
+#define IND__VECTORS_END
+#endif
+
 /* u as two's complement. A plain conversion is implementation-defined for u > INT64_MAX. */
 static inline int64_t ind__as_signed(uint64_t u) {
     return u <= INT64_MAX ? (int64_t)u : -(int64_t)(UINT64_MAX - u) - 1;

@@ -46,6 +46,9 @@ void ind__eval_free(ind__eval *e);
 /* Sets loop variable `var` (0-based in body->var) for the next blocks: value + step * lane. */
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);
 void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int lanes);
+
+/* Copies the value in lane 0 to the first `lanes` lanes. */
+void ind__eval_spread(ind__lanes *v, ind_dtype d, int lanes);
 /* The value of index expression `index` of the body in lane 0. It may not depend on values. */
 int64_t ind__eval_index(ind__eval *e, uint32_t index);
 /* Runs the listed instructions in order for `lanes` points. The caller must fill in REDUCE, SCAN, STATE and PART before

@@ -170,6 +170,7 @@ static double ir__igamma(double a, double x, bool upper) {
     return upper ? scale * h : 1 - scale * h;
 }
 
+IND__VECTORS_BEGIN
 /* One macro per number of operands: the types differ only in the loop over the lanes. */
 #define IND__LANE_LOOP(field, expression)                                                                              \
     for (int l = 0; l < lanes; l++) v->field[l] = (expression);                                                        \
@@ -345,7 +346,7 @@ static int64_t ir__gcd(int64_t x, int64_t y) {
 }
 
 /* Operates on 64-bit values; the caller wraps the result. So a left shift by the type's width gives 0. */
-static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
+IND__ALWAYS_INLINE int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
     switch (op) {
     case IND_LOOP_NEG: return (int64_t)(0 - (uint64_t)x);
     case IND_LOOP_ABS: return x < 0 ? (int64_t)(0 - (uint64_t)x) : x;
@@ -375,14 +376,33 @@ static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
     }
 }
 
+/* The integers of all lanes; `dtype` wraps around. */
+static void ir__eval_int(ind_loop_op op, ind_dtype dtype, const int64_t *x, const int64_t *y, int64_t *out, int lanes) {
+    switch (op) {
+#define X(op)                                                                                                          \
+    case op:                                                                                                           \
+        for (int l = 0; l < lanes; l++) out[l] = ir__int_op(op, x[l], y[l]);                                           \
+        break;
+        X(IND_LOOP_NOT)
+        X(IND_LOOP_ADD)
+        X(IND_LOOP_SUB) X(IND_LOOP_MUL) X(IND_LOOP_MAXIMUM) X(IND_LOOP_MINIMUM) X(IND_LOOP_BIT_AND) X(IND_LOOP_BIT_OR)
+            X(IND_LOOP_BIT_XOR) X(IND_LOOP_EQ) X(IND_LOOP_NE) X(IND_LOOP_LT) X(IND_LOOP_LE) X(IND_LOOP_GT)
+                X(IND_LOOP_GE) X(IND_LOOP_AND) X(IND_LOOP_OR)
+#undef X
+                    default : for (int l = 0; l < lanes; l++) out[l] = ir__int_op((uint8_t)op, x[l], y[l]);
+    }
+    if (dtype == IND_BOOL)
+        for (int l = 0; l < lanes; l++) out[l] = out[l] != 0;
+    else if (dtype != IND_I64)
+        for (int l = 0; l < lanes; l++) out[l] = ind__wrap_int(dtype, out[l]);
+}
+
 static void ir__eval_where(ind_dtype d, const ind__lanes *c, const ind__lanes *a, const ind__lanes *b, ind__lanes *v,
                            int lanes) {
-    for (int l = 0; l < lanes; l++) {
-        if (d == IND_F32)
-            v->f[l] = c->i[l] ? a->f[l] : b->f[l];
-        else
-            v->i[l] = c->i[l] ? a->i[l] : b->i[l]; /* copies the bits of f64 too */
-    }
+    if (d == IND_F32)
+        for (int l = 0; l < lanes; l++) v->f[l] = c->i[l] ? a->f[l] : b->f[l];
+    else
+        for (int l = 0; l < lanes; l++) v->i[l] = c->i[l] ? a->i[l] : b->i[l]; /* copies the bits of f64 too */
 }
 
 /* Half (0 or 1) of the 128 bits of Philox 4x32-10. */
@@ -460,8 +480,7 @@ static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     else if (operand == IND_F64)
         ir__eval_f64(i, a, b, v, lanes);
     else
-        for (int l = 0; l < lanes; l++)
-            v->i[l] = ind__wrap_int((ind_dtype)i->dtype, ir__int_op(i->op, a->i[l], b->i[l]));
+        ir__eval_int((ind_loop_op)i->op, (ind_dtype)i->dtype, a->i, b->i, v->i, lanes);
 }
 
 double ind__neutral_float(ind_reduction r) {
@@ -505,3 +524,4 @@ ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int l
     for (uint32_t k = 0; k < num; k++) ir__eval_inst(e, inst[k], lanes);
     return e->bad_access ? IND_VERIFY : IND_OK;
 }
+IND__VECTORS_END

@@ -19,14 +19,7 @@ static ind_status rt__host_run_list(ind__eval *e, const rt__host_list *l, int la
 /* Broadcasts lane 0 of the values that the row loop uses. */
 static void rt__host_spread(ind__eval *e, const rt__host_list *l) {
     for (uint32_t k = 0; k < l->num; k++) {
-        ind__lanes *v = &e->value[l->inst[k]];
-        bool f32 = e->body->inst[l->inst[k]].dtype == IND_F32;
-        for (int lane = 1; lane < IND__LANES; lane++) {
-            if (f32)
-                v->f[lane] = v->f[0];
-            else
-                v->i[lane] = v->i[0]; /* also copies the bits of f64 */
-        }
+        ind__eval_spread(&e->value[l->inst[k]], (ind_dtype)e->body->inst[l->inst[k]].dtype, IND__LANES);
     }
 }
 

@@ -33,10 +33,10 @@ IND__HOST_INLINE void rt__host_v8_add(float *c, const rt__host_v8 *v) {
     memcpy(c, &old, sizeof old);
 }
 
-/* c[4][16] += a * b over kc: the 8 accumulators stay in registers. */
-IND__HOST_INLINE void rt__host_tile_f32(int64_t kc, const float *a, const float *b, float *c) {
+/* c[4][16] += a * b over kc: the 8 accumulators stay in registers. step: floats from one row of b to the next. */
+IND__HOST_INLINE void rt__host_tile_f32(int64_t kc, const float *a, const float *b, int64_t step, float *c) {
     rt__host_v8 c00 = {0}, c01 = {0}, c10 = {0}, c11 = {0}, c20 = {0}, c21 = {0}, c30 = {0}, c31 = {0}, b0, b1;
-    for (int64_t k = 0; k < kc; k++, a += IND__HOST_MR, b += IND__HOST_NR) {
+    for (int64_t k = 0; k < kc; k++, a += IND__HOST_MR, b += step) {
         memcpy(&b0, b, sizeof b0);
         memcpy(&b1, b + 8, sizeof b1);
         c00 += a[0] * b0;
@@ -59,9 +59,9 @@ IND__HOST_INLINE void rt__host_tile_f32(int64_t kc, const float *a, const float 
 }
 #else
 #define IND__HOST_INLINE static inline
-IND__HOST_INLINE void rt__host_tile_f32(int64_t kc, const float *a, const float *b, float *c) {
+IND__HOST_INLINE void rt__host_tile_f32(int64_t kc, const float *a, const float *b, int64_t step, float *c) {
     float sum[IND__HOST_MR][IND__HOST_NR] = {{0}};
-    for (int64_t k = 0; k < kc; k++, a += IND__HOST_MR, b += IND__HOST_NR)
+    for (int64_t k = 0; k < kc; k++, a += IND__HOST_MR, b += step)
         for (int i = 0; i < IND__HOST_MR; i++)
             for (int j = 0; j < IND__HOST_NR; j++) sum[i][j] += a[i] * b[j];
     for (int i = 0; i < IND__HOST_MR; i++)
@@ -69,17 +69,24 @@ IND__HOST_INLINE void rt__host_tile_f32(int64_t kc, const float *a, const float 
 }
 #endif
 
-IND__HOST_INLINE void rt__host_panel_f32(int64_t kc, int64_t rows, int64_t cols, const float *a, const float *b,
-                                         float *c) {
-    for (int64_t j = 0; j < cols; j += IND__HOST_NR)
-        for (int64_t i = 0; i < rows; i += IND__HOST_MR)
-            rt__host_tile_f32(kc, a + i * kc, b + j * kc, c + i * IND__HOST_NC + j);
+/* c[rows][HOST_NC] += a * b, of panel a. Element k of column j of b is b[j * across + k * along] if j is a multiple of
+   HOST_NR; the next ones follow it. */
+typedef struct rt__host_f32_product {
+    int64_t kc, rows, cols;
+    const float *a, *b;
+    int64_t across, along;
+    float *c;
+} rt__host_f32_product;
+
+IND__HOST_INLINE void rt__host_panel_f32(const rt__host_f32_product *p) {
+    for (int64_t j = 0; j < p->cols; j += IND__HOST_NR)
+        for (int64_t i = 0; i < p->rows; i += IND__HOST_MR)
+            rt__host_tile_f32(p->kc, p->a + i * p->kc, p->b + j * p->across, p->along, p->c + i * IND__HOST_NC + j);
 }
 
 #if IND__GNU && (defined(__x86_64__) || defined(__i386__))
-__attribute__((target("avx2,fma"))) static void rt__host_panel_f32_avx2(int64_t kc, int64_t rows, int64_t cols,
-                                                                        const float *a, const float *b, float *c) {
-    rt__host_panel_f32(kc, rows, cols, a, b, c);
+__attribute__((target("avx2,fma"))) static void rt__host_panel_f32_avx2(const rt__host_f32_product *p) {
+    rt__host_panel_f32(p);
 }
 #define IND__HOST_HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 #else
@@ -89,11 +96,11 @@ __attribute__((target("avx2,fma"))) static void rt__host_panel_f32_avx2(int64_t 
 
 IND__HOST_CONTRACT_END
 
-static void rt__host_multiply_f32(int64_t kc, int64_t rows, int64_t cols, const float *a, const float *b, float *c) {
+static void rt__host_multiply_f32(const rt__host_f32_product *p) {
     if (IND__HOST_HAS_AVX2)
-        rt__host_panel_f32_avx2(kc, rows, cols, a, b, c);
+        rt__host_panel_f32_avx2(p);
     else
-        rt__host_panel_f32(kc, rows, cols, a, b, c);
+        rt__host_panel_f32(p);
 }
 
 /* The same for the other types; integers multiply as unsigned, to wrap around. */
@@ -161,8 +168,9 @@ static int64_t rt__direct_offset(const rt__host_task *t, const rt__host_direct *
                                  const int64_t *extent, int64_t at) {
     uint64_t offset = 0;
     for (int k = n; k-- > 0 && extent[k];) {
-        offset += (uint64_t)(at % extent[k]) * (uint64_t)t->instance->sizes.slot[d->stride_slot[var[k]]];
-        at /= extent[k];
+        const int64_t digit = k ? at % extent[k] : at;
+        offset += (uint64_t)digit * (uint64_t)t->instance->sizes.slot[d->stride_slot[var[k]]];
+        if (k) at /= extent[k];
     }
     return (int64_t)offset;
 }
@@ -182,6 +190,7 @@ IND__HOST_COPY(copy_bf16, float, uint16_t, ind__bf16_to_f32)
 IND__HOST_COPY(copy_word, uint64_t, uint64_t, )
 
 #if IND__GNU
+IND__HOST_CONTRACT_BEGIN
 #if defined(__clang__)
 #define IND__HOST_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
@@ -190,7 +199,7 @@ typedef int32_t rt__host_order __attribute__((vector_size(32)));
 #endif
 
 /* Eight rows of 8 floats from from[0 .. 8) on, as 8 columns `group` floats apart. */
-static void rt__host_transpose(float *out, const float *data, const int64_t *from, int group) {
+IND__HOST_INLINE void rt__host_transpose(float *out, const float *data, const int64_t *from, int group) {
     rt__host_v8 x[8], y[8];
     for (int i = 0; i < 8; i++) memcpy(&x[i], data + from[i], sizeof x[i]);
     for (int i = 0; i < 8; i += 2) {
@@ -209,19 +218,43 @@ static void rt__host_transpose(float *out, const float *data, const int64_t *fro
     for (int i = 0; i < 8; i++) memcpy(out + i * group, &y[i], sizeof y[i]);
 }
 
-/* copy_f32 of a whole group: of rows that are side by side, or whose elements are. */
-static void rt__host_copy_f32(float *out, const float *data, const int64_t *from, int num, int group, int64_t kc,
-                              int64_t step) {
+/* copy_f32 of rows that are side by side, or whose elements are. In the latter case, rows of the group that do not
+   exist may be copies of the first one: nothing reads their products. */
+IND__HOST_INLINE void rt__host_copy_any(float *out, const float *data, const int64_t *from, int num, int group,
+                                        int64_t kc, int64_t step) {
     bool side_by_side = num == group;
     for (int j = 1; j < num; j++) side_by_side &= from[j] == from[0] + j;
-    int64_t done = 0;
+    int64_t done = 0, row[IND__HOST_NR];
+    for (int j = 0; j < group; j++) row[j] = from[j < num ? j : 0];
+    if (step == 1 && group == 1) {
+        memcpy(out, data + from[0], (size_t)kc * sizeof *out);
+        return;
+    }
     if (side_by_side && group == IND__HOST_NR)
         for (; done < kc; done++) memcpy(out + done * group, data + from[0] + done * step, IND__HOST_NR * sizeof *out);
-    else if (step == 1 && num == group && group % 8 == 0)
+    else if (step == 1 && group % 8 == 0)
         for (; done + 8 <= kc; done += 8)
-            for (int j = 0; j < group; j += 8) rt__host_transpose(out + done * group + j, data + done, from + j, group);
+            for (int j = 0; j < group; j += 8) rt__host_transpose(out + done * group + j, data + done, row + j, group);
     copy_f32(out + done * group, data + done * step, from, num, group, kc - done, step);
 }
+
+#if defined(__x86_64__) || defined(__i386__)
+__attribute__((target("avx2"))) static void rt__host_copy_avx2(float *out, const float *data, const int64_t *from,
+                                                               int num, int group, int64_t kc, int64_t step) {
+    rt__host_copy_any(out, data, from, num, group, kc, step);
+}
+#else
+#define rt__host_copy_avx2 rt__host_copy_any
+#endif
+
+static void rt__host_copy_f32(float *out, const float *data, const int64_t *from, int num, int group, int64_t kc,
+                              int64_t step) {
+    if (IND__HOST_HAS_AVX2)
+        rt__host_copy_avx2(out, data, from, num, group, kc, step);
+    else
+        rt__host_copy_any(out, data, from, num, group, kc, step);
+}
+IND__HOST_CONTRACT_END
 #else
 #define rt__host_copy_f32 copy_f32
 #endif
@@ -317,7 +350,9 @@ static void rt__tile_to_lanes(const rt__host_task *t, rt__host_worker *w, int i,
     const void *tile = rt__host_tile_of(w, i);
     ind_dtype d = (ind_dtype)b->inst[dot].dtype, operand = (ind_dtype)b->inst[b->inst[dot].arg[0]].dtype;
     ind__lanes *v = &w->eval.value[dot];
-    for (int l = 0; l < lanes; l++) {
+    if (along_cols && operand == IND_F32)
+        memcpy(v->f, (const float *)tile + at * IND__HOST_NC, (size_t)lanes * sizeof *v->f);
+    for (int l = 0; l < lanes && !(along_cols && operand == IND_F32); l++) {
         int64_t from = along_cols ? at * IND__HOST_NC + l : l * IND__HOST_NC + at;
         if (operand == IND_F32)
             v->f[l] = ((const float *)tile)[from];
@@ -368,10 +403,41 @@ static int64_t rt__direct_base(const rt__host_task *t, ind__eval *e, const rt__h
     return ind__eval_index(e, d->index);
 }
 
+/* Adds the products of panel a, of at most HOST_MR rows, with columns of b that are side by side in memory: each
+   element is read once, so they are not packed first. Returns the number of columns, whole groups; 0: b is no such
+   operand, or reaches outside its buffer. */
+static int64_t rt__host_multiply_in_place(const rt__host_task *t, const rt__host_direct *d, int64_t base,
+                                          const rt__host_panel *b, const rt__host_panel *a, float *tile) {
+    const ind__eval_buffer *m = &t->instance->host.buffer[d->buffer];
+    const int64_t *slot = t->instance->sizes.slot, step = slot[d->stride_slot[t->kernel->body->rank]];
+    const int64_t cols = b->count / IND__HOST_NR * IND__HOST_NR, numel = m->numel;
+    if (!d->valid || m->dtype != IND_F32 || !b->f32 || a->count > IND__HOST_MR || !cols) return 0;
+    if (b->num_var != 1 || slot[d->stride_slot[b->var[0]]] != 1 || step < 0 || base < 0 || base > numel) return 0;
+    if (step && b->k0 + b->kc > numel / step) return 0;
+    const int64_t first = base + b->k0 * step + b->first;
+    if (first > numel - (b->kc - 1) * step - cols) return 0;
+    rt__host_multiply_f32(&(rt__host_f32_product){.kc = b->kc,
+                                                  .rows = a->count,
+                                                  .cols = cols,
+                                                  .a = (const float *)a->out,
+                                                  .b = (const float *)m->data + first,
+                                                  .across = 1,
+                                                  .along = step,
+                                                  .c = tile});
+    return cols;
+}
+
 static void rt__host_multiply(ind_dtype d, int64_t kc, int64_t rows, int64_t cols, const rt__host_worker *w,
                               void *tile) {
     if (d == IND_F32)
-        rt__host_multiply_f32(kc, rows, cols, (float *)w->panel_a, (float *)w->panel_b, (float *)tile);
+        rt__host_multiply_f32(&(rt__host_f32_product){.kc = kc,
+                                                      .rows = rows,
+                                                      .cols = cols,
+                                                      .a = (const float *)w->panel_a,
+                                                      .b = (const float *)w->panel_b,
+                                                      .across = kc,
+                                                      .along = IND__HOST_NR,
+                                                      .c = (float *)tile});
     else if (d == IND_F64)
         host_multiply_f64(kc, rows, cols, (double *)w->panel_a, (double *)w->panel_b, (double *)tile);
     else

@@ -140,27 +140,28 @@ IND__HOST_INLINE float rt__host_f16(const uint8_t *p) {
 
 /* ---- blocks of 32 */
 
-IND__HOST_INLINE void rt__host_decode_q8_0(const uint8_t *b, float *out, bool wide) {
-    const float d = rt__host_f16(b);
+IND__HOST_INLINE void rt__host_decode_q8_0(const uint8_t *b, float d, float *out, bool wide) {
     for (int i = 0; i < 32; i += 16) rt__host_put_signed(out + i, b + 2 + i, d, wide);
 }
 
 /* Element i < 16 is in the low, element i + 16 in the high four bits of byte i. `five`: the fifth bits are a word. */
-IND__HOST_INLINE void rt__host_decode_q45(const uint8_t *b, float *out, bool five, bool has_min, bool wide) {
-    const float d = rt__host_f16(b), m = has_min ? rt__host_f16(b + 2) : 0;
+IND__HOST_INLINE void rt__host_decode_q45(const uint8_t *b, float d, float m, float *out, bool five, bool has_min,
+                                          bool wide) {
     const uint32_t fifth = five ? rt__host_word(b + (has_min ? 4 : 2), 4) : 0;
     const uint8_t *q = b + (has_min ? 4 : 2) + (five ? 4 : 0);
     for (int i = 0; i < 32; i += 16) {
         rt__host_b16 v;
         rt__host_bits(&v, q, i / 4, 15);
         if (five) rt__host_add_bits(&v, fifth >> i, 4);
-        rt__host_put(out + i, &v, has_min ? 0 : five ? -16 : -8, d, m, wide);
+        rt__host_put(out + i, &v, has_min ? 0 : five ? -16 : -8, d, has_min ? m : 0, wide);
     }
 }
 
+#define IND__HOST_IQ4 -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113
+
 /* 32 elements, whose four bits are in 16 bytes. */
 IND__HOST_INLINE void rt__host_decode_iq4(const uint8_t *q, float d, float *out, bool wide) {
-    static const int8_t value[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+    static const int8_t value[16] = {IND__HOST_IQ4};
     for (int i = 0; i < 32; i += 16) {
         uint8_t bytes[16];
         for (int k = 0; k < 16; k++) bytes[k] = (uint8_t)value[q[k] >> i / 4 & 15];
@@ -239,16 +240,15 @@ IND__HOST_INLINE void rt__host_decode_16(ind__quantised f, const uint8_t *b, flo
     *out = f == IND__QUANTISED_F16 ? rt__host_f16(b) : ind__bf16_to_f32((uint16_t)rt__host_word(b, 2));
 }
 
-/* Format, decoding of a block b to out. */
+/* Format, decoding of a block b to out. d and m: the 16-bit floats in bytes 0 and 2 of the block. */
 #define IND__HOST_FORMATS_OF_32(X)                                                                                     \
-    X(Q8_0, rt__host_decode_q8_0(b, out, wide))                                                                        \
-    X(Q4_0, rt__host_decode_q45(b, out, false, false, wide))                                                           \
-    X(Q4_1, rt__host_decode_q45(b, out, false, true, wide))                                                            \
-    X(Q5_0, rt__host_decode_q45(b, out, true, false, wide))                                                            \
-    X(Q5_1, rt__host_decode_q45(b, out, true, true, wide))                                                             \
-    X(IQ4_NL, rt__host_decode_iq4(b + 2, rt__host_f16(b), out, wide))
-#define IND__HOST_FORMATS(X)                                                                                           \
-    IND__HOST_FORMATS_OF_32(X)                                                                                         \
+    X(Q8_0, rt__host_decode_q8_0(b, d, out, wide))                                                                     \
+    X(Q4_0, rt__host_decode_q45(b, d, m, out, false, false, wide))                                                     \
+    X(Q4_1, rt__host_decode_q45(b, d, m, out, false, true, wide))                                                      \
+    X(Q5_0, rt__host_decode_q45(b, d, m, out, true, false, wide))                                                      \
+    X(Q5_1, rt__host_decode_q45(b, d, m, out, true, true, wide))                                                       \
+    X(IQ4_NL, rt__host_decode_iq4(b + 2, d, out, wide))
+#define IND__HOST_OTHER_FORMATS(X)                                                                                     \
     X(F16, rt__host_decode_16(IND__QUANTISED_F16, b, out))                                                             \
     X(BF16, rt__host_decode_16(IND__QUANTISED_BF16, b, out))                                                           \
     X(Q2_K, rt__host_decode_q2_k(b, out, wide))                                                                        \
@@ -260,15 +260,26 @@ IND__HOST_INLINE void rt__host_decode_16(ind__quantised f, const uint8_t *b, flo
 
 /* Decodes kc elements. Each format has its own loop, out of which the compiler hoists the constants. */
 IND__HOST_INLINE void rt__host_decode(const rt__host_packed *p, const uint8_t *b, int64_t kc, float *out, bool wide) {
+    const float *const end = out + kc;
 #define X(name, decode)                                                                                                \
     case IND__QUANTISED_##name:                                                                                        \
-        for (const float *end = out + kc; out < end; out += p->elements, b += p->bytes) decode;                        \
+        for (; out < end; out += p->elements, b += p->bytes) decode;                                                   \
+        return;
+#define Y(name, decode)                                                                                                \
+    case IND__QUANTISED_##name:                                                                                        \
+        for (; out < end; out += p->elements, b += p->bytes) {                                                         \
+            const float d = rt__host_f16(b), m = rt__host_f16(b + 2);                                                  \
+            (void)m;                                                                                                   \
+            decode;                                                                                                    \
+        }                                                                                                              \
         return;
     switch (p->format) {
-        IND__HOST_FORMATS(X)
+        IND__HOST_FORMATS_OF_32(Y)
+        IND__HOST_OTHER_FORMATS(X)
     default: return;
     }
 #undef X
+#undef Y
 }
 
 /* A segment of HOST_COLUMNS rows of blocks, and the rows that it is multiplied with. */
@@ -282,43 +293,50 @@ typedef struct rt__host_packed_tile {
     float *c;       /* [rows][HOST_NC] */
 } rt__host_packed_tile;
 
-/* The product of one row, for formats with blocks of 32 elements: decoded blocks are register-resident. Sums have the
-   order of additions of rt__host_packed_columns. Returns false for other formats. */
-IND__HOST_INLINE bool rt__host_packed_row(const rt__host_packed_tile *p, bool wide) {
+/* The 16-bit floats in bytes 0 and 2 of each block of 32 elements of a segment. */
+typedef struct rt__host_scales {
+    float of[IND__HOST_COLUMNS][2 * IND__HOST_SEGMENT / 32];
+} rt__host_scales;
+
+/* True if blocks of 32 elements are multiplied as they are decoded: a single row is. */
+static bool rt__host_is_single_row(const rt__host_packed_tile *p) {
+    const bool rounds = p->packed->round == IND_F16 || p->packed->round == IND_BF16;
+    return p->rows == 1 && p->packed->elements == 32 && !rounds;
+}
+
+/* The product of a single row. Sums have the order of additions of rt__host_packed_columns. */
+IND__HOST_INLINE void rt__host_packed_row(const rt__host_packed_tile *p, const rt__host_scales *scales) {
+    const bool wide = false;
+    rt__host_v8 sum[IND__HOST_COLUMNS] = {{0}};
+    int64_t at = 0;
 #define X(name, decode)                                                                                                \
     case IND__QUANTISED_##name:                                                                                        \
         for (int64_t k = 0; k < p->kc; k += 32, at += p->packed->bytes) {                                              \
             IND__HOST_UNROLL                                                                                           \
             for (int j = 0; j < IND__HOST_COLUMNS; j++) {                                                              \
                 const uint8_t *b = p->from[j] + at;                                                                    \
+                const float d = scales->of[j][k / 16], m = scales->of[j][k / 16 + 1];                                  \
                 float out[32];                                                                                         \
+                (void)m;                                                                                               \
+                __builtin_prefetch(p->next[j] + at);                                                                   \
                 decode;                                                                                                \
-                if (wide)                                                                                              \
-                    rt__host_dots16_block(&s[j], p->x + k, out);                                                       \
-                else                                                                                                   \
-                    rt__host_dots8_block(&t[j], p->x + k, out);                                                        \
+                rt__host_dots8_block(&sum[j], p->x + k, out);                                                          \
             }                                                                                                          \
         }                                                                                                              \
         break;
-    rt__host_v16 s[IND__HOST_COLUMNS] = {{0}};
-    rt__host_v8 t[IND__HOST_COLUMNS] = {{0}};
-    int64_t at = 0;
-    if (p->packed->round == IND_F16 || p->packed->round == IND_BF16) return false;
     switch (p->packed->format) {
         IND__HOST_FORMATS_OF_32(X)
-    default: return false;
+    default: break;
     }
 #undef X
     IND__HOST_UNROLL
-    for (int j = 0; j < IND__HOST_COLUMNS; j++) p->c[j] += wide ? rt__host_sum_v16(&s[j]) : rt__host_sum_v8(&t[j]);
-    return true;
+    for (int j = 0; j < IND__HOST_COLUMNS; j++) p->c[j] += rt__host_sum_v8(&sum[j]);
 }
 
 IND__HOST_INLINE void rt__host_packed_columns(const rt__host_packed_tile *p, bool wide) {
     const rt__host_packed *b = p->packed;
     for (int j = 0; j < IND__HOST_COLUMNS; j++)
         for (int64_t k = 0; k < p->kc / b->elements * b->bytes; k += 64) __builtin_prefetch(p->next[j] + k);
-    if (p->rows == 1 && rt__host_packed_row(p, wide)) return;
     for (int j = 0; j < IND__HOST_COLUMNS; j++) {
         float *out = p->w + j * IND__HOST_SEGMENT;
         rt__host_decode(b, p->from[j], p->kc, out, wide);
@@ -335,93 +353,20 @@ IND__HOST_INLINE void rt__host_packed_columns(const rt__host_packed_tile *p, boo
     }
 }
 
-#if defined(__x86_64__) || defined(__i386__)
-__attribute__((target("avx2,fma"))) static void rt__host_packed_columns_avx2(const rt__host_packed_tile *p) {
-    rt__host_packed_columns(p, false);
-}
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,fma"))) static void
-rt__host_packed_columns_avx512(const rt__host_packed_tile *p) {
-    rt__host_packed_columns(p, true);
-}
-#define IND__HOST_HAS_AVX512                                                                                           \
-    (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&  \
-     __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma"))
-#else
-#define rt__host_packed_columns_avx2   rt__host_packed_columns_any
-#define rt__host_packed_columns_avx512 rt__host_packed_columns_any
-#define IND__HOST_HAS_AVX512           0
-#endif
-
 static void rt__host_packed_columns_any(const rt__host_packed_tile *p) {
-    rt__host_packed_columns(p, false);
+    rt__host_scales scales;
+    if (!rt__host_is_single_row(p)) {
+        rt__host_packed_columns(p, false);
+        return;
+    }
+    for (int j = 0; j < IND__HOST_COLUMNS; j++)
+        for (int64_t k = 0; k < p->kc / 32; k++) {
+            const uint8_t *b = p->from[j] + k * p->packed->bytes;
+            scales.of[j][2 * k] = rt__host_f16(b);
+            scales.of[j][2 * k + 1] = rt__host_f16(b + 2);
+        }
+    rt__host_packed_row(p, &scales);
 }
 
 IND__HOST_CONTRACT_END
-
-/* Where byte 0 of each column begins, for each product. */
-typedef struct rt__host_blocks {
-    int64_t from[2][IND__HOST_NC];
-} rt__host_blocks;
-
-/* Finds the rows of blocks of these columns. Returns false if b is not packed, or a block is outside its buffer: the
-   evaluator then reports it. */
-static bool rt__host_find_blocks(const rt__host_task *t, ind__eval *e, const rt__host_tile_range *at,
-                                 rt__host_blocks *x) {
-    const struct rt__host_kernel_product *p = &t->kernel->product;
-    for (int i = 0; i < 2 && p->dot[i]; i++) {
-        const rt__host_packed *b = &p->packed_b[i];
-        if (!b->valid || t->reduced % b->elements || (b->elements > 1) != (p->packed_b[0].elements > 1)) return false;
-        const int64_t bytes = t->reduced / b->elements * b->bytes, base = rt__direct_base(t, e, &b->blocks, at->batch);
-        for (int64_t u = 0; u < at->cols; u++) {
-            const int64_t offset = rt__direct_offset(t, &b->blocks, p->col, p->num_col, t->col_extent, at->col + u);
-            const int64_t from = x->from[i][u] = (int64_t)((uint64_t)base + (uint64_t)offset);
-            if (from < 0 || from > t->instance->host.buffer[b->blocks.buffer].numel - bytes) return false;
-        }
-    }
-    return true;
-}
-
-/* Brings the rows in panel a into the order of the decoded elements. */
-static void rt__host_order_rows(const rt__host_task *t, const rt__host_panel *a) {
-    if (!IND__HOST_HAS_AVX512 && t->kernel->product.packed_b[0].elements > 1)
-        rt__host_pair_order((float *)a->out, a->count * a->kc);
-}
-
-/* Adds to the tile of product number i the product of the rows in panel a, [rows][kc], and elements [k0, k0 + kc) of
-   these columns. */
-static void rt__host_packed_multiply(const rt__host_task *t, const rt__host_worker *w, int i, const rt__host_panel *a,
-                                     const rt__host_blocks *x, int64_t cols) {
-    const rt__host_packed *b = &t->kernel->product.packed_b[i];
-    const uint8_t *data =
-        (const uint8_t *)t->instance->host.buffer[b->blocks.buffer].data + a->k0 / b->elements * b->bytes;
-    rt__host_packed_tile tile = {
-        .packed = b, .kc = a->kc, .rows = a->count, .x = (const float *)a->out, .w = (float *)w->panel_b};
-    for (int64_t u = 0; u < cols; u += IND__HOST_COLUMNS) {
-        for (int j = 0; j < IND__HOST_COLUMNS; j++) {
-            const int64_t next = u + IND__HOST_COLUMNS + j;
-            tile.from[j] = data + x->from[i][u + j < cols ? u + j : u];
-            tile.next[j] = data + x->from[i][next < cols ? next : u];
-        }
-        tile.c = (float *)rt__host_tile_of(w, i) + u;
-        if (IND__HOST_HAS_AVX512)
-            rt__host_packed_columns_avx512(&tile);
-        else if (IND__HOST_HAS_AVX2)
-            rt__host_packed_columns_avx2(&tile);
-        else
-            rt__host_packed_columns_any(&tile);
-    }
-}
-#else
-typedef char rt__host_blocks;
-static bool rt__host_find_blocks(const rt__host_task *t, ind__eval *e, const rt__host_tile_range *at,
-                                 rt__host_blocks *x) {
-    return (void)t, (void)e, (void)at, (void)x, false;
-}
-static void rt__host_order_rows(const rt__host_task *t, const rt__host_panel *a) {
-    (void)t, (void)a;
-}
-static void rt__host_packed_multiply(const rt__host_task *t, const rt__host_worker *w, int i, const rt__host_panel *a,
-                                     const rt__host_blocks *x, int64_t cols) {
-    (void)t, (void)w, (void)i, (void)a, (void)x, (void)cols;
-}
 #endif

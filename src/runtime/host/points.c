@@ -17,15 +17,26 @@ static void rt__host_lanes(ind__eval *e, const int *var, int n, const int64_t *e
         ind__eval_set_var(e, var[n - 1], at % inner, 1);
         return;
     }
-    int64_t value[IND__LANES], rest[IND__LANES];
-    for (int l = 0; l < lanes; l++) rest[l] = at + l;
-    for (int d = n; d-- > 0;) {
-        for (int l = 0; l < lanes; l++) {
-            value[l] = rest[l] % extent[d];
-            rest[l] /= extent[d];
+    int64_t digit[2 * IND_MAX_RANK], value[2 * IND_MAX_RANK][IND__LANES];
+    int changed = n - 1; /* the first variable that is not the same in all lanes */
+    for (int d = n; d-- > 0; at /= extent[d]) digit[d] = at % extent[d];
+    for (int l = 0; l < lanes;) { /* a run along the last variable at a time */
+        const int run = inner - digit[n - 1] < lanes - l ? (int)(inner - digit[n - 1]) : lanes - l;
+        for (int k = 0; k < run; k++) value[n - 1][l + k] = digit[n - 1] + k;
+        for (int d = 0; d < n - 1; d++)
+            for (int k = 0; k < run; k++) value[d][l + k] = digit[d];
+        l += run;
+        digit[n - 1] += run;
+        for (int d = n - 1; d > 0 && digit[d] == extent[d] && l < lanes; d--) {
+            digit[d] = 0, digit[d - 1]++;
+            if (d - 1 < changed) changed = d - 1;
         }
-        ind__eval_set_var_lanes(e, var[d], value, lanes);
     }
+    for (int d = 0; d < n; d++)
+        if (d < changed)
+            ind__eval_set_var(e, var[d], digit[d], 0);
+        else
+            ind__eval_set_var_lanes(e, var[d], value[d], lanes);
 }
 
 /* ---- reductions: one accumulator per lane, in double or 64-bit integers */
@@ -216,8 +227,9 @@ static void rt__result_fill(ind__eval *e, uint32_t to, uint32_t reduce, const rt
     const ind__inst *i = &e->body->inst[reduce], *target = &e->body->inst[to];
     bool is_float = rt__value_class((ind_dtype)e->body->inst[i->arg[0]].dtype) == 'f';
     int part = to == reduce ? 0 : (int)target->imm.i;
-    for (int l = 0; l < (merged ? IND__LANES : lanes); l++)
-        rt__result_lane(a, i, (ind_dtype)target->dtype, is_float, part, merged ? 0 : l, &e->value[to], l);
+    for (int l = 0; l < (merged ? 1 : lanes); l++)
+        rt__result_lane(a, i, (ind_dtype)target->dtype, is_float, part, l, &e->value[to], l);
+    if (merged) ind__eval_spread(&e->value[to], (ind_dtype)target->dtype, IND__LANES);
 }
 
 static void rt__stage_results(ind__eval *e, const rt__host_stage *s, rt__host_accumulator *a, bool merged, int lanes,

@@ -20,9 +20,13 @@ static ind_status rt__host_tile_step(const rt__host_task *t, rt__host_worker *w,
                             at->col,      at->cols,
                             a->k0,        a->kc,
                             w->panel_b,   d == IND_F32};
-        status =
-            rt__host_pack(t, &w->eval, &p->direct_b[i], rt__direct_base(t, &w->eval, &p->direct_b[i], at->batch), &b);
-        if (!status) rt__host_multiply(d, a->kc, at->rows, at->cols, w, rt__host_tile_of(w, i));
+        const int64_t base = rt__direct_base(t, &w->eval, &p->direct_b[i], at->batch);
+        float *const tile = (float *)rt__host_tile_of(w, i);
+        const int64_t done = rt__host_multiply_in_place(t, &p->direct_b[i], base, &b, a, tile);
+        b.first += done, b.count -= done;
+        if (!b.count) continue;
+        status = rt__host_pack(t, &w->eval, &p->direct_b[i], base, &b);
+        if (!status) rt__host_multiply(d, a->kc, at->rows, b.count, w, tile + done);
     }
     return status;
 }

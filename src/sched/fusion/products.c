@@ -78,14 +78,33 @@ static bool sched__is_given_bytes(const sched__fuser *f, uint32_t buffer) {
     return sched__is_given(f, buffer) && dtype != IND_BOOL && ind_dtype_bytes(dtype) == 1;
 }
 
-/* True if a quantised weight is computed for the access: a kernel of one product multiplies it as it is packed. */
-static bool sched__reads_quantised(sched__fuser *f, const ind__access *at) {
+/* True if a quantised weight is computed for the access. *format: that of its PACKED instruction, or minus the type of
+   its elements of 8 bits. */
+static bool sched__find_quantised(sched__fuser *f, const ind__access *at, int64_t *format) {
     const uint32_t writer = sched__writer(f, at->buffer);
+    bool quantised = false;
+    *format = 0;
     if (writer == IND__SCHED_NONE) return false;
     for (sched__access_iter it = sched__first_access(f, f->group_of[writer]); it.at; sched__next_access(f, &it)) {
-        if (sched__is_given_bytes(f, it.at->buffer)) return true;
+        if (!sched__is_given_bytes(f, it.at->buffer)) continue;
+        quantised = true;
+        *format = -(int64_t)f->program->buffer[it.at->buffer].dtype;
     }
-    return false;
+    const ind_body *body = f->program->loop[writer].body;
+    for (uint32_t i = 1; i < body->num_inst; i++)
+        if (body->inst[i].op == IND_LOOP_PACKED) *format = 1 + body->inst[i].imm.i;
+    return quantised;
+}
+
+static bool sched__reads_quantised(sched__fuser *f, const ind__access *at) {
+    int64_t format;
+    return sched__find_quantised(f, at, &format);
+}
+
+/* True if a template may multiply both right operands: both are quantised weights of one format, or neither is one. */
+static bool sched__same_formats(sched__fuser *f, const ind__access *x, const ind__access *y) {
+    int64_t first, second;
+    return sched__find_quantised(f, x, &first) == sched__find_quantised(f, y, &second) && first == second;
 }
 
 /* True if group b multiplies a result of group a. */
@@ -116,7 +135,7 @@ static ind_fusion_reason sched__check_products(sched__fuser *f, uint32_t a, uint
     if (!ind__ok(second)) return IND_FUSION_PAIR_GROUPS;
     if (!sched__same_strides(fit->domain, first, second)) return IND_FUSION_PAIR_RIGHT;
     if (!sched__has_columns(fit->domain, at, first)) return IND_FUSION_TWO_TEMPLATES;
-    if (sched__reads_quantised(f, right[0]) || sched__reads_quantised(f, right[1])) return IND_FUSION_PAIR_QUANTISED;
+    if (!sched__same_formats(f, right[0], right[1])) return IND_FUSION_PAIR_QUANTISED;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY; /* both right operands are live */
     const bool taken =
         sched__on_tensor_cores(f, x->dot, left[0], right[0]) && sched__on_tensor_cores(f, y->dot, left[1], right[1]);

@@ -112,11 +112,11 @@ static ind__kernel_arg cg__at_map(const ind__writer *w, int i);
 /* The argument of operand number i; its map is NULL if the kernel has none. */
 static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
     const cg__mm_problem *p = w->plan->matmul;
-    if (w->variant->strategy == IND_STRATEGY_MATMUL_PACKED && i == 1 && p->packed->mapped)
+    if (w->variant->strategy == IND_STRATEGY_MATMUL_PACKED && p->packed->mapped && i && i <= cg__mm_products(p))
         return (ind__kernel_arg){.kind = IND__ARG_TENSOR_MAP,
-                                 .buffer = cg__inst(w, p->packed->load)->source,
-                                 .map = &p->packed->map,
-                                 .part = 1};
+                                 .buffer = cg__inst(w, p->packed->of[i - 1].load)->source,
+                                 .map = &p->packed->of[i - 1].map,
+                                 .part = (uint32_t)i};
     if (w->variant->strategy == IND_STRATEGY_ATTENTION_TMA) return cg__at_map(w, i);
     if (!cg__has(w, IND__HAS_TENSOR_MAPS) || i > cg__mm_products(p)) return (ind__kernel_arg){0};
     const uint32_t load = i == 2 ? p->b2.load : i ? p->b.load : p->a.load;

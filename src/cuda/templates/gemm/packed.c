@@ -137,7 +137,7 @@ static const char *cg__mm_packed_map(const ind__writer *w, const cg__mm_problem 
    to 16 bytes, else by cp.async. Lanes read words of 4 bytes, unless a step has an odd number of halves. */
 static const char *cg__mm_find_packed_bytes(const cg__decider *d, const cg__mm_problem *p, cg__mm_packed *b) {
     ind_expr stride, offset;
-    if (!cg__mm_packed_index(&d->w, p, b->load, b->elements, b->bytes, &stride, &offset))
+    if (!cg__mm_packed_index(&d->w, p, b->of[0].load, b->elements, b->bytes, &stride, &offset))
         return "the packed weights are no rows of blocks along k";
     b->alignment = 16;
     while (b->alignment > 1 && !(ind_known_multiple(stride, b->alignment) && ind_known_multiple(offset, b->alignment)))
@@ -145,7 +145,7 @@ static const char *cg__mm_find_packed_bytes(const cg__decider *d, const cg__mm_p
     if (b->alignment < 4 && b->alignment < cg__mm_packed_alignment(cg__mm_packed_step_bytes(b)))
         return "the rows of packed weights are not aligned to 4 bytes";
     b->mapped = d->w.target->sm >= 90 && d->assume & IND__ASSUME_MAPS && b->alignment == 16 &&
-                !cg__mm_packed_map(&d->w, p, b, stride, offset, &b->map);
+                !cg__mm_packed_map(&d->w, p, b, stride, offset, &b->of[0].map);
     return b->mapped || d->assume & IND__ASSUME_ALIGNED ? NULL : "the packed weights may be misaligned";
 }
 
@@ -178,22 +178,22 @@ static const char *cg__mm_packed_value(const ind__writer *w, const cg__mm_proble
     b->group = (int)(inst->imm.i >> 8);
     b->elements = block[b->format].elements;
     b->bytes = block[b->format].bytes;
-    b->load = cg__mm_plain_load(w, inst->arg[1]);
-    if (!b->load || cg__memory_dtype(w, b->load) != IND_U8) return "the bytes of the weights are computed";
+    b->of[0].load = cg__mm_plain_load(w, inst->arg[1]);
+    if (!b->of[0].load || cg__memory_dtype(w, b->of[0].load) != IND_U8) return "the bytes of the weights are computed";
     if (!cg__packed_formats[b->format].type) return "the format has no blocks";
     if (!block[b->format].scaled)
         return cg__mm_packed_in_order(w, p, inst->arg[2], b->elements) ? NULL
                                                                        : "the weights of a block are in another order";
-    b->scale = cg__mm_plain_load(w, inst->arg[2]);
-    b->zero = inst->arg[3] ? cg__mm_plain_load(w, inst->arg[3]) : 0;
+    b->of[0].scale = cg__mm_plain_load(w, inst->arg[2]);
+    b->of[0].zero = inst->arg[3] ? cg__mm_plain_load(w, inst->arg[3]) : 0;
     const int64_t groups = cg__packed_formats[b->format].step / b->group;
     const bool vector = b->format != IND__QUANTISED_INT4;
-    if (!cg__mm_packed_beside(w, p, b, b->scale, vector ? groups : 1)) return "the scales are no rows along k";
+    if (!cg__mm_packed_beside(w, p, b, b->of[0].scale, vector ? groups : 1)) return "the scales are no rows along k";
     if (inst->arg[3] &&
-        (!cg__mm_packed_beside(w, p, b, b->zero, 1) || ind_dtype_bytes(cg__memory_dtype(w, b->zero)) > 1))
+        (!cg__mm_packed_beside(w, p, b, b->of[0].zero, 1) || ind_dtype_bytes(cg__memory_dtype(w, b->of[0].zero)) > 1))
         return "the zero points are no rows of 8-bit integers along k";
-    b->together =
-        cg__mm_packed_beside(w, p, b, b->scale, groups) && (!b->zero || cg__mm_packed_beside(w, p, b, b->zero, groups));
+    b->together = cg__mm_packed_beside(w, p, b, b->of[0].scale, groups) &&
+                  (!b->of[0].zero || cg__mm_packed_beside(w, p, b, b->of[0].zero, groups));
     return ind_known_multiple(p->size_k, cg__packed_formats[b->format].step) ? NULL : "its depth is no multiple of 256";
 }
 
@@ -209,7 +209,7 @@ static int cg__mm_scale_group(ind__writer *w, const cg__mm_problem *p, uint32_t 
     return 0;
 }
 
-/* Steps over the product of an 8-bit float with a scale of its group, and sets b->scale. */
+/* Steps over the product of an 8-bit float with a scale of its group, and sets b->of[0].scale. */
 static uint32_t cg__mm_without_group_scale(ind__writer *w, const cg__mm_problem *p, uint32_t i, cg__mm_packed *b) {
     const ind__inst *product = cg__inst(w, i);
     if (product->op != IND_LOOP_MUL) return i;
@@ -220,7 +220,7 @@ static uint32_t cg__mm_without_group_scale(ind__writer *w, const cg__mm_problem 
         const int group = cg__mm_scale_group(w, p, scale);
         if (!group) continue;
         b->group = group;
-        b->scale = scale;
+        b->of[0].scale = scale;
         return product->arg[side];
     }
     return i;
@@ -228,33 +228,55 @@ static uint32_t cg__mm_without_group_scale(ind__writer *w, const cg__mm_problem 
 
 /* Finds the LOADs of i8 or an 8-bit float. */
 static const char *cg__mm_packed_element(ind__writer *w, const cg__mm_problem *p, uint32_t i, cg__mm_packed *b) {
-    b->load = cg__mm_byte_load(w, cg__mm_without_group_scale(w, p, i, b));
-    if (!b->load) return "its weights are not packed";
-    b->format = cg__mm_byte_format(cg__memory_dtype(w, b->load));
-    if (!b->scale) b->group = cg__packed_formats[b->format].step;
-    return b->scale && !ind_known_multiple(p->size_k, cg__mm_packed_step(b)) ? "its depth is no multiple of 256" : NULL;
+    b->of[0].load = cg__mm_byte_load(w, cg__mm_without_group_scale(w, p, i, b));
+    if (!b->of[0].load) return "its weights are not packed";
+    b->format = cg__mm_byte_format(cg__memory_dtype(w, b->of[0].load));
+    if (!b->of[0].scale) b->group = cg__packed_formats[b->format].step;
+    return b->of[0].scale && !ind_known_multiple(p->size_k, cg__mm_packed_step(b)) ? "its depth is no multiple of 256"
+                                                                                   : NULL;
 }
 
 /* Shared memory of a block that is left for sums and counters of the epilogue. */
 enum { MM_PACKED_EPILOGUE = 3 << 10 };
 
-/* Finds out if b is packed weights that the target can take; the reason if not. */
-static const char *cg__mm_match_packed(cg__decider *d, const cg__mm_problem *p, cg__mm_packed *b) {
+/* Finds out if the right operand is packed weights that the target can take; the reason if not. */
+static const char *cg__mm_match_packed(cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o,
+                                       cg__mm_packed *b) {
     ind__writer *w = &d->w;
     const ind_thresholds *t = &d->w.target->thresholds;
     const char *no = NULL;
-    if (p->tensor_bytes != 2 || !p->b.computed || p->k < 0 || p->n < 0) return "its weights are not packed";
-    const uint32_t i = cg__mm_without_factor(w, p, p->b.value, &b->factor);
+    *b = (cg__mm_packed){.format = MM_PACKED_I8, .group = 1, .elements = 1, .bytes = 1};
+    if (p->tensor_bytes != 2 || !o->computed || p->k < 0 || p->n < 0) return "its weights are not packed";
+    const uint32_t i = cg__mm_without_factor(w, p, o->value, &b->of[0].factor);
     if (cg__inst(w, i)->op == IND_LOOP_PACKED) {
         b->unpacks = t->unpack_instructions;
         no = cg__mm_packed_value(w, p, i, b);
     } else {
         no = cg__mm_packed_element(w, p, i, b);
-        if (b->load) b->unpacks = t->computed_instructions;
+        if (b->of[0].load) b->unpacks = t->computed_instructions;
     }
+    return no ? no : cg__mm_find_packed_bytes(d, p, b);
+}
+
+/* True if both LOADs are none, or of elements of one type. */
+static bool cg__mm_same_type(const ind__writer *w, uint32_t x, uint32_t y) {
+    return !x == !y && (!x || cg__memory_dtype(w, x) == cg__memory_dtype(w, y));
+}
+
+/* Adds the weights of a second product: warps of one block dequantise both. Returns the reason if they cannot. */
+static const char *cg__mm_add_packed(cg__decider *d, const cg__mm_problem *p, cg__mm_packed *b) {
+    cg__mm_packed second;
+    const char *no = cg__mm_match_packed(d, p, &p->b2, &second);
     if (no) return no;
-    if (p->dot2) return "it has two products";
-    return cg__mm_find_packed_bytes(d, p, b);
+    const cg__mm_weights *x = &b->of[0], *y = &second.of[0];
+    const bool same = b->format == second.format && b->group == second.group &&
+                      cg__mm_same_type(&d->w, x->scale, y->scale) && cg__mm_same_type(&d->w, x->zero, y->zero);
+    if (!same) return "the weights of its two products have different formats";
+    b->of[1] = *y;
+    b->together &= second.together;
+    b->mapped &= second.mapped;
+    if (second.alignment < b->alignment) b->alignment = second.alignment;
+    return NULL;
 }
 
 static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
@@ -263,9 +285,9 @@ static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
         cg__fail(&d->w);
         return;
     }
-    *b = (cg__mm_packed){.format = MM_PACKED_I8, .group = 1, .elements = 1, .bytes = 1};
+    b->no = cg__mm_match_packed(d, p, &p->b, b);
+    if (!b->no && p->dot2) b->no = cg__mm_add_packed(d, p, b);
     b->shared = d->w.target->shared_per_block - MM_PACKED_EPILOGUE;
-    b->no = cg__mm_match_packed(d, p, b);
     p->packed = b;
 }
 
@@ -287,7 +309,6 @@ static const cg__mm_config cg__mm_packed_configs[] = {
 static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
     int64_t k, batch;
-    if (p->dot2) return "it has two products";
     if (p->packed->no) return p->packed->no;
     if (!p->few_rows) return "it may have more than 64 rows";
     if (!ind_expr_is_int(p->size_k, &k) || k % 8) return "its depth is not a constant multiple of 8";
@@ -353,7 +374,7 @@ static int cg__mm_packed_registers(const cg__mm_packed *b, int rows) {
     const int few = cg__packed_formats[b->format].registers + more;
     const int sixteen = !b->mapped ? 168 : cg__packed_formats[b->format].lowest ? 136 : 128;
     const int registers = rows > 32 ? 255 : rows > 16 ? 168 : rows > 8 ? sixteen : few;
-    if (b->mapped || !b->zero || !cg__mm_packed_has_many(b)) return registers;
+    if (b->mapped || !b->of[0].zero || !cg__mm_packed_has_many(b)) return registers;
     return rows > 16 ? 255 : 168;
 }
 
@@ -369,6 +390,7 @@ static void cg__mm_packed_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t
 static bool cg__mm_packed_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
     const bool fits = cg__mm_packed_depth(p, c->tile_m, c->warps_m, c->warps_n, c->stages) > 0;
+    if (p->dot2 && c->warps_n % 2) return false; /* half of the warps for each product */
     if (c->stages > 2 && c->warps_n == 7 && p->packed->bytes < p->packed->elements) return false;
     return fits && cg__mm_packed_threads(c) * c->registers <= 65536 && cg__mm_packed_threads(c) <= 1024;
 }
@@ -385,7 +407,7 @@ static double cg__mm_packed_tensor_cost(double elements, double tiles, const ind
 static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                                  const ind_target *target) {
     const ind_thresholds *t = &target->thresholds;
-    const double n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
+    const double n = (double)ind_hint(p->size_n) * cg__mm_products(p), k = (double)ind_hint(p->size_k);
     const double rows = ceil(cg__mm_hinted_rows(p) / c->tile_m);
     const double per_sm = ceil(rows * ceil(n / c->tile_n) / target->num_sms), fit = cg__mm_occupancy(x, p, c, target);
     const double together = per_sm < fit ? per_sm : fit, warps = together * cg__mm_packed_threads(c) / 32;
@@ -412,24 +434,34 @@ static void cg__mm_use_packed(cg__decider *d, const cg__mm_problem *p) {
 static const char *cg__mm_packed_type(ind__writer *w, const cg__mm_packed *b) {
     const char *type = cg__packed_formats[b->format].type;
     const bool floats = b->format == MM_PACKED_F8E4M3FN || b->format == MM_PACKED_F8E5M2;
-    const ind_dtype dtype = b->scale ? cg__memory_dtype(w, b->scale) : IND_DTYPE_NONE;
+    const ind_dtype dtype = b->of[0].scale ? cg__memory_dtype(w, b->of[0].scale) : IND_DTYPE_NONE;
     const int scale = dtype == IND_F32 ? 4 : dtype == IND_F16 ? 2 : dtype == IND_BF16 ? 1 : 0;
     if (floats) return cg__string(w, "%s, %d, %d>", type, scale, b->group);
     if (b->format != IND__QUANTISED_INT4) return type;
     return cg__string(w, "%s<%d, %d, %s, %s>", type, scale, b->group,
-                      b->zero ? cg__types[cg__memory_dtype(w, b->zero)].memory : "int", b->together ? "true" : "false");
+                      b->of[0].zero ? cg__types[cg__memory_dtype(w, b->of[0].zero)].memory : "int",
+                      b->together ? "true" : "false");
+}
+
+/* The address of the element of a LOAD as bytes. */
+static const char *cg__mm_byte_address(ind__writer *w, uint32_t load) {
+    return cg__string(w, "reinterpret_cast<const unsigned char *>(&%s)", cg__element(w, load));
+}
+
+/* The same of the product whose columns the warp computes. */
+static const char *cg__mm_packed_address(ind__writer *w, uint32_t load, uint32_t of_second) {
+    const char *first = cg__mm_byte_address(w, load);
+    return of_second ? cg__string(w, "second ? %s : %s", cg__mm_byte_address(w, of_second), first) : first;
 }
 
 /* One tensor of scales or zero points: its row as bytes. */
-static void cg__mm_write_beside_row(ind__writer *w, const char *name, uint32_t load) {
-    if (load)
-        ind__textf(&w->code, "%s = reinterpret_cast<const unsigned char *>(&%s);\n", name, cg__element(w, load));
-    else
-        ind__textf(&w->code, "%s = nullptr;\n", name);
+static void cg__mm_write_beside_row(ind__writer *w, const char *name, uint32_t load, uint32_t of_second) {
+    ind__textf(&w->code, "%s = %s;\n", name, load ? cg__mm_packed_address(w, load, of_second) : "nullptr");
 }
 
 static void cg__mm_write_beside(ind__writer *w, const cg__mm_problem *p) {
-    if (!p->packed->scale) return;
+    const cg__mm_weights *of = p->packed->of;
+    if (!of[0].scale) return;
     cg__mm_set_plain_names(w);
     ind__textf(&w->code,
                "product.beside((int)steps, (int)size_n, [&](int i%d, const unsigned char *&scales, const unsigned char "
@@ -438,8 +470,8 @@ static void cg__mm_write_beside(ind__writer *w, const cg__mm_problem *p) {
     w->code.indent++;
     w->scope++;
     cg__mm_set_text(w, p->k, "0");
-    cg__mm_write_beside_row(w, "scales", p->packed->scale);
-    cg__mm_write_beside_row(w, "zeros", p->packed->zero);
+    cg__mm_write_beside_row(w, "scales", of[0].scale, of[1].scale);
+    cg__mm_write_beside_row(w, "zeros", of[0].zero, of[1].zero);
     cg__forget(w);
     w->scope--;
     w->code.indent--;
@@ -516,6 +548,26 @@ static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, in
     cg__end(w);
 }
 
+/* Multiplies the sum `total` of column `at` of the tile by its factor, if the column is of product number i. */
+static void cg__mm_write_packed_factor(ind__writer *w, const cg__mm_problem *p, int i) {
+    const int cols = cg__mm_columns(w->variant);
+    const uint32_t factor = p->packed->of[i].factor;
+    if (!factor) return;
+    cg__mm_set_plain_names(w);
+    if (p->dot2) cg__begin(w, "if (at / %d %% 2 == %d)", cols, i);
+    ind__textf(&w->code, "const %s i%d = first_n + at %% %d;\n", cg__int(w), p->n, cols);
+    cg__begin(w, "if (i%d < size_n)", p->n);
+    cg__need_none(w);
+    cg__need(w, factor);
+    cg__close_needed(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "total *= ");
+    cg__value(w, factor);
+    ind__textf(&w->code, ";\n");
+    cg__end(w);
+    if (p->dot2) cg__end(w);
+}
+
 /* The sums of the warps that share k, times the factor of the column. */
 static void cg__mm_write_packed_sums(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *t = &w->variant->of.tile;
@@ -526,52 +578,52 @@ static void cg__mm_write_packed_sums(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "float total = part[at];\n");
     cg__unroll(w);
     ind__textf(&w->code, "for (int k = 1; k < %d; k++) total += part[k * %d + at];\n", t->warps_m, t->m * t->n);
-    if (p->packed->factor) {
-        cg__mm_set_plain_names(w);
-        ind__textf(&w->code, "const %s i%d = first_n + at %% %d;\n", cg__int(w), p->n, t->n);
-        cg__begin(w, "if (i%d < size_n)", p->n);
-        cg__need_none(w);
-        cg__need(w, p->packed->factor);
-        cg__close_needed(w);
-        cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
-        ind__textf(&w->code, "total *= ");
-        cg__value(w, p->packed->factor);
-        ind__textf(&w->code, ";\n");
-        cg__end(w);
-    }
+    cg__mm_write_packed_factor(w, p, 0);
+    cg__mm_write_packed_factor(w, p, 1);
     ind__textf(&w->code, "sum[ind_sum_at<%d>(at / %d, at %% %d)] = total;\n", t->n, t->n, t->n);
     cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__use(w, IND__CG_SUM_TILE);
 }
 
-/* Declares the sums. Without a map, `weights` returns the address of a row. */
+/* Declares where the warp's weights are, as `from`: a tensor map, or a function that returns the address of a row. Of
+   two products, the first half of the warps computes columns of the first one. */
+static void cg__mm_write_packed_from(ind__writer *w, const cg__mm_problem *p, const char *from) {
+    const cg__mm_packed *b = p->packed;
+    if (p->dot2) ind__textf(&w->code, "const bool second = threadIdx.x >= %d;\n", w->variant->threads / 2);
+    if (b->mapped) {
+        if (p->dot2) ind__textf(&w->code, "const ind_tensor_map &%s = second ? map_c : map_b;\n", from);
+        return;
+    }
+    cg__mm_set_plain_names(w);
+    w->scope++;
+    cg__mm_set_text(w, p->k, "0");
+    ind__textf(&w->code, "const auto %s = [&](int i%d) { return %s; };\n", from, p->n,
+               cg__mm_packed_address(w, b->of[0].load, b->of[1].load));
+    cg__forget(w);
+    w->scope--;
+}
+
+/* Declares the sums. */
 static void cg__mm_write_packed_product(ind__writer *w, const cg__mm_problem *p, const char *from) {
     const ind__tile_plan *t = &w->variant->of.tile;
     const cg__mm_packed *b = p->packed;
     int64_t k = 0;
     (void)ind_expr_is_int(p->size_k, &k);
-    if (!b->mapped) {
-        cg__mm_set_plain_names(w);
-        w->scope++;
-        cg__mm_set_text(w, p->k, "0");
-        ind__textf(&w->code, "const auto %s = [&](int i%d) { return reinterpret_cast<const unsigned char *>(&%s); };\n",
-                   from, p->n, cg__element(w, b->load));
-        cg__forget(w);
-        w->scope--;
-    }
+    cg__mm_write_packed_from(w, p, from);
     ind__textf(&w->code, "ind_packed_product<%s, %s, %d, %d, %d, %d, %s> product;\n", cg__mm_packed_type(w, b),
                p->a.memory == IND_BF16 ? "true" : "false", t->m, t->warps_n, t->warps_m, t->stages,
                b->mapped ? "ind_packed_maps"
                          : cg__string(w, "ind_packed_copies<%d, %lld>", b->alignment,
                                       (long long)(k / b->elements * b->bytes)));
-    ind__textf(&w->code, "product.start<%d>(%s, ind_smem, (int)first_n, (int)steps, (int)size_n);\n",
-               cg__mm_packed_early(w), from);
+    const char *first = p->dot2 ? cg__string(w, " - (second ? %d : 0)", cg__mm_columns(w->variant)) : "";
+    ind__textf(&w->code, "product.start<%d>(%s, ind_smem, (int)first_n%s, (int)steps, (int)size_n);\n",
+               cg__mm_packed_early(w), from, first);
 }
 
 static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *t = &w->variant->of.tile;
-    const char *from = p->packed->mapped ? "map_b" : "weights";
+    const char *from = p->packed->mapped && !p->dot2 ? "map_b" : "weights";
     const int64_t step = cg__mm_packed_step(p->packed);
     const int64_t depth = cg__mm_packed_depth(p, t->m, t->warps_m, t->warps_n, t->stages);
     ind__textf(&w->code, "unsigned short *const row_a = reinterpret_cast<unsigned short *>(ind_smem + %lld);\n",

@@ -40,21 +40,26 @@ typedef struct cg__mm_operand {
     uint32_t scale;   /* the factor of MM_SCALED elements of k, by which their sums are multiplied; 0: none */
 } cg__mm_operand;
 
-/* Packed weights, as b; see packed.c. LOADs: 0: none. */
+/* Where the packed weights of a product are. LOADs: 0: none. */
+typedef struct cg__mm_weights {
+    uint32_t load;        /* of the first byte of a block */
+    uint32_t scale, zero; /* of the element's scale and zero point */
+    uint32_t factor;      /* value that a column's sums are multiplied by */
+    ind__tensor_map map;  /* of the bytes */
+} cg__mm_weights;
+
+/* Packed weights, as b, or as b and b2; see packed.c. */
 typedef struct cg__mm_packed {
     const char *no;       /* why it is none; NULL: it is */
     int unpacks;          /* instructions per element of packed weights for other templates; 0: b is none */
     int format;           /* ind__quantised, or MM_PACKED_.. */
     int group;            /* elements per scale, if scales have a tensor of their own */
     int elements, bytes;  /* of a block */
-    uint32_t load;        /* of the first byte of a block */
-    uint32_t scale, zero; /* of the element's scale and zero point */
-    uint32_t factor;      /* value that a column's sums are multiplied by */
     int alignment;        /* of its rows in memory, bytes: up to 16 */
     bool together;        /* int4: the scales of a step are aligned to their bytes, and so are the zero points */
     bool mapped;          /* bulk copies by the tensor map bring the bytes; else cp.async */
-    ind__tensor_map map;  /* of the bytes */
     int64_t shared;       /* bytes of a block for rings and rows of a */
+    cg__mm_weights of[2]; /* of b and b2 */
 } cg__mm_packed;
 
 /* Groups of rows, each with a matrix of its own in b; see grouped.c. */
@@ -83,7 +88,7 @@ typedef struct cg__mm_problem {
     ind__tensor_map *map[3];     /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
     cg__mm_epilogue epilogue;
-    const cg__mm_packed *packed; /* of b */
+    const cg__mm_packed *packed; /* of b, and of b2 */
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
