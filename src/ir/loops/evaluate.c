@@ -238,6 +238,19 @@ IND__ALWAYS_INLINE int64_t ir__index_op(uint8_t kind, int64_t a, int64_t b, int6
     }
 }
 
+/* Operations that have a loop over the lanes each. */
+#define IND__INDEX_LANE_OPS(X)                                                                                         \
+    X(IND_EXPR_ADD)                                                                                                    \
+    X(IND_EXPR_MUL)                                                                                                    \
+    X(IND_EXPR_MIN)                                                                                                    \
+    X(IND_EXPR_MAX)                                                                                                    \
+    X(IND_EXPR_EQ)                                                                                                     \
+    X(IND_EXPR_NE)                                                                                                     \
+    X(IND_EXPR_LT)                                                                                                     \
+    X(IND_EXPR_LE)                                                                                                     \
+    X(IND_EXPR_AND)                                                                                                    \
+    X(IND_EXPR_OR)
+
 /* Quotients or remainders of a divisor that all lanes share. */
 static void ir__divide_lanes(bool remainder, int64_t *out, const int64_t *a, int64_t by, int lanes) {
     const bool power = by > 0 && !(by & (by - 1)), small = by > 0 && by <= UINT32_MAX;
@@ -293,13 +306,10 @@ static void ir__eval_program_op(ind__eval *e, uint32_t i, int lanes) {
     case kind:                                                                                                         \
         for (int l = 0; l < lanes; l++) out[l] = ir__index_op(kind, x[l], y[l], 0);                                    \
         return;
-        X(IND_EXPR_ADD)
-        X(IND_EXPR_MUL)
-        X(IND_EXPR_MIN) X(IND_EXPR_MAX) X(IND_EXPR_EQ) X(IND_EXPR_NE) X(IND_EXPR_LT) X(IND_EXPR_LE) X(IND_EXPR_AND)
-            X(IND_EXPR_OR)
+        IND__INDEX_LANE_OPS(X)
+    default:
+        for (int l = 0; l < lanes; l++) out[l] = ir__index_op(op->kind, x[l], y[l], args > 2 ? z[l] : 0);
 #undef X
-                default : for (int l = 0; l < lanes; l++) out[l] =
-                              ir__index_op(op->kind, x[l], y[l], args > 2 ? z[l] : 0);
     }
 }
 

@@ -376,6 +376,26 @@ IND__ALWAYS_INLINE int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
     }
 }
 
+/* Operations on integers that have a loop over the lanes each. */
+#define IND__INT_LANE_OPS(X)                                                                                           \
+    X(IND_LOOP_NOT)                                                                                                    \
+    X(IND_LOOP_ADD)                                                                                                    \
+    X(IND_LOOP_SUB)                                                                                                    \
+    X(IND_LOOP_MUL)                                                                                                    \
+    X(IND_LOOP_MAXIMUM)                                                                                                \
+    X(IND_LOOP_MINIMUM)                                                                                                \
+    X(IND_LOOP_BIT_AND)                                                                                                \
+    X(IND_LOOP_BIT_OR)                                                                                                 \
+    X(IND_LOOP_BIT_XOR)                                                                                                \
+    X(IND_LOOP_EQ)                                                                                                     \
+    X(IND_LOOP_NE)                                                                                                     \
+    X(IND_LOOP_LT)                                                                                                     \
+    X(IND_LOOP_LE)                                                                                                     \
+    X(IND_LOOP_GT)                                                                                                     \
+    X(IND_LOOP_GE)                                                                                                     \
+    X(IND_LOOP_AND)                                                                                                    \
+    X(IND_LOOP_OR)
+
 /* The integers of all lanes; `dtype` wraps around. */
 static void ir__eval_int(ind_loop_op op, ind_dtype dtype, const int64_t *x, const int64_t *y, int64_t *out, int lanes) {
     switch (op) {
@@ -383,13 +403,10 @@ static void ir__eval_int(ind_loop_op op, ind_dtype dtype, const int64_t *x, cons
     case op:                                                                                                           \
         for (int l = 0; l < lanes; l++) out[l] = ir__int_op(op, x[l], y[l]);                                           \
         break;
-        X(IND_LOOP_NOT)
-        X(IND_LOOP_ADD)
-        X(IND_LOOP_SUB) X(IND_LOOP_MUL) X(IND_LOOP_MAXIMUM) X(IND_LOOP_MINIMUM) X(IND_LOOP_BIT_AND) X(IND_LOOP_BIT_OR)
-            X(IND_LOOP_BIT_XOR) X(IND_LOOP_EQ) X(IND_LOOP_NE) X(IND_LOOP_LT) X(IND_LOOP_LE) X(IND_LOOP_GT)
-                X(IND_LOOP_GE) X(IND_LOOP_AND) X(IND_LOOP_OR)
+        IND__INT_LANE_OPS(X)
+    default:
+        for (int l = 0; l < lanes; l++) out[l] = ir__int_op((uint8_t)op, x[l], y[l]);
 #undef X
-                    default : for (int l = 0; l < lanes; l++) out[l] = ir__int_op((uint8_t)op, x[l], y[l]);
     }
     if (dtype == IND_BOOL)
         for (int l = 0; l < lanes; l++) out[l] = out[l] != 0;
