@@ -1,5 +1,5 @@
-/* chat.c: a conversation with a language model in a GGUF file. The model is built through the C API, compiled once, and
- * run on the host or on a GPU.
+/* chat.c: a conversation with a language model in a GGUF file, or in a directory of Hugging Face's form. The model is
+ * built through the C API, compiled once, and run on the host or on a GPU.
  *
  *     build/chat --model FILE                      a conversation: Ctrl-C ends an answer, an empty line or Ctrl-D all
  *     build/chat --model FILE "A question."        one answer; more texts are further messages of the conversation
@@ -16,6 +16,7 @@
 #define INDUCTOR_IMPLEMENTATION
 #include "bpe_gguf.h"
 #include "chat_template.h"
+#include "hf_model.h"
 #include "inductor.h"
 #include "llama_engine.h"
 #include <signal.h>
@@ -40,6 +41,7 @@ typedef struct options {
 
 typedef struct chat {
     const options *options;
+    hf_model directory; /* what `file` and `tokenizer` refer to, if the model is a directory */
     gguf file;
     llama_config config;
     bpe tokenizer;
@@ -88,12 +90,22 @@ static int open_template(chat *c) {
     return 0;
 }
 
+/* Opens the file or the directory, and the tokenizer. */
+static int open_model(chat *c, char *why, size_t why_size) {
+    const char *path = c->options->model;
+    if (!hf_is_model(path))
+        return gguf_open(path, &c->file, why, why_size) || bpe_gguf_open(&c->file, &c->tokenizer, why, why_size);
+    if (hf_open(path, &c->directory, why, why_size)) return 1;
+    c->file = c->directory.file, c->tokenizer = c->directory.tokenizer;
+    memset(&c->directory.file, 0, sizeof c->directory.file);
+    memset(&c->directory.tokenizer, 0, sizeof c->directory.tokenizer);
+    return 0;
+}
+
 static int open_chat(chat *c) {
     const options *o = c->options;
-    char why[256];
-    if (gguf_open(o->model, &c->file, why, sizeof why) ||
-        llama_read_config(&c->file, o->context, &c->config, why, sizeof why) ||
-        bpe_gguf_open(&c->file, &c->tokenizer, why, sizeof why))
+    char why[512];
+    if (open_model(c, why, sizeof why) || llama_read_config(&c->file, o->context, &c->config, why, sizeof why))
         return fail("%s", why);
     if (c->tokenizer.num_tokens > c->config.vocabulary)
         return fail("%ld tokens; the embedding has %lld", (long)c->tokenizer.num_tokens,
@@ -127,6 +139,7 @@ static void close_chat(chat *c) {
     llama_engine_close(&c->engine);
     bpe_close(&c->tokenizer);
     gguf_close(&c->file);
+    hf_close(&c->directory);
 }
 
 /* Begins conversation `number` of those of the command line. Each has a seed of its own. */
@@ -442,6 +455,7 @@ static int perplexity(chat *c) {
 
 static const char usage[] =
     "usage: chat --model FILE [OPTION...] [TEXT...]\n"
+    "FILE: a GGUF file, or a directory with config.json, model.safetensors and tokenizer.json\n"
     "  --system TEXT         the system message; without it the default of the model's template\n"
     "  --raw                 continues TEXT, without a template\n"
     "  --parallel N          each TEXT is a conversation of its own; N of them are answered side by side\n"

@@ -300,6 +300,7 @@ static inline int llama__read_attention(llama__reader *r, const llama__architect
 static inline int llama__read_properties(llama__reader *r, const llama__architecture *a) {
     llama_config *c = r->config;
     c->rotates_pairs = a->rotates_pairs;
+    gguf_bool(r->file, llama__key(r, "rope.rotates_pairs"), &c->rotates_pairs); /* hf_model.h */
     c->has_post_norms = c->has_gelu = a->is_gemma;
     c->embedding_scale = a->is_gemma ? sqrt((double)c->width) : 1;
     c->logit_cap = llama__optional(r, "final_logit_softcapping");
