@@ -14189,13 +14189,13 @@ IND__ALWAYS_INLINE int64_t ir__index_op(uint8_t kind, int64_t a, int64_t b, int6
 
 /* Quotients or remainders of a divisor that all lanes share. */
 static void ir__divide_lanes(bool remainder, int64_t *out, const int64_t *a, int64_t by, int lanes) {
-    const bool power = by > 0 && !(by & (by - 1)), small = by > 0 && by <= UINT32_MAX;
+    const bool power = by > 0 && !(by & (by - 1)), narrow = by > 0 && by <= UINT32_MAX;
     int shift = 0;
     while (power && by >> shift > 1) shift++;
     for (int l = 0; l < lanes && power; l++)
         out[l] = remainder ? a[l] & (by - 1) : a[l] < 0 ? ~(~a[l] >> shift) : a[l] >> shift;
     for (int l = 0; l < lanes && !power; l++) {
-        if (small && (uint64_t)a[l] <= UINT32_MAX) /* CPUs divide 32 bits in less time */
+        if (narrow && (uint64_t)a[l] <= UINT32_MAX) /* CPUs divide 32 bits in less time */
             out[l] = remainder ? (uint32_t)a[l] % (uint32_t)by : (uint32_t)a[l] / (uint32_t)by;
         else
             out[l] = ir__index_op(remainder ? IND_EXPR_MOD : IND_EXPR_FLOORDIV, a[l], by, 0);
