@@ -32104,8 +32104,8 @@ static void ind__add_json_validity(ind__text *t, const ind_module *m) {
 /* ---- texts, created on first use and owned by the module */
 
 static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage) {
-    const bool tasks = stage == IND_STAGE_SCHEDULE && m->desc.lowered->persistent;
-    ind_status status = stage >= IND_STAGE_PLAN || tasks ? ind__need_plan(m) : IND_OK;
+    const bool tasks = stage == IND_STAGE_SCHEDULE && m->desc.lowered->persistent && m->desc.plan;
+    ind_status status = stage >= IND_STAGE_PLAN ? ind__need_plan(m) : IND_OK;
     if (status) return status;
     switch (stage) {
     case IND_STAGE_LOOPS: ind__lowered_print(t, m->desc.lowered, ind__module_origin, ind__module_result, m); break;

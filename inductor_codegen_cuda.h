@@ -773,9 +773,9 @@ int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNE
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out);
 bool ind__is_tuned(const ind__variant *v);
 ind_status ind__plan_verify(const ind_plan *p);
-/* With names of the graph's ops and their results (may be NULL) both texts name the results of each kernel. */
 /* The tasks of persistent launches, and what they wait for. */
 void ind__plan_print_tasks(ind__text *t, const ind_plan *p);
+/* With names of the graph's ops and their results (may be NULL) both texts name the results of each kernel. */
 void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
                      void *user);
 void ind__plan_print_json(ind__text *t, const ind_plan *p);
@@ -16688,11 +16688,11 @@ static const cg__mm_template cg__mm_misaligned_rows = {.strategy = IND_STRATEGY_
                                                        .main_loop = cg__mm_misaligned_main_loop};
 
 /* ================================================================================= src/cuda/templates/gemm/packed.c */
-/* Products of up to 64 rows with packed weights: b is a PACKED value, i8, or an 8-bit float, perhaps times a scale of
-   its group, with rows along k, perhaps times a factor of the column. Bulk copies by a tensor map, or cp.async, bring
-   the bytes of 16 rows of b and a step of k to a ring of each warp. Tensor cores multiply what the warp dequantises in
-   registers. The weights are not rounded to the operand's type: an integer times its group's scale, which is multiplied
-   in f32. */
+/* Products of up to 64 rows with packed weights, one or two with weights of one format: b is a PACKED value, i8, or an
+   8-bit float, perhaps times a scale of its group, with rows along k, perhaps times a factor of the column. Bulk copies
+   by a tensor map, or cp.async, bring the bytes of 16 rows of b and a step of k to a ring of each warp. Tensor cores
+   multiply what the warp dequantises in registers. The weights are not rounded to the operand's type: an integer times
+   its group's scale, which is multiplied in f32. */
 
 /* ---- the problem ---- */
 
@@ -17238,7 +17238,8 @@ static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, in
     cg__end(w);
 }
 
-/* Multiplies the sum `total` of column `at` of the tile by its factor, if the column is of product number i. */
+/* Multiplies the sum `total` of element `at` of the tile by the factor of its column, if that is of product number i.
+ */
 static void cg__mm_write_packed_factor(ind__writer *w, const cg__mm_problem *p, int i) {
     const int cols = cg__mm_columns(w->variant);
     const uint32_t factor = p->packed->of[i].factor;

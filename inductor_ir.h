@@ -790,15 +790,14 @@ typedef struct ind_realise_policy {
 #define IND__PRINTF(f, a)
 #endif
 
-/* For functions of a switch that a constant argument decides. */
+/* Inlined so that a constant argument resolves the switch. */
 #if IND__GNU
 #define IND__ALWAYS_INLINE static inline __attribute__((always_inline))
 #else
 #define IND__ALWAYS_INLINE static inline
 #endif
 
-/* Between BEGIN and END gcc turns loops of any length into vectors, as clang does: at -O2 it needs lengths that are
-   constant. */
+/* Between BEGIN and END gcc vectorises loops whose length is not constant, as clang does: at -O2 it does not. */
 #if IND__GNU && !defined(__clang__)
 #define IND__VECTORS_BEGIN                                                                                             \
     _Pragma("GCC push_options") _Pragma("GCC optimize(\"tree-vectorize\", \"vect-cost-model=dynamic\")")
@@ -10625,7 +10624,7 @@ static ind_expr ir__as_index2(const ind_body *b, const ind__inst *x, int *terms)
 }
 
 /* Returns the integer as an expression of loop indices and sizes; invalid: it is none, or an op may wrap around.
- *terms: what it may still look at. */
+   *terms: what it may still look at. */
 static ind_expr ir__as_index(const ind_body *b, uint32_t id, int *terms) {
     const ind__inst *x = &b->inst[id];
     const ind_dtype type = (ind_dtype)x->dtype;
@@ -14202,7 +14201,7 @@ static void ir__divide_lanes(bool remainder, int64_t *out, const int64_t *a, int
     }
 }
 
-/* Values of an argument in all lanes: those of its slot, or `copy`, of a single value. */
+/* The argument in all lanes: its slot, or `copy` filled with its single value. */
 static const int64_t *ir__index_lanes(const ind__eval *e, uint32_t slot, int64_t *copy, int lanes) {
     const int64_t value = e->slots[slot][0];
     if (e->varying[slot]) return e->slots[slot];

@@ -513,8 +513,12 @@ ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, i
 #include <sys/stat.h>
 #include <unistd.h>
 #endif
-#if IND__GNU && (defined(__x86_64__) || defined(__i386__))
+/* Vectors of x86. Not for Windows with gcc, which does not align them on the stack there. */
+#if IND__GNU && (defined(__x86_64__) || defined(__i386__)) && (!defined(_WIN32) || defined(__clang__))
+#define IND__HOST_X86 1
 #include <immintrin.h>
+#else
+#define IND__HOST_X86 0
 #endif
 
 /* =========================================================================================== src/runtime/platform.c */
@@ -4836,7 +4840,7 @@ static void rt__host_point(ind__eval *e, const int *var, int n, const int64_t *e
     }
 }
 
-/* Sets them to the points at .. at + lanes - 1, one per lane. */
+/* Sets them to the points at .. at + lanes - 1, one per lane. All of these points exist. */
 static void rt__host_lanes(ind__eval *e, const int *var, int n, const int64_t *extent, int64_t at, int lanes) {
     if (!n) return;
     int64_t inner = extent[n - 1];
@@ -5534,11 +5538,16 @@ IND__HOST_INLINE void rt__host_panel_f32(const rt__host_f32_product *p) {
             rt__host_tile_f32(p->kc, p->a + i * p->kc, p->b + j * p->across, p->along, p->c + i * IND__HOST_NC + j);
 }
 
-#if IND__GNU && (defined(__x86_64__) || defined(__i386__))
+#if IND__HOST_X86
 __attribute__((target("avx2,fma"))) static void rt__host_panel_f32_avx2(const rt__host_f32_product *p) {
     rt__host_panel_f32(p);
 }
-#define IND__HOST_HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+#if defined(__clang__) || __GNUC__ < 11 /* they do not know the name; CPUs with AVX2 have it */
+#define IND__HOST_HAS_F16C 1
+#else
+#define IND__HOST_HAS_F16C __builtin_cpu_supports("f16c")
+#endif
+#define IND__HOST_HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && IND__HOST_HAS_F16C)
 #else
 #define rt__host_panel_f32_avx2 rt__host_panel_f32
 #define IND__HOST_HAS_AVX2      0
@@ -5688,7 +5697,7 @@ IND__HOST_INLINE void rt__host_copy_any(float *out, const float *data, const int
     copy_f32(out + done * group, data + done * step, from, num, group, kc - done, step);
 }
 
-#if defined(__x86_64__) || defined(__i386__)
+#if IND__HOST_X86
 __attribute__((target("avx2"))) static void rt__host_copy_avx2(float *out, const float *data, const int64_t *from,
                                                                int num, int group, int64_t kc, int64_t step) {
     rt__host_copy_any(out, data, from, num, group, kc, step);
@@ -5856,12 +5865,13 @@ static int64_t rt__direct_base(const rt__host_task *t, ind__eval *e, const rt__h
 /* Adds the products of panel a, of at most HOST_MR rows, with columns of b that are side by side in memory: each
    element is read once, so they are not packed first. Returns the number of columns, whole groups; 0: b is no such
    operand, or reaches outside its buffer. */
-static int64_t rt__host_multiply_in_place(const rt__host_task *t, const rt__host_direct *d, int64_t base,
+static int64_t rt__host_multiply_unpacked(const rt__host_task *t, const rt__host_direct *d, int64_t base,
                                           const rt__host_panel *b, const rt__host_panel *a, float *tile) {
     const ind__eval_buffer *m = &t->instance->host.buffer[d->buffer];
-    const int64_t *slot = t->instance->sizes.slot, step = slot[d->stride_slot[t->kernel->body->rank]];
+    const int64_t *slot = t->instance->sizes.slot;
     const int64_t cols = b->count / IND__HOST_NR * IND__HOST_NR, numel = m->numel;
     if (!d->valid || m->dtype != IND_F32 || !b->f32 || a->count > IND__HOST_MR || !cols) return 0;
+    const int64_t step = slot[d->stride_slot[t->kernel->body->rank]];
     if (b->num_var != 1 || slot[d->stride_slot[b->var[0]]] != 1 || step < 0 || base < 0 || base > numel) return 0;
     if (step && b->k0 + b->kc > numel / step) return 0;
     const int64_t first = base + b->k0 * step + b->first;
@@ -6195,7 +6205,8 @@ typedef struct rt__host_scales {
     float of[IND__HOST_COLUMNS][2 * IND__HOST_SEGMENT / 32];
 } rt__host_scales;
 
-/* True if blocks of 32 elements are multiplied as they are decoded: a single row is. */
+/* True for a single row and a format with blocks of 32 elements that is not rounded: blocks are multiplied as they are
+   decoded. */
 static bool rt__host_is_single_row(const rt__host_packed_tile *p) {
     const bool rounds = p->packed->round == IND_F16 || p->packed->round == IND_BF16;
     return p->rows == 1 && p->packed->elements == 32 && !rounds;
@@ -6269,9 +6280,9 @@ IND__HOST_CONTRACT_END
 #endif
 
 /* ==================================================================================== src/runtime/host/packed_x86.c */
-/* ---- products with packed weights: the instructions of x86 */
+/* ---- products with packed weights: AVX2 and AVX-512 */
 
-#if IND__HOST_DECODES && (defined(__x86_64__) || defined(__i386__))
+#if IND__HOST_DECODES && IND__HOST_X86
 IND__HOST_CONTRACT_BEGIN
 #define IND__HOST_AVX2   __attribute__((target("avx2,fma,f16c")))
 #define IND__HOST_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")))
@@ -6513,7 +6524,7 @@ static ind_status rt__host_tile_step(const rt__host_task *t, rt__host_worker *w,
                             w->panel_b,   d == IND_F32};
         const int64_t base = rt__direct_base(t, &w->eval, &p->direct_b[i], at->batch);
         float *const tile = (float *)rt__host_tile_of(w, i);
-        const int64_t done = rt__host_multiply_in_place(t, &p->direct_b[i], base, &b, a, tile);
+        const int64_t done = rt__host_multiply_unpacked(t, &p->direct_b[i], base, &b, a, tile);
         b.first += done, b.count -= done;
         if (!b.count) continue;
         status = rt__host_pack(t, &w->eval, &p->direct_b[i], base, &b);

@@ -286,7 +286,7 @@ typedef struct ind_fusion_policy {
     X(PAIR_RIGHT, "both are matrix products, with different strides of their right operands")                          \
     X(PAIR_GROUPS, "both are matrix products, with different groups of rows")                                          \
     X(PAIR_TYPE, "both are matrix products, but not of 16-bit operands of one type, or of f32 in tf32")                \
-    X(PAIR_QUANTISED, "both are matrix products, and their right operands are quantised weights of different formats") \
+    X(PAIR_QUANTISED, "both are matrix products, and the formats of their right operands differ")                      \
     X(PAIR_READER, "both are matrix products, and no epilogue reads both results")                                     \
     X(REDUCTION_AFTER_TEMPLATE, "a kernel cannot have both a matrix product and a reduction")                          \
     X(PROLOGUE, "the product addresses the operand differently")                                                       \
@@ -2569,33 +2569,32 @@ static bool sched__is_given_bytes(const sched__fuser *f, uint32_t buffer) {
     return sched__is_given(f, buffer) && dtype != IND_BOOL && ind_dtype_bytes(dtype) == 1;
 }
 
-/* True if a quantised weight is computed for the access. *format: that of its PACKED instruction, or minus the type of
-   its elements of 8 bits. */
-static bool sched__find_quantised(sched__fuser *f, const ind__access *at, int64_t *format) {
-    const uint32_t writer = sched__writer(f, at->buffer);
-    bool quantised = false;
-    *format = 0;
-    if (writer == IND__SCHED_NONE) return false;
-    for (sched__access_iter it = sched__first_access(f, f->group_of[writer]); it.at; sched__next_access(f, &it)) {
-        if (!sched__is_given_bytes(f, it.at->buffer)) continue;
-        quantised = true;
-        *format = -(int64_t)f->program->buffer[it.at->buffer].dtype;
-    }
-    const ind_body *body = f->program->loop[writer].body;
-    for (uint32_t i = 1; i < body->num_inst; i++)
-        if (body->inst[i].op == IND_LOOP_PACKED) *format = 1 + body->inst[i].imm.i;
-    return quantised;
-}
-
+/* True if a quantised weight is computed for the access. */
 static bool sched__reads_quantised(sched__fuser *f, const ind__access *at) {
-    int64_t format;
-    return sched__find_quantised(f, at, &format);
+    const uint32_t writer = sched__writer(f, at->buffer);
+    if (writer == IND__SCHED_NONE) return false;
+    for (sched__access_iter it = sched__first_access(f, f->group_of[writer]); it.at; sched__next_access(f, &it))
+        if (sched__is_given_bytes(f, it.at->buffer)) return true;
+    return false;
 }
 
-/* True if a template may multiply both right operands: both are quantised weights of one format, or neither is one. */
+/* True if a template may multiply both right operands: neither is a quantised weight, or loops with the same
+   instructions compute both from elements of the same types. */
 static bool sched__same_formats(sched__fuser *f, const ind__access *x, const ind__access *y) {
-    int64_t first, second;
-    return sched__find_quantised(f, x, &first) == sched__find_quantised(f, y, &second) && first == second;
+    const bool quantised = sched__reads_quantised(f, x);
+    if (quantised != sched__reads_quantised(f, y)) return false;
+    if (!quantised) return true;
+    const ind_body *a = f->program->loop[sched__writer(f, x->buffer)].body;
+    const ind_body *b = f->program->loop[sched__writer(f, y->buffer)].body;
+    if (a->num_inst != b->num_inst) return false;
+    for (uint32_t i = 1; i < a->num_inst; i++) {
+        const ind__inst *p = &a->inst[i], *q = &b->inst[i];
+        if (p->op != q->op || p->dtype != q->dtype) return false;
+        if (p->op == IND_LOOP_PACKED && p->imm.i != q->imm.i) return false;
+        if (p->op == IND_LOOP_LOAD && f->program->buffer[p->source].dtype != f->program->buffer[q->source].dtype)
+            return false;
+    }
+    return true;
 }
 
 /* True if group b multiplies a result of group a. */

@@ -41,7 +41,7 @@ typedef struct options {
 
 typedef struct chat {
     const options *options;
-    hf_model directory; /* what `file` and `tokenizer` refer to, if the model is a directory */
+    hf_model directory; /* owns the data of `file` and `tokenizer` if the model is a directory */
     gguf file;
     llama_config config;
     bpe tokenizer;

@@ -9,7 +9,8 @@
  *
  * The settings become metadata, and tensors get the names that GGUF files have, so that llama_config.h and
  * llama_graph.h need no second form. Model types: llama, mistral, qwen2, qwen3, with weights in f32, f16 or bf16. A
- * setting that changes results and is not supported is refused by name. Weights are read into memory. C11.
+ * setting that changes results and is not supported is refused by name. Weights are read into memory, aligned to their
+ * elements. C11.
  */
 #ifndef HF_MODEL_H
 #define HF_MODEL_H
@@ -19,7 +20,7 @@
 #include "safetensors.h"
 #include <math.h>
 
-enum { HF_MAX_SHARDS = 256, HF_MAX_VALUES = 32 };
+enum { HF_MAX_SHARDS = 256, HF_MAX_VALUES = 32, HF_MAX_PATH = 3800, HF_MAX_FILE = 128 };
 
 typedef struct hf_model {
     gguf file;
@@ -45,21 +46,13 @@ static inline void hf_close(hf_model *m);
 typedef struct hf__reader {
     const char *path;
     hf_model *model;
-    const char *architecture; /* as GGUF names it */
-    char name[300];           /* of the file that is read */
+    const char *architecture;                 /* as GGUF names it */
+    int head;                                 /* features of a head */
+    bool tied;                                /* the embedding is the output's weight, also if there is another */
+    char name[HF_MAX_PATH + HF_MAX_FILE + 2]; /* of the file that is read */
     bpe__json config;
-    char *why;
-    size_t why_size;
+    bpe__fault fault; /* where messages are written: control characters of the files are replaced */
 } hf__reader;
-
-static inline int hf__fail(hf__reader *r, const char *format, ...) {
-    int used = snprintf(r->why, r->why_size, "%s: ", r->name);
-    va_list args;
-    va_start(args, format);
-    if (used >= 0 && (size_t)used < r->why_size) vsnprintf(r->why + used, r->why_size - (size_t)used, format, args);
-    va_end(args);
-    return 1;
-}
 
 static inline const char *hf__file(hf__reader *r, const char *name) {
     snprintf(r->name, sizeof r->name, "%s/%s", r->path, name);
@@ -67,7 +60,7 @@ static inline const char *hf__file(hf__reader *r, const char *name) {
 }
 
 static inline bool hf_is_model(const char *path) {
-    char name[300];
+    char name[HF_MAX_PATH + HF_MAX_FILE + 2];
     const int used = snprintf(name, sizeof name, "%s/config.json", path);
     FILE *f = used > 0 && (size_t)used < sizeof name ? fopen(name, "rb") : NULL;
     if (f) fclose(f);
@@ -91,9 +84,9 @@ static inline int hf__read(hf__reader *r, const char *name, char **text, size_t 
         return 0;
     }
     free(read);
-    return hf__fail(r, !fits   ? "cannot be read, or is too large"
-                       : !read ? "no memory for it"
-                               : "cannot be read in full");
+    return bpe__fail(&r->fault, !fits   ? "cannot be read, or is too large"
+                                : !read ? "no memory for it"
+                                        : "cannot be read in full");
 }
 
 /* Reads a file as JSON. *absent: there is none, which is no failure. The caller frees it. */
@@ -105,9 +98,9 @@ static inline int hf__read_json(hf__reader *r, const char *name, bpe__json *j, b
     if (hf__read(r, name, &text, &bytes)) return 1;
     *absent = !text;
     if (!text) return 0;
-    *j = (bpe__json){.start = text, .at = text, .end = text + bytes, .fault = {r->name, r->why, r->why_size}};
+    *j = (bpe__json){.start = text, .at = text, .end = text + bytes, .fault = r->fault};
     if (bpe__parse(j)) return 1;
-    return j->nodes[0].kind == '{' ? 0 : hf__fail(r, "is no object");
+    return j->nodes[0].kind == '{' ? 0 : bpe__fail(&r->fault, "is no object");
 }
 
 static inline void hf__free_json(bpe__json *j) {
@@ -135,7 +128,7 @@ static inline int hf__add(hf__reader *r, const char *key, gguf_type type, const 
     gguf *f = &r->model->file;
     snprintf(full, sizeof full, "%s%s", *key == '.' ? r->architecture : "", key);
     const char *name = hf__keep(r, full, strlen(full) + 1), *at = hf__keep(r, bytes, size);
-    if (!name || !at || f->num_values == HF_MAX_VALUES) return hf__fail(r, "no memory for its settings");
+    if (!name || !at || f->num_values == HF_MAX_VALUES) return bpe__fail(&r->fault, "no memory for its settings");
     f->values[f->num_values++] =
         (gguf_value){.key = {name, strlen(name)}, .type = type, .count = 1, .at = (const unsigned char *)at};
     return 0;
@@ -157,7 +150,7 @@ static inline int hf__add_flag(hf__reader *r, const char *key, bool value) {
 static inline int hf__add_text(hf__reader *r, const char *key, const char *text, size_t bytes) {
     const uint64_t length = bytes;
     char *both = (char *)malloc(bytes + sizeof length);
-    if (!both) return hf__fail(r, "no memory for its settings");
+    if (!both) return bpe__fail(&r->fault, "no memory for its settings");
     memcpy(both, &length, sizeof length);
     memcpy(both + sizeof length, text, bytes);
     const int failed = hf__add(r, key, GGUF_STRING, both, bytes + sizeof length);
@@ -165,15 +158,39 @@ static inline int hf__add_text(hf__reader *r, const char *key, const char *text,
     return failed;
 }
 
-/* A number of an object; false: there is none, or it is no number. */
-static inline bool hf__number(const bpe__json *j, size_t object, const char *name, double *out) {
+/* A number as JSON writes it; NAN: it is none. No function of the C library: those depend on the locale. Numbers of up
+   to 15 digits and small exponents are rounded once or twice. */
+static inline double hf__decimal(bpe_text text) {
+    double value = 0, scale = 1;
+    size_t i = text.bytes && *text.at == '-', digits = 0;
+    for (; i < text.bytes && text.at[i] >= '0' && text.at[i] <= '9'; i++, digits++)
+        value = value * 10 + (text.at[i] - '0');
+    if (i < text.bytes && text.at[i] == '.')
+        for (i++; i < text.bytes && text.at[i] >= '0' && text.at[i] <= '9'; i++, digits++)
+            value = value * 10 + (text.at[i] - '0'), scale *= 10;
+    if (digits && i < text.bytes && (text.at[i] == 'e' || text.at[i] == 'E')) {
+        const bool less = i + 1 < text.bytes && text.at[i + 1] == '-',
+                   sign = less || (i + 1 < text.bytes && text.at[i + 1] == '+');
+        int exponent = 0;
+        for (i += 1 + sign, digits = 0; i < text.bytes && text.at[i] >= '0' && text.at[i] <= '9' && exponent < 1000;
+             i++, digits++)
+            exponent = exponent * 10 + (text.at[i] - '0');
+        if (less)
+            scale *= pow(10, exponent);
+        else
+            value *= pow(10, exponent);
+    }
+    value /= scale;
+    if (!digits || i != text.bytes || !isfinite(value)) return NAN;
+    return *text.at == '-' ? -value : value;
+}
+
+/* A number of an object; *out is `absent` if there is none. Returns 0, or 1 if the member is no number. */
+static inline int hf__number(hf__reader *r, size_t object, const char *name, double absent, double *out) {
+    const bpe__json *j = &r->config;
     const size_t value = bpe__member(j, object, name);
-    char text[64], *end;
-    if (!value || j->nodes[value].kind || j->nodes[value].text.bytes >= sizeof text) return false;
-    memcpy(text, j->nodes[value].text.at, j->nodes[value].text.bytes);
-    text[j->nodes[value].text.bytes] = 0;
-    *out = strtod(text, &end);
-    return end != text && !*end && isfinite(*out);
+    *out = !value ? absent : j->nodes[value].kind ? NAN : hf__decimal(j->nodes[value].text);
+    return value && *out != *out ? bpe__fail(&r->fault, "\"%s\" is no number", name) : 0;
 }
 
 /* ---- config.json */
@@ -181,8 +198,9 @@ static inline bool hf__number(const bpe__json *j, size_t object, const char *nam
 /* The setting `name` as an integer under `key`; it may be absent unless `wanted`. */
 static inline int hf__copy_integer(hf__reader *r, const char *name, const char *key, bool wanted) {
     double x;
-    if (!hf__number(&r->config, 0, name, &x)) return wanted ? hf__fail(r, "\"%s\" is missing or no number", name) : 0;
-    if (x != floor(x) || fabs(x) > 1e15) return hf__fail(r, "\"%s\" is no integer", name);
+    if (hf__number(r, 0, name, NAN, &x)) return 1;
+    if (x != x) return wanted ? bpe__fail(&r->fault, "it has no \"%s\"", name) : 0;
+    if (x != floor(x) || fabs(x) > 1e15) return bpe__fail(&r->fault, "\"%s\" is no integer", name);
     return hf__add_integer(r, key, (int64_t)x);
 }
 
@@ -195,11 +213,12 @@ static inline int hf__read_type(hf__reader *r) {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (bpe__member_is(j, 0, "model_type", known[i].type)) r->architecture = known[i].architecture;
     if (!r->architecture)
-        return hf__fail(r, "model type %.*s is not supported; llama, mistral, qwen2 and qwen3 are",
-                        type ? (int)j->nodes[type].text.bytes : 4, type ? j->nodes[type].text.at : "none");
+        return bpe__fail(&r->fault, "model type %.*s is not supported; llama, mistral, qwen2 and qwen3 are",
+                         type ? (int)j->nodes[type].text.bytes : 4, type ? j->nodes[type].text.at : "none");
     if (bpe__member(j, 0, "hidden_act") && !bpe__member_is(j, 0, "hidden_act", "silu"))
-        return hf__fail(r, "its activation is not silu");
-    if (bpe__member(j, 0, "quantization_config")) return hf__fail(r, "quantised weights are not supported");
+        return bpe__fail(&r->fault, "its activation is not silu");
+    r->tied = bpe__flag(j, 0, "tie_word_embeddings", false);
+    if (bpe__member(j, 0, "quantization_config")) return bpe__fail(&r->fault, "quantised weights are not supported");
     if (hf__add_text(r, "general.architecture", r->architecture, strlen(r->architecture))) return 1;
     return hf__add_flag(r, ".rope.rotates_pairs", false); /* the rows of GGUF's llama are in another order */
 }
@@ -213,86 +232,111 @@ static inline int hf__read_sizes(hf__reader *r) {
         hf__copy_integer(r, "num_key_value_heads", ".attention.head_count_kv", false) ||
         hf__copy_integer(r, "max_position_embeddings", ".context_length", true))
         return 1;
-    hf__number(&r->config, 0, "num_attention_heads", &heads);
-    hf__number(&r->config, 0, "hidden_size", &width);
-    if (!hf__number(&r->config, 0, "head_dim", &head)) head = heads > 0 ? width / heads : 0;
-    if (hf__add_integer(r, ".attention.key_length", head > 0 && head < 1e6 ? (int64_t)head : 0) ||
-        hf__add_integer(r, ".attention.value_length", head > 0 && head < 1e6 ? (int64_t)head : 0))
+    if (hf__number(r, 0, "num_attention_heads", 0, &heads) || hf__number(r, 0, "hidden_size", 0, &width) ||
+        hf__number(r, 0, "head_dim", heads > 0 ? floor(width / heads) : 0, &head) ||
+        hf__number(r, 0, "rms_norm_eps", 1e-6, &epsilon))
         return 1;
-    if (!hf__number(&r->config, 0, "rms_norm_eps", &epsilon)) epsilon = 1e-6;
-    return hf__add_number(r, ".attention.layer_norm_rms_epsilon", epsilon);
+    if (head != floor(head) || head < 2 || head > 1024) return bpe__fail(&r->fault, "heads of %g features", head);
+    r->head = (int)head;
+    return hf__add_integer(r, ".attention.key_length", r->head) ||
+           hf__add_integer(r, ".attention.value_length", r->head) ||
+           hf__add_number(r, ".attention.layer_norm_rms_epsilon", epsilon);
 }
 
-/* Mistral's window; Qwen's only with use_sliding_window. */
+/* How many layers have sliding windows, of Qwen with use_sliding_window: those that layer_types names, or those from
+   max_window_layers on. */
+static inline int hf__count_sliding(hf__reader *r, double layers, double *sliding) {
+    const bpe__json *j = &r->config;
+    const size_t types = bpe__member(j, 0, "layer_types");
+    double from;
+    if (hf__number(r, 0, "max_window_layers", 28, &from)) return 1;
+    *sliding = from < layers ? layers - from : 0;
+    if (!types) return 0;
+    *sliding = 0;
+    for (size_t i = types + 1; i < j->nodes[types].next; i = j->nodes[i].next) {
+        const bool slides = bpe__is(j->nodes[i].text, "sliding_attention");
+        if (!slides && !bpe__is(j->nodes[i].text, "full_attention"))
+            return bpe__fail(&r->fault, "layers of type %.*s are not supported", BPE__SHOW(j->nodes[i].text));
+        *sliding += slides;
+    }
+    return 0;
+}
+
+/* The window of Mistral's layers, or of Qwen's: all have it, or none. */
 static inline int hf__read_window(hf__reader *r) {
-    const bool slides =
-        bpe__flag(&r->config, 0, "use_sliding_window", bpe__member_is(&r->config, 0, "model_type", "mistral"));
-    const size_t types = bpe__member(&r->config, 0, "layer_types");
-    for (size_t i = types + 1; types && i < r->config.nodes[types].next; i = r->config.nodes[i].next)
-        if (!slides && !bpe__is(r->config.nodes[i].text, "full_attention"))
-            return hf__fail(r, "layers of type %.*s are not supported", (int)r->config.nodes[i].text.bytes,
-                            r->config.nodes[i].text.at);
-    return slides ? hf__copy_integer(r, "sliding_window", ".attention.sliding_window", false) : 0;
+    const bool qwen = strcmp(r->architecture, "llama") != 0;
+    double layers, sliding;
+    if (!qwen && !bpe__member_is(&r->config, 0, "model_type", "mistral")) return 0;
+    if (hf__number(r, 0, "num_hidden_layers", 0, &layers) || hf__count_sliding(r, layers, &sliding)) return 1;
+    if (qwen && (!bpe__flag(&r->config, 0, "use_sliding_window", false) || sliding <= 0)) return 0;
+    if (qwen && sliding < layers)
+        return bpe__fail(&r->fault, "sliding windows of %g layers of %g are not supported", sliding, layers);
+    return hf__copy_integer(r, "sliding_window", ".attention.sliding_window", false);
 }
 
 /* Llama 3: pairs that turn often keep their angle, those that turn less than `low` times over the first context turn
    slower by the factor, those between are mixed. The divisors become the tensor that GGUF files have. */
 static inline int hf__read_llama3(hf__reader *r, size_t rope, double base, double factor) {
-    double low, high, context, head = 0;
-    const gguf_value *length = gguf_find_value(&r->model->file, "llama.attention.key_length");
-    if (!hf__number(&r->config, rope, "low_freq_factor", &low) ||
-        !hf__number(&r->config, rope, "high_freq_factor", &high) ||
-        !hf__number(&r->config, rope, "original_max_position_embeddings", &context) || !(low < high))
-        return hf__fail(r, "the settings of Llama 3's rope scaling are incomplete");
-    if (length) gguf_number(&r->model->file, "llama.attention.key_length", &head);
-    if (head < 2 || head > 1024) return hf__fail(r, "rope scaling of Llama 3 is supported for model type llama only");
-    r->model->divisors = (float *)malloc((size_t)head / 2 * sizeof(float));
-    if (!r->model->divisors) return hf__fail(r, "no memory for its angles");
-    for (int i = 0; i < (int)head / 2; i++) {
-        const double turns = context * pow(base, -2.0 * i / head) / 6.283185307179586;
+    double low, high, context;
+    if (hf__number(r, rope, "low_freq_factor", NAN, &low) || hf__number(r, rope, "high_freq_factor", NAN, &high) ||
+        hf__number(r, rope, "original_max_position_embeddings", NAN, &context))
+        return 1;
+    if (!(low < high) || !(context > 0)) return bpe__fail(&r->fault, "Llama 3's rope scaling is incomplete");
+    r->model->divisors = (float *)malloc((size_t)r->head / 2 * sizeof(float));
+    if (!r->model->divisors) return bpe__fail(&r->fault, "no memory for its angles");
+    for (int i = 0; i < r->head / 2; i++) {
+        const double turns = context * pow(base, -2.0 * i / r->head) / 6.283185307179586;
         const double kept = fmin(fmax((turns - low) / (high - low), 0), 1);
         r->model->divisors[i] = (float)(1 / ((1 - kept) / factor + kept));
     }
     return 0;
 }
 
-static inline int hf__read_scaling(hf__reader *r, size_t rope, double base) {
+/* The numbers of YaRN that have the same meaning in GGUF files. */
+static inline int hf__read_yarn(hf__reader *r, size_t rope, double factor) {
     static const char *const kept[][2] = {
         {"beta_fast", ".rope.scaling.yarn_beta_fast"},
         {"beta_slow", ".rope.scaling.yarn_beta_slow"},
         {"original_max_position_embeddings", ".rope.scaling.original_context_length"}};
+    double x;
+    if (bpe__member(&r->config, rope, "mscale") || bpe__member(&r->config, rope, "mscale_all_dim"))
+        return bpe__fail(&r->fault, "mscale of rope scaling is not supported");
+    if (!bpe__flag(&r->config, rope, "truncate", true))
+        return bpe__fail(&r->fault, "rope scaling without truncation is not supported");
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (hf__number(r, rope, kept[i][0], NAN, &x) || (x == x && hf__add_number(r, kept[i][1], x))) return 1;
+    if (hf__number(r, rope, "attention_factor", NAN, &x)) return 1;
+    return x == x && hf__add_number(r, ".rope.scaling.attn_factor", x / (0.1 * log(factor) + 1));
+}
+
+static inline int hf__read_scaling(hf__reader *r, size_t rope, double base) {
     const bpe__json *j = &r->config;
-    double factor = 1, x;
+    double factor;
+    if (j->nodes[rope].kind != '{') return bpe__fail(&r->fault, "its rope scaling is no object");
+    if (bpe__member(j, rope, "partial_rotary_factor"))
+        return bpe__fail(&r->fault, "partial_rotary_factor is not supported");
     size_t kind = bpe__member(j, rope, "rope_type");
     if (!kind) kind = bpe__member(j, rope, "type");
     if (!kind || bpe__is(j->nodes[kind].text, "default")) return 0;
     const bpe_text name = j->nodes[kind].text;
-    if (!hf__number(j, rope, "factor", &factor) || !(factor >= 1)) return hf__fail(r, "rope scaling has no factor");
+    if (hf__number(r, rope, "factor", NAN, &factor)) return 1;
+    if (!(factor >= 1)) return bpe__fail(&r->fault, "rope scaling has no factor of 1 or more");
     if (bpe__is(name, "llama3")) return hf__read_llama3(r, rope, base, factor);
     if (!bpe__is(name, "linear") && !bpe__is(name, "yarn"))
-        return hf__fail(r, "rope scaling %.*s is not supported; linear, yarn and llama3 are", (int)name.bytes, name.at);
-    if (bpe__member(j, rope, "mscale")) return hf__fail(r, "mscale of rope scaling is not supported");
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        if (hf__number(j, rope, kept[i][0], &x) && hf__add_number(r, kept[i][1], x)) return 1;
-    if (hf__number(j, rope, "attention_factor", &x) &&
-        hf__add_number(r, ".rope.scaling.attn_factor", x / (0.1 * log(factor) + 1)))
-        return 1;
+        return bpe__fail(&r->fault, "rope scaling %.*s is not supported; linear, yarn and llama3 are", BPE__SHOW(name));
+    if (bpe__is(name, "yarn") && hf__read_yarn(r, rope, factor)) return 1;
     return hf__add_text(r, ".rope.scaling.type", name.at, name.bytes) ||
            hf__add_number(r, ".rope.scaling.factor", factor);
-}
-
-static inline int hf__by_key(const void *a, const void *b) {
-    return gguf__by_key(a, b);
 }
 
 /* rope_theta and rope_scaling, or both in rope_parameters. */
 static inline int hf__read_rope(hf__reader *r) {
     const bpe__json *j = &r->config;
     const size_t both = bpe__member(j, 0, "rope_parameters"), scaling = bpe__member(j, 0, "rope_scaling");
-    double base = 10000;
-    if (!hf__number(j, 0, "rope_theta", &base) && both) hf__number(j, both, "rope_theta", &base);
-    if (bpe__member(j, 0, "partial_rotary_factor")) return hf__fail(r, "partial_rotary_factor is not supported");
-    qsort(r->model->file.values, (size_t)r->model->file.num_values, sizeof *r->model->file.values, hf__by_key);
+    double base;
+    if (bpe__member(j, 0, "partial_rotary_factor"))
+        return bpe__fail(&r->fault, "partial_rotary_factor is not supported");
+    if (hf__number(r, both, "rope_theta", 10000, &base) || hf__number(r, 0, "rope_theta", base, &base)) return 1;
     if (hf__add_number(r, ".rope.freq_base", base)) return 1;
     return scaling || both ? hf__read_scaling(r, scaling ? scaling : both, base) : 0;
 }
@@ -301,8 +345,8 @@ static inline int hf__read_config(hf__reader *r) {
     bool absent;
     r->model->file.values = (gguf_value *)calloc(HF_MAX_VALUES, sizeof *r->model->file.values);
     if (hf__read_json(r, "config.json", &r->config, &absent)) return 1;
-    if (absent) return hf__fail(r, "cannot be read");
-    if (!r->model->file.values) return hf__fail(r, "no memory for its settings");
+    if (absent) return bpe__fail(&r->fault, "cannot be read");
+    if (!r->model->file.values) return bpe__fail(&r->fault, "no memory for its settings");
     return hf__read_type(r) || hf__read_sizes(r) || hf__read_window(r) || hf__read_rope(r);
 }
 
@@ -324,7 +368,7 @@ static inline bool hf__tensor_name(const char *name, char *out, size_t size, boo
     *skip = bytes > 8 && !strcmp(name + bytes - 8, "inv_freq");
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
         if (!strcmp(name, whole[i][0])) return snprintf(out, size, "%s", whole[i][1]) > 0;
-    if (strncmp(name, "model.layers.", prefix)) return *skip;
+    if (strncmp(name, "model.layers.", prefix) || name[prefix] < '0' || name[prefix] > '9') return *skip;
     char *end;
     const unsigned long layer = strtoul(name + prefix, &end, 10);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && *end == '.'; i++) {
@@ -348,16 +392,18 @@ static inline int hf__add_tensor(hf__reader *r, const safetensors_tensor *t) {
     char name[128];
     bool skip;
     const bool known = hf__tensor_name(t->name, name, sizeof name, &skip);
-    if (skip) return 0;
+    if (skip || (known && r->tied && !strcmp(name, "output.weight"))) return 0;
     const gguf_format *format = hf__format(t->dtype);
-    if (!known) return hf__fail(r, "tensor %.60s is not known", t->name);
+    if (!known) return bpe__fail(&r->fault, "tensor %.60s is not known", t->name);
     if (!format || t->rank < 1 || t->rank > 2)
-        return hf__fail(r, "tensor %.60s is %s of %d dimensions; F32, F16 and BF16 of 1 or 2 are supported", t->name,
-                        t->dtype, t->rank);
+        return bpe__fail(&r->fault, "tensor %.60s is %s of %d dimensions; F32, F16 and BF16 of 1 or 2 are supported",
+                         t->name, t->dtype, t->rank);
+    for (int d = 0; d < t->rank; d++)
+        if (t->shape[d] < 1) return bpe__fail(&r->fault, "tensor %.60s is empty", t->name);
     const char *kept = hf__keep(r, name, strlen(name) + 1);
     gguf_tensor *grown = (gguf_tensor *)realloc(f->tensors, ((size_t)f->num_tensors + 2) * sizeof *grown);
     if (grown) f->tensors = grown;
-    if (!kept || !grown) return hf__fail(r, "no memory for its tensors");
+    if (!kept || !grown) return bpe__fail(&r->fault, "no memory for its tensors");
     gguf_tensor *to = &f->tensors[f->num_tensors++];
     *to = (gguf_tensor){
         .name = {kept, strlen(kept)}, .format = format, .rank = t->rank, .data = t->data, .num_bytes = t->num_bytes};
@@ -370,9 +416,10 @@ static inline int hf__open_shard(hf__reader *r, const char *name) {
     hf_model *m = r->model;
     safetensors *grown = (safetensors *)realloc(m->shards, (m->num_shards + 1) * sizeof *grown);
     if (grown) m->shards = grown;
-    if (!grown || m->num_shards == HF_MAX_SHARDS) return hf__fail(r, "more than %d files, or no memory", HF_MAX_SHARDS);
+    if (!grown || m->num_shards == HF_MAX_SHARDS)
+        return bpe__fail(&r->fault, "more than %d files, or no memory", HF_MAX_SHARDS);
     safetensors *s = &m->shards[m->num_shards];
-    if (safetensors_open(hf__file(r, name), s, r->why, r->why_size)) return 1;
+    if (safetensors_open(hf__file(r, name), s, r->fault.why, r->fault.why_size)) return 1;
     m->num_shards++;
     for (size_t i = 0; i < s->num_tensors; i++)
         if (hf__add_tensor(r, &s->tensors[i])) return 1;
@@ -391,22 +438,20 @@ static inline bool hf__seen(const bpe__json *j, size_t object, size_t member) {
 /* The files that the index names, each once. */
 static inline int hf__open_shards(hf__reader *r, const bpe__json *j) {
     const size_t map = bpe__member(j, 0, "weight_map");
-    if (!map || j->nodes[map].kind != '{') return hf__fail(r, "it has no weight_map");
+    if (!map || j->nodes[map].kind != '{') return bpe__fail(&r->fault, "it has no weight_map");
     for (size_t i = map + 1; i < j->nodes[map].next; i = j->nodes[i + 1].next) {
-        char name[128];
+        char name[HF_MAX_FILE];
         const bpe_text file = j->nodes[i + 1].text;
         if (j->nodes[i + 1].kind != '"' || file.bytes >= sizeof name || memchr(file.at, '/', file.bytes) ||
-            memchr(file.at, '\\', file.bytes))
-            return hf__fail(r, "a value of weight_map is no name of a file");
+            memchr(file.at, '\\', file.bytes) || memchr(file.at, 0, file.bytes)) {
+            hf__file(r, "model.safetensors.index.json");
+            return bpe__fail(&r->fault, "a value of weight_map is no name of a file");
+        }
         if (hf__seen(j, map, i + 1)) continue;
         snprintf(name, sizeof name, "%.*s", (int)file.bytes, file.at);
         if (hf__open_shard(r, name)) return 1;
     }
     return 0;
-}
-
-static inline int hf__by_name(const void *a, const void *b) {
-    return gguf__by_name(a, b);
 }
 
 static inline int hf__read_tensors(hf__reader *r) {
@@ -417,19 +462,20 @@ static inline int hf__read_tensors(hf__reader *r) {
     if (!failed) failed = absent ? hf__open_shard(r, "model.safetensors") : hf__open_shards(r, &index);
     hf__free_json(&index);
     if (failed) return 1;
-    double head = 0;
-    if (r->model->divisors && f->num_tensors && gguf_number(f, "llama.attention.key_length", &head))
+    if (r->model->divisors && f->num_tensors) /* hf__add_tensor has left room for one more */
         f->tensors[f->num_tensors++] = (gguf_tensor){.name = {"rope_freqs.weight", strlen("rope_freqs.weight")},
                                                      .format = gguf__format(0),
                                                      .rank = 1,
-                                                     .shape = {(int64_t)head / 2},
-                                                     .row_bytes = (int64_t)head / 2 * 4,
+                                                     .shape = {r->head / 2},
+                                                     .row_bytes = r->head / 2 * 4,
                                                      .data = r->model->divisors,
-                                                     .num_bytes = (size_t)head / 2 * 4};
-    if (f->num_tensors) qsort(f->tensors, (size_t)f->num_tensors, sizeof *f->tensors, hf__by_name);
+                                                     .num_bytes = (size_t)r->head / 2 * 4};
+    if (f->num_tensors) qsort(f->tensors, (size_t)f->num_tensors, sizeof *f->tensors, gguf__by_name);
     for (uint64_t i = 1; i < f->num_tensors; i++)
-        if (!hf__by_name(&f->tensors[i - 1], &f->tensors[i]))
-            return hf__fail(r, "tensor %.*s occurs twice", (int)f->tensors[i].name.bytes, f->tensors[i].name.at);
+        if (!gguf__by_name(&f->tensors[i - 1], &f->tensors[i]))
+            return bpe__fail(&r->fault, "tensor %s occurs twice", f->tensors[i].name.at);
+    if (bpe__member(&r->config, 0, "tie_word_embeddings") && !r->tied && !gguf_find(f, "output.weight"))
+        return bpe__fail(&r->fault, "it has no lm_head.weight, and tie_word_embeddings is false");
     return 0;
 }
 
@@ -459,25 +505,27 @@ static inline int hf__writes_bos(hf__reader *r, bool *writes) {
     return failed;
 }
 
-/* The chat template: a text, the one named "default" of a list, or a file. */
+/* The chat template: a file, or else a setting: a text, or the one named "default" of a list. */
 static inline int hf__read_template(hf__reader *r, const bpe__json *j) {
     size_t value = j->nodes ? bpe__member(j, 0, "chat_template") : 0, bytes = 0;
+    char *text;
+    if (hf__read(r, "chat_template.jinja", &text, &bytes)) return 1;
+    const int failed = text ? hf__add_text(r, "tokenizer.chat_template", text, bytes) : 0;
+    const bool found = text != NULL;
+    free(text);
+    if (found) return failed;
     for (size_t i = value + 1; value && j->nodes[value].kind == '[' && i < j->nodes[value].next; i = j->nodes[i].next)
         if (bpe__member_is(j, i, "name", "default")) value = bpe__member(j, i, "template");
     if (value && j->nodes[value].kind == '"')
         return hf__add_text(r, "tokenizer.chat_template", j->nodes[value].text.at, j->nodes[value].text.bytes);
-    char *text;
-    if (hf__read(r, "chat_template.jinja", &text, &bytes)) return 1;
-    const int failed = text ? hf__add_text(r, "tokenizer.chat_template", text, bytes) : 0;
-    free(text);
-    return failed;
+    return 0;
 }
 
 static inline int hf__read_tokenizer(hf__reader *r) {
     bpe *t = &r->model->tokenizer;
     bpe__json j;
     bool absent, writes;
-    if (bpe_open_json(hf__file(r, "tokenizer.json"), t, r->why, r->why_size)) return 1;
+    if (bpe_open_json(hf__file(r, "tokenizer.json"), t, r->fault.why, r->fault.why_size)) return 1;
     t->bos = hf__id(&r->config, "bos_token_id", t->num_tokens);
     t->eos = hf__id(&r->config, "eos_token_id", t->num_tokens);
     if (hf__writes_bos(r, &writes)) return 1;
@@ -505,10 +553,13 @@ static inline void hf_close(hf_model *m) {
 }
 
 static inline int hf_open(const char *path, hf_model *m, char *why, size_t why_size) {
-    hf__reader r = {.path = path, .model = m, .why = why, .why_size = why_size};
+    hf__reader r = {.path = path, .model = m};
     memset(m, 0, sizeof *m);
+    r.fault = (bpe__fault){r.name, why, why_size};
+    snprintf(r.name, sizeof r.name, "%.200s", path);
+    if (strlen(path) > HF_MAX_PATH) return bpe__fail(&r.fault, "the path has more than %d bytes", HF_MAX_PATH);
     int failed = hf__read_config(&r) || hf__read_tokenizer(&r);
-    if (!failed) qsort(m->file.values, (size_t)m->file.num_values, sizeof *m->file.values, hf__by_key);
+    if (!failed) qsort(m->file.values, (size_t)m->file.num_values, sizeof *m->file.values, gguf__by_key);
     if (!failed) failed = hf__read_tensors(&r);
     hf__free_json(&r.config);
     if (failed) hf_close(m);

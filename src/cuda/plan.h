@@ -255,9 +255,9 @@ int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNE
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out);
 bool ind__is_tuned(const ind__variant *v);
 ind_status ind__plan_verify(const ind_plan *p);
-/* With names of the graph's ops and their results (may be NULL) both texts name the results of each kernel. */
 /* The tasks of persistent launches, and what they wait for. */
 void ind__plan_print_tasks(ind__text *t, const ind_plan *p);
+/* With names of the graph's ops and their results (may be NULL) both texts name the results of each kernel. */
 void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
                      void *user);
 void ind__plan_print_json(ind__text *t, const ind_plan *p);

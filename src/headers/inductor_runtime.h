@@ -71,8 +71,12 @@ extern "C" {
 #include <sys/stat.h>
 #include <unistd.h>
 #endif
-#if IND__GNU && (defined(__x86_64__) || defined(__i386__))
+/* Vectors of x86. Not for Windows with gcc, which does not align them on the stack there. */
+#if IND__GNU && (defined(__x86_64__) || defined(__i386__)) && (!defined(_WIN32) || defined(__clang__))
+#define IND__HOST_X86 1
 #include <immintrin.h>
+#else
+#define IND__HOST_X86 0
 #endif
 
 //@ runtime/platform.c

@@ -198,7 +198,7 @@ typedef struct ind_fusion_policy {
     X(PAIR_RIGHT, "both are matrix products, with different strides of their right operands")                          \
     X(PAIR_GROUPS, "both are matrix products, with different groups of rows")                                          \
     X(PAIR_TYPE, "both are matrix products, but not of 16-bit operands of one type, or of f32 in tf32")                \
-    X(PAIR_QUANTISED, "both are matrix products, and their right operands are quantised weights of different formats") \
+    X(PAIR_QUANTISED, "both are matrix products, and the formats of their right operands differ")                      \
     X(PAIR_READER, "both are matrix products, and no epilogue reads both results")                                     \
     X(REDUCTION_AFTER_TEMPLATE, "a kernel cannot have both a matrix product and a reduction")                          \
     X(PROLOGUE, "the product addresses the operand differently")                                                       \

@@ -31,7 +31,8 @@ int main(int argc, char **argv) {
     if (argc > 2) refused = strtol(argv[2], NULL, 10);
     if (argc < 2 || !hf_is_model(argv[1])) return fprintf(stderr, "no directory of a model\n"), 1;
     if (hf_open(argv[1], &m, why, sizeof why)) {
-        const hf_model none = {.num_texts = 0};
+        hf_model none;
+        memset(&none, 0, sizeof none);
         if (!*why || strchr(why, '\n') || memcmp(&m, &none, sizeof m)) return fprintf(stderr, "no clean refusal\n"), 2;
         return fprintf(stderr, "%s\n", why), 1;
     }

@@ -111,7 +111,7 @@ def loss(done):
 def test_models(program, name, tmp_path):
     """The losses are those of transformers, and the answer is that of NumPy."""
     m = reference.MODELS[name]
-    w = write(tmp_path / "m", m, reference.weights(m, 1), config={"use_sliding_window": True} if m.window else {})
+    w = write(tmp_path / "m", m, reference.weights(m, 1))
     (tmp_path / "t.txt").write_text(reference.TEXT)
     assert abs(loss(chat(program, tmp_path / "m", "--perplexity", tmp_path / "t.txt")) - np.mean(LOSSES[name])) < 1e-4
     answer = ids_of(chat(program, tmp_path / "m", "--raw", "--ids", "--tokens", "24", TEXT))
@@ -122,8 +122,33 @@ def test_models(program, name, tmp_path):
 def test_files(program, dtype, shards, tmp_path):
     """16-bit weights, and several files with an index."""
     m = reference.MODELS["qwen3"]
-    w = write(tmp_path / "m", m, reference.weights(m, 2), dtype, shards)
-    assert is_greedy(m, w, list(TEXT.encode()), ids_of(chat(program, tmp_path / "m", "--raw", "--ids", "--tokens", "24", TEXT)))
+    w = write(tmp_path / "m", m, reference.weights(m, 1), dtype, shards)
+    answer = ids_of(chat(program, tmp_path / "m", "--raw", "--ids", "--tokens", "24", TEXT))
+    assert len(answer) > 1 and is_greedy(m, w, list(TEXT.encode()), answer)
+
+
+@pytest.mark.parametrize("settings, window", [({"use_sliding_window": True}, 0), ({"use_sliding_window": True, "max_window_layers": 0}, 20), ({"max_window_layers": 0}, 0),
+                                              ({"use_sliding_window": True, "layer_types": ["sliding_attention"] * 2}, 20),
+                                              ({"use_sliding_window": True, "max_window_layers": 0, "layer_types": ["full_attention"] * 2}, 0)])  # fmt: skip
+def test_windows_of_qwen(program, settings, window, tmp_path):
+    """The first max_window_layers layers, 28 if it is not given, have no window; layer_types decides if it is there."""
+    m = dataclasses.replace(reference.MODELS["qwen2"], window=window)
+    w = write(tmp_path / "m", m, reference.weights(m, 1), config={"sliding_window": 20} | settings)
+    (tmp_path / "t.txt").write_text(reference.TEXT)
+    want = [np.mean(reference.losses(dataclasses.replace(m, window=x), w, list(reference.TEXT.encode()))) for x in (window, 20 - window)]
+    found = loss(chat(program, tmp_path / "m", "--perplexity", tmp_path / "t.txt"))
+    assert abs(found - want[0]) < 1e-4 < 1e-3 < abs(found - want[1])
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_tied_weights(program, tied, tmp_path):
+    """A weight of the output beside tie_word_embeddings is not used."""
+    m = dataclasses.replace(reference.MODELS["qwen2"], tied=False)
+    w = write(tmp_path / "m", m, reference.weights(m, 1), config={"tie_word_embeddings": tied})
+    if tied:
+        del w["output.weight"]
+    (tmp_path / "t.txt").write_text(reference.TEXT)
+    assert abs(loss(chat(program, tmp_path / "m", "--perplexity", tmp_path / "t.txt")) - np.mean(reference.losses(m, w, list(reference.TEXT.encode())))) < 1e-4
 
 
 def test_llama3_angles(program, tmp_path):
@@ -158,7 +183,10 @@ def test_chat_template(program, tmp_path):
     assert run().returncode == 1 and "no chat template" in run().stderr
     (tmp_path / "m" / "chat_template.jinja").write_text(CHATML)
     assert ids_of(run()) == want
+    (tmp_path / "m" / "tokenizer_config.json").write_text(json.dumps({"chat_template": "other"}))
+    assert ids_of(run()) == want
     (tmp_path / "m" / "chat_template.jinja").unlink()
+    assert "none of the known forms" in run().stderr
     for template in (CHATML, [{"name": "tool_use", "template": "other"}, {"name": "default", "template": CHATML}]):
         (tmp_path / "m" / "tokenizer_config.json").write_text(json.dumps({"chat_template": template}))
         assert ids_of(run()) == want
@@ -167,14 +195,14 @@ def test_chat_template(program, tmp_path):
 @pytest.mark.parametrize("settings, post_processor, first", [({}, None, 0), ({"add_bos_token": True}, None, 1), ({}, {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<|endoftext|>"}}]}, 1),
                                                              ({"add_bos_token": False}, {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<|endoftext|>"}}]}, 0)])  # fmt: skip
 def test_first_token(program, settings, post_processor, first, tmp_path):
-    """A text begins with bos where the tokenizer's settings or its last step say so: in parts of a perplexity, one token more."""
+    """A text begins with bos where the tokenizer's settings or its last step say so."""
     m = reference.MODELS["qwen2"]
     w = write(tmp_path / "m", m, reference.weights(m, 1))
     (tmp_path / "m" / "tokenizer.json").write_text(json.dumps(tokenizer_json() | {"post_processor": post_processor}))
     (tmp_path / "m" / "tokenizer_config.json").write_text(json.dumps(settings))
     answer = ids_of(chat(program, tmp_path / "m", "--raw", "--ids", "--tokens", "12", TEXT))
-    prompt = [256] * first + list(TEXT.encode())
-    assert answer and is_greedy(m, w, prompt, answer)
+    prompts = [list(TEXT.encode()), [256, *TEXT.encode()]]
+    assert is_greedy(m, w, prompts[first], answer) and not is_greedy(m, w, prompts[1 - first], answer)
 
 
 SPOILED = [
@@ -183,11 +211,21 @@ SPOILED = [
     ("config.json", lambda c: c | {"hidden_act": "gelu"}, "its activation is not silu"),
     ("config.json", lambda c: c | {"quantization_config": {"bits": 4}}, "quantised weights are not supported"),
     ("config.json", lambda c: c | {"rope_scaling": {"rope_type": "dynamic", "factor": 2}}, "rope scaling dynamic is not supported; linear, yarn and llama3 are"),
-    ("config.json", lambda c: c | {"rope_scaling": {"rope_type": "llama3", "factor": 2}}, "the settings of Llama 3's rope scaling are incomplete"),
+    ("config.json", lambda c: c | {"rope_scaling": {"rope_type": "llama3", "factor": 2}}, "Llama 3's rope scaling is incomplete"),
     ("config.json", lambda c: c | {"rope_scaling": {"rope_type": "yarn"}}, "rope scaling has no factor"),
+    ("config.json", lambda c: c | {"rope_scaling": {"rope_type": "yarn", "factor": 2, "truncate": False}}, "rope scaling without truncation is not supported"),
+    ("config.json", lambda c: c | {"rope_scaling": {"rope_type": "yarn", "factor": 2, "mscale": 1}}, "mscale of rope scaling is not supported"),
+    ("config.json", lambda c: c | {"rope_scaling": "yarn"}, "its rope scaling is no object"),
+    ("config.json", lambda c: c | {"rope_parameters": {"partial_rotary_factor": 0.5}}, "partial_rotary_factor is not supported"),
+    ("config.json", lambda c: c | {"rope_theta": "1e4"}, '"rope_theta" is no number'),
+    ("config.json", lambda c: c | {"rms_norm_eps": [1]}, '"rms_norm_eps" is no number'),
+    ("config.json", lambda c: c | {"head_dim": 16.5}, "heads of 16.5 features"),
+    ("config.json", lambda c: c | {"tie_word_embeddings": False}, "it has no lm_head.weight, and tie_word_embeddings is false"),
+    ("config.json", lambda c: c | {"model_type": "a\nb\x1bc"}, "model type a?b?c is not supported"),
+    ("config.json", lambda c: c | {"use_sliding_window": True, "max_window_layers": 1}, "sliding windows of 1 layers of 2 are not supported"),
     ("config.json", lambda c: c | {"partial_rotary_factor": 0.5}, "partial_rotary_factor is not supported"),
-    ("config.json", lambda c: c | {"layer_types": ["full_attention", "sliding_attention"]}, "layers of type sliding_attention are not supported"),
-    ("config.json", lambda c: {k: v for k, v in c.items() if k != "hidden_size"}, '"hidden_size" is missing or no number'),
+    ("config.json", lambda c: c | {"layer_types": ["full_attention", "chunked_attention"]}, "layers of type chunked_attention are not supported"),
+    ("config.json", lambda c: {k: v for k, v in c.items() if k != "hidden_size"}, 'it has no "hidden_size"'),
     ("config.json", lambda c: c | {"num_hidden_layers": 1.5}, '"num_hidden_layers" is no integer'),
     ("config.json", lambda c: c | {"num_hidden_layers": 3}, "tensor blk.2."),
     ("config.json", lambda c: c | {"num_attention_heads": 0}, "is missing or not an integer from 1"),
@@ -218,6 +256,10 @@ def test_refused_tensors(program, tmp_path):
     assert run().returncode == 0
     save(tmp_path / "m" / "model.safetensors", named | {"model.norm.weight": np.zeros((2, 2, 2))}, "F32")
     assert "is F32 of 3 dimensions; F32, F16 and BF16 of 1 or 2 are supported" in run().stderr
+    header = json.dumps({"model.norm.weight": {"dtype": "F32", "shape": [0, 9000000000000000000], "data_offsets": [0, 0]}}).encode()
+    (tmp_path / "m" / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
+    assert "tensor model.norm.weight is empty" in run().stderr
+    save(tmp_path / "m" / "model.safetensors", named, "F32")
     shutil.copy(tmp_path / "m" / "model.safetensors", tmp_path / "m" / "a.safetensors")
     for index, message in (({}, "it has no weight_map"), ({"weight_map": {"a": "../m/a.safetensors"}}, "a value of weight_map is no name of a file"),
                            ({"weight_map": {"a": 1}}, "a value of weight_map is no name of a file"), ({"weight_map": {"a": "none"}}, "none: cannot be opened")):  # fmt: skip

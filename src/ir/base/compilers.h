@@ -18,15 +18,14 @@
 #define IND__PRINTF(f, a)
 #endif
 
-/* For functions of a switch that a constant argument decides. */
+/* Inlined so that a constant argument resolves the switch. */
 #if IND__GNU
 #define IND__ALWAYS_INLINE static inline __attribute__((always_inline))
 #else
 #define IND__ALWAYS_INLINE static inline
 #endif
 
-/* Between BEGIN and END gcc turns loops of any length into vectors, as clang does: at -O2 it needs lengths that are
-   constant. */
+/* Between BEGIN and END gcc vectorises loops whose length is not constant, as clang does: at -O2 it does not. */
 #if IND__GNU && !defined(__clang__)
 #define IND__VECTORS_BEGIN                                                                                             \
     _Pragma("GCC push_options") _Pragma("GCC optimize(\"tree-vectorize\", \"vect-cost-model=dynamic\")")

@@ -266,7 +266,7 @@ static void ir__divide_lanes(bool remainder, int64_t *out, const int64_t *a, int
     }
 }
 
-/* Values of an argument in all lanes: those of its slot, or `copy`, of a single value. */
+/* The argument in all lanes: its slot, or `copy` filled with its single value. */
 static const int64_t *ir__index_lanes(const ind__eval *e, uint32_t slot, int64_t *copy, int lanes) {
     const int64_t value = e->slots[slot][0];
     if (e->varying[slot]) return e->slots[slot];

@@ -59,7 +59,7 @@ static ind_expr ir__as_index2(const ind_body *b, const ind__inst *x, int *terms)
 }
 
 /* Returns the integer as an expression of loop indices and sizes; invalid: it is none, or an op may wrap around.
- *terms: what it may still look at. */
+   *terms: what it may still look at. */
 static ind_expr ir__as_index(const ind_body *b, uint32_t id, int *terms) {
     const ind__inst *x = &b->inst[id];
     const ind_dtype type = (ind_dtype)x->dtype;

@@ -84,11 +84,16 @@ IND__HOST_INLINE void rt__host_panel_f32(const rt__host_f32_product *p) {
             rt__host_tile_f32(p->kc, p->a + i * p->kc, p->b + j * p->across, p->along, p->c + i * IND__HOST_NC + j);
 }
 
-#if IND__GNU && (defined(__x86_64__) || defined(__i386__))
+#if IND__HOST_X86
 __attribute__((target("avx2,fma"))) static void rt__host_panel_f32_avx2(const rt__host_f32_product *p) {
     rt__host_panel_f32(p);
 }
-#define IND__HOST_HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+#if defined(__clang__) || __GNUC__ < 11 /* they do not know the name; CPUs with AVX2 have it */
+#define IND__HOST_HAS_F16C 1
+#else
+#define IND__HOST_HAS_F16C __builtin_cpu_supports("f16c")
+#endif
+#define IND__HOST_HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && IND__HOST_HAS_F16C)
 #else
 #define rt__host_panel_f32_avx2 rt__host_panel_f32
 #define IND__HOST_HAS_AVX2      0
@@ -238,7 +243,7 @@ IND__HOST_INLINE void rt__host_copy_any(float *out, const float *data, const int
     copy_f32(out + done * group, data + done * step, from, num, group, kc - done, step);
 }
 
-#if defined(__x86_64__) || defined(__i386__)
+#if IND__HOST_X86
 __attribute__((target("avx2"))) static void rt__host_copy_avx2(float *out, const float *data, const int64_t *from,
                                                                int num, int group, int64_t kc, int64_t step) {
     rt__host_copy_any(out, data, from, num, group, kc, step);
@@ -406,12 +411,13 @@ static int64_t rt__direct_base(const rt__host_task *t, ind__eval *e, const rt__h
 /* Adds the products of panel a, of at most HOST_MR rows, with columns of b that are side by side in memory: each
    element is read once, so they are not packed first. Returns the number of columns, whole groups; 0: b is no such
    operand, or reaches outside its buffer. */
-static int64_t rt__host_multiply_in_place(const rt__host_task *t, const rt__host_direct *d, int64_t base,
+static int64_t rt__host_multiply_unpacked(const rt__host_task *t, const rt__host_direct *d, int64_t base,
                                           const rt__host_panel *b, const rt__host_panel *a, float *tile) {
     const ind__eval_buffer *m = &t->instance->host.buffer[d->buffer];
-    const int64_t *slot = t->instance->sizes.slot, step = slot[d->stride_slot[t->kernel->body->rank]];
+    const int64_t *slot = t->instance->sizes.slot;
     const int64_t cols = b->count / IND__HOST_NR * IND__HOST_NR, numel = m->numel;
     if (!d->valid || m->dtype != IND_F32 || !b->f32 || a->count > IND__HOST_MR || !cols) return 0;
+    const int64_t step = slot[d->stride_slot[t->kernel->body->rank]];
     if (b->num_var != 1 || slot[d->stride_slot[b->var[0]]] != 1 || step < 0 || base < 0 || base > numel) return 0;
     if (step && b->k0 + b->kc > numel / step) return 0;
     const int64_t first = base + b->k0 * step + b->first;

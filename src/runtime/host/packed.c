@@ -298,7 +298,8 @@ typedef struct rt__host_scales {
     float of[IND__HOST_COLUMNS][2 * IND__HOST_SEGMENT / 32];
 } rt__host_scales;
 
-/* True if blocks of 32 elements are multiplied as they are decoded: a single row is. */
+/* True for a single row and a format with blocks of 32 elements that is not rounded: blocks are multiplied as they are
+   decoded. */
 static bool rt__host_is_single_row(const rt__host_packed_tile *p) {
     const bool rounds = p->packed->round == IND_F16 || p->packed->round == IND_BF16;
     return p->rows == 1 && p->packed->elements == 32 && !rounds;

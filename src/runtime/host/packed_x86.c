@@ -1,6 +1,6 @@
-/* ---- products with packed weights: the instructions of x86 */
+/* ---- products with packed weights: AVX2 and AVX-512 */
 
-#if IND__HOST_DECODES && (defined(__x86_64__) || defined(__i386__))
+#if IND__HOST_DECODES && IND__HOST_X86
 IND__HOST_CONTRACT_BEGIN
 #define IND__HOST_AVX2   __attribute__((target("avx2,fma,f16c")))
 #define IND__HOST_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")))

@@ -8,7 +8,7 @@ static void rt__host_point(ind__eval *e, const int *var, int n, const int64_t *e
     }
 }
 
-/* Sets them to the points at .. at + lanes - 1, one per lane. */
+/* Sets them to the points at .. at + lanes - 1, one per lane. All of these points exist. */
 static void rt__host_lanes(ind__eval *e, const int *var, int n, const int64_t *extent, int64_t at, int lanes) {
     if (!n) return;
     int64_t inner = extent[n - 1];

@@ -22,7 +22,7 @@ static ind_status rt__host_tile_step(const rt__host_task *t, rt__host_worker *w,
                             w->panel_b,   d == IND_F32};
         const int64_t base = rt__direct_base(t, &w->eval, &p->direct_b[i], at->batch);
         float *const tile = (float *)rt__host_tile_of(w, i);
-        const int64_t done = rt__host_multiply_in_place(t, &p->direct_b[i], base, &b, a, tile);
+        const int64_t done = rt__host_multiply_unpacked(t, &p->direct_b[i], base, &b, a, tile);
         b.first += done, b.count -= done;
         if (!b.count) continue;
         status = rt__host_pack(t, &w->eval, &p->direct_b[i], base, &b);

@@ -1,8 +1,8 @@
-/* Products of up to 64 rows with packed weights: b is a PACKED value, i8, or an 8-bit float, perhaps times a scale of
-   its group, with rows along k, perhaps times a factor of the column. Bulk copies by a tensor map, or cp.async, bring
-   the bytes of 16 rows of b and a step of k to a ring of each warp. Tensor cores multiply what the warp dequantises in
-   registers. The weights are not rounded to the operand's type: an integer times its group's scale, which is multiplied
-   in f32. */
+/* Products of up to 64 rows with packed weights, one or two with weights of one format: b is a PACKED value, i8, or an
+   8-bit float, perhaps times a scale of its group, with rows along k, perhaps times a factor of the column. Bulk copies
+   by a tensor map, or cp.async, bring the bytes of 16 rows of b and a step of k to a ring of each warp. Tensor cores
+   multiply what the warp dequantises in registers. The weights are not rounded to the operand's type: an integer times
+   its group's scale, which is multiplied in f32. */
 
 /* ---- the problem ---- */
 
@@ -548,7 +548,8 @@ static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, in
     cg__end(w);
 }
 
-/* Multiplies the sum `total` of column `at` of the tile by its factor, if the column is of product number i. */
+/* Multiplies the sum `total` of element `at` of the tile by the factor of its column, if that is of product number i.
+ */
 static void cg__mm_write_packed_factor(ind__writer *w, const cg__mm_problem *p, int i) {
     const int cols = cg__mm_columns(w->variant);
     const uint32_t factor = p->packed->of[i].factor;
