@@ -122,3 +122,22 @@ def test_heads_that_share_keys(library):
         scores = part.astype(np.float64) @ keys.transpose(0, 1, 3, 2) / 4
         p = np.exp(scores - scores.max(-1, keepdims=True))
         assert np.allclose(y, p / p.sum(-1, keepdims=True) @ values, rtol=1e-5, atol=1e-6)
+
+
+def test_sums_of_tiles_that_meet(library):
+    """A product of groups of rows whose results are added to few rows: tiles of two threads must not add to a row at the same time."""
+    rng = np.random.default_rng(3)
+    rows, groups, k, n, runs = 600, 5, 24, 24, 60
+    x, w = rng.integers(-4, 5, (rows, k)).astype(np.float32), rng.integers(-4, 5, (groups, k, n)).astype(np.float32)
+    ends = np.array([120 * (i + 1) for i in range(groups)], np.int32)
+    token = rng.integers(0, 3, rows)
+    text = (f"graph g {{\n input x : f32[{rows}, {k}]\n input w : f32[{groups}, {k}, {n}]\n input offs : i32[{groups}]\n input token : i64[{rows}]\n"
+            f" o = grouped_mm(x, w, offs)\n z = full(size=[3, {n}], fill_value=0, dtype=f32)\n out = index_add(z, dim=0, index=token, source=o)\n output out\n}}\n")
+    want = np.zeros((3, n))
+    np.add.at(want, token, np.concatenate([x[120 * i : 120 * (i + 1)] @ w[i] for i in range(groups)]).astype(np.float64))
+    module = library.compile(text, "products")
+    for _ in range(runs):
+        out = np.zeros((3, n), np.float32)
+        assert library.run(module, {"x": x, "w": w, "offs": ends, "token": token, "out": out}, {}) == 0, library.error()
+        assert np.array_equal(out, want)
+    library.c.ind_module_destroy(module)

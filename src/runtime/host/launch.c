@@ -119,7 +119,11 @@ static ind_status rt__host_run_kernel(ind_instance *n, uint32_t step) {
     if (h->matmul && t.rows * t.cols >= 4) {
         t.row_tiles = (t.rows + IND__HOST_MC - 1) / IND__HOST_MC;
         t.col_tiles = (t.cols + IND__HOST_NC - 1) / IND__HOST_NC;
-        rt__pool_for(&r->pool, t.batches * t.row_tiles * t.col_tiles, rt__host_tile_work, &t);
+        const int64_t tiles = t.batches * t.row_tiles * t.col_tiles;
+        if (h->in_order)
+            for (int64_t i = 0; i < tiles; i++) rt__host_tile_work(&t, i, 0);
+        else
+            rt__pool_for(&r->pool, tiles, rt__host_tile_work, &t);
     } else {
         t.lanes_along_row = h->scan.first || (h->body->rrank > 0 && rt__host_prefers_rows(&t));
         t.chunk = h->in_order ? t.points : rt__host_chunk_size(&t, n->host.num_workers);
