@@ -24916,7 +24916,8 @@ static void cg__fill_task_rows(cg__combo *c, const ind_expr *first) {
     c->variant->memory.partial_bytes = most.partial_bytes;
 }
 
-/* Pushes the arguments: the rows, the steps, the number of tasks, and the counters. */
+/* Pushes the arguments: the rows, the steps, the number of tasks, and the counters. Records the tasks of each kernel
+   for the schedule's text. */
 static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
     ind_context *context = c->plan->context;
     ind_expr *first = (ind_expr *)ind__arena_alloc(memory, (c->num_parts + 1) * sizeof *first);

@@ -32,7 +32,7 @@ typedef struct hf_model {
     float *divisors; /* of the angles of each pair of features (Llama 3); else NULL */
 } hf_model;
 
-/* True if the path is that of such a directory. */
+/* True if the directory `path` has a config.json. */
 static inline bool hf_is_model(const char *path);
 
 /* Returns 0, or 1 with one line in why[why_size] and *m zeroed. */
@@ -374,7 +374,8 @@ static inline bool hf__tensor_name(const char *name, char *out, size_t size, boo
     for (size_t i = 0; i < sizeof parts / sizeof *parts && *end == '.'; i++) {
         const size_t length = strlen(parts[i][0]);
         if (strncmp(end + 1, parts[i][0], length)) continue;
-        if (strcmp(end + 1 + length, ".weight") && strcmp(end + 1 + length, ".bias")) continue;
+        const bool biased = strstr(parts[i][0], "_proj") && !strcmp(end + 1 + length, ".bias");
+        if (!biased && strcmp(end + 1 + length, ".weight")) continue;
         return snprintf(out, size, "blk.%lu.%s%s", layer, parts[i][1], end + 1 + length) > 0;
     }
     return *skip;

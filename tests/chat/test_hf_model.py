@@ -252,6 +252,8 @@ def test_refused_tensors(program, tmp_path):
     run = lambda: chat(program, tmp_path / "m", "--raw", "--ids", "x")  # noqa: E731
     save(tmp_path / "m" / "model.safetensors", named | {"model.layers.0.other.weight": np.zeros((2, 2))}, "F32")
     assert "tensor model.layers.0.other.weight is not known" in run().stderr
+    save(tmp_path / "m" / "model.safetensors", named | {"model.layers.0.input_layernorm.bias": np.zeros(64)}, "F32")
+    assert "tensor model.layers.0.input_layernorm.bias is not known" in run().stderr
     save(tmp_path / "m" / "model.safetensors", named | {"model.layers.0.rotary_emb.inv_freq": np.zeros(8)}, "F32")
     assert run().returncode == 0
     save(tmp_path / "m" / "model.safetensors", named | {"model.norm.weight": np.zeros((2, 2, 2))}, "F32")

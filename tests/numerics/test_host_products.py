@@ -124,7 +124,7 @@ def test_heads_that_share_keys(library):
         assert np.allclose(y, p / p.sum(-1, keepdims=True) @ values, rtol=1e-5, atol=1e-6)
 
 
-def test_sums_of_tiles_that_meet(library):
+def test_tiles_that_add_to_the_same_rows(library):
     """A product of groups of rows whose results are added to few rows: tiles of two threads must not add to a row at the same time."""
     rng = np.random.default_rng(3)
     rows, groups, k, n, runs = 600, 5, 24, 24, 60

@@ -33,7 +33,7 @@ IND__HOST_INLINE void rt__host_v8_add(float *c, const rt__host_v8 *v) {
     memcpy(c, &old, sizeof old);
 }
 
-/* c[4][16] += a * b over kc: the 8 accumulators stay in registers. step: floats from one row of b to the next. */
+/* c[4][16] += a * b over kc, with 8 accumulators in registers. step: floats from one row of b to the next. */
 IND__HOST_INLINE void rt__host_tile_f32(int64_t kc, const float *a, const float *b, int64_t step, float *c) {
     rt__host_v8 c00 = {0}, c01 = {0}, c10 = {0}, c11 = {0}, c20 = {0}, c21 = {0}, c30 = {0}, c31 = {0}, b0, b1;
     for (int64_t k = 0; k < kc; k++, a += IND__HOST_MR, b += step) {

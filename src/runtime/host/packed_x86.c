@@ -129,7 +129,8 @@ IND__HOST_AVX512 static void rt__host_packed_columns_avx512(const rt__host_packe
     case IND__QUANTISED_Q5_0: rt__host_wide_tables(p, &scales, step, false, 6, 2); return;
     case IND__QUANTISED_Q5_1: rt__host_wide_tables(p, &scales, step + 16, true, 8, 4); return;
     case IND__QUANTISED_IQ4_NL: rt__host_wide_tables(p, &scales, iq4, false, 2, 0); return;
-    default: rt__host_wide_bytes(p, &scales); /* Q8_0 */
+    case IND__QUANTISED_Q8_0: rt__host_wide_bytes(p, &scales); return;
+    default: rt__host_packed_columns(p, true); /* a format without a form for a single row */
     }
 }
 IND__HOST_CONTRACT_END
