@@ -169,6 +169,7 @@ extern "C" {
     X(product_busy, 85, "percent of the time in which the busiest unit of a product works",                            \
       "480 timings of 16 products")                                                                                    \
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
+    X(product_barrier, 200, "cycles of an exchange of sums between warps in a product of few rows", "estimated")       \
     X(product_start, 1200, "cycles of a product's block besides its steps", "2,149 timings of 180 products, H100")     \
     X(product_epilogue, 25, "hundredths of a cycle per sum in the epilogue", "1,758 timings of 140 products, H100")    \
     X(product_epilogue_call, 16, "the same for each op of the epilogue that takes many instructions, such as erfc",    \
@@ -642,6 +643,8 @@ typedef struct ind__tile_plan {
                              no such clusters. No blocks share a tile then */
     uint32_t
         early; /* bit i: kernel argument i, which no launch writes, is read before the wait of a dependent launch */
+    bool prefetches;  /* attention: requests its first keys and values in the L2 before that wait */
+    bool loads_first; /* .. loads them instead; kernels that its tasks repeat then replace rows (new_rows.c) */
     const ind__tile_choice *others; /* configurations that tuning measures, in the plan's arena .. */
     int num_others;                 /* .. at most IND__MAX_TUNED */
 } ind__tile_plan;
@@ -652,6 +655,7 @@ typedef struct ind__kernel_tasks {
     uint32_t phase;               /* from 0; it waits until the tasks of all earlier phases have finished */
     ind_expr num;                 /* of its tasks */
     bool early;                   /* it starts loads before it waits */
+    bool repeated;                /* it has no tasks: each one of the next kernel that has computes it after its wait */
 } ind__kernel_tasks;
 
 /* Kernels of a persistent launch: PERSISTENT. */
@@ -727,7 +731,8 @@ typedef struct ind__variant {
 /* The row or tile plan of a variant; zeros if its strategy has none. */
 const ind__row_plan *ind__row_of(const ind__variant *v);
 const ind__tile_plan *ind__tile_of(const ind__variant *v);
-int ind__cluster_of(const ind__variant *v); /* blocks of its clusters; 0 and 1: none */
+int ind__cluster_of(const ind__variant *v);  /* blocks of its clusters; 0 and 1: none */
+bool ind__waits_late(const ind__variant *v); /* its function waits for the previous launch after its first statement */
 /* Number of kernels after its own that the variant's launch runs too. They have no launch then. */
 uint32_t ind__num_taken(const ind__variant *v);
 
@@ -921,6 +926,7 @@ typedef struct cg__decider {
     int alternative;        /* 0: the variant itself, 1: its fallback, 2: the fallback if that spills too .. */
     bool more_alternatives; /* there is another fallback after this one */
     int max_cluster;        /* the target's, or 1: for a device that cannot run the cluster */
+    bool loads_first;       /* of attention in a persistent launch: if it can; see ind__tile_plan */
     int part_threads;       /* threads of the blocks of a part, pointwise or, if possible, a product; 0: any number */
     ind__tuning tuning;     /* replaces the choice of the formulas */
     bool force_wide;        /* 64-bit indices, because 32 bits were tried and do not suffice */
@@ -1124,6 +1130,15 @@ static const char *const cg__prelude_LOAD_ONCE[] = {
     "    } else {\n",
     "        return ind_load<N>(p);\n",
     "    }\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_PREFETCH[] = {
+    "// Requests a line of memory in the L2.\n",
+    "static IND_INLINE void ind_prefetch(const void *p) {\n",
+    "#ifndef IND_EMULATION\n",
+    "    asm volatile(\"prefetch.global.L2 [%0];\" : : \"l\"(__cvta_generic_to_global(p)));\n",
+    "#endif\n",
     "}\n",
     NULL,
 };
@@ -2000,7 +2015,7 @@ static const char *const cg__prelude_TASKS[] = {
     "};\n",
     "struct ind_task_state {\n",
     "    ind_counters *counters;\n",
-    "    unsigned number, before; // of the block's task; tasks before its phase\n",
+    "    unsigned number, before, soon; // of the block's task; tasks before its phase, and before the previous phase\n",
     "};\n",
     "static IND_INLINE ind_task_state &ind_task() {\n",
     "    __shared__ ind_task_state state;\n",
@@ -2039,9 +2054,9 @@ static const char *const cg__prelude_TASKS[] = {
     "                 \"}\" : : \"l\"(__cvta_generic_to_global(counter)), \"r\"(threadIdx.x) : \"memory\");\n",
     "#endif\n",
     "}\n",
-    "// Waits in warp 0 until `finished` is at least `before`. While more tasks are missing than there are blocks, the wait is for\n",
-    "// several phases: the block looks at the counter less often, so that others see it sooner.\n",
-    "static IND_INLINE void ind_wait_for_tasks(const unsigned *finished, unsigned before) {\n",
+    "// Waits in warp 0 until `finished` is at least `before`. Below `soon` the wait is for several phases: the block looks at the\n",
+    "// counter less often, so that others see it sooner.\n",
+    "static IND_INLINE void ind_wait_for_tasks(const unsigned *finished, unsigned before, unsigned soon) {\n",
     "    if (threadIdx.x >= 32) return;\n",
     "    for (;;) {\n",
     "#ifdef IND_EMULATION\n",
@@ -2054,15 +2069,21 @@ static const char *const cg__prelude_TASKS[] = {
     "#ifdef IND_EMULATION\n",
     "        ind_yield_block();\n",
     "#else\n",
-    "        if (before - now > gridDim.x) __nanosleep(200);\n",
+    "        if (now < soon) __nanosleep(300);\n",
     "#endif\n",
     "    }\n",
     "}\n",
     "// The threads of a task, the first THREADS ones of the block, wait for all tasks before its phase. 0: all threads.\n",
     "template <int THREADS> static IND_INLINE void ind_task_wait() {\n",
-    "    ind_wait_for_tasks(&ind_task().counters->finished, ind_task().before);\n",
+    "    ind_wait_for_tasks(&ind_task().counters->finished, ind_task().before, ind_task().soon);\n",
     "    if (THREADS) ind_barrier_of<THREADS ? THREADS : 32>();\n",
     "    else __syncthreads();\n",
+    "}\n",
+    "// The same, then all threads compute the kernels of the phase before that each task repeats.\n",
+    "template <int THREADS, class REPEATED> static IND_INLINE void ind_task_wait(const REPEATED &repeated) {\n",
+    "    ind_task_wait<THREADS>();\n",
+    "    repeated();\n",
+    "    __syncthreads();\n",
     "}\n",
     "// All threads of a block call this before each task. `next` is the number of that task, in lane 0 of warp 0. It becomes\n",
     "// the number of the following task, which arrives while the task runs. `at` becomes the kernel of the task. Returns\n",
@@ -2078,9 +2099,12 @@ static const char *const cg__prelude_TASKS[] = {
     "        if (number < num) {\n",
     "            while (number >= step[at].end) at++;\n",
     "            const unsigned before = (unsigned)step[at].before;\n",
-    "            if (threadIdx.x == 0) task = {counters, number, before};\n",
+    "            unsigned last = at; // a kernel of the previous phase\n",
+    "            while (last > 0 && step[last].before == before) last--;\n",
+    "            const unsigned soon = (unsigned)step[last].before;\n",
+    "            if (threadIdx.x == 0) task = {counters, number, before, soon};\n",
     "            next = ind_add_once(&counters->taken);\n",
-    "            if (!part[at].waits) ind_wait_for_tasks(&counters->finished, before);\n",
+    "            if (!part[at].waits) ind_wait_for_tasks(&counters->finished, before, soon);\n",
     "        } else if (threadIdx.x == 0) {\n",
     "            task.number = number;\n",
     "        }\n",
@@ -3543,14 +3567,84 @@ static const char *const cg__prelude_COMBINE_WARPS_OF_KEYS[] = {
     "}\n",
     NULL,
 };
+static const char *const cg__prelude_NEW_ROWS[] = {
+    "// Tiles of keys or values that were loaded before new rows were computed: `num` tiles of `keys` keys from step `first` on, in shared\n",
+    "// memory, `columns` columns each. Memory: `features` of a key, keys `stride` elements apart.\n",
+    "struct ind_loaded_tiles {\n",
+    "    unsigned short *tiles;\n",
+    "    const unsigned short *memory;\n",
+    "    long long stride, num_keys;\n",
+    "    int features, columns, keys, first, num;\n",
+    "    // Puts 8 elements that are stored at `to` into the tile that has them.\n",
+    "    IND_INLINE void replace(const unsigned short *to, const ind_vec<unsigned short, 8> &chunk) const {\n",
+    "        const long long apart = ((long long)to - (long long)memory) / 2;\n",
+    "        if ((long long)to < (long long)memory || apart >= stride * num_keys) return;\n",
+    "        const int key = (int)(apart / stride), feature = (int)(apart - key * stride), step = key / keys - first;\n",
+    "        if (feature >= features || step < 0 || step >= num) return;\n",
+    "        const int at = columns <= 16    ? ind_tile_at<16, 16>(key % keys, feature >> 3)\n",
+    "                       : columns == 32  ? ind_tile_at<32, 32>(key % keys, feature >> 3)\n",
+    "                                        : feature / 64 * keys * 64 + ind_tile_at<64, 64>(key % keys, feature % 64 >> 3);\n",
+    "        ind_store(tiles + step * keys * columns + at, chunk);\n",
+    "    }\n",
+    "};\n",
+    "// Stores new rows of caches, in memory and in the tiles.\n",
+    "struct ind_new_rows {\n",
+    "    ind_loaded_tiles keys, values;\n",
+    "    IND_INLINE void operator()(unsigned short *to, const ind_vec<unsigned short, 8> &chunk) const {\n",
+    "        ind_store(to, chunk);\n",
+    "        keys.replace(to, chunk);\n",
+    "        values.replace(to, chunk);\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
 static const char *const cg__prelude_COMBINE_BLOCKS_OF_KEYS[] = {
     "// Where a block of `parts` that share a tile has its sums, 16 rows of TN, and then the states of the rows. NULL if it is alone.\n",
     "template <int TN> static IND_INLINE float *ind_part_of_keys(float *partials, unsigned tile, unsigned split, unsigned parts) {\n",
     "    return parts == 1 ? nullptr : partials + ((long long)tile * parts + split) * (16 * (TN + 2));\n",
     "}\n",
+    "// The sums and states of FLIGHT parts at a time, from number `first` on, at most `parts` and then every `step`-th group of FLIGHT:\n",
+    "// 4 columns at `column` of a row. All loads of a group are in flight.\n",
+    "template <int TN, int FLIGHT>\n",
+    "static IND_INLINE void ind_add_parts_of_keys(ind_vec<float, 4> &total, ind_softmax<float> &s, const float *all, int column, int row,\n",
+    "                                             unsigned first, unsigned step, unsigned parts) {\n",
+    "    constexpr int PART = 16 * (TN + 2);\n",
+    "    s = {__uint_as_float(0xff800000u), 0};\n",
+    "    total = {};\n",
+    "    _Pragma(\"unroll 1\")\n",
+    "    for (; first < parts; first += step) {\n",
+    "        ind_vec<float, 4> part[FLIGHT];\n",
+    "        ind_vec<float, 2> state[FLIGHT];\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (unsigned i = 0; i < FLIGHT; i++) {\n",
+    "            const float *const from = all + (long long)(first + i) * PART;\n",
+    "            part[i] = {};\n",
+    "            state[i] = {{__uint_as_float(0xff800000u), 0}};\n",
+    "            if (first + i < parts) {\n",
+    "                part[i] = ind_load<4>(from + column);\n",
+    "                state[i] = ind_load<2>(from + 16 * TN + 2 * row);\n",
+    "            }\n",
+    "        }\n",
+    "        float max = s.max;\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < FLIGHT; i++) max = ind_max(max, state[i].at[0]);\n",
+    "        const float base = ind_exp_base(max), kept = ind_exp2(s.max - base);\n",
+    "        s = {max, s.sum * kept};\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int j = 0; j < 4; j++) total.at[j] *= kept;\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < FLIGHT; i++) {\n",
+    "            const float factor = ind_exp2(state[i].at[0] - base);\n",
+    "            s.sum += state[i].at[1] * factor;\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int j = 0; j < 4; j++) total.at[j] += part[i].at[j] * factor;\n",
+    "        }\n",
+    "    }\n",
+    "}\n",
     "// Blocks have the same rows, `rows` of them, and different keys. Their sums are in `own`; they write their states there. Returns\n",
-    "// true in the last one. Its tile `sum` and `states` then are those of all, added in the order of `split`, after a barrier.\n",
-    "template <int TN, int THREADS>\n",
+    "// true in the last one. Its tile `sum` and `states` then are those of all, added in a fixed order, after a barrier. If there are\n",
+    "// twice as many threads as vectors of sums, two add every second group of FLIGHT parts of the same sums.\n",
+    "template <int TN, int THREADS, int FLIGHT>\n",
     "static IND_INLINE bool ind_combine_blocks_of_keys(float *sum, ind_softmax<float> *states, float *own, unsigned *counter, unsigned split,\n",
     "                                                  unsigned parts, int rows) {\n",
     "    constexpr int PART = 16 * (TN + 2);\n",
@@ -3558,43 +3652,31 @@ static const char *const cg__prelude_COMBINE_BLOCKS_OF_KEYS[] = {
     "    if (threadIdx.x < rows) ind_store(own + 16 * TN + 2 * threadIdx.x, ind_vec<float, 2>{{states[threadIdx.x].max, states[threadIdx.x].sum}});\n",
     "    if (!ind_last_block(counter, parts)) return false;\n",
     "    const float *const all = own - (long long)split * PART;\n",
-    "    // A thread adds 4 columns of all parts, and their states. The loads of 16 parts are in flight.\n",
+    "    const int items = rows * TN / 4;\n",
+    "    const unsigned groups = 2 * items <= THREADS && parts > FLIGHT ? 2 : 1;\n",
     "    _Pragma(\"unroll 1\")\n",
-    "    for (int at = threadIdx.x; at < rows * TN / 4; at += THREADS) {\n",
-    "        const int row = at / (TN / 4);\n",
-    "        ind_softmax<float> s = {__uint_as_float(0xff800000u), 0};\n",
-    "        ind_vec<float, 4> total = {};\n",
-    "        _Pragma(\"unroll 1\")\n",
-    "        for (unsigned first = 0; first < parts; first += 16) {\n",
-    "            ind_vec<float, 4> part[16];\n",
-    "            ind_vec<float, 2> state[16];\n",
-    "            _Pragma(\"unroll\")\n",
-    "            for (unsigned i = 0; i < 16; i++) {\n",
-    "                const float *const from = all + (long long)(first + i) * PART;\n",
-    "                part[i] = {};\n",
-    "                state[i] = {{__uint_as_float(0xff800000u), 0}};\n",
-    "                if (first + i < parts) {\n",
-    "                    part[i] = ind_load<4>(from + at * 4);\n",
-    "                    state[i] = ind_load<2>(from + 16 * TN + 2 * row);\n",
-    "                }\n",
-    "            }\n",
-    "            float max = s.max;\n",
-    "            _Pragma(\"unroll\")\n",
-    "            for (int i = 0; i < 16; i++) max = ind_max(max, state[i].at[0]);\n",
-    "            const float base = ind_exp_base(max), kept = ind_exp2(s.max - base);\n",
-    "            s = {max, s.sum * kept};\n",
-    "            _Pragma(\"unroll\")\n",
-    "            for (int j = 0; j < 4; j++) total.at[j] *= kept;\n",
-    "            _Pragma(\"unroll\")\n",
-    "            for (int i = 0; i < 16; i++) {\n",
-    "                const float factor = ind_exp2(state[i].at[0] - base);\n",
-    "                s.sum += state[i].at[1] * factor;\n",
-    "                _Pragma(\"unroll\")\n",
-    "                for (int j = 0; j < 4; j++) total.at[j] += part[i].at[j] * factor;\n",
-    "            }\n",
-    "        }\n",
-    "        ind_store(sum + ind_sum_at<TN>(row, at % (TN / 4) * 4), total);\n",
-    "        if (at % (TN / 4) == 0) states[row] = s;\n",
+    "    for (int at = threadIdx.x; at < (int)groups * items; at += THREADS) {\n",
+    "        const int group = at >= items, item = at - group * items, row = item / (TN / 4), set = groups == 2 ? 1 + group : 0;\n",
+    "        ind_softmax<float> s;\n",
+    "        ind_vec<float, 4> total;\n",
+    "        ind_add_parts_of_keys<TN, FLIGHT>(total, s, all, item * 4, row, group * FLIGHT, groups * FLIGHT, parts);\n",
+    "        ind_store(sum + ind_sum_at<TN>(set * 16 + row, item % (TN / 4) * 4), total);\n",
+    "        if (item % (TN / 4) == 0) states[set * 16 + row] = s;\n",
+    "    }\n",
+    "    if (groups == 1) return true;\n",
+    "    __syncthreads();\n",
+    "    for (int at = threadIdx.x; at < items; at += THREADS) {\n",
+    "        const int row = at / (TN / 4), column = at % (TN / 4) * 4;\n",
+    "        const ind_softmax<float> a = states[16 + row], b = states[32 + row];\n",
+    "        const float max = ind_max(a.max, b.max), base = ind_exp_base(max);\n",
+    "        const float scale[2] = {ind_exp2(a.max - base), ind_exp2(b.max - base)};\n",
+    "        const ind_vec<float, 4> x = ind_load<4>(sum + ind_sum_at<TN>(16 + row, column));\n",
+    "        const ind_vec<float, 4> y = ind_load<4>(sum + ind_sum_at<TN>(32 + row, column));\n",
+    "        ind_vec<float, 4> total;\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int j = 0; j < 4; j++) total.at[j] = x.at[j] * scale[0] + y.at[j] * scale[1];\n",
+    "        ind_store(sum + ind_sum_at<TN>(row, column), total);\n",
+    "        if (column == 0) states[row] = {max, a.sum * scale[0] + b.sum * scale[1]};\n",
     "    }\n",
     "    return true;\n",
     "}\n",
@@ -4949,6 +5031,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(STORE_ACROSS, IND__CG_NEEDS(IND__CG_VEC))                                                        \
     X(LOAD_PAST, IND__CG_NEEDS(IND__CG_VEC))                                                           \
     X(LOAD_ONCE, IND__CG_NEEDS(IND__CG_VEC))                                                           \
+    X(PREFETCH, 0)                                                                                     \
     X(LOAD_RUN, IND__CG_NEEDS(IND__CG_VEC))                                                            \
     X(EVICT_LAST_POLICY, 0)                                                                            \
     X(EVICT_LAST, IND__CG_NEEDS(IND__CG_EVICT_LAST_POLICY))                                            \
@@ -5046,6 +5129,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(ADD_SLICES, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_CLUSTER))                                   \
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(COMBINE_WARPS_OF_KEYS, IND__CG_NEEDS(IND__CG_SOFTMAX, IND__CG_ONLINE_ROWS, IND__CG_MMA_SUMS))    \
+    X(NEW_ROWS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                         \
     X(COMBINE_BLOCKS_OF_KEYS, IND__CG_NEEDS(IND__CG_COMBINE_WARPS_OF_KEYS, IND__CG_LAST_BLOCK))        \
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
     X(ROW_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
@@ -5289,6 +5373,10 @@ static const ind__row_plan *cg__row(const ind__writer *w) {
 const ind__tile_plan *ind__tile_of(const ind__variant *v) {
     static const ind__tile_plan none = {0};
     return ind__strategy_row_of(v->strategy)->of == IND__PLAN_OF_TILE ? &v->of.tile : &none;
+}
+
+bool ind__waits_late(const ind__variant *v) {
+    return ind__tile_of(v)->early || ind__tile_of(v)->prefetches;
 }
 
 int ind__cluster_of(const ind__variant *v) {
@@ -7825,12 +7913,18 @@ static const char *cg__thread_position(ind__writer *w, int threads, int vector) 
     return cg__string(w, "(%s * %d + threadIdx.x) * %d", block, threads, vector);
 }
 
+/* True if the function also serves other sizes: a part of a launch of independent kernels. */
+static bool cg__serves_other_sizes(const ind__writer *w) {
+    return w->plan->part == IND__PART_OF_LAUNCH;
+}
+
 /* Returns the condition that n elements from i0 on exist. With a constant extent it also says that i0 is not negative,
    which the compiler cannot see: quotients by powers of two are then shifts (q3_k: 168 and 195 instructions per 8
    elements). */
 static const char *cg__line_condition(ind__writer *w, const char *extent, int n) {
     int64_t points;
-    const bool constant = !w->plan->part && !w->plan->wide && ind_expr_is_int(w->plan->domain.extent[0], &points);
+    const bool constant =
+        !cg__serves_other_sizes(w) && !w->plan->wide && ind_expr_is_int(w->plan->domain.extent[0], &points);
     if (constant && points >= n) return cg__string(w, "(unsigned)i0 <= %lldu", (long long)points - n);
     return cg__string(w, "i0 + %d <= %s", n, extent);
 }
@@ -7838,8 +7932,8 @@ static const char *cg__line_condition(ind__writer *w, const char *extent, int n)
 /* Writes a domain of one variable: full vectors, then single elements at its end. */
 static void cg__emit_pointwise_line(ind__writer *w) {
     int n = w->variant->vector, t = w->variant->threads;
-    const char *extent = w->plan->part ? cg__string(w, "n%u", cg__size_arg(w, w->plan->domain.extent[0]))
-                                       : cg__expr_string(w, w->plan->domain.extent[0]);
+    const char *extent = cg__serves_other_sizes(w) ? cg__string(w, "n%u", cg__size_arg(w, w->plan->domain.extent[0]))
+                                                   : cg__expr_string(w, w->plan->domain.extent[0]);
     ind__textf(&w->code, "const %s i0 = %s;\n", cg__int(w), cg__thread_position(w, t, n));
     w->var[0] = "i0";
     if (n == 1) {
@@ -7848,8 +7942,7 @@ static void cg__emit_pointwise_line(ind__writer *w) {
         cg__end(w);
         return;
     }
-    bool full = !w->plan->part &&
-                ind_known_multiple(w->plan->domain.extent[0], n); /* the function of a part also serves other sizes */
+    const bool full = !cg__serves_other_sizes(w) && ind_known_multiple(w->plan->domain.extent[0], n);
     cg__begin(w, "if (%s)", cg__line_condition(w, extent, n));
     cg__emit_vector_body(w, 0, "i0");
     if (!full) {
@@ -12598,9 +12691,13 @@ typedef struct cg__mm_area {
     int pitch;                       /* columns of a row in shared memory */
     const char *factor;              /* of the sums of a row; NULL: none */
     const char *second;              /* where ind_sum_read finds those of a second product */
+    bool loaded;                     /* what the epilogue reads was requested before the main loop */
 } cg__mm_area;
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
+static void cg__mm_write_loads_ahead(ind__writer *w, const cg__mm_problem *p);
+static void cg__mm_one_row_main_loop(ind__writer *w, const cg__mm_problem *p);
+static bool cg__mm_is_one_row(const ind__writer *w, const cg__mm_problem *p);
 static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p);
 static double cg__mm_scale_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_thresholds *t);
 static double cg__mm_turns_cost(double tiles, double multiply, double epilogue, const ind_thresholds *t);
@@ -13995,16 +14092,18 @@ static void cg__mm_declare_row_state(ind__writer *w, uint32_t i, const cg__mm_ro
     ind__textf(&w->code, "__shared__ %s rows%u[%d];\n", cg__state_type_text(w, i), i, r->rows * r->each);
 }
 
-/* The neighbours of a row from r0 on: 8 elements, or one. */
-static void cg__mm_write_row_elements(ind__writer *w, const cg__mm_problem *p, const cg__pass *s) {
+/* The neighbours of a row from r0 on: 8 elements, or one. `which`: the vector of LOAD 7 is x7 and this; NULL: it is
+   loaded here. */
+static void cg__mm_write_row_elements(ind__writer *w, const cg__mm_problem *p, const cg__pass *s, const char *which) {
     const char *base = w->var[p->k];
     cg__emit_chunk_arrays(w, s);
     if (w->variant->vector > 1) {
         for (uint32_t i = 1; i <= p->a.value; i++) {
             if (!w->needed[i] || !cg__mm_is_resident(w, p, &p->a, i, MM_STAGED | MM_VECTOR)) continue;
-            ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(&%s);\n",
-                       cg__types[cg__memory_dtype(w, i)].memory, i, cg__element(w, i));
-            w->memory[i] = cg__string(w, "x%u.at[j]", i);
+            if (!which)
+                ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(&%s);\n",
+                           cg__types[cg__memory_dtype(w, i)].memory, i, cg__element(w, i));
+            w->memory[i] = cg__string(w, "x%u%s.at[j]", i, which ? which : "");
             cg__use(w, IND__CG_VEC);
         }
         cg__unroll(w);
@@ -14033,7 +14132,7 @@ static void cg__mm_write_row_loop(ind__writer *w, const cg__mm_problem *p, const
     cg__emit(w, ~(1u << p->k), IND__CG_ALL_STAGES);
     ind__textf(&w->code, "#pragma unroll 4\n");
     cg__begin(w, "for (%s r0 = share%s; r0 < size_k; r0 += %d)", cg__int(w), n > 1 ? " * 8" : "", r->each * 32 * n);
-    cg__mm_write_row_elements(w, p, s);
+    cg__mm_write_row_elements(w, p, s, NULL);
     cg__end(w);
     cg__end(w);
 }
@@ -15852,6 +15951,12 @@ static cg__mm_strip cg__mm_strip_of(const cg__mm_problem *p, const ind__tile_pla
     return s;
 }
 
+/* True if a thread keeps its elements of the only row in registers (one_row.c): b has rows along k, and a lane requests
+   all its vectors together. */
+static bool cg__mm_row_in_registers(const cg__mm_strip *s, int warps_n) {
+    return s->rows == 1 && warps_n && s->vectors <= s->apart * s->flight;
+}
+
 /* True for a LOAD of an operand that is read in vectors. */
 static bool cg__mm_in_vectors(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
     const bool misaligned = w->variant->strategy == IND_STRATEGY_MATMUL_ROWS_MISALIGNED;
@@ -15988,14 +16093,17 @@ static void cg__mm_begin_strip_columns(ind__writer *w, const cg__mm_problem *p, 
         ind__textf(&w->code, "const %s i%d = column < size_n ? column : 0;\n", type, p->n);
 }
 
+/* Vectors of which some lanes have none are set to 0: else ptxas keeps their registers across the loop over the tasks
+   of a persistent launch, as a predicated load does not end what they had before. */
 static void cg__mm_declare_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o,
                                    const cg__mm_strip *s) {
+    const char *zeros = cg__mm_row_in_registers(s, w->variant->of.tile.warps_n) && s->vectors % s->apart ? " = {}" : "";
     cg__run run;
     cg__mm_need_operand(w, o);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__mm_find_vector(w, p, o, i, &run))
-            ind__textf(&w->code, "ind_vec<%s, %d> y%u[%d][%d];\n", cg__types[cg__memory_dtype(w, i)].memory, run.bytes,
-                       i, s->flight, o->k_major ? s->each : 1);
+            ind__textf(&w->code, "ind_vec<%s, %d> y%u[%d][%d]%s;\n", cg__types[cg__memory_dtype(w, i)].memory,
+                       run.bytes, i, s->flight, o->k_major ? s->each : 1, zeros);
 }
 
 static void cg__mm_load_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
@@ -16106,7 +16214,7 @@ static void cg__mm_write_strip_total(ind__writer *w, int num) {
     ind__textf(&w->code, "for (int k = 1; k < %d; k++) total += part[k * %d + at];\n", num, sums);
     ind__textf(&w->code, "sum[ind_sum_at<%d>(at / %d, at %% %d)] = total;\n", t->n, t->n, t->n);
     cg__end(w);
-    ind__textf(&w->code, "__syncthreads();\n");
+    ind__textf(&w->code, sums <= 32 ? "__syncwarp();\n" : "__syncthreads();\n"); /* the first warp has few sums */
     cg__use(w, IND__CG_SUM_TILE);
 }
 
@@ -16114,25 +16222,34 @@ static void cg__mm_write_strip_total(ind__writer *w, int num) {
 static void cg__mm_write_strip_sums(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     const ind__tile_plan *t = &w->variant->of.tile;
     const int sums = t->m * t->n;
+    const bool whole = p->b.k_major && s->warps_k == 1; /* a warp has all products of its sums */
     const char *column = cg__mm_strip_column(w, p, s);
     cg__unroll(w);
     cg__begin(w, "for (int at = 0; at < %d; at++)", s->rows * s->cols);
     ind__textf(&w->code, "float x = acc[at / %d][at %% %d];\n", s->cols, s->cols);
     cg__unroll(w);
     ind__textf(&w->code, "for (int d = 16; d >= %d; d /= 2) x += __shfl_xor_sync(0xffffffffu, x, d);\n", s->lanes_n);
-    if (p->b.k_major)
+    if (whole)
+        ind__textf(&w->code, "if (lane == 0) sum[ind_sum_at<%d>(at / %d, %s)] = x;\n", t->n, s->cols, column);
+    else if (p->b.k_major)
         ind__textf(&w->code, "if (lane == 0) part[warp / %d * %d + at / %d * %d + %s] = x;\n", t->warps_n, sums,
                    s->cols, t->n, column);
     else
         ind__textf(&w->code, "if (lane < %d) part[warp * %d + at / %d * %d + %s] = x;\n", s->lanes_n, sums, s->cols,
                    t->n, column);
     cg__end(w);
-    cg__mm_write_strip_total(w, s->warps_k);
+    if (whole) ind__textf(&w->code, "__syncthreads();\n");
+    cg__use(w, IND__CG_SUM_TILE);
+    if (!whole) cg__mm_write_strip_total(w, s->warps_k);
 }
 
 static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *t = &w->variant->of.tile;
     const cg__mm_strip s = cg__mm_strip_of(p, t);
+    if (cg__mm_is_one_row(w, p)) {
+        cg__mm_one_row_main_loop(w, p);
+        return;
+    }
     ind__textf(&w->code, "unsigned short *const row_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
     ind__textf(&w->code, "float *const part = reinterpret_cast<float *>(ind_smem + %lld), *const sum = part + %d;\n",
                (long long)s.rows * s.k * 2, s.warps_k * t->m * t->n);
@@ -16165,6 +16282,7 @@ static const cg__mm_config cg__mm_rows_configs[] = {
     {1, 64, 8, 8, 0, 4, 96, 1, 0, 0, 0},  {1, 64, 8, 16, 0, 4, 96, 1, 0, 0, 0}, {1, 128, 8, 8, 0, 4, 96, 1, 0, 0, 0},
     {1, 8, 8, 1, 4, 4, 96, 1, 0, 0, 0},   {1, 8, 8, 2, 2, 4, 96, 1, 0, 0, 0},   {1, 8, 8, 4, 1, 2, 96, 1, 0, 0, 0},
     {1, 16, 8, 1, 4, 4, 96, 1, 0, 0, 0},  {1, 16, 8, 2, 2, 4, 96, 1, 0, 0, 0},  {1, 32, 8, 1, 4, 2, 96, 1, 0, 0, 0},
+    {1, 8, 8, 1, 4, 8, 128, 1, 0, 0, 0},
 };
 
 /* Most rows, and bytes of shared memory for a. With 8 rows of 4096 x 4096 bf16 tensor cores were faster: 20 us, 23 here
@@ -16216,11 +16334,38 @@ static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *
     return p->b.k_major || ind_known_multiple(p->size_n, 8) ? NULL : "its columns are no multiple of 8";
 }
 
+/* The lanes' columns and vectors in a configuration. */
+static cg__mm_strip cg__mm_strip_of_config(const cg__mm_config *c, const cg__mm_problem *p) {
+    const ind__tile_plan tile = {.m = c->tile_m,
+                                 .n = c->tile_n,
+                                 .products = cg__mm_products(p),
+                                 .warps_m = c->warps_m,
+                                 .warps_n = c->warps_n,
+                                 .stages = c->stages};
+    return cg__mm_strip_of(p, &tile);
+}
+
+static bool cg__mm_is_config_of_one_row(const cg__mm_config *c, const cg__mm_problem *p) {
+    if (!c->warps_n || !p->b.k_major) return false;
+    const cg__mm_strip s = cg__mm_strip_of_config(c, p);
+    return cg__mm_row_in_registers(&s, c->warps_n);
+}
+
+/* Registers of the vectors of a lane's columns and of the row (one_row.c); 0: the row is in shared memory. */
+static int cg__mm_one_row_registers(const cg__mm_config *c, const cg__mm_problem *p) {
+    if (!cg__mm_is_config_of_one_row(c, p)) return 0;
+    const cg__mm_strip s = cg__mm_strip_of_config(c, p);
+    const int flight = (int)((s.vectors + s.apart - 1) / s.apart);
+    return 4 * flight * (s.cols + (p->a.computed ? 3 : 1)) + 40;
+}
+
 static void cg__mm_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth;
     (void)index_bits;
     const int products = cg__mm_products(p);
     c->tile_m = p->few_rows;
+    const int kept = cg__mm_one_row_registers(c, p);
+    if (kept > c->registers) c->registers = kept;
     const int sums = c->tile_m * (c->warps_n ? c->tile_n / c->warps_n : 8 * products);
     const int second = c->warps_n ? 0 : (products - 1) * c->stages * 4;
     c->registers += (c->tile_m - 1) * (c->warps_n ? 8 : 1) + sums + second + (p->b.computed ? 32 * products : 0);
@@ -16242,9 +16387,10 @@ static int cg__mm_rows_threads(const cg__mm_config *c) {
 }
 
 static int64_t cg__mm_rows_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    const int64_t sums = (int64_t)4 * c->tile_m * (c->warps_m * c->tile_n + c->tile_n + 8);
     int64_t k = 0;
     (void)ind_expr_is_int(p->size_k, &k);
-    return 2 * k * c->tile_m + (int64_t)4 * c->tile_m * (c->warps_m * c->tile_n + c->tile_n + 8);
+    return sums + (cg__mm_is_config_of_one_row(c, p) ? 0 : 2 * k * c->tile_m);
 }
 
 /* Bytes of an element of b in memory: the mean of two products. */
@@ -16276,15 +16422,18 @@ static double cg__mm_strips_cost(const cg__mm_template *x, const cg__mm_problem 
     const double per_sm = ceil(ceil(n * products / c->tile_n) * (double)ind_hint(p->batch) / target->num_sms);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double elements = per_sm * c->tile_n * k, bytes = elements * cg__mm_weight_bytes(p);
-    const double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
-                          (c->warps_n ? c->tile_n / c->warps_n : products);
+    const double all = 2 * together * c->tile_n * k * cg__mm_weight_bytes(p);
+    double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
+                    (c->warps_n ? c->tile_n / c->warps_n : products);
+    if (flight > all) flight = all; /* the last vectors in flight are waited for half of a latency */
     const double read = bytes / cg__mm_memory_rate(target), wait = bytes * loaded / flight * t->product_latency;
     const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
     const double multiply = elements * loaded * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate +
                             cg__mm_row_cost(p, c, per_sm, t);
     const double slowest = read > wait ? read : wait;
     const double busy = slowest > multiply ? slowest : multiply;
-    return busy + cg__mm_start_cost(p, t) * cg__mm_exposed_starts(per_sm, fit, wait, busy);
+    const double start = cg__mm_start_cost(p, t) + (c->warps_m > 1 ? t->product_barrier : 0);
+    return busy + start * cg__mm_exposed_starts(per_sm, fit, wait, busy);
 }
 
 static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
@@ -16295,7 +16444,7 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
 static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS,
                                             .match = cg__mm_rows_match,
                                             MM_CONFIGS(cg__mm_rows_configs),
-                                            .num_for_tasks = 6,
+                                            .num_for_tasks = 7,
                                             .fit = cg__mm_rows_fit,
                                             .allows = cg__mm_rows_allows,
                                             .threads = cg__mm_rows_threads,
@@ -16304,6 +16453,183 @@ static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS
                                             .alone = true,
                                             .alignment = 16,
                                             .main_loop = cg__mm_rows_main_loop};
+
+/* ================================================================================ src/cuda/templates/gemm/one_row.c */
+/* Products of one row with b along k, if a lane requests all its vectors of b together: a thread keeps the elements of
+   the row that it multiplies in registers. It loads and normalises them itself. One barrier is left if no warps share
+   k: that before the epilogue. What the epilogue loads is requested before the first multiplication.
+
+   Other products of few rows copy a to shared memory (rows.c). That takes up to four more barriers and another read of
+   the L2: in a persistent launch that waits for the row, the time of a task (SmolLM2). */
+
+static bool cg__mm_is_one_row(const ind__writer *w, const cg__mm_problem *p) {
+    const ind__variant *v = w->variant;
+    if (v->strategy != IND_STRATEGY_MATMUL_ROWS) return false;
+    const cg__mm_strip s = cg__mm_strip_of(p, &v->of.tile);
+    return cg__mm_row_in_registers(&s, v->of.tile.warps_n);
+}
+
+/* The columns and lanes of rows.c; a lane requests only vectors that exist. */
+static cg__mm_strip cg__mm_one_row_strip(const cg__mm_problem *p, const ind__tile_plan *t) {
+    cg__mm_strip s = cg__mm_strip_of(p, t);
+    s.flight = (int)((s.vectors + s.apart - 1) / s.apart);
+    return s;
+}
+
+/* ---- the row, in registers ---- */
+
+static void cg__mm_set_row_names(ind__writer *w, const cg__mm_problem *p) {
+    cg__mm_set_plain_names(w);
+    if (p->m >= 0) cg__mm_set_text(w, p->m, "first_m");
+}
+
+/* Marks what the row and the reductions that it depends on are computed from. */
+static void cg__mm_need_row(ind__writer *w, const cg__mm_problem *p) {
+    cg__mm_need_operand(w, &p->a);
+    for (uint32_t i = 1; i < p->dot && p->a.statistics; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_REDUCE) cg__need(w, cg__inst(w, i)->arg[0]);
+    cg__close_needed(w);
+}
+
+/* True if the vectors of the LOAD are requested before the wait. */
+static bool cg__mm_is_loaded_early(const ind__writer *w, uint32_t i) {
+    const uint32_t arg = cg__arg_of(w->kernel, cg__inst(w, i)->source);
+    return arg < 32 && w->variant->of.tile.early >> arg & 1;
+}
+
+static void cg__mm_declare_row_of_lane(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    cg__mm_need_row(w, p);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_row_vectors(w, p, i))
+            ind__textf(&w->code, "ind_vec<%s, 8> x%u[%d] = {};\n", cg__types[cg__memory_dtype(w, i)].memory, i,
+                       s->flight);
+}
+
+/* A loop over the vectors of the row that this lane has. Open afterwards: the loop, and the test that there are any. */
+static void cg__mm_begin_row_vectors(ind__writer *w, const cg__mm_strip *s) {
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", s->flight);
+    ind__textf(&w->code, "const int r0 = (first + u * %d) * 8;\n", s->apart);
+    cg__begin(w, "if (r0 < %lld && first_m < size_m)", (long long)s->k);
+}
+
+/* Requests the vectors of the row, those that are loaded before the wait or the others. */
+static void cg__mm_write_row_loads(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s, bool early) {
+    bool any = false;
+    cg__mm_need_row(w, p);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        any |= cg__mm_in_row_vectors(w, p, i) && cg__mm_is_loaded_early(w, i) == early;
+    if (!any) return;
+    cg__mm_begin_row_vectors(w, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_row_vectors(w, p, i) && cg__mm_is_loaded_early(w, i) == early)
+            ind__textf(&w->code, "x%u[u] = ind_load<8>(&%s);\n", i, cg__element(w, i));
+    cg__mm_end_vectors(w);
+}
+
+/* ---- reductions of the row ---- */
+
+/* Combines the states of lanes, then those of the warps that share k, in a fixed order. Every thread has the result. */
+static void cg__mm_combine_row_states(ind__writer *w, const cg__mm_problem *p, const cg__pass *pass) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const bool shared = t->warps_m > 1;
+    for (uint32_t i = 1; i < p->dot; i++) {
+        if (!cg__reduces_in(w, i, pass)) continue;
+        ind__textf(&w->code, "ind_combine_lanes<32>(s%u);\n", i);
+        if (shared) ind__textf(&w->code, "if (lane == 0) rows%u[warp] = s%u;\n", i, i);
+        cg__use(w, IND__CG_COMBINE_LANES);
+    }
+    if (!shared) return;
+    ind__textf(&w->code, "__syncthreads();\n");
+    for (uint32_t i = 1; i < p->dot; i++)
+        if (cg__reduces_in(w, i, pass))
+            ind__textf(&w->code, "s%u = ind_combine_shared<%d, %d>(rows%u + warp %% %d);\n", i, t->warps_m, t->warps_n,
+                       i, t->warps_n);
+    cg__use(w, IND__CG_COMBINE_SHARED);
+}
+
+/* The reductions whose operands need so many finished ones. */
+static void cg__mm_write_one_row_pass(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s, int stage) {
+    const cg__pass pass = {.stage = stage};
+    const ind__tile_plan *t = &w->variant->of.tile;
+    for (uint32_t i = 1; i < p->dot && t->warps_m > 1; i++)
+        if (cg__reduces_in(w, i, &pass))
+            ind__textf(&w->code, "__shared__ %s rows%u[%d];\n", cg__state_type_text(w, i), i, t->warps_m * t->warps_n);
+    cg__emit_states(w, &pass);
+    cg__need_none(w);
+    for (uint32_t i = 1; i < p->dot; i++)
+        if (cg__reduces_in(w, i, &pass)) cg__need(w, cg__inst(w, i)->arg[0]);
+    cg__close_needed(w);
+    cg__mm_begin_row_vectors(w, s);
+    cg__emit(w, ~(1u << p->k), IND__CG_ALL_STAGES);
+    cg__mm_write_row_elements(w, p, &pass, "[u]");
+    cg__mm_end_vectors(w);
+    cg__mm_combine_row_states(w, p, &pass);
+    for (uint32_t i = 1; i < p->dot; i++)
+        if (cg__reduces_in(w, i, &pass)) cg__set_results(w, i, cg__string(w, "s%u", i));
+}
+
+static void cg__mm_write_one_row_statistics(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    ind__variant by_elements = *w->variant;
+    const ind__variant *before = w->variant;
+    by_elements.vector = 8;
+    w->variant = &by_elements;
+    for (int stage = 0; stage < p->a.statistics; stage++) cg__mm_write_one_row_pass(w, p, s, stage);
+    w->variant = before;
+}
+
+/* ---- the product ---- */
+
+/* "row_a": the vectors of the row. */
+static void cg__mm_write_row_of_lane(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    ind__textf(&w->code, "ind_vec<unsigned short, 8> row_a[%d];\n", s->flight);
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", s->flight);
+    ind__textf(&w->code, "const int r0 = (first + u * %d) * 8;\n", s->apart);
+    ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
+    cg__begin(w, "if (r0 < %lld && first_m < size_m)", (long long)s->k);
+    cg__mm_write_chunk_elements(w, p, "[u]");
+    cg__end(w);
+    ind__textf(&w->code, "row_a[u] = made;\n");
+    cg__end(w);
+}
+
+static void cg__mm_write_one_row_products(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    ind__textf(&w->code, "float acc[1][%d] = {};\n", s->cols);
+    cg__mm_begin_vectors(w, p, s);
+    ind__textf(&w->code,
+               "float value[1][8];\n#pragma unroll\n"
+               "for (int j = 0; j < 8; j++) value[0][j] = ind_%s_to_f32(row_a[u].at[j]);\n",
+               ind_dtype_name(p->a.memory));
+    cg__mm_begin_strip_columns(w, p, s);
+    for (int i = 0; i < cg__mm_products(p); i++) cg__mm_write_strip_products(w, p, cg__mm_right(p, i), i * s->each);
+    cg__end(w);
+    cg__mm_end_vectors(w);
+}
+
+static void cg__mm_one_row_main_loop(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const cg__mm_strip s = cg__mm_one_row_strip(p, t);
+    ind__textf(&w->code, "float *const part = reinterpret_cast<float *>(ind_smem), *const sum = part + %d;\n",
+               s.warps_k * t->m * t->n);
+    ind__textf(&w->code, "const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;\n");
+    ind__textf(&w->code, "const int first = warp / %d * 32 + lane;\nconst %s column = first_n + warp %% %d * %d;\n",
+               t->warps_n, cg__int(w), t->warps_n, s.each);
+    cg__mm_write_strip_load(w, p, &s);
+    ind__textf(&w->code, "load(first);\n");
+    cg__mm_set_row_names(w, p);
+    cg__mm_declare_row_of_lane(w, p, &s);
+    cg__mm_write_row_loads(w, p, &s, true);
+    cg__mm_write_wait(w);
+    cg__mm_write_row_loads(w, p, &s, false);
+    cg__mm_write_loads_ahead(w, p);
+    cg__mm_set_row_names(w, p);
+    cg__mm_write_one_row_statistics(w, p, &s);
+    cg__mm_write_row_of_lane(w, p, &s);
+    cg__mm_write_one_row_products(w, p, &s);
+    cg__mm_write_strip_sums(w, p, &s);
+    cg__use(w, IND__CG_VEC);
+}
 
 /* ======================================================================== src/cuda/templates/gemm/rows_misaligned.c */
 /* Products of few rows whose right operand has rows that start at any element: sizes that 8 does not divide. b is still
@@ -17693,8 +18019,23 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
         cg__why(d, "this kernel and the next one, as each block reduces all rows; %s", d->variant->why);
 }
 
-/* Marks the arguments that b is loaded from; 0: a launch of the schedule may write one of them, or no load comes before
-   the wait. */
+/* Marks the constants that the only row of a is computed from, and which no launch of the schedule writes. */
+static uint32_t cg__mm_early_row_args(cg__decider *d, const cg__mm_problem *p) {
+    const ind__writer *w = &d->w;
+    uint32_t early = 0;
+    if (!cg__mm_is_one_row(w, p)) return 0;
+    cg__mm_need_row(&d->w, p);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__mm_in_row_vectors(w, p, i)) continue;
+        const uint32_t source = cg__inst(w, i)->source, arg = cg__arg_of(w->kernel, source);
+        const bool constant = w->schedule->program->buffer[source].kind == IND__BUFFER_CONST;
+        if (arg < 32 && constant && !cg__is_written(w->schedule, source)) early |= 1u << arg;
+    }
+    return early;
+}
+
+/* Marks the arguments that are loaded before the wait: those of b, and constants of the only row of a. 0: a launch of
+   the schedule may write one that b is loaded from, or no load comes before the wait. */
 static uint32_t cg__mm_early_args(cg__decider *d, const cg__mm_problem *p) {
     const ind__writer *w = &d->w;
     uint32_t early = 0;
@@ -17711,7 +18052,7 @@ static uint32_t cg__mm_early_args(cg__decider *d, const cg__mm_problem *p) {
             early |= 1u << arg;
         }
     }
-    return early;
+    return early ? early | cg__mm_early_row_args(d, p) : 0;
 }
 
 /* Sets the tile, its shares, and the grid. */
@@ -17882,22 +18223,40 @@ static bool cg__mm_is_vector_load(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_LOAD && w->needed[i] && w->plan->vector[i] > 1;
 }
 
+static bool cg__mm_has_vector_loads(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_is_vector_load(w, i)) return true;
+    return false;
+}
+
+/* LOAD 7's vectors are x7, or e7 if they are requested before the main loop. */
+static char cg__mm_vector_letter(const cg__mm_area *area) {
+    return area->loaded ? 'e' : 'x';
+}
+
 /* All vectors that all rounds read, before anything is written: so the reads overlap, even where the compiler could not
    reorder them because input and output may be one buffer. */
 static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area, int rounds) {
-    int n = w->variant->vector;
+    const char letter = cg__mm_vector_letter(area);
+    cg__mm_begin_columns(w, p, area, rounds);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__mm_is_vector_load(w, i))
-            ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, n, i, rounds);
-    cg__mm_begin_columns(w, p, area, rounds);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__mm_is_vector_load(w, i)) continue;
-        ind__textf(&w->code, "x%u[u] = ind_load<%d>(&%s);\n", i, n, cg__element(w, i));
-        w->memory[i] = cg__string(w, "x%u[u].at[j]", i);
-        cg__use(w, IND__CG_VEC);
-    }
+            ind__textf(&w->code, "%c%u[u] = ind_load<%d>(&%s);\n", letter, i, w->variant->vector, cg__element(w, i));
     cg__end(w);
     cg__end(w);
+    cg__use(w, IND__CG_VEC);
+}
+
+static void cg__mm_declare_vector_loads(ind__writer *w, const cg__mm_area *area, int rounds) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_is_vector_load(w, i))
+            ind__textf(&w->code, "ind_vec<%s, %d> %c%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory,
+                       w->variant->vector, cg__mm_vector_letter(area), i, rounds);
+}
+
+static void cg__mm_name_vector_loads(ind__writer *w, const cg__mm_area *area) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_is_vector_load(w, i)) w->memory[i] = cg__string(w, "%c%u[u].at[j]", cg__mm_vector_letter(area), i);
 }
 
 /* V columns of one row of the tile. What does not depend on the column is computed once, the rest for each j. */
@@ -17935,6 +18294,33 @@ static int cg__mm_epilogue_rounds(const ind__writer *w, const cg__mm_area *area)
     return together;
 }
 
+/* The sums of a block, which is not in a cluster. */
+static cg__mm_area cg__mm_block_area(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const int columns = cg__mm_columns(w->variant);
+    return (cg__mm_area){.rows = t->m,
+                         .cols = columns,
+                         .threads = w->variant->threads,
+                         .thread = "threadIdx.x",
+                         .pitch = t->n,
+                         .second = cg__string(w, "sum, row, col + %d", columns),
+                         .loaded = cg__mm_is_one_row(w, p)};
+}
+
+/* Requests what the epilogue of a product of one row reads, before its sums are complete. A thread has at most one
+   vector of the results. */
+static void cg__mm_write_loads_ahead(ind__writer *w, const cg__mm_problem *p) {
+    const cg__mm_area area = cg__mm_block_area(w, p);
+    cg__mm_set_plain_names(w);
+    cg__need_stores(w);
+    if (!cg__mm_has_vector_loads(w)) return;
+    cg__mm_declare_vector_loads(w, &area, 1);
+    cg__begin(w, "if (threadIdx.x < %d)", area.cols / w->variant->vector);
+    ind__textf(&w->code, "const int first = threadIdx.x;\n");
+    cg__mm_write_vector_loads(w, p, &area, 1);
+    cg__end(w);
+}
+
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area) {
     const ind__variant *v = w->variant;
     cg__mm_set_plain_names(w);
@@ -17947,9 +18333,11 @@ static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const
         area->end_row ? cg__string(w, "%s * %d", area->end_row, groups) : cg__string(w, "%d", area->rows * groups);
     cg__begin(w, "for (int first = %s%s%s; first < %s; first += %d)", from, *from ? "(int)" : "", area->thread, to,
               area->threads * rounds);
-    bool any = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__mm_is_vector_load(w, i);
-    if (any) cg__mm_write_vector_loads(w, p, area, rounds);
+    if (cg__mm_has_vector_loads(w) && !area->loaded) {
+        cg__mm_declare_vector_loads(w, area, rounds);
+        cg__mm_write_vector_loads(w, p, area, rounds);
+    }
+    cg__mm_name_vector_loads(w, area);
     cg__mm_begin_columns(w, p, area, rounds);
     cg__mm_write_columns(w, p, area);
     cg__end(w);
@@ -17976,13 +18364,7 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     x->main_loop(w, p);
     if (w->variant->dependent == IND__LAUNCH_TRIGGERS) cg__write_trigger(w, &w->code);
     cg__mm_write_exchange(w, p);
-    const int columns = cg__mm_columns(w->variant);
-    cg__mm_area area = {.rows = tile->m,
-                        .cols = columns,
-                        .threads = w->variant->threads,
-                        .thread = "threadIdx.x",
-                        .pitch = tile->n,
-                        .second = cg__string(w, "sum, row, col + %d", columns)};
+    cg__mm_area area = cg__mm_block_area(w, p);
     if (tile->cluster > 1) {
         area.rows /= tile->cluster;
         area.first_row = "slice";
@@ -20408,6 +20790,36 @@ static ind_status cg__emit_bulk_attention(ind__writer *w) {
     return w->failed ? ind__failed(w->context) : IND_OK;
 }
 
+/* ========================================================================== src/cuda/templates/attention/new_rows.c */
+/* A persistent launch: attention loads its first tiles of keys and values before the phase that computes the new rows
+   of the caches. Each of its tasks computes these rows again (repeated.c) and puts those of its own tiles there. They
+   are found by their address. */
+
+/* Writes the tiles of keys or values, as a value of ind_loaded_tiles. */
+static void cg__at_write_loaded_tiles(ind__writer *w, const cg__mm_problem *p, char name, int columns) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const cg__mm_operand *o = &p->b;
+    ind_expr stride;
+    if (!cg__mm_step_of(w, p, o, &stride)) return;
+    cg__mm_set_text(w, o->x, "0");
+    cg__mm_set_text(w, p->k, "0");
+    ind__textf(&w->code, "{tile_%c, &%s, %s, size_k, (int)size_%c, %d, %d, (int)first_step, %d}", name,
+               cg__element(w, o->load), cg__expr_string(w, stride), cg__mm_axis(name), columns, tile->k,
+               tile->stages - 1);
+    cg__mm_set_plain_names(w);
+}
+
+/* Waits for the copies of the first tiles and for the phase before, computes the new rows, and puts them into the
+   tiles. The barrier of the first step follows. */
+static void cg__at_write_new_rows(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    ind__textf(&w->code, "ind_cp_async_wait<0>();\nind_dependency_wait();\nrepeated(ind_new_rows{");
+    cg__at_write_loaded_tiles(w, &x->keys, 'd', x->features);
+    ind__textf(&w->code, ",\n    ");
+    cg__at_write_loaded_tiles(w, p, 'b', w->variant->of.tile.n);
+    ind__textf(&w->code, "});\n");
+    cg__use(w, IND__CG_NEW_ROWS);
+}
+
 /* ============================================================================= src/cuda/templates/attention/split.c */
 /* Attention of few queries: a decoder's step. The keys of 16 rows are split over blocks. The rows are queries, or the
    heads that share a head of keys. A warp has a quarter of the keys of each step, with a softmax of its own. At the end
@@ -20546,6 +20958,29 @@ static void cg__at_set_split_stages(cg__decider *d, const cg__mm_problem *p, cg_
         tile->stages--;
 }
 
+/* True if the queries are computed while the copies of the first keys and values are in flight. Copies of queries
+   belong to the first group, so they come before. */
+static bool cg__at_queries_follow(const cg__attention *x) {
+    return x->queries.a.computed && !x->fetches_keys && !x->fetches_values;
+}
+
+/* True if the keys of a block depend on data: its first keys are then not known before the wait. */
+static bool cg__at_is_limited_by_data(const cg__attention *x) {
+    for (int i = 0; i < x->num_masks; i++)
+        if (ind__ok(x->mask[i].condition) && ind__expr_has_kind(x->mask[i].condition, IND_SYMBOL_INDIRECT)) return true;
+    return false;
+}
+
+/* True if blocks request their first keys and values in the L2 before they wait for the previous launch, or in a
+   persistent launch for the previous phase. A launch may still write them: the request is no load. Caches are larger
+   than the L2, so most rows come from memory. */
+static bool cg__at_prefetches(const cg__decider *d, const cg__mm_problem *p, const cg__attention *x) {
+    const bool copies = x->keys.b.copy && p->b.copy && !x->keys.b.k_major && !p->b.k_major;
+    return d->variant->dependent && d->plan->part != IND__PART_OF_LAUNCH && x->product == AT_MMA_HALVES && copies &&
+           !x->keys.b.gathered && !p->b.gathered && !cg__at_is_limited_by_data(x) &&
+           !ind__body_unbacked(d->w.schedule->program, d->w.body);
+}
+
 /* Chooses the tile, and the blocks that share it. */
 static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
     ind__variant *v = d->variant;
@@ -20564,6 +20999,8 @@ static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__a
     const ind_expr tiles = ind_expr_mul(rows, p->batch);
     v->blocks_per_sm = cg__at_split_blocks(d, p, x, tiles);
     cg__at_set_split_stages(d, p, x);
+    v->of.tile.prefetches = cg__at_prefetches(d, p, x);
+    v->of.tile.loads_first = v->of.tile.prefetches && d->loads_first && cg__at_queries_follow(x);
     v->memory.shared = ind_int(c, cg__at_split_bytes(x, cg__at_split_kept(p, &v->of.tile), v->of.tile.k, columns));
     v->of.tile.splits = cg__at_parts(d, p, tiles);
     const bool alone = ind_known_eq(v->of.tile.splits, ind_int(c, 1));
@@ -20603,6 +21040,37 @@ static void cg__at_write_split_loads(ind__writer *w, const cg__attention *x) {
     cg__end(w);
 }
 
+/* Requests the lines of a step's tile of keys or values in the L2. A line of 128 bytes has 8 chunks. */
+static void cg__at_write_tile_prefetch(ind__writer *w, const cg__mm_problem *p, char name, int columns) {
+    const ind__variant *v = w->variant;
+    const int chunks = columns / 8, apart = v->threads / chunks, lines = chunks < 8 ? chunks : 8;
+    ind_expr stride;
+    if (!cg__mm_step_of(w, p, &p->b, &stride)) return;
+    cg__mm_set_text(w, p->k, "first_k");
+    const char *from = cg__expr_string(w, ind_expr_mul(stride, w->plan->domain.var[p->k]));
+    cg__unroll(w);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", (v->of.tile.k + apart - 1) / apart);
+    ind__textf(&w->code, "const bool first = (int)threadIdx.x %% %d == 0;\n", lines);
+    ind__textf(&w->code,
+               "if (first && first_k + i * %d + (int)threadIdx.x / %d < size_k) ind_prefetch(%s + %s + at_%c[i]);\n",
+               apart, chunks, cg__buffer(w, cg__inst(w, p->b.load)->source), from, name);
+    cg__end(w);
+}
+
+/* Requests the tiles in the L2 that are loaded before the first step, then waits for the previous launch. */
+static void cg__at_write_prefetches(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    if (!tile->prefetches || tile->loads_first) return;
+    cg__begin(w, "for (int step = first_step; step < end_step && step < first_step + %d; step++)", tile->stages - 1);
+    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), tile->k);
+    cg__at_write_tile_prefetch(w, &x->keys, 'd', x->features);
+    cg__at_write_tile_prefetch(w, p, 'b', tile->n);
+    cg__end(w);
+    ind__textf(&w->code, "ind_dependency_wait();\n");
+    cg__mm_set_plain_names(w);
+    cg__use(w, IND__CG_PREFETCH);
+}
+
 /* The loads before the first step. */
 static void cg__at_write_first_loads(ind__writer *w, const cg__attention *x) {
     ind__textf(&w->code, "#pragma unroll 1\n");
@@ -20622,12 +21090,6 @@ static void cg__at_write_first_loads(ind__writer *w, const cg__attention *x) {
     cg__begin(w, "if (first_step + 1 < end_step)");
     cg__at_write_calls(w, x, true, "fetch", "first_step + 1");
     cg__end(w);
-}
-
-/* True if the queries are computed while the copies of the first keys and values are in flight. Copies of queries
-   belong to the first group, so they come before. */
-static bool cg__at_queries_follow(const cg__attention *x) {
-    return x->queries.a.computed && !x->fetches_keys && !x->fetches_values;
 }
 
 /* A step: the keys of the warp. */
@@ -20701,9 +21163,9 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
     if (shared)
         ind__textf(
             &w->code,
-            "if (!ind_combine_blocks_of_keys<%d, %d>(sum, states, own, &counters[tile], split, parts, num_rows)) "
+            "if (!ind_combine_blocks_of_keys<%d, %d, %d>(sum, states, own, &counters[tile], split, parts, num_rows)) "
             "return;\n",
-            tile->n, w->variant->threads);
+            tile->n, w->variant->threads, w->variant->blocks_per_sm > 2 ? 8 : 16);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__use(w, shared ? IND__CG_COMBINE_BLOCKS_OF_KEYS : IND__CG_COMBINE_WARPS_OF_KEYS);
     cg__at_write_split_rows(w, p, x);
@@ -20742,9 +21204,11 @@ static ind_status cg__emit_split_attention(ind__writer *w) {
     cg__at_write_steps(w, p, x, false);
     cg__at_write_part(w);
     cg__at_write_tiles(w, p, x, keys, values);
+    cg__at_write_prefetches(w, p, x);
     if (!cg__at_queries_follow(x)) cg__at_write_queries(w, x);
     cg__at_write_own_weights(w, x, cg__at_split_states(p, x, tile) + AT_SPLIT_STATES, tile->k / AT_SPLIT_WARPS);
     cg__at_write_first_loads(w, x);
+    if (tile->loads_first) cg__at_write_new_rows(w, p, x);
     if (cg__at_queries_follow(x)) cg__at_write_queries(w, x);
     cg__at_need_score(w, p, x, true);
     cg__at_write_state(w, "acc[1][%d][4]", tile->n / 8);
@@ -22886,8 +23350,9 @@ static void cg__write_prelude(ind__text *t, const ind__prelude_set *functions) {
 
 /* Programmatic dependent launch (CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization"; PTX
    ISA, griddepcontrol). Every kernel of a schedule of several launches begins with the wait, before it touches memory.
-   Products of few rows first start loads of weights that no launch writes (ind__tile_plan.early). So launches complete
-   in order, and waiting for the previous one is waiting for all earlier ones.
+   Products of few rows first start loads of weights that no launch writes (ind__tile_plan.early), attention first
+   requests lines in the L2 (ind__tile_plan.prefetches). So launches complete in order, and waiting for the previous one
+   is waiting for all earlier ones.
 
    Few kernels call griddepcontrol.launch_dependents (trigger.c): the next launch may begin when the last block ends,
    which hides the launch latency, 0.3 us on an H200. Called at the wait, it saved no more, and chains of column sums
@@ -22951,7 +23416,7 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     snprintf(v->source.entry, sizeof v->source.entry, "ind_k_%s", w->kernel->name);
     cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
-    if (v->dependent && !ind__tile_of(v)->early) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
+    if (v->dependent && !ind__waits_late(v)) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
     if (v->dependent == IND__LAUNCH_TRIGGERS && !cg__multiplies(v)) cg__write_trigger(w, &t);
     if (first.size) ind__text_raw(&t, first.data, first.size);
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
@@ -23590,6 +24055,10 @@ typedef struct cg__part {
     bool task;              /* of a persistent launch .. */
     ind__row_range range;   /* .. as for the variants of a kernel .. */
     uint32_t phase;         /* .. whose tasks start when those of all earlier phases have finished */
+    uint32_t num_repeats;   /* parts directly before it that each of its tasks computes after its wait .. */
+    bool repeated;          /* .. this is one of them, and has no tasks .. */
+    bool one_warp;          /* .. one warp computes it .. */
+    bool hands_rows; /* .. and its results are for tiles of keys and values, too: templates/attention/new_rows.c */
 } cg__part;
 
 static char *cg__copy_text(ind__arena *arena, const ind__text *t) {
@@ -23695,12 +24164,20 @@ static bool cg__same_part(const cg__part *a, const cg__part *b) {
            a->variant.num_args == b->variant.num_args && !strcmp(a->params, b->params) && !strcmp(a->code, b->code);
 }
 
+/* True if the tasks of parts number a and b compute the same functions after their wait. */
+static bool cg__repeat_same(const cg__combo *x, uint32_t a, uint32_t b) {
+    const uint32_t num = x->part[a]->num_repeats;
+    bool same = x->part[b]->num_repeats == num;
+    for (uint32_t k = 1; k <= num && same; k++) same = x->part[a - k]->function == x->part[b - k]->function;
+    return same;
+}
+
 /* Numbers the functions; equal parts share one. */
 static void cg__number_functions(cg__combo *x) {
     x->num_functions = 0;
     for (uint32_t i = 0; i < x->num_parts; i++) {
         uint32_t same = 0;
-        while (same < i && !cg__same_part(x->part[same], x->part[i])) same++;
+        while (same < i && !(cg__same_part(x->part[same], x->part[i]) && cg__repeat_same(x, same, i))) same++;
         x->part[i]->function = same < i ? x->part[same]->function : x->num_functions++;
         x->part[i]->row = 0;
         for (uint32_t k = 0; k < i; k++) x->part[i]->row += x->part[k]->function == x->part[i]->function;
@@ -23785,7 +24262,10 @@ static void cg__write_function(cg__combo *x, uint32_t function) {
     const cg__part *part = cg__first_part(x, function, &num);
     ind__text *t = &x->text;
     ind__textf(t, "// %s\n", ind__strategy_text(part->variant.strategy));
+    if (part->num_repeats) ind__textf(t, "template <class REPEATED> ");
     ind__textf(t, "static __device__ void ind_part_%u(const ind_block block,\n", (unsigned)function);
+    if (part->num_repeats) ind__textf(t, "    const REPEATED &repeated,\n");
+    if (part->hands_rows) ind__textf(t, "    const ind_new_rows &store_row,\n");
     ind__text_raw(t, part->params, strlen(part->params));
     ind__text_raw(t, part->code, strlen(part->code));
     ind__textf(t, "}\n\nstruct ind_row_%u {\n", (unsigned)function);
@@ -23947,7 +24427,7 @@ static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int thr
                           .range = part->range,
                           .dependent = part->task ? IND__LAUNCH_WAITS : IND__LAUNCH_ORDERED};
         ind_status status = cg__init_decider(&d, p, k, &v, assume);
-        d.force_wide = attempt == 1, d.part_threads = threads;
+        d.force_wide = attempt == 1, d.part_threads = threads, d.loads_first = part->num_repeats > 0;
         if (part->task) d.max_cluster = 1;
         if (!status) d.plan->part = part->task ? IND__PART_OF_PERSISTENT : IND__PART_OF_LAUNCH;
         if (!status) status = cg__decide(&d);
@@ -24763,6 +25243,8 @@ typedef struct cg__tasks {
     int64_t most; /* tasks of a phase, at the hints */
 } cg__tasks;
 
+static ind_status cg__find_repeated(cg__tasks *x);
+
 /* ---- which kernels are parts */
 
 /* True if a warp has several rows. Lanes without one return: in a separate launch they exit, and the others do not
@@ -24862,11 +25344,6 @@ static ind_status cg__plan_phase(cg__tasks *x, uint32_t k, uint32_t *next, const
 /* Words of ind_counters, up to the end of its last line. */
 #define IND__CG_TASK_COUNTERS 96
 
-/* True if the part's function waits for the tasks before its phase: it starts loads before that. */
-static bool cg__waits_itself(const cg__part *part) {
-    return ind__tile_of(&part->variant)->early != 0;
-}
-
 /* Threads of a block: the most of any part but pointwise ones, which get this number. */
 static ind_status cg__level_tasks(cg__tasks *x) {
     ind_status status = IND_OK;
@@ -24883,7 +25360,9 @@ static ind_status cg__level_tasks(cg__tasks *x) {
     return status;
 }
 
-/* Blocks that an SM has at the same time: as many as the largest phase has tasks, if there is room for them. */
+/* Blocks that an SM has at the same time: as many as the largest phase has tasks, if there is room for them. Three in
+   place of two, so that blocks of later phases load their weights earlier, were slower: more blocks look at the counter
+   of finished tasks (SmolLM2, H200: 442 us, 425 with two). */
 static int cg__task_blocks(const cg__tasks *x, const ind__variant *v, int fixed) {
     const ind_target *t = &x->plan->target;
     int64_t least, shared = 0;
@@ -24925,7 +25404,9 @@ static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
     if (!first) return ind__failed(context);
     first[0] = ind_int(context, 0);
     for (uint32_t i = 0; i < c->num_parts; i++)
-        first[i + 1] = ind_expr_add(first[i], ind_expr_product(context, c->part[i]->variant.grid, 3));
+        first[i + 1] = c->part[i]->repeated
+                           ? first[i]
+                           : ind_expr_add(first[i], ind_expr_product(context, c->part[i]->variant.grid, 3));
     cg__fill_task_rows(c, first);
     ind__kernel_tasks *tasks = (ind__kernel_tasks *)ind__arena_alloc(&c->plan->arena, c->num_parts * sizeof *tasks);
     if (!tasks) return ind__failed(context);
@@ -24935,7 +25416,9 @@ static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
                                        .num_kernels = 1 + ind__num_taken(&c->part[i]->variant),
                                        .phase = c->part[i]->phase - c->part[0]->phase,
                                        .num = ind_expr_sub(first[i + 1], first[i]),
-                                       .early = cg__waits_itself(c->part[i])};
+                                       .early = ind__waits_late(&c->part[i]->variant),
+                                       .repeated = c->part[i]->repeated};
+        if (c->part[i]->repeated) continue;
         cg__combo_arg(
             c, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first[i + 1], .meaning = "end of a kernel's tasks: "});
         cg__combo_arg(
@@ -24949,15 +25432,45 @@ static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
     return IND_OK;
 }
 
-/* Writes the function and table row of each kernel, and whether its function waits. */
-static void cg__write_task_parts(cg__combo *c) {
+/* Kernels that have tasks. */
+static uint32_t cg__num_steps(const cg__combo *c) {
+    uint32_t num = 0;
+    for (uint32_t i = 0; i < c->num_parts; i++) num += !c->part[i]->repeated;
+    return num;
+}
+
+/* Writes the table rows of the kernels that tasks of the function compute after their wait. */
+static void cg__write_repeated_rows(cg__combo *c, uint32_t function) {
     ind__text *t = &c->text;
-    ind__textf(t, "static __constant__ const ind_part ind_parts[%u] = {\n", (unsigned)c->num_parts);
+    uint32_t num;
+    const uint32_t repeats = cg__first_part(c, function, &num)->num_repeats;
+    if (!repeats) return;
+    ind__textf(t, "static __constant__ const unsigned short ind_repeated_%u[%u][%u] = {", (unsigned)function,
+               (unsigned)num, (unsigned)repeats);
+    const char *separator = "";
     for (uint32_t i = 0; i < c->num_parts; i++) {
-        const cg__part *part = c->part[i];
-        ind__textf(t, "    {%u, %u, %d},\n", (unsigned)part->function, (unsigned)part->row, cg__waits_itself(part));
+        if (c->part[i]->function != function) continue;
+        for (uint32_t k = repeats; k > 0; k--) {
+            const char *open = k == repeats ? "{" : "", *close = k == 1 ? "}" : "";
+            ind__textf(t, "%s%s%u%s", separator, open, (unsigned)c->part[i - k]->row, close);
+            separator = ", ";
+        }
     }
     ind__textf(t, "};\n\n");
+}
+
+/* Writes the function and table row of each kernel that has tasks, and whether its function waits. */
+static void cg__write_task_parts(cg__combo *c) {
+    ind__text *t = &c->text;
+    ind__textf(t, "static __constant__ const ind_part ind_parts[%u] = {\n", (unsigned)cg__num_steps(c));
+    for (uint32_t i = 0; i < c->num_parts; i++) {
+        const cg__part *part = c->part[i];
+        if (part->repeated) continue;
+        ind__textf(t, "    {%u, %u, %d},\n", (unsigned)part->function, (unsigned)part->row,
+                   ind__waits_late(&part->variant));
+    }
+    ind__textf(t, "};\n\n");
+    for (uint32_t f = 0; f < c->num_functions; f++) cg__write_repeated_rows(c, f);
 }
 
 /* The namespace of the part's function, "ind_of_128::" if its tasks have fewer threads than a block. */
@@ -24972,10 +25485,44 @@ static cg__task_scope cg__task_scope_of(const cg__combo *c, const cg__part *part
     return scope;
 }
 
+/* Writes "repeated": what tasks of part i compute after their wait. */
+static void cg__write_repeated(cg__combo *c, uint32_t i) {
+    const cg__part *part = c->part[i];
+    ind__text *t = &c->text;
+    if (!part->num_repeats) return;
+    ind__textf(t, "const unsigned short *const of = ind_repeated_%u[ind_parts[at].row];\n", (unsigned)part->function);
+    ind__textf(t, "const auto repeated = [&]%s {\n",
+               part->variant.of.tile.loads_first ? "(const ind_new_rows &store_row)" : "");
+    t->indent++;
+    for (uint32_t k = part->num_repeats; k > 0; k--) {
+        const cg__part *before = c->part[i - k];
+        const unsigned f = before->function, number = part->num_repeats - k;
+        const unsigned last = (unsigned)part->variant.threads / 32 - 1; /* the first warps have the queries */
+        ind__textf(t, before->one_warp ? "if (threadIdx.x / 32 == %u) {\n" : "{\n", last - number);
+        t->indent++;
+        ind__textf(t, "const ind_row_%u &row = rows.part_%u[of[%u]];\n", f, f, number);
+        ind__textf(t, "ind_part_%u({0, 0, 0}%s", f, before->hands_rows ? ", store_row" : "");
+        cg__each_arg(c, before, cg__row_argument);
+        ind__textf(t, ");\n");
+        t->indent--;
+        ind__textf(t, "}\n");
+    }
+    t->indent--;
+    ind__textf(t, "};\n");
+}
+
+/* The first part with tasks that run the function; num_parts: none. */
+static uint32_t cg__first_with_tasks(const cg__combo *c, uint32_t function) {
+    uint32_t i = 0;
+    while (i < c->num_parts && (c->part[i]->function != function || c->part[i]->repeated)) i++;
+    return i;
+}
+
 /* Writes the branch of the tasks that run the function. */
 static void cg__write_task_call(cg__combo *c, uint32_t function) {
-    uint32_t num;
-    const cg__part *part = cg__first_part(c, function, &num);
+    const uint32_t first = cg__first_with_tasks(c, function);
+    if (first == c->num_parts) return;
+    const cg__part *part = c->part[first];
     const cg__task_scope scope = cg__task_scope_of(c, part);
     ind__text *t = &c->text;
     ind__textf(t, "case %u: {\n", (unsigned)function);
@@ -24983,8 +25530,10 @@ static void cg__write_task_call(cg__combo *c, uint32_t function) {
     if (*scope.name) ind__textf(t, "if (threadIdx.x >= %d) break;\n", part->variant.threads);
     ind__textf(t, "const %sind_row_%u &row = rows.part_%u[ind_parts[at].row];\n", scope.name, (unsigned)function,
                (unsigned)function);
+    cg__write_repeated(c, first);
     ind__textf(t, "const unsigned at = ind_task().number - (unsigned)row.first;\n");
     cg__write_block_index(t, scope.name, cg__num_axes(&part->variant), function);
+    if (part->num_repeats) ind__textf(t, ", repeated");
     cg__each_arg(c, part, cg__row_argument);
     ind__textf(t, ");\nbreak;\n");
     t->indent--;
@@ -25001,7 +25550,7 @@ static void cg__write_task_table(cg__combo *c) {
                    (unsigned)num);
     }
     ind__textf(t, "    ind_step step[%u];\n    long long num_tasks;\n    unsigned *counters;\n};\n\n",
-               (unsigned)c->num_parts);
+               (unsigned)cg__num_steps(c));
 }
 
 static void cg__write_task_kernel(cg__combo *c) {
@@ -25039,8 +25588,15 @@ static void cg__write_task_functions(cg__combo *c, int threads, ind__prelude_set
     if (!all) ind__textf(t, "namespace ind_of_%d {\n#define __syncthreads() ind_barrier_of<%d>()\n", threads, threads);
     ind__textf(t, "#define ind_dependency_wait() ind_task_wait<%d>()\n\n", all ? 0 : threads);
     cg__write_prelude(t, &prelude);
-    for (uint32_t f = 0; f < c->num_functions; f++)
-        if (cg__first_part(c, f, &num)->variant.threads == threads) cg__write_function(c, f);
+    for (uint32_t f = 0; f < c->num_functions; f++) {
+        const cg__part *part = cg__first_part(c, f, &num);
+        if (part->variant.threads != threads) continue;
+        const bool repeats = part->num_repeats && !part->variant.of.tile.loads_first; /* else its code says when */
+        if (repeats)
+            ind__textf(t, "#undef ind_dependency_wait\n#define ind_dependency_wait() ind_task_wait<0>(repeated)\n\n");
+        cg__write_function(c, f);
+        if (repeats) ind__textf(t, "#undef ind_dependency_wait\n#define ind_dependency_wait() ind_task_wait<0>()\n\n");
+    }
     ind__textf(t, "#undef ind_dependency_wait\n");
     ind__textf(t, all ? "\n" : "#undef __syncthreads\n} // namespace\n\n");
 }
@@ -25135,6 +25691,7 @@ static ind_status cg__plan_tasks_from(cg__tasks *x, uint32_t k, uint32_t *next) 
     if (status || x->num_phases < 2 || kp->num_variants >= IND_MAX_VARIANTS) return status;
     ind__variant v;
     status = cg__level_tasks(x);
+    if (!status) status = cg__find_repeated(x);
     if (!status) status = cg__plan_tasks_variant(x, &v, &able);
     return status || !able ? status : cg__prepend_variants(p, kp, &v, 1);
 }
@@ -25147,6 +25704,195 @@ static ind_status cg__plan_persistent(ind_plan *p) {
     for (uint32_t k = 0, next; k < p->num_kernels && !status; k = next) status = cg__plan_tasks_from(&x, k, &next);
     ind__arena_free(&x.memory);
     return status;
+}
+
+/* ============================================================================================== src/cuda/repeated.c */
+/* Kernels of one block before attention in a persistent launch, such as the write of a new row into the caches: each
+   task of attention computes them again, after its wait and before it loads. So they are no phase of their own, which
+   would take more time than they do. All tasks store the same values, and a task reads those that its own threads have
+   stored. */
+
+enum { CG_MOST_REPEATED = 4 }; /* kernels of a phase */
+
+/* True if all points of a STORE have different elements: an index from memory is the same for all of them. */
+static bool cg__stores_apart(const ind_body *b, const ind__inst *store, const uint32_t *vars) {
+    ind_expr symbol[16];
+    if (!(store->flags & IND__INST_SCATTER)) return true;
+    const int num = ind__expr_symbols(b->index[store->index], symbol, 16);
+    for (int s = 0; s < num; s++) {
+        const ind_symbol *of = ind_expr_symbol(symbol[s]);
+        if (s >= 16 || (of->kind == IND_SYMBOL_INDIRECT && vars[of->slot])) return false;
+    }
+    return true;
+}
+
+/* True if the kernel stores the same, however often and by however many blocks it is computed at a time: it reads
+   nothing that it writes, and combines nothing with memory. `vars`: for each instruction. */
+static bool cg__is_repeatable(const cg__tasks *x, const ind_kernel *k, uint32_t *vars) {
+    const ind_body *b = k->body;
+    ind__body_var_masks(b, vars);
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const ind__inst *in = &b->inst[i];
+        if (in->op != IND_LOOP_STORE) continue;
+        if (in->reduction || in->flags & IND__INST_RUN || !cg__stores_apart(b, in, vars)) return false;
+    }
+    for (uint32_t w = k->num_reads; w < k->num_args; w++)
+        for (uint32_t r = 0; r < k->num_reads; r++)
+            if (cg__same_storage(x->plan->schedule, k->arg[w], k->arg[r])) return false;
+    return true;
+}
+
+/* True if kernel `by` leaves alone what kernel k reads and writes, also memory that is free after k: it reads all
+   computed buffers that k reads. */
+static bool cg__leaves_alone(const ind_schedule *s, const ind_kernel *by, const ind_kernel *k) {
+    for (uint32_t w = by->num_reads; w < by->num_args; w++)
+        for (uint32_t i = 0; i < k->num_args; i++)
+            if (cg__same_storage(s, by->arg[w], k->arg[i])) return false;
+    for (uint32_t r = 0; r < k->num_reads; r++) {
+        const bool computed = s->program->buffer[k->arg[r]].kind == IND__BUFFER_COMPUTED;
+        if (computed && cg__arg_of(by, k->arg[r]) >= by->num_reads) return false;
+    }
+    return true;
+}
+
+/* True if the part runs in one task, without barriers, in blocks of the launch. */
+static bool cg__is_single_task(const cg__tasks *x, const cg__part *part) {
+    const ind__variant *v = &part->variant;
+    int64_t blocks;
+    return v->strategy == IND_STRATEGY_POINTWISE && v->threads == x->threads && !part->barrier &&
+           ind_expr_is_int(ind_expr_product(x->plan->context, v->grid, 3), &blocks) && blocks == 1;
+}
+
+/* True if tasks of the part can compute those of the phase before. They run at the same time, so they do it once. */
+static bool cg__can_repeat(const cg__tasks *x, const cg__part *part) {
+    const ind__variant *v = &part->variant;
+    const ind_expr blocks = ind_expr_product(x->plan->context, v->grid, 3);
+    int64_t least = 0, most;
+    ind__known_bounds(blocks, &least, &most);
+    return ind__tile_of(v)->prefetches && v->threads == x->threads && least > 0 &&
+           ind_hint(blocks) <= 2 * (int64_t)x->plan->target.num_sms;
+}
+
+/* The end of the phase of part `from`. */
+static uint32_t cg__phase_end(const cg__tasks *x, uint32_t from) {
+    uint32_t end = from;
+    while (end < x->num_parts && x->part[end].phase == x->part[from].phase) end++;
+    return end;
+}
+
+/* True if the part has at most one element or vector for each lane of a warp. */
+static bool cg__fits_warp(const cg__part *part) {
+    const ind_body *b = part->of->body;
+    int64_t points = 1, size;
+    for (int v = 0; v < b->rank; v++) {
+        if (!ind_expr_is_int(ind_expr_symbol(b->var[v])->extent, &size) || size > 32 * 16) return false;
+        points *= size;
+        if (points > 32 * part->variant.per_thread) return false;
+    }
+    return true;
+}
+
+/* Replaces a word in the code of the part. False: out of memory. */
+static bool cg__replace_in_code(cg__tasks *x, cg__part *part, const char *word, const char *by) {
+    ind__text t = {.context = x->plan->context};
+    const char *code = part->code;
+    for (const char *at; (at = strstr(code, word)) != NULL; code = at + strlen(word)) {
+        ind__text_raw(&t, code, (size_t)(at - code));
+        ind__text_raw(&t, by, strlen(by));
+    }
+    ind__text_raw(&t, code, strlen(code));
+    part->code = cg__copy_text(&x->plan->arena, &t);
+    ind__text_free(&t);
+    return part->code != NULL;
+}
+
+/* Lets one warp compute the part, beside other warps that compute other parts. */
+static bool cg__use_one_warp(cg__tasks *x, cg__part *part) {
+    part->one_warp = true;
+    return cg__replace_in_code(x, part, "threadIdx.x", "(threadIdx.x % 32)");
+}
+
+/* ---- rows of keys and values */
+
+/* The buffer that an operand of a product is loaded from as it is. UINT32_MAX: it is computed. */
+static uint32_t cg__loaded_buffer(const ind_body *b, uint32_t i) {
+    while (b->inst[i].op == IND_LOOP_CAST) i = b->inst[i].arg[0];
+    return b->inst[i].op == IND_LOOP_LOAD ? b->inst[i].source : UINT32_MAX;
+}
+
+/* True if no kernel of the launch before part `from` writes the buffer, which is the memory of an input. */
+static bool cg__is_untouched(const cg__tasks *x, uint32_t from, uint32_t buffer) {
+    const ind_schedule *s = x->plan->schedule;
+    if (buffer == UINT32_MAX || !s->storage) return false;
+    const uint32_t root = s->takes_over[buffer] ? s->takes_over[buffer] : s->storage[buffer];
+    if (s->program->buffer[root].kind == IND__BUFFER_COMPUTED) return false;
+    for (uint32_t i = 0; i < from; i++)
+        for (uint32_t w = x->part[i].of->num_reads; w < x->part[i].of->num_args; w++)
+            if (cg__same_storage(s, x->part[i].of->arg[w], buffer)) return false;
+    return true;
+}
+
+/* True if all results of the part are stored as vectors of 8 elements of 16 bits. */
+static bool cg__stores_vectors(const cg__tasks *x, const cg__part *part) {
+    static const char store[] = "ind_store(&";
+    const ind_kernel *k = part->of;
+    if (k->num_args != k->num_reads + 1 || part->variant.vector != 8) return false;
+    if (ind_dtype_bytes(x->plan->schedule->program->buffer[k->arg[k->num_reads]].dtype) != 2) return false;
+    for (const char *at = part->code; (at = strstr(at, "out0")) != NULL; at++)
+        if (at < part->code + sizeof store - 1 || strncmp(at - (sizeof store - 1), store, sizeof store - 1))
+            return false;
+    return true;
+}
+
+/* Lets attention, part `to`, load keys and values before the phase of the repeated parts, and take the rows that these
+   store. False: out of memory. */
+static bool cg__hand_rows(cg__tasks *x, uint32_t from, uint32_t to) {
+    ind_plan *p = x->plan;
+    cg__part *part = &x->part[to];
+    const ind_body *b = part->of->body;
+    bool able = cg__is_untouched(x, from, cg__loaded_buffer(b, b->inst[part->of->scores].arg[1])) &&
+                cg__is_untouched(x, from, cg__loaded_buffer(b, b->inst[part->of->matmul.dot].arg[1]));
+    for (uint32_t i = from; i < to && able; i++) able = cg__stores_vectors(x, &x->part[i]);
+    if (!able) return true;
+    if (cg__plan_task(p, part, cg__task_launch_of(p, part->kernel).like, 0)) return false;
+    for (uint32_t i = from; i < to && part->variant.of.tile.loads_first; i++) {
+        x->part[i].hands_rows = true;
+        if (!cg__replace_in_code(x, &x->part[i], "ind_store(", "store_row(")) return false;
+    }
+    return true;
+}
+
+/* Lets the tasks of part `to` compute the parts of the phase before, if they can. The phases after it count one less.
+   False: out of memory. */
+static bool cg__repeat_phase(cg__tasks *x, uint32_t from, uint32_t to, uint32_t *vars) {
+    const ind_schedule *s = x->plan->schedule;
+    bool able = to - from <= CG_MOST_REPEATED && cg__phase_end(x, to) == to + 1 && cg__can_repeat(x, &x->part[to]);
+    for (uint32_t i = from; i < to && able; i++)
+        able = cg__is_single_task(x, &x->part[i]) && cg__is_repeatable(x, x->part[i].of, vars) &&
+               cg__leaves_alone(s, x->part[to].of, x->part[i].of);
+    if (!able) return true;
+    for (uint32_t i = from; i < to; i++) {
+        x->part[i].repeated = true;
+        if (cg__fits_warp(&x->part[i]) && !cg__use_one_warp(x, &x->part[i])) return false;
+    }
+    x->part[to].num_repeats = to - from;
+    for (uint32_t i = to; i < x->num_parts; i++) x->part[i].phase--;
+    return cg__hand_rows(x, from, to);
+}
+
+/* Finds the kernels that tasks of the next phase compute again; the threads of blocks are decided. */
+static ind_status cg__find_repeated(cg__tasks *x) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < x->num_parts; i++)
+        if (x->part[i].of->body->num_inst > most) most = x->part[i].of->body->num_inst;
+    uint32_t *vars = (uint32_t *)ind__arena_alloc(&x->memory, most * sizeof *vars);
+    if (!vars) return ind__failed(x->plan->context);
+    for (uint32_t from = 0, to; from < x->num_parts; from = to) {
+        to = cg__phase_end(x, from);
+        if (to < x->num_parts && !cg__repeat_phase(x, from, to, vars)) return ind__failed(x->plan->context);
+        if (x->part[from].repeated) to++;
+    }
+    return IND_OK;
 }
 
 /* ========================================================================================== src/cuda/cost/predict.c */
@@ -25605,11 +26351,11 @@ static const char *cg__broken_split(const ind__variant *v) {
     return NULL;
 }
 
-/* True if the kernel's first statement waits for the previous launch; any of them, if it reads arguments before. */
+/* True if the kernel's first statement waits for the previous launch; any of them, if it waits late. */
 static bool cg__waits_first(const ind__variant *v) {
     const char *kernel = strstr(v->source.text, "extern \"C\" __global__"),
                *body = kernel ? strstr(kernel, ") {\n") : NULL;
-    if (body && ind__tile_of(v)->early) return strstr(body, IND__CG_DEPENDENCY_CALL) != NULL;
+    if (body && ind__waits_late(v)) return strstr(body, IND__CG_DEPENDENCY_CALL) != NULL;
     return body && !strncmp(body + 4, IND__CG_DEPENDENCY_CALL, sizeof IND__CG_DEPENDENCY_CALL - 1);
 }
 
@@ -26057,7 +26803,9 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
         ind__textf(t, "\n");
     }
     if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned base pointers\n");
-    if (v->dependent && !ind__tile_of(v)->early)
+    if (v->dependent && ind__tile_of(v)->prefetches)
+        ind__textf(t, "programmatic dependent launch (requests its first keys and values in the L2, then waits)\n");
+    else if (v->dependent && !ind__tile_of(v)->early)
         ind__textf(t, "programmatic dependent launch (waits at entry%s)\n",
                    v->dependent == IND__LAUNCH_TRIGGERS ? ", triggers the next launch" : "");
     else if (v->dependent)
@@ -26091,11 +26839,16 @@ static void cg__print_no_task(ind__text *t, const ind_kernel_plan *k) {
                    k->no_task);
 }
 
-/* One line: the kernels, the number of their tasks, and what these wait for. */
+/* One line: the kernels, the number of their tasks, and what these wait for. Those that repeat a kernel follow it. */
 static void cg__print_tasks(ind__text *t, const ind_plan *p, const ind__kernel_tasks *part) {
     ind__textf(t, "  phase %u: ", part->phase + 1);
     for (uint32_t k = 0; k < part->num_kernels; k++)
         ind__textf(t, "%skernel %u %s", k ? " and " : "", part->kernel + k, p->schedule->kernel[part->kernel + k].name);
+    if (part->repeated) {
+        while (part->repeated) part++;
+        ind__textf(t, ", repeated by each task of kernel %u\n", part->kernel);
+        return;
+    }
     cg__print_expr_field(t, ", tasks: ", part->num);
     if (part->phase) ind__textf(t, "; %swaits for phase %u", part->early ? "starts loads, " : "", part->phase);
     ind__textf(t, "\n");

@@ -343,8 +343,9 @@ static void cg__write_prelude(ind__text *t, const ind__prelude_set *functions) {
 
 /* Programmatic dependent launch (CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization"; PTX
    ISA, griddepcontrol). Every kernel of a schedule of several launches begins with the wait, before it touches memory.
-   Products of few rows first start loads of weights that no launch writes (ind__tile_plan.early). So launches complete
-   in order, and waiting for the previous one is waiting for all earlier ones.
+   Products of few rows first start loads of weights that no launch writes (ind__tile_plan.early), attention first
+   requests lines in the L2 (ind__tile_plan.prefetches). So launches complete in order, and waiting for the previous one
+   is waiting for all earlier ones.
 
    Few kernels call griddepcontrol.launch_dependents (trigger.c): the next launch may begin when the last block ends,
    which hides the launch latency, 0.3 us on an H200. Called at the wait, it saved no more, and chains of column sums
@@ -408,7 +409,7 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     snprintf(v->source.entry, sizeof v->source.entry, "ind_k_%s", w->kernel->name);
     cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
-    if (v->dependent && !ind__tile_of(v)->early) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
+    if (v->dependent && !ind__waits_late(v)) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
     if (v->dependent == IND__LAUNCH_TRIGGERS && !cg__multiplies(v)) cg__write_trigger(w, &t);
     if (first.size) ind__text_raw(&t, first.data, first.size);
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);

@@ -131,6 +131,7 @@ typedef struct cg__decider {
     int alternative;        /* 0: the variant itself, 1: its fallback, 2: the fallback if that spills too .. */
     bool more_alternatives; /* there is another fallback after this one */
     int max_cluster;        /* the target's, or 1: for a device that cannot run the cluster */
+    bool loads_first;       /* of attention in a persistent launch: if it can; see ind__tile_plan */
     int part_threads;       /* threads of the blocks of a part, pointwise or, if possible, a product; 0: any number */
     ind__tuning tuning;     /* replaces the choice of the formulas */
     bool force_wide;        /* 64-bit indices, because 32 bits were tried and do not suffice */

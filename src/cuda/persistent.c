@@ -25,6 +25,8 @@ typedef struct cg__tasks {
     int64_t most; /* tasks of a phase, at the hints */
 } cg__tasks;
 
+static ind_status cg__find_repeated(cg__tasks *x);
+
 /* ---- which kernels are parts */
 
 /* True if a warp has several rows. Lanes without one return: in a separate launch they exit, and the others do not
@@ -124,11 +126,6 @@ static ind_status cg__plan_phase(cg__tasks *x, uint32_t k, uint32_t *next, const
 /* Words of ind_counters, up to the end of its last line. */
 #define IND__CG_TASK_COUNTERS 96
 
-/* True if the part's function waits for the tasks before its phase: it starts loads before that. */
-static bool cg__waits_itself(const cg__part *part) {
-    return ind__tile_of(&part->variant)->early != 0;
-}
-
 /* Threads of a block: the most of any part but pointwise ones, which get this number. */
 static ind_status cg__level_tasks(cg__tasks *x) {
     ind_status status = IND_OK;
@@ -145,7 +142,9 @@ static ind_status cg__level_tasks(cg__tasks *x) {
     return status;
 }
 
-/* Blocks that an SM has at the same time: as many as the largest phase has tasks, if there is room for them. */
+/* Blocks that an SM has at the same time: as many as the largest phase has tasks, if there is room for them. Three in
+   place of two, so that blocks of later phases load their weights earlier, were slower: more blocks look at the counter
+   of finished tasks (SmolLM2, H200: 442 us, 425 with two). */
 static int cg__task_blocks(const cg__tasks *x, const ind__variant *v, int fixed) {
     const ind_target *t = &x->plan->target;
     int64_t least, shared = 0;
@@ -187,7 +186,9 @@ static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
     if (!first) return ind__failed(context);
     first[0] = ind_int(context, 0);
     for (uint32_t i = 0; i < c->num_parts; i++)
-        first[i + 1] = ind_expr_add(first[i], ind_expr_product(context, c->part[i]->variant.grid, 3));
+        first[i + 1] = c->part[i]->repeated
+                           ? first[i]
+                           : ind_expr_add(first[i], ind_expr_product(context, c->part[i]->variant.grid, 3));
     cg__fill_task_rows(c, first);
     ind__kernel_tasks *tasks = (ind__kernel_tasks *)ind__arena_alloc(&c->plan->arena, c->num_parts * sizeof *tasks);
     if (!tasks) return ind__failed(context);
@@ -197,7 +198,9 @@ static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
                                        .num_kernels = 1 + ind__num_taken(&c->part[i]->variant),
                                        .phase = c->part[i]->phase - c->part[0]->phase,
                                        .num = ind_expr_sub(first[i + 1], first[i]),
-                                       .early = cg__waits_itself(c->part[i])};
+                                       .early = ind__waits_late(&c->part[i]->variant),
+                                       .repeated = c->part[i]->repeated};
+        if (c->part[i]->repeated) continue;
         cg__combo_arg(
             c, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first[i + 1], .meaning = "end of a kernel's tasks: "});
         cg__combo_arg(
@@ -211,15 +214,45 @@ static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
     return IND_OK;
 }
 
-/* Writes the function and table row of each kernel, and whether its function waits. */
-static void cg__write_task_parts(cg__combo *c) {
+/* Kernels that have tasks. */
+static uint32_t cg__num_steps(const cg__combo *c) {
+    uint32_t num = 0;
+    for (uint32_t i = 0; i < c->num_parts; i++) num += !c->part[i]->repeated;
+    return num;
+}
+
+/* Writes the table rows of the kernels that tasks of the function compute after their wait. */
+static void cg__write_repeated_rows(cg__combo *c, uint32_t function) {
     ind__text *t = &c->text;
-    ind__textf(t, "static __constant__ const ind_part ind_parts[%u] = {\n", (unsigned)c->num_parts);
+    uint32_t num;
+    const uint32_t repeats = cg__first_part(c, function, &num)->num_repeats;
+    if (!repeats) return;
+    ind__textf(t, "static __constant__ const unsigned short ind_repeated_%u[%u][%u] = {", (unsigned)function,
+               (unsigned)num, (unsigned)repeats);
+    const char *separator = "";
     for (uint32_t i = 0; i < c->num_parts; i++) {
-        const cg__part *part = c->part[i];
-        ind__textf(t, "    {%u, %u, %d},\n", (unsigned)part->function, (unsigned)part->row, cg__waits_itself(part));
+        if (c->part[i]->function != function) continue;
+        for (uint32_t k = repeats; k > 0; k--) {
+            const char *open = k == repeats ? "{" : "", *close = k == 1 ? "}" : "";
+            ind__textf(t, "%s%s%u%s", separator, open, (unsigned)c->part[i - k]->row, close);
+            separator = ", ";
+        }
     }
     ind__textf(t, "};\n\n");
+}
+
+/* Writes the function and table row of each kernel that has tasks, and whether its function waits. */
+static void cg__write_task_parts(cg__combo *c) {
+    ind__text *t = &c->text;
+    ind__textf(t, "static __constant__ const ind_part ind_parts[%u] = {\n", (unsigned)cg__num_steps(c));
+    for (uint32_t i = 0; i < c->num_parts; i++) {
+        const cg__part *part = c->part[i];
+        if (part->repeated) continue;
+        ind__textf(t, "    {%u, %u, %d},\n", (unsigned)part->function, (unsigned)part->row,
+                   ind__waits_late(&part->variant));
+    }
+    ind__textf(t, "};\n\n");
+    for (uint32_t f = 0; f < c->num_functions; f++) cg__write_repeated_rows(c, f);
 }
 
 /* The namespace of the part's function, "ind_of_128::" if its tasks have fewer threads than a block. */
@@ -234,10 +267,44 @@ static cg__task_scope cg__task_scope_of(const cg__combo *c, const cg__part *part
     return scope;
 }
 
+/* Writes "repeated": what tasks of part i compute after their wait. */
+static void cg__write_repeated(cg__combo *c, uint32_t i) {
+    const cg__part *part = c->part[i];
+    ind__text *t = &c->text;
+    if (!part->num_repeats) return;
+    ind__textf(t, "const unsigned short *const of = ind_repeated_%u[ind_parts[at].row];\n", (unsigned)part->function);
+    ind__textf(t, "const auto repeated = [&]%s {\n",
+               part->variant.of.tile.loads_first ? "(const ind_new_rows &store_row)" : "");
+    t->indent++;
+    for (uint32_t k = part->num_repeats; k > 0; k--) {
+        const cg__part *before = c->part[i - k];
+        const unsigned f = before->function, number = part->num_repeats - k;
+        const unsigned last = (unsigned)part->variant.threads / 32 - 1; /* the first warps have the queries */
+        ind__textf(t, before->one_warp ? "if (threadIdx.x / 32 == %u) {\n" : "{\n", last - number);
+        t->indent++;
+        ind__textf(t, "const ind_row_%u &row = rows.part_%u[of[%u]];\n", f, f, number);
+        ind__textf(t, "ind_part_%u({0, 0, 0}%s", f, before->hands_rows ? ", store_row" : "");
+        cg__each_arg(c, before, cg__row_argument);
+        ind__textf(t, ");\n");
+        t->indent--;
+        ind__textf(t, "}\n");
+    }
+    t->indent--;
+    ind__textf(t, "};\n");
+}
+
+/* The first part with tasks that run the function; num_parts: none. */
+static uint32_t cg__first_with_tasks(const cg__combo *c, uint32_t function) {
+    uint32_t i = 0;
+    while (i < c->num_parts && (c->part[i]->function != function || c->part[i]->repeated)) i++;
+    return i;
+}
+
 /* Writes the branch of the tasks that run the function. */
 static void cg__write_task_call(cg__combo *c, uint32_t function) {
-    uint32_t num;
-    const cg__part *part = cg__first_part(c, function, &num);
+    const uint32_t first = cg__first_with_tasks(c, function);
+    if (first == c->num_parts) return;
+    const cg__part *part = c->part[first];
     const cg__task_scope scope = cg__task_scope_of(c, part);
     ind__text *t = &c->text;
     ind__textf(t, "case %u: {\n", (unsigned)function);
@@ -245,8 +312,10 @@ static void cg__write_task_call(cg__combo *c, uint32_t function) {
     if (*scope.name) ind__textf(t, "if (threadIdx.x >= %d) break;\n", part->variant.threads);
     ind__textf(t, "const %sind_row_%u &row = rows.part_%u[ind_parts[at].row];\n", scope.name, (unsigned)function,
                (unsigned)function);
+    cg__write_repeated(c, first);
     ind__textf(t, "const unsigned at = ind_task().number - (unsigned)row.first;\n");
     cg__write_block_index(t, scope.name, cg__num_axes(&part->variant), function);
+    if (part->num_repeats) ind__textf(t, ", repeated");
     cg__each_arg(c, part, cg__row_argument);
     ind__textf(t, ");\nbreak;\n");
     t->indent--;
@@ -263,7 +332,7 @@ static void cg__write_task_table(cg__combo *c) {
                    (unsigned)num);
     }
     ind__textf(t, "    ind_step step[%u];\n    long long num_tasks;\n    unsigned *counters;\n};\n\n",
-               (unsigned)c->num_parts);
+               (unsigned)cg__num_steps(c));
 }
 
 static void cg__write_task_kernel(cg__combo *c) {
@@ -301,8 +370,15 @@ static void cg__write_task_functions(cg__combo *c, int threads, ind__prelude_set
     if (!all) ind__textf(t, "namespace ind_of_%d {\n#define __syncthreads() ind_barrier_of<%d>()\n", threads, threads);
     ind__textf(t, "#define ind_dependency_wait() ind_task_wait<%d>()\n\n", all ? 0 : threads);
     cg__write_prelude(t, &prelude);
-    for (uint32_t f = 0; f < c->num_functions; f++)
-        if (cg__first_part(c, f, &num)->variant.threads == threads) cg__write_function(c, f);
+    for (uint32_t f = 0; f < c->num_functions; f++) {
+        const cg__part *part = cg__first_part(c, f, &num);
+        if (part->variant.threads != threads) continue;
+        const bool repeats = part->num_repeats && !part->variant.of.tile.loads_first; /* else its code says when */
+        if (repeats)
+            ind__textf(t, "#undef ind_dependency_wait\n#define ind_dependency_wait() ind_task_wait<0>(repeated)\n\n");
+        cg__write_function(c, f);
+        if (repeats) ind__textf(t, "#undef ind_dependency_wait\n#define ind_dependency_wait() ind_task_wait<0>()\n\n");
+    }
     ind__textf(t, "#undef ind_dependency_wait\n");
     ind__textf(t, all ? "\n" : "#undef __syncthreads\n} // namespace\n\n");
 }
@@ -397,6 +473,7 @@ static ind_status cg__plan_tasks_from(cg__tasks *x, uint32_t k, uint32_t *next) 
     if (status || x->num_phases < 2 || kp->num_variants >= IND_MAX_VARIANTS) return status;
     ind__variant v;
     status = cg__level_tasks(x);
+    if (!status) status = cg__find_repeated(x);
     if (!status) status = cg__plan_tasks_variant(x, &v, &able);
     return status || !able ? status : cg__prepend_variants(p, kp, &v, 1);
 }

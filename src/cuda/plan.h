@@ -124,6 +124,8 @@ typedef struct ind__tile_plan {
                              no such clusters. No blocks share a tile then */
     uint32_t
         early; /* bit i: kernel argument i, which no launch writes, is read before the wait of a dependent launch */
+    bool prefetches;  /* attention: requests its first keys and values in the L2 before that wait */
+    bool loads_first; /* .. loads them instead; kernels that its tasks repeat then replace rows (new_rows.c) */
     const ind__tile_choice *others; /* configurations that tuning measures, in the plan's arena .. */
     int num_others;                 /* .. at most IND__MAX_TUNED */
 } ind__tile_plan;
@@ -134,6 +136,7 @@ typedef struct ind__kernel_tasks {
     uint32_t phase;               /* from 0; it waits until the tasks of all earlier phases have finished */
     ind_expr num;                 /* of its tasks */
     bool early;                   /* it starts loads before it waits */
+    bool repeated;                /* it has no tasks: each one of the next kernel that has computes it after its wait */
 } ind__kernel_tasks;
 
 /* Kernels of a persistent launch: PERSISTENT. */
@@ -209,7 +212,8 @@ typedef struct ind__variant {
 /* The row or tile plan of a variant; zeros if its strategy has none. */
 const ind__row_plan *ind__row_of(const ind__variant *v);
 const ind__tile_plan *ind__tile_of(const ind__variant *v);
-int ind__cluster_of(const ind__variant *v); /* blocks of its clusters; 0 and 1: none */
+int ind__cluster_of(const ind__variant *v);  /* blocks of its clusters; 0 and 1: none */
+bool ind__waits_late(const ind__variant *v); /* its function waits for the previous launch after its first statement */
 /* Number of kernels after its own that the variant's launch runs too. They have no launch then. */
 uint32_t ind__num_taken(const ind__variant *v);
 

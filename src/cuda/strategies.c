@@ -35,6 +35,10 @@ const ind__tile_plan *ind__tile_of(const ind__variant *v) {
     return ind__strategy_row_of(v->strategy)->of == IND__PLAN_OF_TILE ? &v->of.tile : &none;
 }
 
+bool ind__waits_late(const ind__variant *v) {
+    return ind__tile_of(v)->early || ind__tile_of(v)->prefetches;
+}
+
 int ind__cluster_of(const ind__variant *v) {
     const ind__tile_plan *tile = ind__tile_of(v);
     return ind__row_of(v)->cluster + tile->cluster + tile->pair_m * tile->pair_n; /* a variant has one of these */

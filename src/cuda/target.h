@@ -74,6 +74,7 @@
     X(product_busy, 85, "percent of the time in which the busiest unit of a product works",                            \
       "480 timings of 16 products")                                                                                    \
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
+    X(product_barrier, 200, "cycles of an exchange of sums between warps in a product of few rows", "estimated")       \
     X(product_start, 1200, "cycles of a product's block besides its steps", "2,149 timings of 180 products, H100")     \
     X(product_epilogue, 25, "hundredths of a cycle per sum in the epilogue", "1,758 timings of 140 products, H100")    \
     X(product_epilogue_call, 16, "the same for each op of the epilogue that takes many instructions, such as erfc",    \

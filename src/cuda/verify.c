@@ -15,11 +15,11 @@ static const char *cg__broken_split(const ind__variant *v) {
     return NULL;
 }
 
-/* True if the kernel's first statement waits for the previous launch; any of them, if it reads arguments before. */
+/* True if the kernel's first statement waits for the previous launch; any of them, if it waits late. */
 static bool cg__waits_first(const ind__variant *v) {
     const char *kernel = strstr(v->source.text, "extern \"C\" __global__"),
                *body = kernel ? strstr(kernel, ") {\n") : NULL;
-    if (body && ind__tile_of(v)->early) return strstr(body, IND__CG_DEPENDENCY_CALL) != NULL;
+    if (body && ind__waits_late(v)) return strstr(body, IND__CG_DEPENDENCY_CALL) != NULL;
     return body && !strncmp(body + 4, IND__CG_DEPENDENCY_CALL, sizeof IND__CG_DEPENDENCY_CALL - 1);
 }
 

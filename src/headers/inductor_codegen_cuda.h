@@ -189,6 +189,7 @@ extern "C" {
 //@ cuda/templates/gemm/tcgen05.c
 //@ cuda/templates/gemm/fma.c
 //@ cuda/templates/gemm/rows.c
+//@ cuda/templates/gemm/one_row.c
 //@ cuda/templates/gemm/rows_misaligned.c
 //@ cuda/templates/gemm/packed.c
 //@ cuda/templates/gemm/candidates.c
@@ -201,6 +202,7 @@ extern "C" {
 //@ cuda/templates/attention/blocks.c
 //@ cuda/templates/attention/mma.c
 //@ cuda/templates/attention/bulk.c
+//@ cuda/templates/attention/new_rows.c
 //@ cuda/templates/attention/split.c
 //@ cuda/decide/pointwise.c
 //@ cuda/decide/row_warp.c
@@ -222,6 +224,7 @@ extern "C" {
 //@ cuda/equal_launches.c
 //@ cuda/with_next.c
 //@ cuda/persistent.c
+//@ cuda/repeated.c
 //@ cuda/cost/predict.c
 //@ cuda/create.c
 //@ cuda/cost/architectures.c

@@ -133,12 +133,18 @@ static const char *cg__thread_position(ind__writer *w, int threads, int vector) 
     return cg__string(w, "(%s * %d + threadIdx.x) * %d", block, threads, vector);
 }
 
+/* True if the function also serves other sizes: a part of a launch of independent kernels. */
+static bool cg__serves_other_sizes(const ind__writer *w) {
+    return w->plan->part == IND__PART_OF_LAUNCH;
+}
+
 /* Returns the condition that n elements from i0 on exist. With a constant extent it also says that i0 is not negative,
    which the compiler cannot see: quotients by powers of two are then shifts (q3_k: 168 and 195 instructions per 8
    elements). */
 static const char *cg__line_condition(ind__writer *w, const char *extent, int n) {
     int64_t points;
-    const bool constant = !w->plan->part && !w->plan->wide && ind_expr_is_int(w->plan->domain.extent[0], &points);
+    const bool constant =
+        !cg__serves_other_sizes(w) && !w->plan->wide && ind_expr_is_int(w->plan->domain.extent[0], &points);
     if (constant && points >= n) return cg__string(w, "(unsigned)i0 <= %lldu", (long long)points - n);
     return cg__string(w, "i0 + %d <= %s", n, extent);
 }
@@ -146,8 +152,8 @@ static const char *cg__line_condition(ind__writer *w, const char *extent, int n)
 /* Writes a domain of one variable: full vectors, then single elements at its end. */
 static void cg__emit_pointwise_line(ind__writer *w) {
     int n = w->variant->vector, t = w->variant->threads;
-    const char *extent = w->plan->part ? cg__string(w, "n%u", cg__size_arg(w, w->plan->domain.extent[0]))
-                                       : cg__expr_string(w, w->plan->domain.extent[0]);
+    const char *extent = cg__serves_other_sizes(w) ? cg__string(w, "n%u", cg__size_arg(w, w->plan->domain.extent[0]))
+                                                   : cg__expr_string(w, w->plan->domain.extent[0]);
     ind__textf(&w->code, "const %s i0 = %s;\n", cg__int(w), cg__thread_position(w, t, n));
     w->var[0] = "i0";
     if (n == 1) {
@@ -156,8 +162,7 @@ static void cg__emit_pointwise_line(ind__writer *w) {
         cg__end(w);
         return;
     }
-    bool full = !w->plan->part &&
-                ind_known_multiple(w->plan->domain.extent[0], n); /* the function of a part also serves other sizes */
+    const bool full = !cg__serves_other_sizes(w) && ind_known_multiple(w->plan->domain.extent[0], n);
     cg__begin(w, "if (%s)", cg__line_condition(w, extent, n));
     cg__emit_vector_body(w, 0, "i0");
     if (!full) {

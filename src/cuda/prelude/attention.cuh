@@ -325,14 +325,82 @@ static IND_INLINE void ind_combine_warps_of_keys(float *sum, ind_softmax<float> 
             ind_store(place, total);
     }
 }
+//@ NEW_ROWS
+// Tiles of keys or values that were loaded before new rows were computed: `num` tiles of `keys` keys from step `first` on, in shared
+// memory, `columns` columns each. Memory: `features` of a key, keys `stride` elements apart.
+struct ind_loaded_tiles {
+    unsigned short *tiles;
+    const unsigned short *memory;
+    long long stride, num_keys;
+    int features, columns, keys, first, num;
+    // Puts 8 elements that are stored at `to` into the tile that has them.
+    IND_INLINE void replace(const unsigned short *to, const ind_vec<unsigned short, 8> &chunk) const {
+        const long long apart = ((long long)to - (long long)memory) / 2;
+        if ((long long)to < (long long)memory || apart >= stride * num_keys) return;
+        const int key = (int)(apart / stride), feature = (int)(apart - key * stride), step = key / keys - first;
+        if (feature >= features || step < 0 || step >= num) return;
+        const int at = columns <= 16    ? ind_tile_at<16, 16>(key % keys, feature >> 3)
+                       : columns == 32  ? ind_tile_at<32, 32>(key % keys, feature >> 3)
+                                        : feature / 64 * keys * 64 + ind_tile_at<64, 64>(key % keys, feature % 64 >> 3);
+        ind_store(tiles + step * keys * columns + at, chunk);
+    }
+};
+// Stores new rows of caches, in memory and in the tiles.
+struct ind_new_rows {
+    ind_loaded_tiles keys, values;
+    IND_INLINE void operator()(unsigned short *to, const ind_vec<unsigned short, 8> &chunk) const {
+        ind_store(to, chunk);
+        keys.replace(to, chunk);
+        values.replace(to, chunk);
+    }
+};
 //@ COMBINE_BLOCKS_OF_KEYS
 // Where a block of `parts` that share a tile has its sums, 16 rows of TN, and then the states of the rows. NULL if it is alone.
 template <int TN> static IND_INLINE float *ind_part_of_keys(float *partials, unsigned tile, unsigned split, unsigned parts) {
     return parts == 1 ? nullptr : partials + ((long long)tile * parts + split) * (16 * (TN + 2));
 }
+// The sums and states of FLIGHT parts at a time, from number `first` on, at most `parts` and then every `step`-th group of FLIGHT:
+// 4 columns at `column` of a row. All loads of a group are in flight.
+template <int TN, int FLIGHT>
+static IND_INLINE void ind_add_parts_of_keys(ind_vec<float, 4> &total, ind_softmax<float> &s, const float *all, int column, int row,
+                                             unsigned first, unsigned step, unsigned parts) {
+    constexpr int PART = 16 * (TN + 2);
+    s = {__uint_as_float(0xff800000u), 0};
+    total = {};
+    _Pragma("unroll 1")
+    for (; first < parts; first += step) {
+        ind_vec<float, 4> part[FLIGHT];
+        ind_vec<float, 2> state[FLIGHT];
+        _Pragma("unroll")
+        for (unsigned i = 0; i < FLIGHT; i++) {
+            const float *const from = all + (long long)(first + i) * PART;
+            part[i] = {};
+            state[i] = {{__uint_as_float(0xff800000u), 0}};
+            if (first + i < parts) {
+                part[i] = ind_load<4>(from + column);
+                state[i] = ind_load<2>(from + 16 * TN + 2 * row);
+            }
+        }
+        float max = s.max;
+        _Pragma("unroll")
+        for (int i = 0; i < FLIGHT; i++) max = ind_max(max, state[i].at[0]);
+        const float base = ind_exp_base(max), kept = ind_exp2(s.max - base);
+        s = {max, s.sum * kept};
+        _Pragma("unroll")
+        for (int j = 0; j < 4; j++) total.at[j] *= kept;
+        _Pragma("unroll")
+        for (int i = 0; i < FLIGHT; i++) {
+            const float factor = ind_exp2(state[i].at[0] - base);
+            s.sum += state[i].at[1] * factor;
+            _Pragma("unroll")
+            for (int j = 0; j < 4; j++) total.at[j] += part[i].at[j] * factor;
+        }
+    }
+}
 // Blocks have the same rows, `rows` of them, and different keys. Their sums are in `own`; they write their states there. Returns
-// true in the last one. Its tile `sum` and `states` then are those of all, added in the order of `split`, after a barrier.
-template <int TN, int THREADS>
+// true in the last one. Its tile `sum` and `states` then are those of all, added in a fixed order, after a barrier. If there are
+// twice as many threads as vectors of sums, two add every second group of FLIGHT parts of the same sums.
+template <int TN, int THREADS, int FLIGHT>
 static IND_INLINE bool ind_combine_blocks_of_keys(float *sum, ind_softmax<float> *states, float *own, unsigned *counter, unsigned split,
                                                   unsigned parts, int rows) {
     constexpr int PART = 16 * (TN + 2);
@@ -340,43 +408,31 @@ static IND_INLINE bool ind_combine_blocks_of_keys(float *sum, ind_softmax<float>
     if (threadIdx.x < rows) ind_store(own + 16 * TN + 2 * threadIdx.x, ind_vec<float, 2>{{states[threadIdx.x].max, states[threadIdx.x].sum}});
     if (!ind_last_block(counter, parts)) return false;
     const float *const all = own - (long long)split * PART;
-    // A thread adds 4 columns of all parts, and their states. The loads of 16 parts are in flight.
+    const int items = rows * TN / 4;
+    const unsigned groups = 2 * items <= THREADS && parts > FLIGHT ? 2 : 1;
     _Pragma("unroll 1")
-    for (int at = threadIdx.x; at < rows * TN / 4; at += THREADS) {
-        const int row = at / (TN / 4);
-        ind_softmax<float> s = {__uint_as_float(0xff800000u), 0};
-        ind_vec<float, 4> total = {};
-        _Pragma("unroll 1")
-        for (unsigned first = 0; first < parts; first += 16) {
-            ind_vec<float, 4> part[16];
-            ind_vec<float, 2> state[16];
-            _Pragma("unroll")
-            for (unsigned i = 0; i < 16; i++) {
-                const float *const from = all + (long long)(first + i) * PART;
-                part[i] = {};
-                state[i] = {{__uint_as_float(0xff800000u), 0}};
-                if (first + i < parts) {
-                    part[i] = ind_load<4>(from + at * 4);
-                    state[i] = ind_load<2>(from + 16 * TN + 2 * row);
-                }
-            }
-            float max = s.max;
-            _Pragma("unroll")
-            for (int i = 0; i < 16; i++) max = ind_max(max, state[i].at[0]);
-            const float base = ind_exp_base(max), kept = ind_exp2(s.max - base);
-            s = {max, s.sum * kept};
-            _Pragma("unroll")
-            for (int j = 0; j < 4; j++) total.at[j] *= kept;
-            _Pragma("unroll")
-            for (int i = 0; i < 16; i++) {
-                const float factor = ind_exp2(state[i].at[0] - base);
-                s.sum += state[i].at[1] * factor;
-                _Pragma("unroll")
-                for (int j = 0; j < 4; j++) total.at[j] += part[i].at[j] * factor;
-            }
-        }
-        ind_store(sum + ind_sum_at<TN>(row, at % (TN / 4) * 4), total);
-        if (at % (TN / 4) == 0) states[row] = s;
+    for (int at = threadIdx.x; at < (int)groups * items; at += THREADS) {
+        const int group = at >= items, item = at - group * items, row = item / (TN / 4), set = groups == 2 ? 1 + group : 0;
+        ind_softmax<float> s;
+        ind_vec<float, 4> total;
+        ind_add_parts_of_keys<TN, FLIGHT>(total, s, all, item * 4, row, group * FLIGHT, groups * FLIGHT, parts);
+        ind_store(sum + ind_sum_at<TN>(set * 16 + row, item % (TN / 4) * 4), total);
+        if (item % (TN / 4) == 0) states[set * 16 + row] = s;
+    }
+    if (groups == 1) return true;
+    __syncthreads();
+    for (int at = threadIdx.x; at < items; at += THREADS) {
+        const int row = at / (TN / 4), column = at % (TN / 4) * 4;
+        const ind_softmax<float> a = states[16 + row], b = states[32 + row];
+        const float max = ind_max(a.max, b.max), base = ind_exp_base(max);
+        const float scale[2] = {ind_exp2(a.max - base), ind_exp2(b.max - base)};
+        const ind_vec<float, 4> x = ind_load<4>(sum + ind_sum_at<TN>(16 + row, column));
+        const ind_vec<float, 4> y = ind_load<4>(sum + ind_sum_at<TN>(32 + row, column));
+        ind_vec<float, 4> total;
+        _Pragma("unroll")
+        for (int j = 0; j < 4; j++) total.at[j] = x.at[j] * scale[0] + y.at[j] * scale[1];
+        ind_store(sum + ind_sum_at<TN>(row, column), total);
+        if (column == 0) states[row] = {max, a.sum * scale[0] + b.sum * scale[1]};
     }
     return true;
 }

@@ -80,6 +80,13 @@ template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_once(const
         return ind_load<N>(p);
     }
 }
+//@ PREFETCH
+// Requests a line of memory in the L2.
+static IND_INLINE void ind_prefetch(const void *p) {
+#ifndef IND_EMULATION
+    asm volatile("prefetch.global.L2 [%0];" : : "l"(__cvta_generic_to_global(p)));
+#endif
+}
 //@ LOAD_RUN
 // Loads N adjacent bytes from a multiple of A of them on. Bytes are extracted from words of 32 bits, not from parts of 16
 // bits, into which the compiler splits a vector of bytes (int4: 62 and 66 instructions per 8 elements).

@@ -18,6 +18,7 @@
     X(STORE_ACROSS, IND__CG_NEEDS(IND__CG_VEC))                                                        \
     X(LOAD_PAST, IND__CG_NEEDS(IND__CG_VEC))                                                           \
     X(LOAD_ONCE, IND__CG_NEEDS(IND__CG_VEC))                                                           \
+    X(PREFETCH, 0)                                                                                     \
     X(LOAD_RUN, IND__CG_NEEDS(IND__CG_VEC))                                                            \
     X(EVICT_LAST_POLICY, 0)                                                                            \
     X(EVICT_LAST, IND__CG_NEEDS(IND__CG_EVICT_LAST_POLICY))                                            \
@@ -115,6 +116,7 @@
     X(ADD_SLICES, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_CLUSTER))                                   \
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(COMBINE_WARPS_OF_KEYS, IND__CG_NEEDS(IND__CG_SOFTMAX, IND__CG_ONLINE_ROWS, IND__CG_MMA_SUMS))    \
+    X(NEW_ROWS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                         \
     X(COMBINE_BLOCKS_OF_KEYS, IND__CG_NEEDS(IND__CG_COMBINE_WARPS_OF_KEYS, IND__CG_LAST_BLOCK))        \
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
     X(ROW_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \

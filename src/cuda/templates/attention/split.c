@@ -135,6 +135,29 @@ static void cg__at_set_split_stages(cg__decider *d, const cg__mm_problem *p, cg_
         tile->stages--;
 }
 
+/* True if the queries are computed while the copies of the first keys and values are in flight. Copies of queries
+   belong to the first group, so they come before. */
+static bool cg__at_queries_follow(const cg__attention *x) {
+    return x->queries.a.computed && !x->fetches_keys && !x->fetches_values;
+}
+
+/* True if the keys of a block depend on data: its first keys are then not known before the wait. */
+static bool cg__at_is_limited_by_data(const cg__attention *x) {
+    for (int i = 0; i < x->num_masks; i++)
+        if (ind__ok(x->mask[i].condition) && ind__expr_has_kind(x->mask[i].condition, IND_SYMBOL_INDIRECT)) return true;
+    return false;
+}
+
+/* True if blocks request their first keys and values in the L2 before they wait for the previous launch, or in a
+   persistent launch for the previous phase. A launch may still write them: the request is no load. Caches are larger
+   than the L2, so most rows come from memory. */
+static bool cg__at_prefetches(const cg__decider *d, const cg__mm_problem *p, const cg__attention *x) {
+    const bool copies = x->keys.b.copy && p->b.copy && !x->keys.b.k_major && !p->b.k_major;
+    return d->variant->dependent && d->plan->part != IND__PART_OF_LAUNCH && x->product == AT_MMA_HALVES && copies &&
+           !x->keys.b.gathered && !p->b.gathered && !cg__at_is_limited_by_data(x) &&
+           !ind__body_unbacked(d->w.schedule->program, d->w.body);
+}
+
 /* Chooses the tile, and the blocks that share it. */
 static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__attention *x) {
     ind__variant *v = d->variant;
@@ -153,6 +176,8 @@ static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__a
     const ind_expr tiles = ind_expr_mul(rows, p->batch);
     v->blocks_per_sm = cg__at_split_blocks(d, p, x, tiles);
     cg__at_set_split_stages(d, p, x);
+    v->of.tile.prefetches = cg__at_prefetches(d, p, x);
+    v->of.tile.loads_first = v->of.tile.prefetches && d->loads_first && cg__at_queries_follow(x);
     v->memory.shared = ind_int(c, cg__at_split_bytes(x, cg__at_split_kept(p, &v->of.tile), v->of.tile.k, columns));
     v->of.tile.splits = cg__at_parts(d, p, tiles);
     const bool alone = ind_known_eq(v->of.tile.splits, ind_int(c, 1));
@@ -192,6 +217,37 @@ static void cg__at_write_split_loads(ind__writer *w, const cg__attention *x) {
     cg__end(w);
 }
 
+/* Requests the lines of a step's tile of keys or values in the L2. A line of 128 bytes has 8 chunks. */
+static void cg__at_write_tile_prefetch(ind__writer *w, const cg__mm_problem *p, char name, int columns) {
+    const ind__variant *v = w->variant;
+    const int chunks = columns / 8, apart = v->threads / chunks, lines = chunks < 8 ? chunks : 8;
+    ind_expr stride;
+    if (!cg__mm_step_of(w, p, &p->b, &stride)) return;
+    cg__mm_set_text(w, p->k, "first_k");
+    const char *from = cg__expr_string(w, ind_expr_mul(stride, w->plan->domain.var[p->k]));
+    cg__unroll(w);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", (v->of.tile.k + apart - 1) / apart);
+    ind__textf(&w->code, "const bool first = (int)threadIdx.x %% %d == 0;\n", lines);
+    ind__textf(&w->code,
+               "if (first && first_k + i * %d + (int)threadIdx.x / %d < size_k) ind_prefetch(%s + %s + at_%c[i]);\n",
+               apart, chunks, cg__buffer(w, cg__inst(w, p->b.load)->source), from, name);
+    cg__end(w);
+}
+
+/* Requests the tiles in the L2 that are loaded before the first step, then waits for the previous launch. */
+static void cg__at_write_prefetches(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    if (!tile->prefetches || tile->loads_first) return;
+    cg__begin(w, "for (int step = first_step; step < end_step && step < first_step + %d; step++)", tile->stages - 1);
+    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), tile->k);
+    cg__at_write_tile_prefetch(w, &x->keys, 'd', x->features);
+    cg__at_write_tile_prefetch(w, p, 'b', tile->n);
+    cg__end(w);
+    ind__textf(&w->code, "ind_dependency_wait();\n");
+    cg__mm_set_plain_names(w);
+    cg__use(w, IND__CG_PREFETCH);
+}
+
 /* The loads before the first step. */
 static void cg__at_write_first_loads(ind__writer *w, const cg__attention *x) {
     ind__textf(&w->code, "#pragma unroll 1\n");
@@ -211,12 +267,6 @@ static void cg__at_write_first_loads(ind__writer *w, const cg__attention *x) {
     cg__begin(w, "if (first_step + 1 < end_step)");
     cg__at_write_calls(w, x, true, "fetch", "first_step + 1");
     cg__end(w);
-}
-
-/* True if the queries are computed while the copies of the first keys and values are in flight. Copies of queries
-   belong to the first group, so they come before. */
-static bool cg__at_queries_follow(const cg__attention *x) {
-    return x->queries.a.computed && !x->fetches_keys && !x->fetches_values;
 }
 
 /* A step: the keys of the warp. */
@@ -290,9 +340,9 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
     if (shared)
         ind__textf(
             &w->code,
-            "if (!ind_combine_blocks_of_keys<%d, %d>(sum, states, own, &counters[tile], split, parts, num_rows)) "
+            "if (!ind_combine_blocks_of_keys<%d, %d, %d>(sum, states, own, &counters[tile], split, parts, num_rows)) "
             "return;\n",
-            tile->n, w->variant->threads);
+            tile->n, w->variant->threads, w->variant->blocks_per_sm > 2 ? 8 : 16);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__use(w, shared ? IND__CG_COMBINE_BLOCKS_OF_KEYS : IND__CG_COMBINE_WARPS_OF_KEYS);
     cg__at_write_split_rows(w, p, x);
@@ -331,9 +381,11 @@ static ind_status cg__emit_split_attention(ind__writer *w) {
     cg__at_write_steps(w, p, x, false);
     cg__at_write_part(w);
     cg__at_write_tiles(w, p, x, keys, values);
+    cg__at_write_prefetches(w, p, x);
     if (!cg__at_queries_follow(x)) cg__at_write_queries(w, x);
     cg__at_write_own_weights(w, x, cg__at_split_states(p, x, tile) + AT_SPLIT_STATES, tile->k / AT_SPLIT_WARPS);
     cg__at_write_first_loads(w, x);
+    if (tile->loads_first) cg__at_write_new_rows(w, p, x);
     if (cg__at_queries_follow(x)) cg__at_write_queries(w, x);
     cg__at_need_score(w, p, x, true);
     cg__at_write_state(w, "acc[1][%d][4]", tile->n / 8);

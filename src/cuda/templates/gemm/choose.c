@@ -118,8 +118,23 @@ static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const ch
         cg__why(d, "this kernel and the next one, as each block reduces all rows; %s", d->variant->why);
 }
 
-/* Marks the arguments that b is loaded from; 0: a launch of the schedule may write one of them, or no load comes before
-   the wait. */
+/* Marks the constants that the only row of a is computed from, and which no launch of the schedule writes. */
+static uint32_t cg__mm_early_row_args(cg__decider *d, const cg__mm_problem *p) {
+    const ind__writer *w = &d->w;
+    uint32_t early = 0;
+    if (!cg__mm_is_one_row(w, p)) return 0;
+    cg__mm_need_row(&d->w, p);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__mm_in_row_vectors(w, p, i)) continue;
+        const uint32_t source = cg__inst(w, i)->source, arg = cg__arg_of(w->kernel, source);
+        const bool constant = w->schedule->program->buffer[source].kind == IND__BUFFER_CONST;
+        if (arg < 32 && constant && !cg__is_written(w->schedule, source)) early |= 1u << arg;
+    }
+    return early;
+}
+
+/* Marks the arguments that are loaded before the wait: those of b, and constants of the only row of a. 0: a launch of
+   the schedule may write one that b is loaded from, or no load comes before the wait. */
 static uint32_t cg__mm_early_args(cg__decider *d, const cg__mm_problem *p) {
     const ind__writer *w = &d->w;
     uint32_t early = 0;
@@ -136,7 +151,7 @@ static uint32_t cg__mm_early_args(cg__decider *d, const cg__mm_problem *p) {
             early |= 1u << arg;
         }
     }
-    return early;
+    return early ? early | cg__mm_early_row_args(d, p) : 0;
 }
 
 /* Sets the tile, its shares, and the grid. */

@@ -17,22 +17,40 @@ static bool cg__mm_is_vector_load(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_LOAD && w->needed[i] && w->plan->vector[i] > 1;
 }
 
+static bool cg__mm_has_vector_loads(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_is_vector_load(w, i)) return true;
+    return false;
+}
+
+/* LOAD 7's vectors are x7, or e7 if they are requested before the main loop. */
+static char cg__mm_vector_letter(const cg__mm_area *area) {
+    return area->loaded ? 'e' : 'x';
+}
+
 /* All vectors that all rounds read, before anything is written: so the reads overlap, even where the compiler could not
    reorder them because input and output may be one buffer. */
 static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area, int rounds) {
-    int n = w->variant->vector;
+    const char letter = cg__mm_vector_letter(area);
+    cg__mm_begin_columns(w, p, area, rounds);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__mm_is_vector_load(w, i))
-            ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, n, i, rounds);
-    cg__mm_begin_columns(w, p, area, rounds);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__mm_is_vector_load(w, i)) continue;
-        ind__textf(&w->code, "x%u[u] = ind_load<%d>(&%s);\n", i, n, cg__element(w, i));
-        w->memory[i] = cg__string(w, "x%u[u].at[j]", i);
-        cg__use(w, IND__CG_VEC);
-    }
+            ind__textf(&w->code, "%c%u[u] = ind_load<%d>(&%s);\n", letter, i, w->variant->vector, cg__element(w, i));
     cg__end(w);
     cg__end(w);
+    cg__use(w, IND__CG_VEC);
+}
+
+static void cg__mm_declare_vector_loads(ind__writer *w, const cg__mm_area *area, int rounds) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_is_vector_load(w, i))
+            ind__textf(&w->code, "ind_vec<%s, %d> %c%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory,
+                       w->variant->vector, cg__mm_vector_letter(area), i, rounds);
+}
+
+static void cg__mm_name_vector_loads(ind__writer *w, const cg__mm_area *area) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_is_vector_load(w, i)) w->memory[i] = cg__string(w, "%c%u[u].at[j]", cg__mm_vector_letter(area), i);
 }
 
 /* V columns of one row of the tile. What does not depend on the column is computed once, the rest for each j. */
@@ -70,6 +88,33 @@ static int cg__mm_epilogue_rounds(const ind__writer *w, const cg__mm_area *area)
     return together;
 }
 
+/* The sums of a block, which is not in a cluster. */
+static cg__mm_area cg__mm_block_area(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const int columns = cg__mm_columns(w->variant);
+    return (cg__mm_area){.rows = t->m,
+                         .cols = columns,
+                         .threads = w->variant->threads,
+                         .thread = "threadIdx.x",
+                         .pitch = t->n,
+                         .second = cg__string(w, "sum, row, col + %d", columns),
+                         .loaded = cg__mm_is_one_row(w, p)};
+}
+
+/* Requests what the epilogue of a product of one row reads, before its sums are complete. A thread has at most one
+   vector of the results. */
+static void cg__mm_write_loads_ahead(ind__writer *w, const cg__mm_problem *p) {
+    const cg__mm_area area = cg__mm_block_area(w, p);
+    cg__mm_set_plain_names(w);
+    cg__need_stores(w);
+    if (!cg__mm_has_vector_loads(w)) return;
+    cg__mm_declare_vector_loads(w, &area, 1);
+    cg__begin(w, "if (threadIdx.x < %d)", area.cols / w->variant->vector);
+    ind__textf(&w->code, "const int first = threadIdx.x;\n");
+    cg__mm_write_vector_loads(w, p, &area, 1);
+    cg__end(w);
+}
+
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area) {
     const ind__variant *v = w->variant;
     cg__mm_set_plain_names(w);
@@ -82,9 +127,11 @@ static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const
         area->end_row ? cg__string(w, "%s * %d", area->end_row, groups) : cg__string(w, "%d", area->rows * groups);
     cg__begin(w, "for (int first = %s%s%s; first < %s; first += %d)", from, *from ? "(int)" : "", area->thread, to,
               area->threads * rounds);
-    bool any = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__mm_is_vector_load(w, i);
-    if (any) cg__mm_write_vector_loads(w, p, area, rounds);
+    if (cg__mm_has_vector_loads(w) && !area->loaded) {
+        cg__mm_declare_vector_loads(w, area, rounds);
+        cg__mm_write_vector_loads(w, p, area, rounds);
+    }
+    cg__mm_name_vector_loads(w, area);
     cg__mm_begin_columns(w, p, area, rounds);
     cg__mm_write_columns(w, p, area);
     cg__end(w);
@@ -111,13 +158,7 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     x->main_loop(w, p);
     if (w->variant->dependent == IND__LAUNCH_TRIGGERS) cg__write_trigger(w, &w->code);
     cg__mm_write_exchange(w, p);
-    const int columns = cg__mm_columns(w->variant);
-    cg__mm_area area = {.rows = tile->m,
-                        .cols = columns,
-                        .threads = w->variant->threads,
-                        .thread = "threadIdx.x",
-                        .pitch = tile->n,
-                        .second = cg__string(w, "sum, row, col + %d", columns)};
+    cg__mm_area area = cg__mm_block_area(w, p);
     if (tile->cluster > 1) {
         area.rows /= tile->cluster;
         area.first_row = "slice";

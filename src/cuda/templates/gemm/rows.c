@@ -35,6 +35,12 @@ static cg__mm_strip cg__mm_strip_of(const cg__mm_problem *p, const ind__tile_pla
     return s;
 }
 
+/* True if a thread keeps its elements of the only row in registers (one_row.c): b has rows along k, and a lane requests
+   all its vectors together. */
+static bool cg__mm_row_in_registers(const cg__mm_strip *s, int warps_n) {
+    return s->rows == 1 && warps_n && s->vectors <= s->apart * s->flight;
+}
+
 /* True for a LOAD of an operand that is read in vectors. */
 static bool cg__mm_in_vectors(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
     const bool misaligned = w->variant->strategy == IND_STRATEGY_MATMUL_ROWS_MISALIGNED;
@@ -171,14 +177,17 @@ static void cg__mm_begin_strip_columns(ind__writer *w, const cg__mm_problem *p, 
         ind__textf(&w->code, "const %s i%d = column < size_n ? column : 0;\n", type, p->n);
 }
 
+/* Vectors of which some lanes have none are set to 0: else ptxas keeps their registers across the loop over the tasks
+   of a persistent launch, as a predicated load does not end what they had before. */
 static void cg__mm_declare_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o,
                                    const cg__mm_strip *s) {
+    const char *zeros = cg__mm_row_in_registers(s, w->variant->of.tile.warps_n) && s->vectors % s->apart ? " = {}" : "";
     cg__run run;
     cg__mm_need_operand(w, o);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__mm_find_vector(w, p, o, i, &run))
-            ind__textf(&w->code, "ind_vec<%s, %d> y%u[%d][%d];\n", cg__types[cg__memory_dtype(w, i)].memory, run.bytes,
-                       i, s->flight, o->k_major ? s->each : 1);
+            ind__textf(&w->code, "ind_vec<%s, %d> y%u[%d][%d]%s;\n", cg__types[cg__memory_dtype(w, i)].memory,
+                       run.bytes, i, s->flight, o->k_major ? s->each : 1, zeros);
 }
 
 static void cg__mm_load_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
@@ -289,7 +298,7 @@ static void cg__mm_write_strip_total(ind__writer *w, int num) {
     ind__textf(&w->code, "for (int k = 1; k < %d; k++) total += part[k * %d + at];\n", num, sums);
     ind__textf(&w->code, "sum[ind_sum_at<%d>(at / %d, at %% %d)] = total;\n", t->n, t->n, t->n);
     cg__end(w);
-    ind__textf(&w->code, "__syncthreads();\n");
+    ind__textf(&w->code, sums <= 32 ? "__syncwarp();\n" : "__syncthreads();\n"); /* the first warp has few sums */
     cg__use(w, IND__CG_SUM_TILE);
 }
 
@@ -297,25 +306,34 @@ static void cg__mm_write_strip_total(ind__writer *w, int num) {
 static void cg__mm_write_strip_sums(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     const ind__tile_plan *t = &w->variant->of.tile;
     const int sums = t->m * t->n;
+    const bool whole = p->b.k_major && s->warps_k == 1; /* a warp has all products of its sums */
     const char *column = cg__mm_strip_column(w, p, s);
     cg__unroll(w);
     cg__begin(w, "for (int at = 0; at < %d; at++)", s->rows * s->cols);
     ind__textf(&w->code, "float x = acc[at / %d][at %% %d];\n", s->cols, s->cols);
     cg__unroll(w);
     ind__textf(&w->code, "for (int d = 16; d >= %d; d /= 2) x += __shfl_xor_sync(0xffffffffu, x, d);\n", s->lanes_n);
-    if (p->b.k_major)
+    if (whole)
+        ind__textf(&w->code, "if (lane == 0) sum[ind_sum_at<%d>(at / %d, %s)] = x;\n", t->n, s->cols, column);
+    else if (p->b.k_major)
         ind__textf(&w->code, "if (lane == 0) part[warp / %d * %d + at / %d * %d + %s] = x;\n", t->warps_n, sums,
                    s->cols, t->n, column);
     else
         ind__textf(&w->code, "if (lane < %d) part[warp * %d + at / %d * %d + %s] = x;\n", s->lanes_n, sums, s->cols,
                    t->n, column);
     cg__end(w);
-    cg__mm_write_strip_total(w, s->warps_k);
+    if (whole) ind__textf(&w->code, "__syncthreads();\n");
+    cg__use(w, IND__CG_SUM_TILE);
+    if (!whole) cg__mm_write_strip_total(w, s->warps_k);
 }
 
 static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *t = &w->variant->of.tile;
     const cg__mm_strip s = cg__mm_strip_of(p, t);
+    if (cg__mm_is_one_row(w, p)) {
+        cg__mm_one_row_main_loop(w, p);
+        return;
+    }
     ind__textf(&w->code, "unsigned short *const row_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
     ind__textf(&w->code, "float *const part = reinterpret_cast<float *>(ind_smem + %lld), *const sum = part + %d;\n",
                (long long)s.rows * s.k * 2, s.warps_k * t->m * t->n);
@@ -348,6 +366,7 @@ static const cg__mm_config cg__mm_rows_configs[] = {
     {1, 64, 8, 8, 0, 4, 96, 1, 0, 0, 0},  {1, 64, 8, 16, 0, 4, 96, 1, 0, 0, 0}, {1, 128, 8, 8, 0, 4, 96, 1, 0, 0, 0},
     {1, 8, 8, 1, 4, 4, 96, 1, 0, 0, 0},   {1, 8, 8, 2, 2, 4, 96, 1, 0, 0, 0},   {1, 8, 8, 4, 1, 2, 96, 1, 0, 0, 0},
     {1, 16, 8, 1, 4, 4, 96, 1, 0, 0, 0},  {1, 16, 8, 2, 2, 4, 96, 1, 0, 0, 0},  {1, 32, 8, 1, 4, 2, 96, 1, 0, 0, 0},
+    {1, 8, 8, 1, 4, 8, 128, 1, 0, 0, 0},
 };
 
 /* Most rows, and bytes of shared memory for a. With 8 rows of 4096 x 4096 bf16 tensor cores were faster: 20 us, 23 here
@@ -399,11 +418,38 @@ static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *
     return p->b.k_major || ind_known_multiple(p->size_n, 8) ? NULL : "its columns are no multiple of 8";
 }
 
+/* The lanes' columns and vectors in a configuration. */
+static cg__mm_strip cg__mm_strip_of_config(const cg__mm_config *c, const cg__mm_problem *p) {
+    const ind__tile_plan tile = {.m = c->tile_m,
+                                 .n = c->tile_n,
+                                 .products = cg__mm_products(p),
+                                 .warps_m = c->warps_m,
+                                 .warps_n = c->warps_n,
+                                 .stages = c->stages};
+    return cg__mm_strip_of(p, &tile);
+}
+
+static bool cg__mm_is_config_of_one_row(const cg__mm_config *c, const cg__mm_problem *p) {
+    if (!c->warps_n || !p->b.k_major) return false;
+    const cg__mm_strip s = cg__mm_strip_of_config(c, p);
+    return cg__mm_row_in_registers(&s, c->warps_n);
+}
+
+/* Registers of the vectors of a lane's columns and of the row (one_row.c); 0: the row is in shared memory. */
+static int cg__mm_one_row_registers(const cg__mm_config *c, const cg__mm_problem *p) {
+    if (!cg__mm_is_config_of_one_row(c, p)) return 0;
+    const cg__mm_strip s = cg__mm_strip_of_config(c, p);
+    const int flight = (int)((s.vectors + s.apart - 1) / s.apart);
+    return 4 * flight * (s.cols + (p->a.computed ? 3 : 1)) + 40;
+}
+
 static void cg__mm_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth;
     (void)index_bits;
     const int products = cg__mm_products(p);
     c->tile_m = p->few_rows;
+    const int kept = cg__mm_one_row_registers(c, p);
+    if (kept > c->registers) c->registers = kept;
     const int sums = c->tile_m * (c->warps_n ? c->tile_n / c->warps_n : 8 * products);
     const int second = c->warps_n ? 0 : (products - 1) * c->stages * 4;
     c->registers += (c->tile_m - 1) * (c->warps_n ? 8 : 1) + sums + second + (p->b.computed ? 32 * products : 0);
@@ -425,9 +471,10 @@ static int cg__mm_rows_threads(const cg__mm_config *c) {
 }
 
 static int64_t cg__mm_rows_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    const int64_t sums = (int64_t)4 * c->tile_m * (c->warps_m * c->tile_n + c->tile_n + 8);
     int64_t k = 0;
     (void)ind_expr_is_int(p->size_k, &k);
-    return 2 * k * c->tile_m + (int64_t)4 * c->tile_m * (c->warps_m * c->tile_n + c->tile_n + 8);
+    return sums + (cg__mm_is_config_of_one_row(c, p) ? 0 : 2 * k * c->tile_m);
 }
 
 /* Bytes of an element of b in memory: the mean of two products. */
@@ -459,15 +506,18 @@ static double cg__mm_strips_cost(const cg__mm_template *x, const cg__mm_problem 
     const double per_sm = ceil(ceil(n * products / c->tile_n) * (double)ind_hint(p->batch) / target->num_sms);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double elements = per_sm * c->tile_n * k, bytes = elements * cg__mm_weight_bytes(p);
-    const double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
-                          (c->warps_n ? c->tile_n / c->warps_n : products);
+    const double all = 2 * together * c->tile_n * k * cg__mm_weight_bytes(p);
+    double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
+                    (c->warps_n ? c->tile_n / c->warps_n : products);
+    if (flight > all) flight = all; /* the last vectors in flight are waited for half of a latency */
     const double read = bytes / cg__mm_memory_rate(target), wait = bytes * loaded / flight * t->product_latency;
     const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
     const double multiply = elements * loaded * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate +
                             cg__mm_row_cost(p, c, per_sm, t);
     const double slowest = read > wait ? read : wait;
     const double busy = slowest > multiply ? slowest : multiply;
-    return busy + cg__mm_start_cost(p, t) * cg__mm_exposed_starts(per_sm, fit, wait, busy);
+    const double start = cg__mm_start_cost(p, t) + (c->warps_m > 1 ? t->product_barrier : 0);
+    return busy + start * cg__mm_exposed_starts(per_sm, fit, wait, busy);
 }
 
 static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
@@ -478,7 +528,7 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
 static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS,
                                             .match = cg__mm_rows_match,
                                             MM_CONFIGS(cg__mm_rows_configs),
-                                            .num_for_tasks = 6,
+                                            .num_for_tasks = 7,
                                             .fit = cg__mm_rows_fit,
                                             .allows = cg__mm_rows_allows,
                                             .threads = cg__mm_rows_threads,

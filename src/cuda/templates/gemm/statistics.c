@@ -34,16 +34,18 @@ static void cg__mm_declare_row_state(ind__writer *w, uint32_t i, const cg__mm_ro
     ind__textf(&w->code, "__shared__ %s rows%u[%d];\n", cg__state_type_text(w, i), i, r->rows * r->each);
 }
 
-/* The neighbours of a row from r0 on: 8 elements, or one. */
-static void cg__mm_write_row_elements(ind__writer *w, const cg__mm_problem *p, const cg__pass *s) {
+/* The neighbours of a row from r0 on: 8 elements, or one. `which`: the vector of LOAD 7 is x7 and this; NULL: it is
+   loaded here. */
+static void cg__mm_write_row_elements(ind__writer *w, const cg__mm_problem *p, const cg__pass *s, const char *which) {
     const char *base = w->var[p->k];
     cg__emit_chunk_arrays(w, s);
     if (w->variant->vector > 1) {
         for (uint32_t i = 1; i <= p->a.value; i++) {
             if (!w->needed[i] || !cg__mm_is_resident(w, p, &p->a, i, MM_STAGED | MM_VECTOR)) continue;
-            ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(&%s);\n",
-                       cg__types[cg__memory_dtype(w, i)].memory, i, cg__element(w, i));
-            w->memory[i] = cg__string(w, "x%u.at[j]", i);
+            if (!which)
+                ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(&%s);\n",
+                           cg__types[cg__memory_dtype(w, i)].memory, i, cg__element(w, i));
+            w->memory[i] = cg__string(w, "x%u%s.at[j]", i, which ? which : "");
             cg__use(w, IND__CG_VEC);
         }
         cg__unroll(w);
@@ -72,7 +74,7 @@ static void cg__mm_write_row_loop(ind__writer *w, const cg__mm_problem *p, const
     cg__emit(w, ~(1u << p->k), IND__CG_ALL_STAGES);
     ind__textf(&w->code, "#pragma unroll 4\n");
     cg__begin(w, "for (%s r0 = share%s; r0 < size_k; r0 += %d)", cg__int(w), n > 1 ? " * 8" : "", r->each * 32 * n);
-    cg__mm_write_row_elements(w, p, s);
+    cg__mm_write_row_elements(w, p, s, NULL);
     cg__end(w);
     cg__end(w);
 }

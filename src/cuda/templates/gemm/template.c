@@ -62,9 +62,13 @@ typedef struct cg__mm_area {
     int pitch;                       /* columns of a row in shared memory */
     const char *factor;              /* of the sums of a row; NULL: none */
     const char *second;              /* where ind_sum_read finds those of a second product */
+    bool loaded;                     /* what the epilogue reads was requested before the main loop */
 } cg__mm_area;
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
+static void cg__mm_write_loads_ahead(ind__writer *w, const cg__mm_problem *p);
+static void cg__mm_one_row_main_loop(ind__writer *w, const cg__mm_problem *p);
+static bool cg__mm_is_one_row(const ind__writer *w, const cg__mm_problem *p);
 static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p);
 static double cg__mm_scale_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_thresholds *t);
 static double cg__mm_turns_cost(double tiles, double multiply, double epilogue, const ind_thresholds *t);
