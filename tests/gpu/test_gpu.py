@@ -5,11 +5,15 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from conftest import ROOT, make
+
+sys.path.insert(0, str(ROOT / "bench"))
+import llama  # noqa: E402
 
 GRAPHS = {
     "pointwise": """graph pointwise {
@@ -1039,15 +1043,33 @@ GRAPHS["persistent"] = """graph persistent {
   mutate values = v
   output y
 }"""
+# A layer of a decoder. Tasks of attention compute the new rows of the caches, and load keys and values before.
+GRAPHS["persistent_rows"] = llama.text(llama.Size(layers=1, width=576, heads=9, kv_heads=3, head=64, ffn=512), "persistent_rows", 1, 2000).replace(
+    "  input position : i64[1]\n", "").replace("  h0 = ", "  position = arange(start=1000, end=1001)\n  h0 = ")  # fmt: skip
+# Gate and up with packed weights: one kernel.
+GRAPHS["product_pairs_of_packed_weights"] = """graph product_pairs_of_packed_weights {
+  size M in [1, 64] hint 1
+  input x : bf16[M, 1024]
+  const g : u8[1536, 576]
+  const u : u8[1536, 576]
+  h = rms_norm(x, normalized_shape=[1024], eps=1e-5)
+  d = dequantise(g, format="q4_0", dtype=bf16, group_size=32)
+  e = dequantise(u, format="q4_0", dtype=bf16, group_size=32)
+  a = linear(h, d)
+  b = silu(a)
+  c = linear(h, e)
+  y = mul(b, c)
+  output y
+}"""
 # One compile for few rows, which the products normalise, and for many.
 GRAPHS.update({name: GRAPHS["normalised_rows"].replace("[1, 2]", "[1, 300]") for name in ("normalised_unknown_rows_few", "normalised_unknown_rows_many")})
-SIZES = {"persistent": [], "attentions": ["S=200", "T=333"], "attentions_of_pages": ["M=21"], "products_of_tensor_memory": ["M=1300"], "products_misaligned": ["M=33"], "products_multicast": ["M=680"], "products_in_turn": ["M=2200"], "products_tf32_boxes": ["M=72", "T=130"], "normalised_unknown_rows_few": ["M=1"], "normalised_unknown_rows_many": ["M=70"], "products_scattered": ["T=70"], "products_of_groups": ["T=70"], "normalised_rows": ["M=1"], "products_of_block_scales": ["M=70"], "products_of_float_weights": ["M=3"], "product_pairs": ["M=70"], "product_pairs_of_a_row": ["M=1"], "pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_packed_weights": ["M=3"], "products_of_packed_copies": ["M=3"], "products_of_clusters": ["M=70"], "products_of_8_bits": ["M=70"], "products_tf32": ["M=70"],
+SIZES = {"persistent": [], "persistent_rows": [], "product_pairs_of_packed_weights": ["M=3"], "attentions": ["S=200", "T=333"], "attentions_of_pages": ["M=21"], "products_of_tensor_memory": ["M=1300"], "products_misaligned": ["M=33"], "products_multicast": ["M=680"], "products_in_turn": ["M=2200"], "products_tf32_boxes": ["M=72", "T=130"], "normalised_unknown_rows_few": ["M=1"], "normalised_unknown_rows_many": ["M=70"], "products_scattered": ["T=70"], "products_of_groups": ["T=70"], "normalised_rows": ["M=1"], "products_of_block_scales": ["M=70"], "products_of_float_weights": ["M=3"], "product_pairs": ["M=70"], "product_pairs_of_a_row": ["M=1"], "pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_packed_weights": ["M=3"], "products_of_packed_copies": ["M=3"], "products_of_clusters": ["M=70"], "products_of_8_bits": ["M=70"], "products_tf32": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "scans_odd": [], "finish": ["B=61"], "finish_few": ["B=19"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "rows_listed": ["B=333", "M=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],
          "odd_looped": ["B=5", "S=33001"], "products_large": ["M=300"], "gather_many": ["B=333"], "scans_short": ["B=61"], "scans_walked": ["B=37", "C=1300"],
          "tiles_odd": ["B=301"], "runs": ["B=333"], "rows_of_few_elements": ["B=61"], "rows_of_any_warps": ["B=110"]}
-FLAGS = {"persistent": ["--persistent"], "products_multicast": ["--figure", "product_l2_rate=30", "--figure", "product_received=30"], "products_in_turn": ["--figure", "product_turn_epilogue=1"], "products_tf32": ["--allow-tf32"], "products_tf32_boxes": ["--allow-tf32"], "products_of_tensor_memory": ["--tcgen05"]}
+FLAGS = {"persistent": ["--persistent"], "persistent_rows": ["--persistent"], "products_multicast": ["--figure", "product_l2_rate=30", "--figure", "product_received=30"], "products_in_turn": ["--figure", "product_turn_epilogue=1"], "products_tf32": ["--allow-tf32"], "products_tf32_boxes": ["--allow-tf32"], "products_of_tensor_memory": ["--tcgen05"]}
 # Programs whose graphs have functions of the user or the flag `deterministic`: warp, block, column; sorted and looked at.
 PROGRAMS = {"test_scans": ["recur", "recur_exclusive_block", "recur_column", "sum_starts", "sum_reverse", "product_block"], "test_ordered": ["bits"],
             "test_data_sizes": ["bits"], "test_device_sizes": ["bits"], "test_splits": ["bits"]}
