@@ -35,7 +35,7 @@ TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*
 
 PYTHON3       ?= python3
 
-.PHONY: all headers demo chat quick test test-long gpu-test size-test fuzz-expr bench bench-attention-plot bench-compile bench-launch bench-plots bench-products bench-sizes bench-table bench-verdict growth clean help
+.PHONY: all headers demo chat quick test test-long gpu-test size-test fuzz-expr bench bench-attention-plot bench-compile bench-decode-plot bench-launch bench-plots bench-products bench-sizes bench-table bench-verdict growth clean help
 .DEFAULT_GOAL := all
 
 all: $(EXAMPLES)
@@ -62,6 +62,7 @@ help:
 	@echo 'make bench-compile   from the text of a graph to loaded kernels, by phases (ARGS=softmax)'
 	@echo 'make bench-launch    programmatic dependent launches beside launches one after another'
 	@echo 'make bench-products  matrix products beside cuBLAS (ARGS="sweep --out FILE": random ones; quantised, rows, rms, invariant, multicast, candidates, fit, compile)'
+	@echo 'make bench-decode-plot   what bench/decode_batches.py measured as a picture (ARGS=FILE.jsonl)'
 	@echo 'make bench-plots     what the sweeps of make bench measured as the pictures in bench/plots'
 	@echo 'make bench-table     what make bench and its sweeps measured as the tables of README.md and docs/performance.md'
 	@echo 'make bench-verdict   at which points of the sweeps the library falls short'
@@ -264,6 +265,9 @@ $(BUILD)/plot_python: bench/plot_requirements.txt tests/get_python.sh | $(BUILD)
 
 bench-attention-plot: | $(BUILD)/plot_python
 	@$(BUILD)/plot_python bench/attention_plot.py $(ARGS)
+
+bench-decode-plot: | $(BUILD)/plot_python
+	@$(BUILD)/plot_python bench/decode_plot.py $(ARGS)
 
 bench-verdict: | $(PYTHON)
 	@$(PYTHON) bench/verdict.py $(ARGS)
