@@ -49,6 +49,43 @@ static void cg__vector_loads(ind__writer *w, int v) {
     }
 }
 
+/* True if the value depends on data. */
+static bool cg__needs_memory(const ind__writer *w, uint32_t i) {
+    const ind__inst *in = cg__inst(w, i);
+    bool needs = in->op == IND_LOOP_LOAD || in->op == IND_LOOP_INDIRECT;
+    if (in->op == IND_LOOP_INDEX) needs = ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+    for (int k = 0; k < IND__MAX_ARGS && !needs; k++) needs = in->arg[k] && cg__needs_memory(w, in->arg[k]);
+    return needs;
+}
+
+/* True for a LOAD of a vector along variable v that can be requested before indices from memory are known. */
+static bool cg__is_independent(const ind__writer *w, uint32_t i, int v) {
+    const ind__inst *in = cg__inst(w, i);
+    if (in->op != IND_LOOP_LOAD || !w->needed[i] || w->plan->vector[i] < 2 || !(w->plan->varies[i] >> v & 1))
+        return false;
+    return !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT) &&
+           !(in->arg[0] && cg__needs_memory(w, in->arg[0]));
+}
+
+/* Writes the vector loads that depend on no index from memory, if there are such indices: their checks branch, so loads
+   after them would wait for the indices. */
+static void cg__independent_loads(ind__writer *w, int v) {
+    const uint32_t num = w->body->num_inst;
+    bool indices = false;
+    for (uint32_t i = 1; i < num; i++) indices |= w->needed[i] && cg__inst(w, i)->op == IND_LOOP_INDIRECT;
+    if (!indices) return;
+    uint8_t *needed = (uint8_t *)ind__arena_copy(&w->scratch, w->needed, num);
+    if (!needed) {
+        cg__fail(w);
+        return;
+    }
+    for (uint32_t i = 1; i < num; i++) w->needed[i] = cg__is_independent(w, i, v);
+    cg__close_needed(w);
+    cg__emit(w, ~(1u << v), IND__CG_ALL_STAGES);
+    cg__vector_loads(w, v);
+    memcpy(w->needed, needed, num);
+}
+
 /* Declares the vectors that collect the elements of each vector store. */
 static void cg__vector_sinks(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -99,6 +136,7 @@ static void cg__vector_runs(ind__writer *w, int v, bool forget) {
 /* Writes a vector of neighbours along variable v, from `base` on, a multiple of their number. */
 static void cg__emit_vector_body(ind__writer *w, int v, const char *base) {
     w->var[v] = base;
+    cg__independent_loads(w, v);
     cg__emit(w, ~(1u << v), IND__CG_ALL_STAGES);
     cg__emit_same(w, v, w->variant->vector);
     cg__vector_loads(w, v);
