@@ -116,6 +116,7 @@ static int open_chat(chat *c) {
                                     .device = o->device,
                                     .dtype = o->dtype,
                                     .persistent = o->persistent,
+                                    .background_variants = !o->num_prompts, /* while the first message is typed */
                                     .slots = (int)o->parallel,
                                     .samples = draws(o),
                                     .targets = o->perplexity,

@@ -43,16 +43,17 @@ typedef struct llama_engine_desc {
     const gguf *file;
     const llama_config *config;
     ind_device device;
-    ind_dtype dtype;      /* of activations and caches */
-    int slots;            /* 1 to LLAMA_SLOTS */
-    int drafts;           /* 0 to LLAMA_DRAFTS: draft tokens of a step (speculative decoding); with one slot */
-    bool samples;         /* tokens are drawn: llama_engine_start takes parameters */
-    bool targets;         /* for llama_engine_score only */
-    bool batch_invariant; /* a sequence has the same bits whichever run beside it */
-    bool all_variants;    /* no run compiles (ind_compile_desc) */
-    bool persistent;      /* CUDA: consecutive small launches are one (ind_fusion_policy) */
-    bool emit_only;       /* only compiles: e.module has the texts of all stages */
-    int64_t memory;       /* bytes; an engine that needs more is refused before any of it is allocated. 0: no limit */
+    ind_dtype dtype;          /* of activations and caches */
+    int slots;                /* 1 to LLAMA_SLOTS */
+    int drafts;               /* 0 to LLAMA_DRAFTS: draft tokens of a step (speculative decoding); with one slot */
+    bool samples;             /* tokens are drawn: llama_engine_start takes parameters */
+    bool targets;             /* for llama_engine_score only */
+    bool batch_invariant;     /* a sequence has the same bits whichever run beside it */
+    bool all_variants;        /* no run compiles (ind_compile_desc) */
+    bool background_variants; /* a thread compiles what later runs may need (ind_compile_desc) */
+    bool persistent;          /* CUDA: consecutive small launches are one (ind_fusion_policy) */
+    bool emit_only;           /* only compiles: e.module has the texts of all stages */
+    int64_t memory; /* bytes; an engine that needs more is refused before any of it is allocated. 0: no limit */
 } llama_engine_desc;
 
 /* Bytes that an engine needs on its device. */
@@ -262,9 +263,11 @@ static inline int llama__compile(llama_engine *e) {
                                    .samples = d->samples,
                                    .targets = d->targets,
                                    .drafts = d->drafts};
-    const ind_compile_desc options = {
-        .emit_only = d->emit_only, .batch_invariant = d->batch_invariant, .all_variants = d->all_variants,
-        .fusion = {.persistent = d->persistent}};
+    const ind_compile_desc options = {.emit_only = d->emit_only,
+                                      .batch_invariant = d->batch_invariant,
+                                      .all_variants = d->all_variants,
+                                      .background_variants = d->background_variants,
+                                      .fusion = {.persistent = d->persistent}};
     ind_graph *g = ind_graph_create(e->context, "llama");
     if (!g) return llama__failed_run(e);
     int failed = llama_build(g, &desc, e->why, sizeof e->why);

@@ -123,8 +123,18 @@ static void cg__mm_write_one_row_statistics(ind__writer *w, const cg__mm_problem
 
 /* ---- the product ---- */
 
+/* True if the vectors of the row are those that are loaded: a is an operand without a prologue. */
+static bool cg__mm_row_is_loaded(ind__writer *w, const cg__mm_problem *p) {
+    cg__mm_need_row(w, p);
+    return !p->a.computed && cg__mm_in_row_vectors(w, p, p->a.load);
+}
+
 /* "row_a": the vectors of the row. */
 static void cg__mm_write_row_of_lane(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    if (cg__mm_row_is_loaded(w, p)) {
+        ind__textf(&w->code, "const auto &row_a = x%u;\n", (unsigned)p->a.load);
+        return;
+    }
     ind__textf(&w->code, "ind_vec<unsigned short, 8> row_a[%d];\n", s->flight);
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", s->flight);
