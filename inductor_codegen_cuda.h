@@ -655,7 +655,7 @@ typedef struct ind__kernel_tasks {
     uint32_t phase;               /* from 0; it waits until the tasks of all earlier phases have finished */
     ind_expr num;                 /* of its tasks */
     bool early;                   /* it starts loads before it waits */
-    bool repeated;                /* it has no tasks: each one of the next kernel that has computes it after its wait */
+    bool repeated; /* it has no tasks; each task of the next kernel with tasks computes it after its wait */
 } ind__kernel_tasks;
 
 /* Kernels of a persistent launch: PERSISTENT. */
@@ -2079,7 +2079,7 @@ static const char *const cg__prelude_TASKS[] = {
     "    if (THREADS) ind_barrier_of<THREADS ? THREADS : 32>();\n",
     "    else __syncthreads();\n",
     "}\n",
-    "// The same, then all threads compute the kernels of the phase before that each task repeats.\n",
+    "// The same, then the block computes the kernels of the phase before that each task repeats.\n",
     "template <int THREADS, class REPEATED> static IND_INLINE void ind_task_wait(const REPEATED &repeated) {\n",
     "    ind_task_wait<THREADS>();\n",
     "    repeated();\n",
@@ -7829,22 +7829,22 @@ static void cg__vector_loads(ind__writer *w, int v) {
     }
 }
 
-/* True if the value depends on data. */
-static bool cg__needs_memory(const ind__writer *w, uint32_t i) {
-    const ind__inst *in = cg__inst(w, i);
-    bool needs = in->op == IND_LOOP_LOAD || in->op == IND_LOOP_INDIRECT;
-    if (in->op == IND_LOOP_INDEX) needs = ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
-    for (int k = 0; k < IND__MAX_ARGS && !needs; k++) needs = in->arg[k] && cg__needs_memory(w, in->arg[k]);
-    return needs;
+/* Marks the values that depend on data. */
+static void cg__mark_data(const ind__writer *w, uint8_t *data) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *in = cg__inst(w, i);
+        data[i] = in->op == IND_LOOP_LOAD || in->op == IND_LOOP_INDIRECT;
+        if (in->op == IND_LOOP_INDEX) data[i] = ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+        for (int k = 0; k < IND__MAX_ARGS; k++) data[i] |= in->arg[k] && data[in->arg[k]];
+    }
 }
 
 /* True for a LOAD of a vector along variable v that can be requested before indices from memory are known. */
-static bool cg__is_independent(const ind__writer *w, uint32_t i, int v) {
+static bool cg__is_independent(const ind__writer *w, uint32_t i, int v, const uint8_t *data) {
     const ind__inst *in = cg__inst(w, i);
     if (in->op != IND_LOOP_LOAD || !w->needed[i] || w->plan->vector[i] < 2 || !(w->plan->varies[i] >> v & 1))
         return false;
-    return !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT) &&
-           !(in->arg[0] && cg__needs_memory(w, in->arg[0]));
+    return !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT) && !(in->arg[0] && data[in->arg[0]]);
 }
 
 /* Writes the vector loads that depend on no index from memory, if there are such indices: their checks branch, so loads
@@ -7855,11 +7855,13 @@ static void cg__independent_loads(ind__writer *w, int v) {
     for (uint32_t i = 1; i < num; i++) indices |= w->needed[i] && cg__inst(w, i)->op == IND_LOOP_INDIRECT;
     if (!indices) return;
     uint8_t *needed = (uint8_t *)ind__arena_copy(&w->scratch, w->needed, num);
-    if (!needed) {
+    uint8_t *data = (uint8_t *)ind__arena_alloc(&w->scratch, num);
+    if (!needed || !data) {
         cg__fail(w);
         return;
     }
-    for (uint32_t i = 1; i < num; i++) w->needed[i] = cg__is_independent(w, i, v);
+    cg__mark_data(w, data);
+    for (uint32_t i = 1; i < num; i++) w->needed[i] = cg__is_independent(w, i, v, data);
     cg__close_needed(w);
     cg__emit(w, ~(1u << v), IND__CG_ALL_STAGES);
     cg__vector_loads(w, v);
@@ -16135,7 +16137,7 @@ static void cg__mm_begin_strip_columns(ind__writer *w, const cg__mm_problem *p, 
    of a persistent launch, as a predicated load does not end what they had before. */
 static void cg__mm_declare_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o,
                                    const cg__mm_strip *s) {
-    const char *zeros = cg__mm_row_in_registers(s, w->variant->of.tile.warps_n) && s->vectors % s->apart ? " = {}" : "";
+    const char *zeros = cg__mm_is_one_row(w, p) && s->vectors % s->apart ? " = {}" : "";
     cg__run run;
     cg__mm_need_operand(w, o);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -16252,7 +16254,7 @@ static void cg__mm_write_strip_total(ind__writer *w, int num) {
     ind__textf(&w->code, "for (int k = 1; k < %d; k++) total += part[k * %d + at];\n", num, sums);
     ind__textf(&w->code, "sum[ind_sum_at<%d>(at / %d, at %% %d)] = total;\n", t->n, t->n, t->n);
     cg__end(w);
-    ind__textf(&w->code, sums <= 32 ? "__syncwarp();\n" : "__syncthreads();\n"); /* the first warp has few sums */
+    ind__textf(&w->code, sums <= 32 ? "__syncwarp();\n" : "__syncthreads();\n"); /* 32: one warp has them */
     cg__use(w, IND__CG_SUM_TILE);
 }
 
@@ -16397,16 +16399,22 @@ static int cg__mm_one_row_registers(const cg__mm_config *c, const cg__mm_problem
     return 4 * flight * (s.cols + (p->a.computed ? 3 : 1)) + 40;
 }
 
-static void cg__mm_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
-    (void)depth;
-    (void)index_bits;
+/* Sets the rows of the tile, and adds the registers of their sums. */
+static void cg__mm_strips_fit(cg__mm_config *c, const cg__mm_problem *p) {
     const int products = cg__mm_products(p);
     c->tile_m = p->few_rows;
-    const int kept = cg__mm_one_row_registers(c, p);
-    if (kept > c->registers) c->registers = kept;
     const int sums = c->tile_m * (c->warps_n ? c->tile_n / c->warps_n : 8 * products);
     const int second = c->warps_n ? 0 : (products - 1) * c->stages * 4;
     c->registers += (c->tile_m - 1) * (c->warps_n ? 8 : 1) + sums + second + (p->b.computed ? 32 * products : 0);
+}
+
+static void cg__mm_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)depth;
+    (void)index_bits;
+    c->tile_m = p->few_rows;
+    const int kept = cg__mm_one_row_registers(c, p);
+    if (kept > c->registers) c->registers = kept;
+    cg__mm_strips_fit(c, p);
 }
 
 /* A lane has columns of each product, and the epilogue has vectors of 8. Computed weights: the configurations that were
@@ -16495,7 +16503,7 @@ static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS
 /* ================================================================================ src/cuda/templates/gemm/one_row.c */
 /* Products of one row with b along k, if a lane requests all its vectors of b together: a thread keeps the elements of
    the row that it multiplies in registers. It loads and normalises them itself. One barrier is left if no warps share
-   k: that before the epilogue. What the epilogue loads is requested before the first multiplication.
+   k: that before the epilogue. What the epilogue loads in vectors is requested before the first multiplication.
 
    Other products of few rows copy a to shared memory (rows.c). That takes up to four more barriers and another read of
    the L2: in a persistent launch that waits for the row, the time of a task (SmolLM2). */
@@ -17023,7 +17031,9 @@ static const char *cg__mm_misaligned_rows_match(const cg__mm_problem *p, const i
 /* Columns are those of each product. */
 static void cg__mm_misaligned_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     c->tile_n *= cg__mm_products(p);
-    cg__mm_rows_fit(c, p, depth, index_bits);
+    (void)depth;
+    (void)index_bits;
+    cg__mm_strips_fit(c, p);
 }
 
 static bool cg__mm_misaligned_rows_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
@@ -21019,9 +21029,15 @@ static bool cg__at_is_limited_by_data(const cg__attention *x) {
     return false;
 }
 
+/* True if the keys' or values' rows are at least their features apart: each element of memory has one key. */
+static bool cg__at_rows_are_apart(const ind__writer *w, const cg__mm_problem *p) {
+    ind_expr stride;
+    return cg__mm_step_of(w, p, &p->b, &stride) && ind_known_le(cg__mm_extent(w, p->n), stride);
+}
+
 /* True if blocks request their first keys and values in the L2 before they wait for the previous launch, or in a
-   persistent launch for the previous phase. A launch may still write them: the request is no load. Caches are larger
-   than the L2, so most rows come from memory. */
+   persistent launch for the previous phase. A launch may still write them: the request is no load. The caches of all
+   layers may be larger than the L2, so that rows come from memory. */
 static bool cg__at_prefetches(const cg__decider *d, const cg__mm_problem *p, const cg__attention *x) {
     const bool copies = x->keys.b.copy && p->b.copy && !x->keys.b.k_major && !p->b.k_major;
     return d->variant->dependent && d->plan->part != IND__PART_OF_LAUNCH && x->product == AT_MMA_HALVES && copies &&
@@ -21048,7 +21064,8 @@ static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__a
     v->blocks_per_sm = cg__at_split_blocks(d, p, x, tiles);
     cg__at_set_split_stages(d, p, x);
     v->of.tile.prefetches = cg__at_prefetches(d, p, x);
-    v->of.tile.loads_first = v->of.tile.prefetches && d->loads_first && cg__at_queries_follow(x);
+    v->of.tile.loads_first = v->of.tile.prefetches && d->loads_first && cg__at_queries_follow(x) &&
+                             cg__at_rows_are_apart(&d->w, &x->keys) && cg__at_rows_are_apart(&d->w, p);
     v->memory.shared = ind_int(c, cg__at_split_bytes(x, cg__at_split_kept(p, &v->of.tile), v->of.tile.k, columns));
     v->of.tile.splits = cg__at_parts(d, p, tiles);
     const bool alone = ind_known_eq(v->of.tile.splits, ind_int(c, 1));
@@ -23720,7 +23737,7 @@ static const ind_kernel *cg__next_product(const ind_schedule *s, const ind_kerne
         if (s->kernel[i].with_next == k) next = &s->kernel[i] + 2;
     if (next >= end) return NULL;
     if (next->with_next) next = next->with_next;
-    return next->kind == IND_KERNEL_MATMUL && !next->scores ? next : NULL; /* attention loads nothing early */
+    return next->kind == IND_KERNEL_MATMUL && !next->scores ? next : NULL; /* attention only requests lines in the L2 early */
 }
 
 /* True if the product probably loads its right operand before it waits: few rows, and no launch writes what it loads.
@@ -25267,17 +25284,18 @@ static ind_status cg__plan_with_next(ind_plan *p, uint32_t k) {
 /* --------------------------------------------------------------------------------------------- >>persistent */
 
 /* One launch for consecutive small ones. Each kernel becomes a function, as in a launch of independent kernels
-   (combine.c), and each of its blocks a task. Tasks are numbered in the order of the launches. Persistent blocks take
-   the next number from a counter, and wait until all tasks of earlier launches, the phases, have finished. A product of
-   few rows starts the loads of its weights before it waits.
+   (combine.c), and each of its blocks a task, except that tasks of attention may compute small kernels before it
+   themselves (repeated.c). Tasks are numbered in the order of the launches. Persistent blocks take the next number from
+   a counter, and wait until all tasks of earlier launches, the phases, have finished. Products of few rows start the
+   loads of their weights before they wait, attention those of its first keys and values.
 
    The block with the lowest number of the unfinished tasks does not wait: all tasks before its phase have finished. So
    the launch ends with any number of resident blocks. A block fetches its next number while it runs a task; it runs
    them in ascending order, so this argument still holds.
 
-   Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase. Small products of such
-   a module have the configurations of tasks in separate launches, too, and so the same bits, except for those with
-   tensor maps: cg__task_threads. */
+   Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase, and kernels that tasks
+   repeat read nothing whose memory is free after them. Small products of such a module have the configurations of tasks
+   in separate launches, too, and so the same bits, except for those with tensor maps: cg__task_threads. */
 
 /* The kernels of a persistent launch while it is planned. */
 typedef struct cg__tasks {
@@ -25756,20 +25774,28 @@ static ind_status cg__plan_persistent(ind_plan *p) {
 
 /* ============================================================================================== src/cuda/repeated.c */
 /* Kernels of one block before attention in a persistent launch, such as the write of a new row into the caches: each
-   task of attention computes them again, after its wait and before it loads. So they are no phase of their own, which
-   would take more time than they do. All tasks store the same values, and a task reads those that its own threads have
-   stored. */
+   task of attention computes them again after its wait. So they are no separate phase, which would take more time than
+   they do. Attention loads keys and values after that, or before, and replaces the new rows (new_rows.c). All tasks
+   store the same values, and a task reads those that its own threads have stored. */
 
 enum { CG_MOST_REPEATED = 4 }; /* kernels of a phase */
 
-/* True if all points of a STORE have different elements: an index from memory is the same for all of them. */
+/* True if all points of a STORE have different elements: an index from memory is the same for all of them, and they
+   differ in the others. */
 static bool cg__stores_apart(const ind_body *b, const ind__inst *store, const uint32_t *vars) {
+    const ind_expr index = b->index[store->index];
     ind_expr symbol[16];
+    int64_t size;
     if (!(store->flags & IND__INST_SCATTER)) return true;
-    const int num = ind__expr_symbols(b->index[store->index], symbol, 16);
+    const int num = ind__expr_symbols(index, symbol, 16);
+    if (num > 16) return false;
     for (int s = 0; s < num; s++) {
         const ind_symbol *of = ind_expr_symbol(symbol[s]);
-        if (s >= 16 || (of->kind == IND_SYMBOL_INDIRECT && vars[of->slot])) return false;
+        if (of->kind == IND_SYMBOL_INDIRECT && vars[of->slot]) return false;
+    }
+    for (int v = 0; v < b->rank; v++) {
+        const bool one = ind_expr_is_int(ind_expr_symbol(b->var[v])->extent, &size) && size == 1;
+        if (!one && !ind__expr_depends(index, b->var[v])) return false;
     }
     return true;
 }
@@ -25840,7 +25866,7 @@ static bool cg__fits_warp(const cg__part *part) {
     return true;
 }
 
-/* Replaces a word in the code of the part. False: out of memory. */
+/* Replaces a word in the code of the part. False: the context has an error. */
 static bool cg__replace_in_code(cg__tasks *x, cg__part *part, const char *word, const char *by) {
     ind__text t = {.context = x->plan->context};
     const char *code = part->code;
@@ -25880,12 +25906,16 @@ static bool cg__is_untouched(const cg__tasks *x, uint32_t from, uint32_t buffer)
     return true;
 }
 
-/* True if all results of the part are stored as vectors of 8 elements of 16 bits. */
-static bool cg__stores_vectors(const cg__tasks *x, const cg__part *part) {
+/* True if the only result of the part has the storage of keys or values, 16-bit floats, and is stored as vectors of 8
+   elements. */
+static bool cg__stores_rows(const cg__tasks *x, const cg__part *part, uint32_t keys, uint32_t values) {
     static const char store[] = "ind_store(&";
+    const ind_schedule *s = x->plan->schedule;
     const ind_kernel *k = part->of;
     if (k->num_args != k->num_reads + 1 || part->variant.vector != 8) return false;
-    if (ind_dtype_bytes(x->plan->schedule->program->buffer[k->arg[k->num_reads]].dtype) != 2) return false;
+    const uint32_t result = k->arg[k->num_reads];
+    if (!cg__same_storage(s, result, keys) && !cg__same_storage(s, result, values)) return false;
+    if (s->program->buffer[result].dtype != s->program->buffer[keys].dtype) return false;
     for (const char *at = part->code; (at = strstr(at, "out0")) != NULL; at++)
         if (at < part->code + sizeof store - 1 || strncmp(at - (sizeof store - 1), store, sizeof store - 1))
             return false;
@@ -25893,16 +25923,21 @@ static bool cg__stores_vectors(const cg__tasks *x, const cg__part *part) {
 }
 
 /* Lets attention, part `to`, load keys and values before the phase of the repeated parts, and take the rows that these
-   store. False: out of memory. */
+   store. False: the context has an error. */
 static bool cg__hand_rows(cg__tasks *x, uint32_t from, uint32_t to) {
     ind_plan *p = x->plan;
     cg__part *part = &x->part[to];
     const ind_body *b = part->of->body;
-    bool able = cg__is_untouched(x, from, cg__loaded_buffer(b, b->inst[part->of->scores].arg[1])) &&
-                cg__is_untouched(x, from, cg__loaded_buffer(b, b->inst[part->of->matmul.dot].arg[1]));
-    for (uint32_t i = from; i < to && able; i++) able = cg__stores_vectors(x, &x->part[i]);
+    const uint32_t keys = cg__loaded_buffer(b, b->inst[part->of->scores].arg[1]);
+    const uint32_t values = cg__loaded_buffer(b, b->inst[part->of->matmul.dot].arg[1]);
+    bool able = cg__is_untouched(x, from, keys) && cg__is_untouched(x, from, values);
+    for (uint32_t i = from; i < to && able; i++) able = cg__stores_rows(x, &x->part[i], keys, values);
     if (!able) return true;
     if (cg__plan_task(p, part, cg__task_launch_of(p, part->kernel).like, 0)) return false;
+    if (part->why_not || part->variant.threads != x->threads) {
+        ind__fail(p->context, IND_VERIFY, "kernel %s: another plan that loads first", part->of->name);
+        return false;
+    }
     for (uint32_t i = from; i < to && part->variant.of.tile.loads_first; i++) {
         x->part[i].hands_rows = true;
         if (!cg__replace_in_code(x, &x->part[i], "ind_store(", "store_row(")) return false;
@@ -25911,7 +25946,7 @@ static bool cg__hand_rows(cg__tasks *x, uint32_t from, uint32_t to) {
 }
 
 /* Lets the tasks of part `to` compute the parts of the phase before, if they can. The phases after it count one less.
-   False: out of memory. */
+   False: the context has an error. */
 static bool cg__repeat_phase(cg__tasks *x, uint32_t from, uint32_t to, uint32_t *vars) {
     const ind_schedule *s = x->plan->schedule;
     bool able = to - from <= CG_MOST_REPEATED && cg__phase_end(x, to) == to + 1 && cg__can_repeat(x, &x->part[to]);

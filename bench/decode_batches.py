@@ -1,5 +1,5 @@
-"""decode_batches.py [--output FILE.jsonl] [--batches 1,4,16,64] [--sizes NAME,..] [--no-compile]: one step of decoders over the batch, for four
-formats of weights. Ours in separate launches and as persistent ones, torch.compile with bf16 weights in the same run; replayed graphs.
+"""decode_batches.py [--output FILE.jsonl] [--batches 1,4,16,64] [--sizes NAME,..] [--weights NAME,..] [--no-compile]: one step of
+decoders over the batch, for four formats of weights. Ours in separate launches and as persistent ones, torch.compile with bf16 weights in the same run; replayed graphs.
 
 All sequences are at the same position. A cache has 1,024 entries for each. Outputs are compared with those of torch in float64 for the same
 weights. What FILE has is not measured again. decode_plot.py draws it."""

@@ -1,17 +1,18 @@
 /* --------------------------------------------------------------------------------------------- >>persistent */
 
 /* One launch for consecutive small ones. Each kernel becomes a function, as in a launch of independent kernels
-   (combine.c), and each of its blocks a task. Tasks are numbered in the order of the launches. Persistent blocks take
-   the next number from a counter, and wait until all tasks of earlier launches, the phases, have finished. A product of
-   few rows starts the loads of its weights before it waits.
+   (combine.c), and each of its blocks a task, except that tasks of attention may compute small kernels before it
+   themselves (repeated.c). Tasks are numbered in the order of the launches. Persistent blocks take the next number from
+   a counter, and wait until all tasks of earlier launches, the phases, have finished. Products of few rows start the
+   loads of their weights before they wait, attention those of its first keys and values.
 
    The block with the lowest number of the unfinished tasks does not wait: all tasks before its phase have finished. So
    the launch ends with any number of resident blocks. A block fetches its next number while it runs a task; it runs
    them in ascending order, so this argument still holds.
 
-   Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase. Small products of such
-   a module have the configurations of tasks in separate launches, too, and so the same bits, except for those with
-   tensor maps: cg__task_threads. */
+   Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase, and kernels that tasks
+   repeat read nothing whose memory is free after them. Small products of such a module have the configurations of tasks
+   in separate launches, too, and so the same bits, except for those with tensor maps: cg__task_threads. */
 
 /* The kernels of a persistent launch while it is planned. */
 typedef struct cg__tasks {

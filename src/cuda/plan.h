@@ -136,7 +136,7 @@ typedef struct ind__kernel_tasks {
     uint32_t phase;               /* from 0; it waits until the tasks of all earlier phases have finished */
     ind_expr num;                 /* of its tasks */
     bool early;                   /* it starts loads before it waits */
-    bool repeated;                /* it has no tasks: each one of the next kernel that has computes it after its wait */
+    bool repeated; /* it has no tasks; each task of the next kernel with tasks computes it after its wait */
 } ind__kernel_tasks;
 
 /* Kernels of a persistent launch: PERSISTENT. */

@@ -1,18 +1,26 @@
 /* Kernels of one block before attention in a persistent launch, such as the write of a new row into the caches: each
-   task of attention computes them again, after its wait and before it loads. So they are no phase of their own, which
-   would take more time than they do. All tasks store the same values, and a task reads those that its own threads have
-   stored. */
+   task of attention computes them again after its wait. So they are no separate phase, which would take more time than
+   they do. Attention loads keys and values after that, or before, and replaces the new rows (new_rows.c). All tasks
+   store the same values, and a task reads those that its own threads have stored. */
 
 enum { CG_MOST_REPEATED = 4 }; /* kernels of a phase */
 
-/* True if all points of a STORE have different elements: an index from memory is the same for all of them. */
+/* True if all points of a STORE have different elements: an index from memory is the same for all of them, and they
+   differ in the others. */
 static bool cg__stores_apart(const ind_body *b, const ind__inst *store, const uint32_t *vars) {
+    const ind_expr index = b->index[store->index];
     ind_expr symbol[16];
+    int64_t size;
     if (!(store->flags & IND__INST_SCATTER)) return true;
-    const int num = ind__expr_symbols(b->index[store->index], symbol, 16);
+    const int num = ind__expr_symbols(index, symbol, 16);
+    if (num > 16) return false;
     for (int s = 0; s < num; s++) {
         const ind_symbol *of = ind_expr_symbol(symbol[s]);
-        if (s >= 16 || (of->kind == IND_SYMBOL_INDIRECT && vars[of->slot])) return false;
+        if (of->kind == IND_SYMBOL_INDIRECT && vars[of->slot]) return false;
+    }
+    for (int v = 0; v < b->rank; v++) {
+        const bool one = ind_expr_is_int(ind_expr_symbol(b->var[v])->extent, &size) && size == 1;
+        if (!one && !ind__expr_depends(index, b->var[v])) return false;
     }
     return true;
 }
@@ -83,7 +91,7 @@ static bool cg__fits_warp(const cg__part *part) {
     return true;
 }
 
-/* Replaces a word in the code of the part. False: out of memory. */
+/* Replaces a word in the code of the part. False: the context has an error. */
 static bool cg__replace_in_code(cg__tasks *x, cg__part *part, const char *word, const char *by) {
     ind__text t = {.context = x->plan->context};
     const char *code = part->code;
@@ -123,12 +131,16 @@ static bool cg__is_untouched(const cg__tasks *x, uint32_t from, uint32_t buffer)
     return true;
 }
 
-/* True if all results of the part are stored as vectors of 8 elements of 16 bits. */
-static bool cg__stores_vectors(const cg__tasks *x, const cg__part *part) {
+/* True if the only result of the part has the storage of keys or values, 16-bit floats, and is stored as vectors of 8
+   elements. */
+static bool cg__stores_rows(const cg__tasks *x, const cg__part *part, uint32_t keys, uint32_t values) {
     static const char store[] = "ind_store(&";
+    const ind_schedule *s = x->plan->schedule;
     const ind_kernel *k = part->of;
     if (k->num_args != k->num_reads + 1 || part->variant.vector != 8) return false;
-    if (ind_dtype_bytes(x->plan->schedule->program->buffer[k->arg[k->num_reads]].dtype) != 2) return false;
+    const uint32_t result = k->arg[k->num_reads];
+    if (!cg__same_storage(s, result, keys) && !cg__same_storage(s, result, values)) return false;
+    if (s->program->buffer[result].dtype != s->program->buffer[keys].dtype) return false;
     for (const char *at = part->code; (at = strstr(at, "out0")) != NULL; at++)
         if (at < part->code + sizeof store - 1 || strncmp(at - (sizeof store - 1), store, sizeof store - 1))
             return false;
@@ -136,16 +148,21 @@ static bool cg__stores_vectors(const cg__tasks *x, const cg__part *part) {
 }
 
 /* Lets attention, part `to`, load keys and values before the phase of the repeated parts, and take the rows that these
-   store. False: out of memory. */
+   store. False: the context has an error. */
 static bool cg__hand_rows(cg__tasks *x, uint32_t from, uint32_t to) {
     ind_plan *p = x->plan;
     cg__part *part = &x->part[to];
     const ind_body *b = part->of->body;
-    bool able = cg__is_untouched(x, from, cg__loaded_buffer(b, b->inst[part->of->scores].arg[1])) &&
-                cg__is_untouched(x, from, cg__loaded_buffer(b, b->inst[part->of->matmul.dot].arg[1]));
-    for (uint32_t i = from; i < to && able; i++) able = cg__stores_vectors(x, &x->part[i]);
+    const uint32_t keys = cg__loaded_buffer(b, b->inst[part->of->scores].arg[1]);
+    const uint32_t values = cg__loaded_buffer(b, b->inst[part->of->matmul.dot].arg[1]);
+    bool able = cg__is_untouched(x, from, keys) && cg__is_untouched(x, from, values);
+    for (uint32_t i = from; i < to && able; i++) able = cg__stores_rows(x, &x->part[i], keys, values);
     if (!able) return true;
     if (cg__plan_task(p, part, cg__task_launch_of(p, part->kernel).like, 0)) return false;
+    if (part->why_not || part->variant.threads != x->threads) {
+        ind__fail(p->context, IND_VERIFY, "kernel %s: another plan that loads first", part->of->name);
+        return false;
+    }
     for (uint32_t i = from; i < to && part->variant.of.tile.loads_first; i++) {
         x->part[i].hands_rows = true;
         if (!cg__replace_in_code(x, &x->part[i], "ind_store(", "store_row(")) return false;
@@ -154,7 +171,7 @@ static bool cg__hand_rows(cg__tasks *x, uint32_t from, uint32_t to) {
 }
 
 /* Lets the tasks of part `to` compute the parts of the phase before, if they can. The phases after it count one less.
-   False: out of memory. */
+   False: the context has an error. */
 static bool cg__repeat_phase(cg__tasks *x, uint32_t from, uint32_t to, uint32_t *vars) {
     const ind_schedule *s = x->plan->schedule;
     bool able = to - from <= CG_MOST_REPEATED && cg__phase_end(x, to) == to + 1 && cg__can_repeat(x, &x->part[to]);

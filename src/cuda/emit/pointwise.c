@@ -49,22 +49,22 @@ static void cg__vector_loads(ind__writer *w, int v) {
     }
 }
 
-/* True if the value depends on data. */
-static bool cg__needs_memory(const ind__writer *w, uint32_t i) {
-    const ind__inst *in = cg__inst(w, i);
-    bool needs = in->op == IND_LOOP_LOAD || in->op == IND_LOOP_INDIRECT;
-    if (in->op == IND_LOOP_INDEX) needs = ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
-    for (int k = 0; k < IND__MAX_ARGS && !needs; k++) needs = in->arg[k] && cg__needs_memory(w, in->arg[k]);
-    return needs;
+/* Marks the values that depend on data. */
+static void cg__mark_data(const ind__writer *w, uint8_t *data) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *in = cg__inst(w, i);
+        data[i] = in->op == IND_LOOP_LOAD || in->op == IND_LOOP_INDIRECT;
+        if (in->op == IND_LOOP_INDEX) data[i] = ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+        for (int k = 0; k < IND__MAX_ARGS; k++) data[i] |= in->arg[k] && data[in->arg[k]];
+    }
 }
 
 /* True for a LOAD of a vector along variable v that can be requested before indices from memory are known. */
-static bool cg__is_independent(const ind__writer *w, uint32_t i, int v) {
+static bool cg__is_independent(const ind__writer *w, uint32_t i, int v, const uint8_t *data) {
     const ind__inst *in = cg__inst(w, i);
     if (in->op != IND_LOOP_LOAD || !w->needed[i] || w->plan->vector[i] < 2 || !(w->plan->varies[i] >> v & 1))
         return false;
-    return !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT) &&
-           !(in->arg[0] && cg__needs_memory(w, in->arg[0]));
+    return !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT) && !(in->arg[0] && data[in->arg[0]]);
 }
 
 /* Writes the vector loads that depend on no index from memory, if there are such indices: their checks branch, so loads
@@ -75,11 +75,13 @@ static void cg__independent_loads(ind__writer *w, int v) {
     for (uint32_t i = 1; i < num; i++) indices |= w->needed[i] && cg__inst(w, i)->op == IND_LOOP_INDIRECT;
     if (!indices) return;
     uint8_t *needed = (uint8_t *)ind__arena_copy(&w->scratch, w->needed, num);
-    if (!needed) {
+    uint8_t *data = (uint8_t *)ind__arena_alloc(&w->scratch, num);
+    if (!needed || !data) {
         cg__fail(w);
         return;
     }
-    for (uint32_t i = 1; i < num; i++) w->needed[i] = cg__is_independent(w, i, v);
+    cg__mark_data(w, data);
+    for (uint32_t i = 1; i < num; i++) w->needed[i] = cg__is_independent(w, i, v, data);
     cg__close_needed(w);
     cg__emit(w, ~(1u << v), IND__CG_ALL_STAGES);
     cg__vector_loads(w, v);

@@ -96,7 +96,7 @@ template <int THREADS> static IND_INLINE void ind_task_wait() {
     if (THREADS) ind_barrier_of<THREADS ? THREADS : 32>();
     else __syncthreads();
 }
-// The same, then all threads compute the kernels of the phase before that each task repeats.
+// The same, then the block computes the kernels of the phase before that each task repeats.
 template <int THREADS, class REPEATED> static IND_INLINE void ind_task_wait(const REPEATED &repeated) {
     ind_task_wait<THREADS>();
     repeated();

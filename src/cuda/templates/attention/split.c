@@ -148,9 +148,15 @@ static bool cg__at_is_limited_by_data(const cg__attention *x) {
     return false;
 }
 
+/* True if the keys' or values' rows are at least their features apart: each element of memory has one key. */
+static bool cg__at_rows_are_apart(const ind__writer *w, const cg__mm_problem *p) {
+    ind_expr stride;
+    return cg__mm_step_of(w, p, &p->b, &stride) && ind_known_le(cg__mm_extent(w, p->n), stride);
+}
+
 /* True if blocks request their first keys and values in the L2 before they wait for the previous launch, or in a
-   persistent launch for the previous phase. A launch may still write them: the request is no load. Caches are larger
-   than the L2, so most rows come from memory. */
+   persistent launch for the previous phase. A launch may still write them: the request is no load. The caches of all
+   layers may be larger than the L2, so that rows come from memory. */
 static bool cg__at_prefetches(const cg__decider *d, const cg__mm_problem *p, const cg__attention *x) {
     const bool copies = x->keys.b.copy && p->b.copy && !x->keys.b.k_major && !p->b.k_major;
     return d->variant->dependent && d->plan->part != IND__PART_OF_LAUNCH && x->product == AT_MMA_HALVES && copies &&
@@ -177,7 +183,8 @@ static void cg__at_set_split_tile(cg__decider *d, const cg__mm_problem *p, cg__a
     v->blocks_per_sm = cg__at_split_blocks(d, p, x, tiles);
     cg__at_set_split_stages(d, p, x);
     v->of.tile.prefetches = cg__at_prefetches(d, p, x);
-    v->of.tile.loads_first = v->of.tile.prefetches && d->loads_first && cg__at_queries_follow(x);
+    v->of.tile.loads_first = v->of.tile.prefetches && d->loads_first && cg__at_queries_follow(x) &&
+                             cg__at_rows_are_apart(&d->w, &x->keys) && cg__at_rows_are_apart(&d->w, p);
     v->memory.shared = ind_int(c, cg__at_split_bytes(x, cg__at_split_kept(p, &v->of.tile), v->of.tile.k, columns));
     v->of.tile.splits = cg__at_parts(d, p, tiles);
     const bool alone = ind_known_eq(v->of.tile.splits, ind_int(c, 1));

@@ -1,6 +1,6 @@
 /* Products of one row with b along k, if a lane requests all its vectors of b together: a thread keeps the elements of
    the row that it multiplies in registers. It loads and normalises them itself. One barrier is left if no warps share
-   k: that before the epilogue. What the epilogue loads is requested before the first multiplication.
+   k: that before the epilogue. What the epilogue loads in vectors is requested before the first multiplication.
 
    Other products of few rows copy a to shared memory (rows.c). That takes up to four more barriers and another read of
    the L2: in a persistent launch that waits for the row, the time of a task (SmolLM2). */

@@ -181,7 +181,7 @@ static void cg__mm_begin_strip_columns(ind__writer *w, const cg__mm_problem *p, 
    of a persistent launch, as a predicated load does not end what they had before. */
 static void cg__mm_declare_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o,
                                    const cg__mm_strip *s) {
-    const char *zeros = cg__mm_row_in_registers(s, w->variant->of.tile.warps_n) && s->vectors % s->apart ? " = {}" : "";
+    const char *zeros = cg__mm_is_one_row(w, p) && s->vectors % s->apart ? " = {}" : "";
     cg__run run;
     cg__mm_need_operand(w, o);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -298,7 +298,7 @@ static void cg__mm_write_strip_total(ind__writer *w, int num) {
     ind__textf(&w->code, "for (int k = 1; k < %d; k++) total += part[k * %d + at];\n", num, sums);
     ind__textf(&w->code, "sum[ind_sum_at<%d>(at / %d, at %% %d)] = total;\n", t->n, t->n, t->n);
     cg__end(w);
-    ind__textf(&w->code, sums <= 32 ? "__syncwarp();\n" : "__syncthreads();\n"); /* the first warp has few sums */
+    ind__textf(&w->code, sums <= 32 ? "__syncwarp();\n" : "__syncthreads();\n"); /* 32: one warp has them */
     cg__use(w, IND__CG_SUM_TILE);
 }
 
@@ -443,16 +443,22 @@ static int cg__mm_one_row_registers(const cg__mm_config *c, const cg__mm_problem
     return 4 * flight * (s.cols + (p->a.computed ? 3 : 1)) + 40;
 }
 
-static void cg__mm_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
-    (void)depth;
-    (void)index_bits;
+/* Sets the rows of the tile, and adds the registers of their sums. */
+static void cg__mm_strips_fit(cg__mm_config *c, const cg__mm_problem *p) {
     const int products = cg__mm_products(p);
     c->tile_m = p->few_rows;
-    const int kept = cg__mm_one_row_registers(c, p);
-    if (kept > c->registers) c->registers = kept;
     const int sums = c->tile_m * (c->warps_n ? c->tile_n / c->warps_n : 8 * products);
     const int second = c->warps_n ? 0 : (products - 1) * c->stages * 4;
     c->registers += (c->tile_m - 1) * (c->warps_n ? 8 : 1) + sums + second + (p->b.computed ? 32 * products : 0);
+}
+
+static void cg__mm_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)depth;
+    (void)index_bits;
+    c->tile_m = p->few_rows;
+    const int kept = cg__mm_one_row_registers(c, p);
+    if (kept > c->registers) c->registers = kept;
+    cg__mm_strips_fit(c, p);
 }
 
 /* A lane has columns of each product, and the epilogue has vectors of 8. Computed weights: the configurations that were

@@ -341,7 +341,9 @@ static const char *cg__mm_misaligned_rows_match(const cg__mm_problem *p, const i
 /* Columns are those of each product. */
 static void cg__mm_misaligned_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     c->tile_n *= cg__mm_products(p);
-    cg__mm_rows_fit(c, p, depth, index_bits);
+    (void)depth;
+    (void)index_bits;
+    cg__mm_strips_fit(c, p);
 }
 
 static bool cg__mm_misaligned_rows_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
