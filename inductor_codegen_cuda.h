@@ -47,7 +47,7 @@
    A launch formula in the sizes gives their number, which may be one. Each block stores its partial results in
    memory of the instance. One block then combines them in a fixed order, resets the counters to 0 and does the rest:
    for columns the last block to finish, for rows the last to start. So it is one launch for any size, which can be
-   captured, repeated and be a part of another launch. A reduction of the results of a few rows is computed the same
+   captured, recomputed and be a part of another launch. A reduction of the results of a few rows is computed the same
    way in the launch of the rows (FINISH).
 
    Column partials. If a kernel combines columns over runs of rows (ind_kernel.run), each block has its passes in a
@@ -643,8 +643,8 @@ typedef struct ind__tile_plan {
                              no such clusters. No blocks share a tile then */
     uint32_t
         early; /* bit i: kernel argument i, which no launch writes, is read before the wait of a dependent launch */
-    bool prefetches;  /* attention: requests its first keys and values in the L2 before that wait */
-    bool loads_first; /* .. loads them instead; kernels that its tasks repeat then replace rows (new_rows.c) */
+    bool prefetches;  /* attention: prefetches its first keys and values into the L2 before that wait */
+    bool loads_first; /* .. loads them instead; kernels that its tasks recompute then replace rows (new_rows.c) */
     const ind__tile_choice *others; /* configurations that tuning measures, in the plan's arena .. */
     int num_others;                 /* .. at most IND__MAX_TUNED */
 } ind__tile_plan;
@@ -655,7 +655,7 @@ typedef struct ind__kernel_tasks {
     uint32_t phase;               /* from 0; it waits until the tasks of all earlier phases have finished */
     ind_expr num;                 /* of its tasks */
     bool early;                   /* it starts loads before it waits */
-    bool repeated; /* it has no tasks; each task of the next kernel with tasks computes it after its wait */
+    bool recomputed; /* it has no tasks; each task of the next kernel with tasks computes it after its wait */
 } ind__kernel_tasks;
 
 /* Kernels of a persistent launch: PERSISTENT. */
@@ -1134,7 +1134,7 @@ static const char *const cg__prelude_LOAD_ONCE[] = {
     NULL,
 };
 static const char *const cg__prelude_PREFETCH[] = {
-    "// Requests a line of memory in the L2.\n",
+    "// Prefetches a line of memory into the L2.\n",
     "static IND_INLINE void ind_prefetch(const void *p) {\n",
     "#ifndef IND_EMULATION\n",
     "    asm volatile(\"prefetch.global.L2 [%0];\" : : \"l\"(__cvta_generic_to_global(p)));\n",
@@ -2015,7 +2015,7 @@ static const char *const cg__prelude_TASKS[] = {
     "};\n",
     "struct ind_task_state {\n",
     "    ind_counters *counters;\n",
-    "    unsigned number, before, soon; // of the block's task; tasks before its phase, and before the previous phase\n",
+    "    unsigned number, before, before_previous; // of the block's task; tasks before its phase, and before the previous phase\n",
     "};\n",
     "static IND_INLINE ind_task_state &ind_task() {\n",
     "    __shared__ ind_task_state state;\n",
@@ -2054,9 +2054,9 @@ static const char *const cg__prelude_TASKS[] = {
     "                 \"}\" : : \"l\"(__cvta_generic_to_global(counter)), \"r\"(threadIdx.x) : \"memory\");\n",
     "#endif\n",
     "}\n",
-    "// Waits in warp 0 until `finished` is at least `before`. Below `soon` the wait is for several phases: the block looks at the\n",
-    "// counter less often, so that others see it sooner.\n",
-    "static IND_INLINE void ind_wait_for_tasks(const unsigned *finished, unsigned before, unsigned soon) {\n",
+    "// Waits in warp 0 until `finished` is at least `before`. Below `before_previous` the wait is for\n",
+    "// several phases: the block polls the counter less often, so that the others read it faster.\n",
+    "static IND_INLINE void ind_wait_for_tasks(const unsigned *finished, unsigned before, unsigned before_previous) {\n",
     "    if (threadIdx.x >= 32) return;\n",
     "    for (;;) {\n",
     "#ifdef IND_EMULATION\n",
@@ -2069,20 +2069,20 @@ static const char *const cg__prelude_TASKS[] = {
     "#ifdef IND_EMULATION\n",
     "        ind_yield_block();\n",
     "#else\n",
-    "        if (now < soon) __nanosleep(300);\n",
+    "        if (now < before_previous) __nanosleep(300);\n",
     "#endif\n",
     "    }\n",
     "}\n",
     "// The threads of a task, the first THREADS ones of the block, wait for all tasks before its phase. 0: all threads.\n",
     "template <int THREADS> static IND_INLINE void ind_task_wait() {\n",
-    "    ind_wait_for_tasks(&ind_task().counters->finished, ind_task().before, ind_task().soon);\n",
+    "    ind_wait_for_tasks(&ind_task().counters->finished, ind_task().before, ind_task().before_previous);\n",
     "    if (THREADS) ind_barrier_of<THREADS ? THREADS : 32>();\n",
     "    else __syncthreads();\n",
     "}\n",
-    "// The same, then the block computes the kernels of the phase before that each task repeats.\n",
-    "template <int THREADS, class REPEATED> static IND_INLINE void ind_task_wait(const REPEATED &repeated) {\n",
+    "// The same, then the block computes the kernels of the phase before that each task recomputes.\n",
+    "template <int THREADS, class RECOMPUTED> static IND_INLINE void ind_task_wait(const RECOMPUTED &recomputed) {\n",
     "    ind_task_wait<THREADS>();\n",
-    "    repeated();\n",
+    "    recomputed();\n",
     "    __syncthreads();\n",
     "}\n",
     "// All threads of a block call this before each task. `next` is the number of that task, in lane 0 of warp 0. It becomes\n",
@@ -2101,10 +2101,10 @@ static const char *const cg__prelude_TASKS[] = {
     "            const unsigned before = (unsigned)step[at].before;\n",
     "            unsigned last = at; // a kernel of the previous phase\n",
     "            while (last > 0 && step[last].before == before) last--;\n",
-    "            const unsigned soon = (unsigned)step[last].before;\n",
-    "            if (threadIdx.x == 0) task = {counters, number, before, soon};\n",
+    "            const unsigned before_previous = (unsigned)step[last].before;\n",
+    "            if (threadIdx.x == 0) task = {counters, number, before, before_previous};\n",
     "            next = ind_add_once(&counters->taken);\n",
-    "            if (!part[at].waits) ind_wait_for_tasks(&counters->finished, before, soon);\n",
+    "            if (!part[at].waits) ind_wait_for_tasks(&counters->finished, before, before_previous);\n",
     "        } else if (threadIdx.x == 0) {\n",
     "            task.number = number;\n",
     "        }\n",
@@ -3603,12 +3603,12 @@ static const char *const cg__prelude_COMBINE_BLOCKS_OF_KEYS[] = {
     "template <int TN> static IND_INLINE float *ind_part_of_keys(float *partials, unsigned tile, unsigned split, unsigned parts) {\n",
     "    return parts == 1 ? nullptr : partials + ((long long)tile * parts + split) * (16 * (TN + 2));\n",
     "}\n",
-    "// The sums and states of FLIGHT parts at a time, from number `first` on, at most `parts` and then every `step`-th group of FLIGHT:\n",
-    "// 4 columns at `column` of a row. All loads of a group are in flight.\n",
-    "template <int TN, int FLIGHT>\n",
+    "// Adds the sums and states of groups of 16 parts, from part `first` on, `step` parts from group to group: 4 columns at `column` of a\n",
+    "// row. All loads of a group are in flight.\n",
+    "template <int TN>\n",
     "static IND_INLINE void ind_add_parts_of_keys(ind_vec<float, 4> &total, ind_softmax<float> &s, const float *all, int column, int row,\n",
     "                                             unsigned first, unsigned step, unsigned parts) {\n",
-    "    constexpr int PART = 16 * (TN + 2);\n",
+    "    constexpr int PART = 16 * (TN + 2), FLIGHT = 16;\n",
     "    s = {__uint_as_float(0xff800000u), 0};\n",
     "    total = {};\n",
     "    _Pragma(\"unroll 1\")\n",
@@ -3643,8 +3643,8 @@ static const char *const cg__prelude_COMBINE_BLOCKS_OF_KEYS[] = {
     "}\n",
     "// Blocks have the same rows, `rows` of them, and different keys. Their sums are in `own`; they write their states there. Returns\n",
     "// true in the last one. Its tile `sum` and `states` then are those of all, added in a fixed order, after a barrier. If there are\n",
-    "// twice as many threads as vectors of sums, two add every second group of FLIGHT parts of the same sums.\n",
-    "template <int TN, int THREADS, int FLIGHT>\n",
+    "// twice as many threads as vectors of sums, two add every second group of 16 parts of the same sums.\n",
+    "template <int TN, int THREADS>\n",
     "static IND_INLINE bool ind_combine_blocks_of_keys(float *sum, ind_softmax<float> *states, float *own, unsigned *counter, unsigned split,\n",
     "                                                  unsigned parts, int rows) {\n",
     "    constexpr int PART = 16 * (TN + 2);\n",
@@ -3653,13 +3653,13 @@ static const char *const cg__prelude_COMBINE_BLOCKS_OF_KEYS[] = {
     "    if (!ind_last_block(counter, parts)) return false;\n",
     "    const float *const all = own - (long long)split * PART;\n",
     "    const int items = rows * TN / 4;\n",
-    "    const unsigned groups = 2 * items <= THREADS && parts > FLIGHT ? 2 : 1;\n",
+    "    const unsigned groups = 2 * items <= THREADS && parts > 16 ? 2 : 1;\n",
     "    _Pragma(\"unroll 1\")\n",
     "    for (int at = threadIdx.x; at < (int)groups * items; at += THREADS) {\n",
     "        const int group = at >= items, item = at - group * items, row = item / (TN / 4), set = groups == 2 ? 1 + group : 0;\n",
     "        ind_softmax<float> s;\n",
     "        ind_vec<float, 4> total;\n",
-    "        ind_add_parts_of_keys<TN, FLIGHT>(total, s, all, item * 4, row, group * FLIGHT, groups * FLIGHT, parts);\n",
+    "        ind_add_parts_of_keys<TN>(total, s, all, item * 4, row, group * 16, groups * 16, parts);\n",
     "        ind_store(sum + ind_sum_at<TN>(set * 16 + row, item % (TN / 4) * 4), total);\n",
     "        if (item % (TN / 4) == 0) states[set * 16 + row] = s;\n",
     "    }\n",
@@ -16506,7 +16506,7 @@ static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS
    k: that before the epilogue. What the epilogue loads in vectors is requested before the first multiplication.
 
    Other products of few rows copy a to shared memory (rows.c). That takes up to four more barriers and another read of
-   the L2: in a persistent launch that waits for the row, the time of a task (SmolLM2). */
+   the L2. A task of a persistent launch cannot start this before the phase that computes the row has finished. */
 
 static bool cg__mm_is_one_row(const ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
@@ -20850,7 +20850,7 @@ static ind_status cg__emit_bulk_attention(ind__writer *w) {
 
 /* ========================================================================== src/cuda/templates/attention/new_rows.c */
 /* A persistent launch: attention loads its first tiles of keys and values before the phase that computes the new rows
-   of the caches. Each of its tasks computes these rows again (repeated.c) and puts those of its own tiles there. They
+   of the caches. Each of its tasks computes these rows again (recomputed.c) and puts those of its own tiles there. They
    are found by their address. */
 
 /* Writes the tiles of keys or values, as a value of ind_loaded_tiles. */
@@ -20870,7 +20870,7 @@ static void cg__at_write_loaded_tiles(ind__writer *w, const cg__mm_problem *p, c
 /* Waits for the copies of the first tiles and for the phase before, computes the new rows, and puts them into the
    tiles. The barrier of the first step follows. */
 static void cg__at_write_new_rows(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
-    ind__textf(&w->code, "ind_cp_async_wait<0>();\nind_dependency_wait();\nrepeated(ind_new_rows{");
+    ind__textf(&w->code, "ind_cp_async_wait<0>();\nind_dependency_wait();\nrecomputed(ind_new_rows{");
     cg__at_write_loaded_tiles(w, &x->keys, 'd', x->features);
     ind__textf(&w->code, ",\n    ");
     cg__at_write_loaded_tiles(w, p, 'b', w->variant->of.tile.n);
@@ -21035,8 +21035,8 @@ static bool cg__at_rows_are_apart(const ind__writer *w, const cg__mm_problem *p)
     return cg__mm_step_of(w, p, &p->b, &stride) && ind_known_le(cg__mm_extent(w, p->n), stride);
 }
 
-/* True if blocks request their first keys and values in the L2 before they wait for the previous launch, or in a
-   persistent launch for the previous phase. A launch may still write them: the request is no load. The caches of all
+/* True if blocks prefetch their first keys and values into the L2 before they wait for the previous launch, or in a
+   persistent launch for the previous phase. A launch may still write them: a prefetch is no load. The caches of all
    layers may be larger than the L2, so that rows come from memory. */
 static bool cg__at_prefetches(const cg__decider *d, const cg__mm_problem *p, const cg__attention *x) {
     const bool copies = x->keys.b.copy && p->b.copy && !x->keys.b.k_major && !p->b.k_major;
@@ -21105,7 +21105,7 @@ static void cg__at_write_split_loads(ind__writer *w, const cg__attention *x) {
     cg__end(w);
 }
 
-/* Requests the lines of a step's tile of keys or values in the L2. A line of 128 bytes has 8 chunks. */
+/* Prefetches the lines of a step's tile of keys or values into the L2. A line of 128 bytes has 8 chunks. */
 static void cg__at_write_tile_prefetch(ind__writer *w, const cg__mm_problem *p, char name, int columns) {
     const ind__variant *v = w->variant;
     const int chunks = columns / 8, apart = v->threads / chunks, lines = chunks < 8 ? chunks : 8;
@@ -21122,7 +21122,7 @@ static void cg__at_write_tile_prefetch(ind__writer *w, const cg__mm_problem *p, 
     cg__end(w);
 }
 
-/* Requests the tiles in the L2 that are loaded before the first step, then waits for the previous launch. */
+/* Prefetches the tiles into the L2 that are loaded before the first step, then waits for the previous launch. */
 static void cg__at_write_prefetches(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     if (!tile->prefetches || tile->loads_first) return;
@@ -21228,9 +21228,9 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
     if (shared)
         ind__textf(
             &w->code,
-            "if (!ind_combine_blocks_of_keys<%d, %d, %d>(sum, states, own, &counters[tile], split, parts, num_rows)) "
+            "if (!ind_combine_blocks_of_keys<%d, %d>(sum, states, own, &counters[tile], split, parts, num_rows)) "
             "return;\n",
-            tile->n, w->variant->threads, w->variant->blocks_per_sm > 2 ? 8 : 16);
+            tile->n, w->variant->threads);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__use(w, shared ? IND__CG_COMBINE_BLOCKS_OF_KEYS : IND__CG_COMBINE_WARPS_OF_KEYS);
     cg__at_write_split_rows(w, p, x);
@@ -23416,8 +23416,8 @@ static void cg__write_prelude(ind__text *t, const ind__prelude_set *functions) {
 /* Programmatic dependent launch (CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization"; PTX
    ISA, griddepcontrol). Every kernel of a schedule of several launches begins with the wait, before it touches memory.
    Products of few rows first start loads of weights that no launch writes (ind__tile_plan.early), attention first
-   requests lines in the L2 (ind__tile_plan.prefetches). So launches complete in order, and waiting for the previous one
-   is waiting for all earlier ones.
+   prefetches keys and values into the L2 (ind__tile_plan.prefetches). So launches complete in order, and waiting for
+   the previous one is waiting for all earlier ones.
 
    Few kernels call griddepcontrol.launch_dependents (trigger.c): the next launch may begin when the last block ends,
    which hides the launch latency, 0.3 us on an H200. Called at the wait, it saved no more, and chains of column sums
@@ -23737,7 +23737,7 @@ static const ind_kernel *cg__next_product(const ind_schedule *s, const ind_kerne
         if (s->kernel[i].with_next == k) next = &s->kernel[i] + 2;
     if (next >= end) return NULL;
     if (next->with_next) next = next->with_next;
-    return next->kind == IND_KERNEL_MATMUL && !next->scores ? next : NULL; /* attention only requests lines in the L2 early */
+    return next->kind == IND_KERNEL_MATMUL && !next->scores ? next : NULL; /* attention only prefetches into the L2 early */
 }
 
 /* True if the product probably loads its right operand before it waits: few rows, and no launch writes what it loads.
@@ -24114,15 +24114,15 @@ typedef struct cg__part {
     const char *code;     /* of its function */
     const char *outside;  /* text before it: ind_wgmma_tile */
     ind__prelude_set prelude;
-    bool barrier;           /* all threads of the block must reach its barriers */
-    bool narrow;            /* few enough threads that other parts have enough registers */
-    uint32_t function, row; /* row: of the function's table */
-    bool task;              /* of a persistent launch .. */
-    ind__row_range range;   /* .. as for the variants of a kernel .. */
-    uint32_t phase;         /* .. whose tasks start when those of all earlier phases have finished */
-    uint32_t num_repeats;   /* parts directly before it that each of its tasks computes after its wait .. */
-    bool repeated;          /* .. this is one of them, and has no tasks .. */
-    bool one_warp;          /* .. one warp computes it .. */
+    bool barrier;            /* all threads of the block must reach its barriers */
+    bool narrow;             /* few enough threads that other parts have enough registers */
+    uint32_t function, row;  /* row: of the function's table */
+    bool task;               /* of a persistent launch .. */
+    ind__row_range range;    /* .. as for the variants of a kernel .. */
+    uint32_t phase;          /* .. whose tasks start when those of all earlier phases have finished */
+    uint32_t num_recomputed; /* parts directly before it that each of its tasks computes after its wait .. */
+    bool recomputed;         /* .. this is one of them, and has no tasks .. */
+    bool one_warp;           /* .. one warp computes it .. */
     bool hands_rows; /* .. and its results are for tiles of keys and values, too: templates/attention/new_rows.c */
 } cg__part;
 
@@ -24230,9 +24230,9 @@ static bool cg__same_part(const cg__part *a, const cg__part *b) {
 }
 
 /* True if the tasks of parts number a and b compute the same functions after their wait. */
-static bool cg__repeat_same(const cg__combo *x, uint32_t a, uint32_t b) {
-    const uint32_t num = x->part[a]->num_repeats;
-    bool same = x->part[b]->num_repeats == num;
+static bool cg__recompute_same(const cg__combo *x, uint32_t a, uint32_t b) {
+    const uint32_t num = x->part[a]->num_recomputed;
+    bool same = x->part[b]->num_recomputed == num;
     for (uint32_t k = 1; k <= num && same; k++) same = x->part[a - k]->function == x->part[b - k]->function;
     return same;
 }
@@ -24242,7 +24242,7 @@ static void cg__number_functions(cg__combo *x) {
     x->num_functions = 0;
     for (uint32_t i = 0; i < x->num_parts; i++) {
         uint32_t same = 0;
-        while (same < i && !(cg__same_part(x->part[same], x->part[i]) && cg__repeat_same(x, same, i))) same++;
+        while (same < i && !(cg__same_part(x->part[same], x->part[i]) && cg__recompute_same(x, same, i))) same++;
         x->part[i]->function = same < i ? x->part[same]->function : x->num_functions++;
         x->part[i]->row = 0;
         for (uint32_t k = 0; k < i; k++) x->part[i]->row += x->part[k]->function == x->part[i]->function;
@@ -24327,9 +24327,9 @@ static void cg__write_function(cg__combo *x, uint32_t function) {
     const cg__part *part = cg__first_part(x, function, &num);
     ind__text *t = &x->text;
     ind__textf(t, "// %s\n", ind__strategy_text(part->variant.strategy));
-    if (part->num_repeats) ind__textf(t, "template <class REPEATED> ");
+    if (part->num_recomputed) ind__textf(t, "template <class RECOMPUTED> ");
     ind__textf(t, "static __device__ void ind_part_%u(const ind_block block,\n", (unsigned)function);
-    if (part->num_repeats) ind__textf(t, "    const REPEATED &repeated,\n");
+    if (part->num_recomputed) ind__textf(t, "    const RECOMPUTED &recomputed,\n");
     if (part->hands_rows) ind__textf(t, "    const ind_new_rows &store_row,\n");
     ind__text_raw(t, part->params, strlen(part->params));
     ind__text_raw(t, part->code, strlen(part->code));
@@ -24492,7 +24492,7 @@ static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int thr
                           .range = part->range,
                           .dependent = part->task ? IND__LAUNCH_WAITS : IND__LAUNCH_ORDERED};
         ind_status status = cg__init_decider(&d, p, k, &v, assume);
-        d.force_wide = attempt == 1, d.part_threads = threads, d.loads_first = part->num_repeats > 0;
+        d.force_wide = attempt == 1, d.part_threads = threads, d.loads_first = part->num_recomputed > 0;
         if (part->task) d.max_cluster = 1;
         if (!status) d.plan->part = part->task ? IND__PART_OF_PERSISTENT : IND__PART_OF_LAUNCH;
         if (!status) status = cg__decide(&d);
@@ -25285,17 +25285,17 @@ static ind_status cg__plan_with_next(ind_plan *p, uint32_t k) {
 
 /* One launch for consecutive small ones. Each kernel becomes a function, as in a launch of independent kernels
    (combine.c), and each of its blocks a task, except that tasks of attention may compute small kernels before it
-   themselves (repeated.c). Tasks are numbered in the order of the launches. Persistent blocks take the next number from
-   a counter, and wait until all tasks of earlier launches, the phases, have finished. Products of few rows start the
-   loads of their weights before they wait, attention those of its first keys and values.
+   themselves (recomputed.c). Tasks are numbered in the order of the launches. Persistent blocks take the next number
+   from a counter, and wait until all tasks of earlier launches, the phases, have finished. Products of few rows start
+   the loads of their weights before they wait, attention those of its first keys and values.
 
    The block with the lowest number of the unfinished tasks does not wait: all tasks before its phase have finished. So
    the launch ends with any number of resident blocks. A block fetches its next number while it runs a task; it runs
    them in ascending order, so this argument still holds.
 
    Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase, and kernels that tasks
-   repeat read nothing whose memory is free after them. Small products of such a module have the configurations of tasks
-   in separate launches, too, and so the same bits, except for those with tensor maps: cg__task_threads. */
+   recompute read nothing whose memory is free after them. Small products of such a module have the configurations of
+   tasks in separate launches, too, and so the same bits, except for those with tensor maps: cg__task_threads. */
 
 /* The kernels of a persistent launch while it is planned. */
 typedef struct cg__tasks {
@@ -25309,7 +25309,7 @@ typedef struct cg__tasks {
     int64_t most; /* tasks of a phase, at the hints */
 } cg__tasks;
 
-static ind_status cg__find_repeated(cg__tasks *x);
+static ind_status cg__find_recomputed(cg__tasks *x);
 
 /* ---- which kernels are parts */
 
@@ -25427,7 +25427,7 @@ static ind_status cg__level_tasks(cg__tasks *x) {
 }
 
 /* Blocks that an SM has at the same time: as many as the largest phase has tasks, if there is room for them. Three in
-   place of two, so that blocks of later phases load their weights earlier, were slower: more blocks look at the counter
+   place of two, so that blocks of later phases load their weights earlier, were slower: more blocks poll the counter
    of finished tasks (SmolLM2, H200: 442 us, 425 with two). */
 static int cg__task_blocks(const cg__tasks *x, const ind__variant *v, int fixed) {
     const ind_target *t = &x->plan->target;
@@ -25470,7 +25470,7 @@ static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
     if (!first) return ind__failed(context);
     first[0] = ind_int(context, 0);
     for (uint32_t i = 0; i < c->num_parts; i++)
-        first[i + 1] = c->part[i]->repeated
+        first[i + 1] = c->part[i]->recomputed
                            ? first[i]
                            : ind_expr_add(first[i], ind_expr_product(context, c->part[i]->variant.grid, 3));
     cg__fill_task_rows(c, first);
@@ -25483,8 +25483,8 @@ static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
                                        .phase = c->part[i]->phase - c->part[0]->phase,
                                        .num = ind_expr_sub(first[i + 1], first[i]),
                                        .early = ind__waits_late(&c->part[i]->variant),
-                                       .repeated = c->part[i]->repeated};
-        if (c->part[i]->repeated) continue;
+                                       .recomputed = c->part[i]->recomputed};
+        if (c->part[i]->recomputed) continue;
         cg__combo_arg(
             c, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first[i + 1], .meaning = "end of a kernel's tasks: "});
         cg__combo_arg(
@@ -25501,23 +25501,23 @@ static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
 /* Kernels that have tasks. */
 static uint32_t cg__num_steps(const cg__combo *c) {
     uint32_t num = 0;
-    for (uint32_t i = 0; i < c->num_parts; i++) num += !c->part[i]->repeated;
+    for (uint32_t i = 0; i < c->num_parts; i++) num += !c->part[i]->recomputed;
     return num;
 }
 
 /* Writes the table rows of the kernels that tasks of the function compute after their wait. */
-static void cg__write_repeated_rows(cg__combo *c, uint32_t function) {
+static void cg__write_recomputed_rows(cg__combo *c, uint32_t function) {
     ind__text *t = &c->text;
     uint32_t num;
-    const uint32_t repeats = cg__first_part(c, function, &num)->num_repeats;
-    if (!repeats) return;
-    ind__textf(t, "static __constant__ const unsigned short ind_repeated_%u[%u][%u] = {", (unsigned)function,
-               (unsigned)num, (unsigned)repeats);
+    const uint32_t recomputes = cg__first_part(c, function, &num)->num_recomputed;
+    if (!recomputes) return;
+    ind__textf(t, "static __constant__ const unsigned short ind_recomputed_%u[%u][%u] = {", (unsigned)function,
+               (unsigned)num, (unsigned)recomputes);
     const char *separator = "";
     for (uint32_t i = 0; i < c->num_parts; i++) {
         if (c->part[i]->function != function) continue;
-        for (uint32_t k = repeats; k > 0; k--) {
-            const char *open = k == repeats ? "{" : "", *close = k == 1 ? "}" : "";
+        for (uint32_t k = recomputes; k > 0; k--) {
+            const char *open = k == recomputes ? "{" : "", *close = k == 1 ? "}" : "";
             ind__textf(t, "%s%s%u%s", separator, open, (unsigned)c->part[i - k]->row, close);
             separator = ", ";
         }
@@ -25531,12 +25531,12 @@ static void cg__write_task_parts(cg__combo *c) {
     ind__textf(t, "static __constant__ const ind_part ind_parts[%u] = {\n", (unsigned)cg__num_steps(c));
     for (uint32_t i = 0; i < c->num_parts; i++) {
         const cg__part *part = c->part[i];
-        if (part->repeated) continue;
+        if (part->recomputed) continue;
         ind__textf(t, "    {%u, %u, %d},\n", (unsigned)part->function, (unsigned)part->row,
                    ind__waits_late(&part->variant));
     }
     ind__textf(t, "};\n\n");
-    for (uint32_t f = 0; f < c->num_functions; f++) cg__write_repeated_rows(c, f);
+    for (uint32_t f = 0; f < c->num_functions; f++) cg__write_recomputed_rows(c, f);
 }
 
 /* The namespace of the part's function, "ind_of_128::" if its tasks have fewer threads than a block. */
@@ -25551,18 +25551,18 @@ static cg__task_scope cg__task_scope_of(const cg__combo *c, const cg__part *part
     return scope;
 }
 
-/* Writes "repeated": what tasks of part i compute after their wait. */
-static void cg__write_repeated(cg__combo *c, uint32_t i) {
+/* Writes "recomputed": what tasks of part i compute after their wait. */
+static void cg__write_recomputed(cg__combo *c, uint32_t i) {
     const cg__part *part = c->part[i];
     ind__text *t = &c->text;
-    if (!part->num_repeats) return;
-    ind__textf(t, "const unsigned short *const of = ind_repeated_%u[ind_parts[at].row];\n", (unsigned)part->function);
-    ind__textf(t, "const auto repeated = [&]%s {\n",
+    if (!part->num_recomputed) return;
+    ind__textf(t, "const unsigned short *const of = ind_recomputed_%u[ind_parts[at].row];\n", (unsigned)part->function);
+    ind__textf(t, "const auto recomputed = [&]%s {\n",
                part->variant.of.tile.loads_first ? "(const ind_new_rows &store_row)" : "");
     t->indent++;
-    for (uint32_t k = part->num_repeats; k > 0; k--) {
+    for (uint32_t k = part->num_recomputed; k > 0; k--) {
         const cg__part *before = c->part[i - k];
-        const unsigned f = before->function, number = part->num_repeats - k;
+        const unsigned f = before->function, number = part->num_recomputed - k;
         const unsigned last = (unsigned)part->variant.threads / 32 - 1; /* the first warps have the queries */
         ind__textf(t, before->one_warp ? "if (threadIdx.x / 32 == %u) {\n" : "{\n", last - number);
         t->indent++;
@@ -25580,7 +25580,7 @@ static void cg__write_repeated(cg__combo *c, uint32_t i) {
 /* The first part with tasks that run the function; num_parts: none. */
 static uint32_t cg__first_with_tasks(const cg__combo *c, uint32_t function) {
     uint32_t i = 0;
-    while (i < c->num_parts && (c->part[i]->function != function || c->part[i]->repeated)) i++;
+    while (i < c->num_parts && (c->part[i]->function != function || c->part[i]->recomputed)) i++;
     return i;
 }
 
@@ -25596,10 +25596,10 @@ static void cg__write_task_call(cg__combo *c, uint32_t function) {
     if (*scope.name) ind__textf(t, "if (threadIdx.x >= %d) break;\n", part->variant.threads);
     ind__textf(t, "const %sind_row_%u &row = rows.part_%u[ind_parts[at].row];\n", scope.name, (unsigned)function,
                (unsigned)function);
-    cg__write_repeated(c, first);
+    cg__write_recomputed(c, first);
     ind__textf(t, "const unsigned at = ind_task().number - (unsigned)row.first;\n");
     cg__write_block_index(t, scope.name, cg__num_axes(&part->variant), function);
-    if (part->num_repeats) ind__textf(t, ", repeated");
+    if (part->num_recomputed) ind__textf(t, ", recomputed");
     cg__each_arg(c, part, cg__row_argument);
     ind__textf(t, ");\nbreak;\n");
     t->indent--;
@@ -25657,11 +25657,13 @@ static void cg__write_task_functions(cg__combo *c, int threads, ind__prelude_set
     for (uint32_t f = 0; f < c->num_functions; f++) {
         const cg__part *part = cg__first_part(c, f, &num);
         if (part->variant.threads != threads) continue;
-        const bool repeats = part->num_repeats && !part->variant.of.tile.loads_first; /* else its code says when */
-        if (repeats)
-            ind__textf(t, "#undef ind_dependency_wait\n#define ind_dependency_wait() ind_task_wait<0>(repeated)\n\n");
+        const bool recomputes =
+            part->num_recomputed && !part->variant.of.tile.loads_first; /* else its code says when */
+        if (recomputes)
+            ind__textf(t, "#undef ind_dependency_wait\n#define ind_dependency_wait() ind_task_wait<0>(recomputed)\n\n");
         cg__write_function(c, f);
-        if (repeats) ind__textf(t, "#undef ind_dependency_wait\n#define ind_dependency_wait() ind_task_wait<0>()\n\n");
+        if (recomputes)
+            ind__textf(t, "#undef ind_dependency_wait\n#define ind_dependency_wait() ind_task_wait<0>()\n\n");
     }
     ind__textf(t, "#undef ind_dependency_wait\n");
     ind__textf(t, all ? "\n" : "#undef __syncthreads\n} // namespace\n\n");
@@ -25757,7 +25759,7 @@ static ind_status cg__plan_tasks_from(cg__tasks *x, uint32_t k, uint32_t *next) 
     if (status || x->num_phases < 2 || kp->num_variants >= IND_MAX_VARIANTS) return status;
     ind__variant v;
     status = cg__level_tasks(x);
-    if (!status) status = cg__find_repeated(x);
+    if (!status) status = cg__find_recomputed(x);
     if (!status) status = cg__plan_tasks_variant(x, &v, &able);
     return status || !able ? status : cg__prepend_variants(p, kp, &v, 1);
 }
@@ -25772,13 +25774,13 @@ static ind_status cg__plan_persistent(ind_plan *p) {
     return status;
 }
 
-/* ============================================================================================== src/cuda/repeated.c */
+/* ============================================================================================ src/cuda/recomputed.c */
 /* Kernels of one block before attention in a persistent launch, such as the write of a new row into the caches: each
    task of attention computes them again after its wait. So they are no separate phase, which would take more time than
    they do. Attention loads keys and values after that, or before, and replaces the new rows (new_rows.c). All tasks
    store the same values, and a task reads those that its own threads have stored. */
 
-enum { CG_MOST_REPEATED = 4 }; /* kernels of a phase */
+enum { CG_MOST_RECOMPUTED = 4 }; /* kernels of a phase */
 
 /* True if all points of a STORE have different elements: an index from memory is the same for all of them, and they
    differ in the others. */
@@ -25802,7 +25804,7 @@ static bool cg__stores_apart(const ind_body *b, const ind__inst *store, const ui
 
 /* True if the kernel stores the same, however often and by however many blocks it is computed at a time: it reads
    nothing that it writes, and combines nothing with memory. `vars`: for each instruction. */
-static bool cg__is_repeatable(const cg__tasks *x, const ind_kernel *k, uint32_t *vars) {
+static bool cg__is_recomputable(const cg__tasks *x, const ind_kernel *k, uint32_t *vars) {
     const ind_body *b = k->body;
     ind__body_var_masks(b, vars);
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -25838,7 +25840,7 @@ static bool cg__is_single_task(const cg__tasks *x, const cg__part *part) {
 }
 
 /* True if tasks of the part can compute those of the phase before. They run at the same time, so they do it once. */
-static bool cg__can_repeat(const cg__tasks *x, const cg__part *part) {
+static bool cg__can_recompute(const cg__tasks *x, const cg__part *part) {
     const ind__variant *v = &part->variant;
     const ind_expr blocks = ind_expr_product(x->plan->context, v->grid, 3);
     int64_t least = 0, most;
@@ -25922,8 +25924,8 @@ static bool cg__stores_rows(const cg__tasks *x, const cg__part *part, uint32_t k
     return true;
 }
 
-/* Lets attention, part `to`, load keys and values before the phase of the repeated parts, and take the rows that these
-   store. False: the context has an error. */
+/* Lets attention, part `to`, load keys and values before the phase of the recomputed parts, and take the rows that
+   these store. False: the context has an error. */
 static bool cg__hand_rows(cg__tasks *x, uint32_t from, uint32_t to) {
     ind_plan *p = x->plan;
     cg__part *part = &x->part[to];
@@ -25947,24 +25949,24 @@ static bool cg__hand_rows(cg__tasks *x, uint32_t from, uint32_t to) {
 
 /* Lets the tasks of part `to` compute the parts of the phase before, if they can. The phases after it count one less.
    False: the context has an error. */
-static bool cg__repeat_phase(cg__tasks *x, uint32_t from, uint32_t to, uint32_t *vars) {
+static bool cg__recompute_phase(cg__tasks *x, uint32_t from, uint32_t to, uint32_t *vars) {
     const ind_schedule *s = x->plan->schedule;
-    bool able = to - from <= CG_MOST_REPEATED && cg__phase_end(x, to) == to + 1 && cg__can_repeat(x, &x->part[to]);
+    bool able = to - from <= CG_MOST_RECOMPUTED && cg__phase_end(x, to) == to + 1 && cg__can_recompute(x, &x->part[to]);
     for (uint32_t i = from; i < to && able; i++)
-        able = cg__is_single_task(x, &x->part[i]) && cg__is_repeatable(x, x->part[i].of, vars) &&
+        able = cg__is_single_task(x, &x->part[i]) && cg__is_recomputable(x, x->part[i].of, vars) &&
                cg__leaves_alone(s, x->part[to].of, x->part[i].of);
     if (!able) return true;
     for (uint32_t i = from; i < to; i++) {
-        x->part[i].repeated = true;
+        x->part[i].recomputed = true;
         if (cg__fits_warp(&x->part[i]) && !cg__use_one_warp(x, &x->part[i])) return false;
     }
-    x->part[to].num_repeats = to - from;
+    x->part[to].num_recomputed = to - from;
     for (uint32_t i = to; i < x->num_parts; i++) x->part[i].phase--;
     return cg__hand_rows(x, from, to);
 }
 
 /* Finds the kernels that tasks of the next phase compute again; the threads of blocks are decided. */
-static ind_status cg__find_repeated(cg__tasks *x) {
+static ind_status cg__find_recomputed(cg__tasks *x) {
     uint32_t most = 0;
     for (uint32_t i = 0; i < x->num_parts; i++)
         if (x->part[i].of->body->num_inst > most) most = x->part[i].of->body->num_inst;
@@ -25972,8 +25974,8 @@ static ind_status cg__find_repeated(cg__tasks *x) {
     if (!vars) return ind__failed(x->plan->context);
     for (uint32_t from = 0, to; from < x->num_parts; from = to) {
         to = cg__phase_end(x, from);
-        if (to < x->num_parts && !cg__repeat_phase(x, from, to, vars)) return ind__failed(x->plan->context);
-        if (x->part[from].repeated) to++;
+        if (to < x->num_parts && !cg__recompute_phase(x, from, to, vars)) return ind__failed(x->plan->context);
+        if (x->part[from].recomputed) to++;
     }
     return IND_OK;
 }
@@ -26887,7 +26889,7 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     }
     if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned base pointers\n");
     if (v->dependent && ind__tile_of(v)->prefetches)
-        ind__textf(t, "programmatic dependent launch (requests its first keys and values in the L2, then waits)\n");
+        ind__textf(t, "programmatic dependent launch (prefetches its first keys and values into the L2, then waits)\n");
     else if (v->dependent && !ind__tile_of(v)->early)
         ind__textf(t, "programmatic dependent launch (waits at entry%s)\n",
                    v->dependent == IND__LAUNCH_TRIGGERS ? ", triggers the next launch" : "");
@@ -26922,14 +26924,15 @@ static void cg__print_no_task(ind__text *t, const ind_kernel_plan *k) {
                    k->no_task);
 }
 
-/* One line: the kernels, the number of their tasks, and what these wait for. Those that repeat a kernel follow it. */
+/* One line: the kernels, the number of their tasks, and what these wait for. Those that recompute a kernel follow it.
+ */
 static void cg__print_tasks(ind__text *t, const ind_plan *p, const ind__kernel_tasks *part) {
     ind__textf(t, "  phase %u: ", part->phase + 1);
     for (uint32_t k = 0; k < part->num_kernels; k++)
         ind__textf(t, "%skernel %u %s", k ? " and " : "", part->kernel + k, p->schedule->kernel[part->kernel + k].name);
-    if (part->repeated) {
-        while (part->repeated) part++;
-        ind__textf(t, ", repeated by each task of kernel %u\n", part->kernel);
+    if (part->recomputed) {
+        while (part->recomputed) part++;
+        ind__textf(t, ", recomputed by each task of kernel %u\n", part->kernel);
         return;
     }
     cg__print_expr_field(t, ", tasks: ", part->num);

@@ -344,8 +344,8 @@ static void cg__write_prelude(ind__text *t, const ind__prelude_set *functions) {
 /* Programmatic dependent launch (CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization"; PTX
    ISA, griddepcontrol). Every kernel of a schedule of several launches begins with the wait, before it touches memory.
    Products of few rows first start loads of weights that no launch writes (ind__tile_plan.early), attention first
-   requests lines in the L2 (ind__tile_plan.prefetches). So launches complete in order, and waiting for the previous one
-   is waiting for all earlier ones.
+   prefetches keys and values into the L2 (ind__tile_plan.prefetches). So launches complete in order, and waiting for
+   the previous one is waiting for all earlier ones.
 
    Few kernels call griddepcontrol.launch_dependents (trigger.c): the next launch may begin when the last block ends,
    which hides the launch latency, 0.3 us on an H200. Called at the wait, it saved no more, and chains of column sums

@@ -17,15 +17,15 @@ typedef struct cg__part {
     const char *code;     /* of its function */
     const char *outside;  /* text before it: ind_wgmma_tile */
     ind__prelude_set prelude;
-    bool barrier;           /* all threads of the block must reach its barriers */
-    bool narrow;            /* few enough threads that other parts have enough registers */
-    uint32_t function, row; /* row: of the function's table */
-    bool task;              /* of a persistent launch .. */
-    ind__row_range range;   /* .. as for the variants of a kernel .. */
-    uint32_t phase;         /* .. whose tasks start when those of all earlier phases have finished */
-    uint32_t num_repeats;   /* parts directly before it that each of its tasks computes after its wait .. */
-    bool repeated;          /* .. this is one of them, and has no tasks .. */
-    bool one_warp;          /* .. one warp computes it .. */
+    bool barrier;            /* all threads of the block must reach its barriers */
+    bool narrow;             /* few enough threads that other parts have enough registers */
+    uint32_t function, row;  /* row: of the function's table */
+    bool task;               /* of a persistent launch .. */
+    ind__row_range range;    /* .. as for the variants of a kernel .. */
+    uint32_t phase;          /* .. whose tasks start when those of all earlier phases have finished */
+    uint32_t num_recomputed; /* parts directly before it that each of its tasks computes after its wait .. */
+    bool recomputed;         /* .. this is one of them, and has no tasks .. */
+    bool one_warp;           /* .. one warp computes it .. */
     bool hands_rows; /* .. and its results are for tiles of keys and values, too: templates/attention/new_rows.c */
 } cg__part;
 
@@ -133,9 +133,9 @@ static bool cg__same_part(const cg__part *a, const cg__part *b) {
 }
 
 /* True if the tasks of parts number a and b compute the same functions after their wait. */
-static bool cg__repeat_same(const cg__combo *x, uint32_t a, uint32_t b) {
-    const uint32_t num = x->part[a]->num_repeats;
-    bool same = x->part[b]->num_repeats == num;
+static bool cg__recompute_same(const cg__combo *x, uint32_t a, uint32_t b) {
+    const uint32_t num = x->part[a]->num_recomputed;
+    bool same = x->part[b]->num_recomputed == num;
     for (uint32_t k = 1; k <= num && same; k++) same = x->part[a - k]->function == x->part[b - k]->function;
     return same;
 }
@@ -145,7 +145,7 @@ static void cg__number_functions(cg__combo *x) {
     x->num_functions = 0;
     for (uint32_t i = 0; i < x->num_parts; i++) {
         uint32_t same = 0;
-        while (same < i && !(cg__same_part(x->part[same], x->part[i]) && cg__repeat_same(x, same, i))) same++;
+        while (same < i && !(cg__same_part(x->part[same], x->part[i]) && cg__recompute_same(x, same, i))) same++;
         x->part[i]->function = same < i ? x->part[same]->function : x->num_functions++;
         x->part[i]->row = 0;
         for (uint32_t k = 0; k < i; k++) x->part[i]->row += x->part[k]->function == x->part[i]->function;
@@ -230,9 +230,9 @@ static void cg__write_function(cg__combo *x, uint32_t function) {
     const cg__part *part = cg__first_part(x, function, &num);
     ind__text *t = &x->text;
     ind__textf(t, "// %s\n", ind__strategy_text(part->variant.strategy));
-    if (part->num_repeats) ind__textf(t, "template <class REPEATED> ");
+    if (part->num_recomputed) ind__textf(t, "template <class RECOMPUTED> ");
     ind__textf(t, "static __device__ void ind_part_%u(const ind_block block,\n", (unsigned)function);
-    if (part->num_repeats) ind__textf(t, "    const REPEATED &repeated,\n");
+    if (part->num_recomputed) ind__textf(t, "    const RECOMPUTED &recomputed,\n");
     if (part->hands_rows) ind__textf(t, "    const ind_new_rows &store_row,\n");
     ind__text_raw(t, part->params, strlen(part->params));
     ind__text_raw(t, part->code, strlen(part->code));
@@ -395,7 +395,7 @@ static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int thr
                           .range = part->range,
                           .dependent = part->task ? IND__LAUNCH_WAITS : IND__LAUNCH_ORDERED};
         ind_status status = cg__init_decider(&d, p, k, &v, assume);
-        d.force_wide = attempt == 1, d.part_threads = threads, d.loads_first = part->num_repeats > 0;
+        d.force_wide = attempt == 1, d.part_threads = threads, d.loads_first = part->num_recomputed > 0;
         if (part->task) d.max_cluster = 1;
         if (!status) d.plan->part = part->task ? IND__PART_OF_PERSISTENT : IND__PART_OF_LAUNCH;
         if (!status) status = cg__decide(&d);

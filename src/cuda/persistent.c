@@ -2,17 +2,17 @@
 
 /* One launch for consecutive small ones. Each kernel becomes a function, as in a launch of independent kernels
    (combine.c), and each of its blocks a task, except that tasks of attention may compute small kernels before it
-   themselves (repeated.c). Tasks are numbered in the order of the launches. Persistent blocks take the next number from
-   a counter, and wait until all tasks of earlier launches, the phases, have finished. Products of few rows start the
-   loads of their weights before they wait, attention those of its first keys and values.
+   themselves (recomputed.c). Tasks are numbered in the order of the launches. Persistent blocks take the next number
+   from a counter, and wait until all tasks of earlier launches, the phases, have finished. Products of few rows start
+   the loads of their weights before they wait, attention those of its first keys and values.
 
    The block with the lowest number of the unfinished tasks does not wait: all tasks before its phase have finished. So
    the launch ends with any number of resident blocks. A block fetches its next number while it runs a task; it runs
    them in ascending order, so this argument still holds.
 
    Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase, and kernels that tasks
-   repeat read nothing whose memory is free after them. Small products of such a module have the configurations of tasks
-   in separate launches, too, and so the same bits, except for those with tensor maps: cg__task_threads. */
+   recompute read nothing whose memory is free after them. Small products of such a module have the configurations of
+   tasks in separate launches, too, and so the same bits, except for those with tensor maps: cg__task_threads. */
 
 /* The kernels of a persistent launch while it is planned. */
 typedef struct cg__tasks {
@@ -26,7 +26,7 @@ typedef struct cg__tasks {
     int64_t most; /* tasks of a phase, at the hints */
 } cg__tasks;
 
-static ind_status cg__find_repeated(cg__tasks *x);
+static ind_status cg__find_recomputed(cg__tasks *x);
 
 /* ---- which kernels are parts */
 
@@ -144,7 +144,7 @@ static ind_status cg__level_tasks(cg__tasks *x) {
 }
 
 /* Blocks that an SM has at the same time: as many as the largest phase has tasks, if there is room for them. Three in
-   place of two, so that blocks of later phases load their weights earlier, were slower: more blocks look at the counter
+   place of two, so that blocks of later phases load their weights earlier, were slower: more blocks poll the counter
    of finished tasks (SmolLM2, H200: 442 us, 425 with two). */
 static int cg__task_blocks(const cg__tasks *x, const ind__variant *v, int fixed) {
     const ind_target *t = &x->plan->target;
@@ -187,7 +187,7 @@ static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
     if (!first) return ind__failed(context);
     first[0] = ind_int(context, 0);
     for (uint32_t i = 0; i < c->num_parts; i++)
-        first[i + 1] = c->part[i]->repeated
+        first[i + 1] = c->part[i]->recomputed
                            ? first[i]
                            : ind_expr_add(first[i], ind_expr_product(context, c->part[i]->variant.grid, 3));
     cg__fill_task_rows(c, first);
@@ -200,8 +200,8 @@ static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
                                        .phase = c->part[i]->phase - c->part[0]->phase,
                                        .num = ind_expr_sub(first[i + 1], first[i]),
                                        .early = ind__waits_late(&c->part[i]->variant),
-                                       .repeated = c->part[i]->repeated};
-        if (c->part[i]->repeated) continue;
+                                       .recomputed = c->part[i]->recomputed};
+        if (c->part[i]->recomputed) continue;
         cg__combo_arg(
             c, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first[i + 1], .meaning = "end of a kernel's tasks: "});
         cg__combo_arg(
@@ -218,23 +218,23 @@ static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
 /* Kernels that have tasks. */
 static uint32_t cg__num_steps(const cg__combo *c) {
     uint32_t num = 0;
-    for (uint32_t i = 0; i < c->num_parts; i++) num += !c->part[i]->repeated;
+    for (uint32_t i = 0; i < c->num_parts; i++) num += !c->part[i]->recomputed;
     return num;
 }
 
 /* Writes the table rows of the kernels that tasks of the function compute after their wait. */
-static void cg__write_repeated_rows(cg__combo *c, uint32_t function) {
+static void cg__write_recomputed_rows(cg__combo *c, uint32_t function) {
     ind__text *t = &c->text;
     uint32_t num;
-    const uint32_t repeats = cg__first_part(c, function, &num)->num_repeats;
-    if (!repeats) return;
-    ind__textf(t, "static __constant__ const unsigned short ind_repeated_%u[%u][%u] = {", (unsigned)function,
-               (unsigned)num, (unsigned)repeats);
+    const uint32_t recomputes = cg__first_part(c, function, &num)->num_recomputed;
+    if (!recomputes) return;
+    ind__textf(t, "static __constant__ const unsigned short ind_recomputed_%u[%u][%u] = {", (unsigned)function,
+               (unsigned)num, (unsigned)recomputes);
     const char *separator = "";
     for (uint32_t i = 0; i < c->num_parts; i++) {
         if (c->part[i]->function != function) continue;
-        for (uint32_t k = repeats; k > 0; k--) {
-            const char *open = k == repeats ? "{" : "", *close = k == 1 ? "}" : "";
+        for (uint32_t k = recomputes; k > 0; k--) {
+            const char *open = k == recomputes ? "{" : "", *close = k == 1 ? "}" : "";
             ind__textf(t, "%s%s%u%s", separator, open, (unsigned)c->part[i - k]->row, close);
             separator = ", ";
         }
@@ -248,12 +248,12 @@ static void cg__write_task_parts(cg__combo *c) {
     ind__textf(t, "static __constant__ const ind_part ind_parts[%u] = {\n", (unsigned)cg__num_steps(c));
     for (uint32_t i = 0; i < c->num_parts; i++) {
         const cg__part *part = c->part[i];
-        if (part->repeated) continue;
+        if (part->recomputed) continue;
         ind__textf(t, "    {%u, %u, %d},\n", (unsigned)part->function, (unsigned)part->row,
                    ind__waits_late(&part->variant));
     }
     ind__textf(t, "};\n\n");
-    for (uint32_t f = 0; f < c->num_functions; f++) cg__write_repeated_rows(c, f);
+    for (uint32_t f = 0; f < c->num_functions; f++) cg__write_recomputed_rows(c, f);
 }
 
 /* The namespace of the part's function, "ind_of_128::" if its tasks have fewer threads than a block. */
@@ -268,18 +268,18 @@ static cg__task_scope cg__task_scope_of(const cg__combo *c, const cg__part *part
     return scope;
 }
 
-/* Writes "repeated": what tasks of part i compute after their wait. */
-static void cg__write_repeated(cg__combo *c, uint32_t i) {
+/* Writes "recomputed": what tasks of part i compute after their wait. */
+static void cg__write_recomputed(cg__combo *c, uint32_t i) {
     const cg__part *part = c->part[i];
     ind__text *t = &c->text;
-    if (!part->num_repeats) return;
-    ind__textf(t, "const unsigned short *const of = ind_repeated_%u[ind_parts[at].row];\n", (unsigned)part->function);
-    ind__textf(t, "const auto repeated = [&]%s {\n",
+    if (!part->num_recomputed) return;
+    ind__textf(t, "const unsigned short *const of = ind_recomputed_%u[ind_parts[at].row];\n", (unsigned)part->function);
+    ind__textf(t, "const auto recomputed = [&]%s {\n",
                part->variant.of.tile.loads_first ? "(const ind_new_rows &store_row)" : "");
     t->indent++;
-    for (uint32_t k = part->num_repeats; k > 0; k--) {
+    for (uint32_t k = part->num_recomputed; k > 0; k--) {
         const cg__part *before = c->part[i - k];
-        const unsigned f = before->function, number = part->num_repeats - k;
+        const unsigned f = before->function, number = part->num_recomputed - k;
         const unsigned last = (unsigned)part->variant.threads / 32 - 1; /* the first warps have the queries */
         ind__textf(t, before->one_warp ? "if (threadIdx.x / 32 == %u) {\n" : "{\n", last - number);
         t->indent++;
@@ -297,7 +297,7 @@ static void cg__write_repeated(cg__combo *c, uint32_t i) {
 /* The first part with tasks that run the function; num_parts: none. */
 static uint32_t cg__first_with_tasks(const cg__combo *c, uint32_t function) {
     uint32_t i = 0;
-    while (i < c->num_parts && (c->part[i]->function != function || c->part[i]->repeated)) i++;
+    while (i < c->num_parts && (c->part[i]->function != function || c->part[i]->recomputed)) i++;
     return i;
 }
 
@@ -313,10 +313,10 @@ static void cg__write_task_call(cg__combo *c, uint32_t function) {
     if (*scope.name) ind__textf(t, "if (threadIdx.x >= %d) break;\n", part->variant.threads);
     ind__textf(t, "const %sind_row_%u &row = rows.part_%u[ind_parts[at].row];\n", scope.name, (unsigned)function,
                (unsigned)function);
-    cg__write_repeated(c, first);
+    cg__write_recomputed(c, first);
     ind__textf(t, "const unsigned at = ind_task().number - (unsigned)row.first;\n");
     cg__write_block_index(t, scope.name, cg__num_axes(&part->variant), function);
-    if (part->num_repeats) ind__textf(t, ", repeated");
+    if (part->num_recomputed) ind__textf(t, ", recomputed");
     cg__each_arg(c, part, cg__row_argument);
     ind__textf(t, ");\nbreak;\n");
     t->indent--;
@@ -374,11 +374,13 @@ static void cg__write_task_functions(cg__combo *c, int threads, ind__prelude_set
     for (uint32_t f = 0; f < c->num_functions; f++) {
         const cg__part *part = cg__first_part(c, f, &num);
         if (part->variant.threads != threads) continue;
-        const bool repeats = part->num_repeats && !part->variant.of.tile.loads_first; /* else its code says when */
-        if (repeats)
-            ind__textf(t, "#undef ind_dependency_wait\n#define ind_dependency_wait() ind_task_wait<0>(repeated)\n\n");
+        const bool recomputes =
+            part->num_recomputed && !part->variant.of.tile.loads_first; /* else its code says when */
+        if (recomputes)
+            ind__textf(t, "#undef ind_dependency_wait\n#define ind_dependency_wait() ind_task_wait<0>(recomputed)\n\n");
         cg__write_function(c, f);
-        if (repeats) ind__textf(t, "#undef ind_dependency_wait\n#define ind_dependency_wait() ind_task_wait<0>()\n\n");
+        if (recomputes)
+            ind__textf(t, "#undef ind_dependency_wait\n#define ind_dependency_wait() ind_task_wait<0>()\n\n");
     }
     ind__textf(t, "#undef ind_dependency_wait\n");
     ind__textf(t, all ? "\n" : "#undef __syncthreads\n} // namespace\n\n");
@@ -474,7 +476,7 @@ static ind_status cg__plan_tasks_from(cg__tasks *x, uint32_t k, uint32_t *next) 
     if (status || x->num_phases < 2 || kp->num_variants >= IND_MAX_VARIANTS) return status;
     ind__variant v;
     status = cg__level_tasks(x);
-    if (!status) status = cg__find_repeated(x);
+    if (!status) status = cg__find_recomputed(x);
     if (!status) status = cg__plan_tasks_variant(x, &v, &able);
     return status || !able ? status : cg__prepend_variants(p, kp, &v, 1);
 }

@@ -124,8 +124,8 @@ typedef struct ind__tile_plan {
                              no such clusters. No blocks share a tile then */
     uint32_t
         early; /* bit i: kernel argument i, which no launch writes, is read before the wait of a dependent launch */
-    bool prefetches;  /* attention: requests its first keys and values in the L2 before that wait */
-    bool loads_first; /* .. loads them instead; kernels that its tasks repeat then replace rows (new_rows.c) */
+    bool prefetches;  /* attention: prefetches its first keys and values into the L2 before that wait */
+    bool loads_first; /* .. loads them instead; kernels that its tasks recompute then replace rows (new_rows.c) */
     const ind__tile_choice *others; /* configurations that tuning measures, in the plan's arena .. */
     int num_others;                 /* .. at most IND__MAX_TUNED */
 } ind__tile_plan;
@@ -136,7 +136,7 @@ typedef struct ind__kernel_tasks {
     uint32_t phase;               /* from 0; it waits until the tasks of all earlier phases have finished */
     ind_expr num;                 /* of its tasks */
     bool early;                   /* it starts loads before it waits */
-    bool repeated; /* it has no tasks; each task of the next kernel with tasks computes it after its wait */
+    bool recomputed; /* it has no tasks; each task of the next kernel with tasks computes it after its wait */
 } ind__kernel_tasks;
 
 /* Kernels of a persistent launch: PERSISTENT. */

@@ -142,7 +142,7 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     }
     if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned base pointers\n");
     if (v->dependent && ind__tile_of(v)->prefetches)
-        ind__textf(t, "programmatic dependent launch (requests its first keys and values in the L2, then waits)\n");
+        ind__textf(t, "programmatic dependent launch (prefetches its first keys and values into the L2, then waits)\n");
     else if (v->dependent && !ind__tile_of(v)->early)
         ind__textf(t, "programmatic dependent launch (waits at entry%s)\n",
                    v->dependent == IND__LAUNCH_TRIGGERS ? ", triggers the next launch" : "");
@@ -177,14 +177,15 @@ static void cg__print_no_task(ind__text *t, const ind_kernel_plan *k) {
                    k->no_task);
 }
 
-/* One line: the kernels, the number of their tasks, and what these wait for. Those that repeat a kernel follow it. */
+/* One line: the kernels, the number of their tasks, and what these wait for. Those that recompute a kernel follow it.
+ */
 static void cg__print_tasks(ind__text *t, const ind_plan *p, const ind__kernel_tasks *part) {
     ind__textf(t, "  phase %u: ", part->phase + 1);
     for (uint32_t k = 0; k < part->num_kernels; k++)
         ind__textf(t, "%skernel %u %s", k ? " and " : "", part->kernel + k, p->schedule->kernel[part->kernel + k].name);
-    if (part->repeated) {
-        while (part->repeated) part++;
-        ind__textf(t, ", repeated by each task of kernel %u\n", part->kernel);
+    if (part->recomputed) {
+        while (part->recomputed) part++;
+        ind__textf(t, ", recomputed by each task of kernel %u\n", part->kernel);
         return;
     }
     cg__print_expr_field(t, ", tasks: ", part->num);

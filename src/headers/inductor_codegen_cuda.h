@@ -47,7 +47,7 @@
    A launch formula in the sizes gives their number, which may be one. Each block stores its partial results in
    memory of the instance. One block then combines them in a fixed order, resets the counters to 0 and does the rest:
    for columns the last block to finish, for rows the last to start. So it is one launch for any size, which can be
-   captured, repeated and be a part of another launch. A reduction of the results of a few rows is computed the same
+   captured, recomputed and be a part of another launch. A reduction of the results of a few rows is computed the same
    way in the launch of the rows (FINISH).
 
    Column partials. If a kernel combines columns over runs of rows (ind_kernel.run), each block has its passes in a
@@ -224,7 +224,7 @@ extern "C" {
 //@ cuda/equal_launches.c
 //@ cuda/with_next.c
 //@ cuda/persistent.c
-//@ cuda/repeated.c
+//@ cuda/recomputed.c
 //@ cuda/cost/predict.c
 //@ cuda/create.c
 //@ cuda/cost/architectures.c

@@ -359,12 +359,12 @@ struct ind_new_rows {
 template <int TN> static IND_INLINE float *ind_part_of_keys(float *partials, unsigned tile, unsigned split, unsigned parts) {
     return parts == 1 ? nullptr : partials + ((long long)tile * parts + split) * (16 * (TN + 2));
 }
-// The sums and states of FLIGHT parts at a time, from number `first` on, at most `parts` and then every `step`-th group of FLIGHT:
-// 4 columns at `column` of a row. All loads of a group are in flight.
-template <int TN, int FLIGHT>
+// Adds the sums and states of groups of 16 parts, from part `first` on, `step` parts from group to group: 4 columns at `column` of a
+// row. All loads of a group are in flight.
+template <int TN>
 static IND_INLINE void ind_add_parts_of_keys(ind_vec<float, 4> &total, ind_softmax<float> &s, const float *all, int column, int row,
                                              unsigned first, unsigned step, unsigned parts) {
-    constexpr int PART = 16 * (TN + 2);
+    constexpr int PART = 16 * (TN + 2), FLIGHT = 16;
     s = {__uint_as_float(0xff800000u), 0};
     total = {};
     _Pragma("unroll 1")
@@ -399,8 +399,8 @@ static IND_INLINE void ind_add_parts_of_keys(ind_vec<float, 4> &total, ind_softm
 }
 // Blocks have the same rows, `rows` of them, and different keys. Their sums are in `own`; they write their states there. Returns
 // true in the last one. Its tile `sum` and `states` then are those of all, added in a fixed order, after a barrier. If there are
-// twice as many threads as vectors of sums, two add every second group of FLIGHT parts of the same sums.
-template <int TN, int THREADS, int FLIGHT>
+// twice as many threads as vectors of sums, two add every second group of 16 parts of the same sums.
+template <int TN, int THREADS>
 static IND_INLINE bool ind_combine_blocks_of_keys(float *sum, ind_softmax<float> *states, float *own, unsigned *counter, unsigned split,
                                                   unsigned parts, int rows) {
     constexpr int PART = 16 * (TN + 2);
@@ -409,13 +409,13 @@ static IND_INLINE bool ind_combine_blocks_of_keys(float *sum, ind_softmax<float>
     if (!ind_last_block(counter, parts)) return false;
     const float *const all = own - (long long)split * PART;
     const int items = rows * TN / 4;
-    const unsigned groups = 2 * items <= THREADS && parts > FLIGHT ? 2 : 1;
+    const unsigned groups = 2 * items <= THREADS && parts > 16 ? 2 : 1;
     _Pragma("unroll 1")
     for (int at = threadIdx.x; at < (int)groups * items; at += THREADS) {
         const int group = at >= items, item = at - group * items, row = item / (TN / 4), set = groups == 2 ? 1 + group : 0;
         ind_softmax<float> s;
         ind_vec<float, 4> total;
-        ind_add_parts_of_keys<TN, FLIGHT>(total, s, all, item * 4, row, group * FLIGHT, groups * FLIGHT, parts);
+        ind_add_parts_of_keys<TN>(total, s, all, item * 4, row, group * 16, groups * 16, parts);
         ind_store(sum + ind_sum_at<TN>(set * 16 + row, item % (TN / 4) * 4), total);
         if (item % (TN / 4) == 0) states[set * 16 + row] = s;
     }

@@ -32,7 +32,7 @@ struct ind_part {
 };
 struct ind_task_state {
     ind_counters *counters;
-    unsigned number, before, soon; // of the block's task; tasks before its phase, and before the previous phase
+    unsigned number, before, before_previous; // of the block's task; tasks before its phase, and before the previous phase
 };
 static IND_INLINE ind_task_state &ind_task() {
     __shared__ ind_task_state state;
@@ -71,9 +71,9 @@ static IND_INLINE void ind_release_once(unsigned *counter) {
                  "}" : : "l"(__cvta_generic_to_global(counter)), "r"(threadIdx.x) : "memory");
 #endif
 }
-// Waits in warp 0 until `finished` is at least `before`. Below `soon` the wait is for several phases: the block looks at the
-// counter less often, so that others see it sooner.
-static IND_INLINE void ind_wait_for_tasks(const unsigned *finished, unsigned before, unsigned soon) {
+// Waits in warp 0 until `finished` is at least `before`. Below `before_previous` the wait is for
+// several phases: the block polls the counter less often, so that the others read it faster.
+static IND_INLINE void ind_wait_for_tasks(const unsigned *finished, unsigned before, unsigned before_previous) {
     if (threadIdx.x >= 32) return;
     for (;;) {
 #ifdef IND_EMULATION
@@ -86,20 +86,20 @@ static IND_INLINE void ind_wait_for_tasks(const unsigned *finished, unsigned bef
 #ifdef IND_EMULATION
         ind_yield_block();
 #else
-        if (now < soon) __nanosleep(300);
+        if (now < before_previous) __nanosleep(300);
 #endif
     }
 }
 // The threads of a task, the first THREADS ones of the block, wait for all tasks before its phase. 0: all threads.
 template <int THREADS> static IND_INLINE void ind_task_wait() {
-    ind_wait_for_tasks(&ind_task().counters->finished, ind_task().before, ind_task().soon);
+    ind_wait_for_tasks(&ind_task().counters->finished, ind_task().before, ind_task().before_previous);
     if (THREADS) ind_barrier_of<THREADS ? THREADS : 32>();
     else __syncthreads();
 }
-// The same, then the block computes the kernels of the phase before that each task repeats.
-template <int THREADS, class REPEATED> static IND_INLINE void ind_task_wait(const REPEATED &repeated) {
+// The same, then the block computes the kernels of the phase before that each task recomputes.
+template <int THREADS, class RECOMPUTED> static IND_INLINE void ind_task_wait(const RECOMPUTED &recomputed) {
     ind_task_wait<THREADS>();
-    repeated();
+    recomputed();
     __syncthreads();
 }
 // All threads of a block call this before each task. `next` is the number of that task, in lane 0 of warp 0. It becomes
@@ -118,10 +118,10 @@ static IND_INLINE bool ind_take_task(ind_counters *counters, const ind_step *ste
             const unsigned before = (unsigned)step[at].before;
             unsigned last = at; // a kernel of the previous phase
             while (last > 0 && step[last].before == before) last--;
-            const unsigned soon = (unsigned)step[last].before;
-            if (threadIdx.x == 0) task = {counters, number, before, soon};
+            const unsigned before_previous = (unsigned)step[last].before;
+            if (threadIdx.x == 0) task = {counters, number, before, before_previous};
             next = ind_add_once(&counters->taken);
-            if (!part[at].waits) ind_wait_for_tasks(&counters->finished, before, soon);
+            if (!part[at].waits) ind_wait_for_tasks(&counters->finished, before, before_previous);
         } else if (threadIdx.x == 0) {
             task.number = number;
         }

@@ -81,7 +81,7 @@ template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_once(const
     }
 }
 //@ PREFETCH
-// Requests a line of memory in the L2.
+// Prefetches a line of memory into the L2.
 static IND_INLINE void ind_prefetch(const void *p) {
 #ifndef IND_EMULATION
     asm volatile("prefetch.global.L2 [%0];" : : "l"(__cvta_generic_to_global(p)));

@@ -1,5 +1,5 @@
 /* A persistent launch: attention loads its first tiles of keys and values before the phase that computes the new rows
-   of the caches. Each of its tasks computes these rows again (repeated.c) and puts those of its own tiles there. They
+   of the caches. Each of its tasks computes these rows again (recomputed.c) and puts those of its own tiles there. They
    are found by their address. */
 
 /* Writes the tiles of keys or values, as a value of ind_loaded_tiles. */
@@ -19,7 +19,7 @@ static void cg__at_write_loaded_tiles(ind__writer *w, const cg__mm_problem *p, c
 /* Waits for the copies of the first tiles and for the phase before, computes the new rows, and puts them into the
    tiles. The barrier of the first step follows. */
 static void cg__at_write_new_rows(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
-    ind__textf(&w->code, "ind_cp_async_wait<0>();\nind_dependency_wait();\nrepeated(ind_new_rows{");
+    ind__textf(&w->code, "ind_cp_async_wait<0>();\nind_dependency_wait();\nrecomputed(ind_new_rows{");
     cg__at_write_loaded_tiles(w, &x->keys, 'd', x->features);
     ind__textf(&w->code, ",\n    ");
     cg__at_write_loaded_tiles(w, p, 'b', w->variant->of.tile.n);

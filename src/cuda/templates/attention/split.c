@@ -154,8 +154,8 @@ static bool cg__at_rows_are_apart(const ind__writer *w, const cg__mm_problem *p)
     return cg__mm_step_of(w, p, &p->b, &stride) && ind_known_le(cg__mm_extent(w, p->n), stride);
 }
 
-/* True if blocks request their first keys and values in the L2 before they wait for the previous launch, or in a
-   persistent launch for the previous phase. A launch may still write them: the request is no load. The caches of all
+/* True if blocks prefetch their first keys and values into the L2 before they wait for the previous launch, or in a
+   persistent launch for the previous phase. A launch may still write them: a prefetch is no load. The caches of all
    layers may be larger than the L2, so that rows come from memory. */
 static bool cg__at_prefetches(const cg__decider *d, const cg__mm_problem *p, const cg__attention *x) {
     const bool copies = x->keys.b.copy && p->b.copy && !x->keys.b.k_major && !p->b.k_major;
@@ -224,7 +224,7 @@ static void cg__at_write_split_loads(ind__writer *w, const cg__attention *x) {
     cg__end(w);
 }
 
-/* Requests the lines of a step's tile of keys or values in the L2. A line of 128 bytes has 8 chunks. */
+/* Prefetches the lines of a step's tile of keys or values into the L2. A line of 128 bytes has 8 chunks. */
 static void cg__at_write_tile_prefetch(ind__writer *w, const cg__mm_problem *p, char name, int columns) {
     const ind__variant *v = w->variant;
     const int chunks = columns / 8, apart = v->threads / chunks, lines = chunks < 8 ? chunks : 8;
@@ -241,7 +241,7 @@ static void cg__at_write_tile_prefetch(ind__writer *w, const cg__mm_problem *p, 
     cg__end(w);
 }
 
-/* Requests the tiles in the L2 that are loaded before the first step, then waits for the previous launch. */
+/* Prefetches the tiles into the L2 that are loaded before the first step, then waits for the previous launch. */
 static void cg__at_write_prefetches(ind__writer *w, const cg__mm_problem *p, const cg__attention *x) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     if (!tile->prefetches || tile->loads_first) return;
@@ -347,9 +347,9 @@ static void cg__at_write_combined(ind__writer *w, const cg__mm_problem *p, const
     if (shared)
         ind__textf(
             &w->code,
-            "if (!ind_combine_blocks_of_keys<%d, %d, %d>(sum, states, own, &counters[tile], split, parts, num_rows)) "
+            "if (!ind_combine_blocks_of_keys<%d, %d>(sum, states, own, &counters[tile], split, parts, num_rows)) "
             "return;\n",
-            tile->n, w->variant->threads, w->variant->blocks_per_sm > 2 ? 8 : 16);
+            tile->n, w->variant->threads);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__use(w, shared ? IND__CG_COMBINE_BLOCKS_OF_KEYS : IND__CG_COMBINE_WARPS_OF_KEYS);
     cg__at_write_split_rows(w, p, x);

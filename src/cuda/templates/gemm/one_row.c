@@ -3,7 +3,7 @@
    k: that before the epilogue. What the epilogue loads in vectors is requested before the first multiplication.
 
    Other products of few rows copy a to shared memory (rows.c). That takes up to four more barriers and another read of
-   the L2: in a persistent launch that waits for the row, the time of a task (SmolLM2). */
+   the L2. A task of a persistent launch cannot start this before the phase that computes the row has finished. */
 
 static bool cg__mm_is_one_row(const ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;

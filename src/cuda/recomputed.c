@@ -3,7 +3,7 @@
    they do. Attention loads keys and values after that, or before, and replaces the new rows (new_rows.c). All tasks
    store the same values, and a task reads those that its own threads have stored. */
 
-enum { CG_MOST_REPEATED = 4 }; /* kernels of a phase */
+enum { CG_MOST_RECOMPUTED = 4 }; /* kernels of a phase */
 
 /* True if all points of a STORE have different elements: an index from memory is the same for all of them, and they
    differ in the others. */
@@ -27,7 +27,7 @@ static bool cg__stores_apart(const ind_body *b, const ind__inst *store, const ui
 
 /* True if the kernel stores the same, however often and by however many blocks it is computed at a time: it reads
    nothing that it writes, and combines nothing with memory. `vars`: for each instruction. */
-static bool cg__is_repeatable(const cg__tasks *x, const ind_kernel *k, uint32_t *vars) {
+static bool cg__is_recomputable(const cg__tasks *x, const ind_kernel *k, uint32_t *vars) {
     const ind_body *b = k->body;
     ind__body_var_masks(b, vars);
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -63,7 +63,7 @@ static bool cg__is_single_task(const cg__tasks *x, const cg__part *part) {
 }
 
 /* True if tasks of the part can compute those of the phase before. They run at the same time, so they do it once. */
-static bool cg__can_repeat(const cg__tasks *x, const cg__part *part) {
+static bool cg__can_recompute(const cg__tasks *x, const cg__part *part) {
     const ind__variant *v = &part->variant;
     const ind_expr blocks = ind_expr_product(x->plan->context, v->grid, 3);
     int64_t least = 0, most;
@@ -147,8 +147,8 @@ static bool cg__stores_rows(const cg__tasks *x, const cg__part *part, uint32_t k
     return true;
 }
 
-/* Lets attention, part `to`, load keys and values before the phase of the repeated parts, and take the rows that these
-   store. False: the context has an error. */
+/* Lets attention, part `to`, load keys and values before the phase of the recomputed parts, and take the rows that
+   these store. False: the context has an error. */
 static bool cg__hand_rows(cg__tasks *x, uint32_t from, uint32_t to) {
     ind_plan *p = x->plan;
     cg__part *part = &x->part[to];
@@ -172,24 +172,24 @@ static bool cg__hand_rows(cg__tasks *x, uint32_t from, uint32_t to) {
 
 /* Lets the tasks of part `to` compute the parts of the phase before, if they can. The phases after it count one less.
    False: the context has an error. */
-static bool cg__repeat_phase(cg__tasks *x, uint32_t from, uint32_t to, uint32_t *vars) {
+static bool cg__recompute_phase(cg__tasks *x, uint32_t from, uint32_t to, uint32_t *vars) {
     const ind_schedule *s = x->plan->schedule;
-    bool able = to - from <= CG_MOST_REPEATED && cg__phase_end(x, to) == to + 1 && cg__can_repeat(x, &x->part[to]);
+    bool able = to - from <= CG_MOST_RECOMPUTED && cg__phase_end(x, to) == to + 1 && cg__can_recompute(x, &x->part[to]);
     for (uint32_t i = from; i < to && able; i++)
-        able = cg__is_single_task(x, &x->part[i]) && cg__is_repeatable(x, x->part[i].of, vars) &&
+        able = cg__is_single_task(x, &x->part[i]) && cg__is_recomputable(x, x->part[i].of, vars) &&
                cg__leaves_alone(s, x->part[to].of, x->part[i].of);
     if (!able) return true;
     for (uint32_t i = from; i < to; i++) {
-        x->part[i].repeated = true;
+        x->part[i].recomputed = true;
         if (cg__fits_warp(&x->part[i]) && !cg__use_one_warp(x, &x->part[i])) return false;
     }
-    x->part[to].num_repeats = to - from;
+    x->part[to].num_recomputed = to - from;
     for (uint32_t i = to; i < x->num_parts; i++) x->part[i].phase--;
     return cg__hand_rows(x, from, to);
 }
 
 /* Finds the kernels that tasks of the next phase compute again; the threads of blocks are decided. */
-static ind_status cg__find_repeated(cg__tasks *x) {
+static ind_status cg__find_recomputed(cg__tasks *x) {
     uint32_t most = 0;
     for (uint32_t i = 0; i < x->num_parts; i++)
         if (x->part[i].of->body->num_inst > most) most = x->part[i].of->body->num_inst;
@@ -197,8 +197,8 @@ static ind_status cg__find_repeated(cg__tasks *x) {
     if (!vars) return ind__failed(x->plan->context);
     for (uint32_t from = 0, to; from < x->num_parts; from = to) {
         to = cg__phase_end(x, from);
-        if (to < x->num_parts && !cg__repeat_phase(x, from, to, vars)) return ind__failed(x->plan->context);
-        if (x->part[from].repeated) to++;
+        if (to < x->num_parts && !cg__recompute_phase(x, from, to, vars)) return ind__failed(x->plan->context);
+        if (x->part[from].recomputed) to++;
     }
     return IND_OK;
 }

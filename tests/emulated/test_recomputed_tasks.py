@@ -1,4 +1,4 @@
-"""Kernels of one block that tasks of attention compute again in a persistent launch (repeated.c), and the new rows of caches that they put
+"""Kernels of one block that tasks of attention compute again in a persistent launch (recomputed.c), and the new rows of caches that they put
 into tiles loaded before (new_rows.c). Results are the bits of separate launches."""
 
 import dataclasses
@@ -13,7 +13,7 @@ from test_normalised_rows import empty, graph, numbers, result
 from test_persistent_launches import APART, LAYERS, TARGET, TOGETHER, both, decoder, llama
 
 ONE = dataclasses.replace(LAYERS, layers=1)
-REPEATED, HANDED = "const auto repeated = [&]", "repeated(ind_new_rows{"
+RECOMPUTED, HANDED = "const auto recomputed = [&]", "recomputed(ind_new_rows{"
 
 
 @pytest.fixture(params=[8])
@@ -43,9 +43,9 @@ def plan_of(library, text):
     return plan
 
 
-def check(library, text, arrays, outputs, handed=True, repeated=True):
+def check(library, text, arrays, outputs, handed=True, recomputed=True):
     source = cuda_of(library, text)
-    assert (HANDED in source, REPEATED in source) == (handed, repeated)
+    assert (HANDED in source, RECOMPUTED in source) == (handed, recomputed)
     both(library, text, arrays, outputs, {}, None)
 
 
@@ -126,19 +126,19 @@ def test_a_cache_that_the_launch_writes_before(library):
 
 
 def test_two_rows_at_indices_from_memory(library):
-    """They may be the same: which one remains is decided once, so the kernel is not repeated."""
+    """They may be the same: which one remains is decided once, so the kernel is not recomputed."""
     text = llama.text(ONE, "decoder", 1, 192).replace("position : i64[1]", "position : i64[2]")
     for name, source in (("keys0", "kl0r"), ("values0", "vlt0")):
         text = with_line(text, f"{name} = ", f"two{source} = cat([{source}, {source}], dim=2)").replace(f"source={source})", f"source=two{source})")
     arrays, outputs = arrays_of(ONE, 192, 100)
-    check(library, text, {**arrays, "position": np.array([100, 7])}, outputs, handed=False, repeated=False)
+    check(library, text, {**arrays, "position": np.array([100, 7])}, outputs, handed=False, recomputed=False)
 
 
 def test_a_kernel_that_reads_what_it_writes(library):
     """Values are added to a row of the cache: computed twice they would be added twice."""
     text = llama.text(ONE, "decoder", 1, 192).replace("index_copy(v_cache0, dim=2", "index_add(v_cache0, dim=2")
     arrays, outputs = arrays_of(ONE, 192, 100)
-    check(library, text, arrays, outputs, handed=False, repeated=False)
+    check(library, text, arrays, outputs, handed=False, recomputed=False)
 
 
 def test_an_index_that_is_the_same_for_two_rows(library):
@@ -148,7 +148,7 @@ def test_an_index_that_is_the_same_for_two_rows(library):
     for name, source in (("keys0", "kl0r"), ("values0", "vlt0")):
         text = with_line(text, f"{name} = ", f"two{source} = cat([{source}, {source}], dim=2)").replace(f"source={source})", f"source=two{source})")
     arrays, outputs = arrays_of(ONE, 192, 100)
-    check(library, text, arrays, outputs, handed=False, repeated=False)
+    check(library, text, arrays, outputs, handed=False, recomputed=False)
 
 
 def between(text, name, op):
@@ -169,7 +169,7 @@ def test_views_of_the_keys(library, op):
 
 
 def test_a_small_kernel_that_the_queries_read(library):
-    """It is repeated, but stores no row of the caches: attention loads after it."""
+    """It is recomputed, but stores no row of the caches: attention loads after it."""
     text = llama.text(ONE, "decoder", 1, 192)
     text = text.replace("  input sine : ", "  input raw : bf16[1, 64]\n  input sine : ").replace("ql0c = mul(ql0t, cosine)", "turn = sigmoid(raw)\n  ql0c = mul(ql0t, turn)")
     text = text.replace("  output x1", "  output x1, turn")
