@@ -23737,7 +23737,8 @@ static const ind_kernel *cg__next_product(const ind_schedule *s, const ind_kerne
         if (s->kernel[i].with_next == k) next = &s->kernel[i] + 2;
     if (next >= end) return NULL;
     if (next->with_next) next = next->with_next;
-    return next->kind == IND_KERNEL_MATMUL && !next->scores ? next : NULL; /* attention only prefetches into the L2 early */
+    /* attention only prefetches into the L2 early */
+    return next->kind == IND_KERNEL_MATMUL && !next->scores ? next : NULL;
 }
 
 /* True if the product probably loads its right operand before it waits: few rows, and no launch writes what it loads.
