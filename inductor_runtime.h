@@ -152,6 +152,10 @@ IND_API void ind_module_free(ind_module *module, void *memory); /* NULL allowed 
 IND_API ind_status ind_module_upload(ind_module *module, void *to, const void *from_host, size_t bytes);
 IND_API ind_status ind_module_download(ind_module *module, void *to_host, const void *from, size_t bytes);
 
+/* Bytes that can still be allocated on the module's device, and all of its memory. On the host device: what the system
+   estimates to be available without swapping; limits of a container are not seen. IND_NOT_SUPPORTED: not known. */
+IND_API ind_status ind_module_device_memory(ind_module *module, int64_t *available, int64_t *total);
+
 /* Formulas in the declared sizes, in bytes: the workspace an instance needs; the largest sum of live intermediates. */
 IND_API ind_expr ind_module_workspace(const ind_module *module);
 IND_API ind_expr ind_module_peak(const ind_module *module);
@@ -602,6 +606,15 @@ static int rt__num_cores(void) {
     return (int)info.dwNumberOfProcessors;
 }
 
+/* Bytes of physical memory. False: not known. */
+static bool rt__host_memory(int64_t *available, int64_t *total) {
+    MEMORYSTATUSEX status = {.dwLength = sizeof status};
+    if (!GlobalMemoryStatusEx(&status)) return false;
+    *available = (int64_t)status.ullAvailPhys;
+    *total = (int64_t)status.ullTotalPhys;
+    return true;
+}
+
 double ind__now_ms(void) {
     LARGE_INTEGER now, per_second;
     QueryPerformanceCounter(&now);
@@ -708,6 +721,20 @@ static void rt__thread_join(rt__thread t) {
 static int rt__num_cores(void) {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n > 1024 ? 1024 : (int)n;
+}
+
+/* Bytes of physical memory, as Linux lists it in kilobytes. False: not known. */
+static bool rt__host_memory(int64_t *available, int64_t *total) {
+    FILE *f = fopen("/proc/meminfo", "r");
+    char line[128];
+    long long kilobytes;
+    *available = *total = 0;
+    while (f && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "MemTotal: %lld kB", &kilobytes) == 1) *total = kilobytes * 1024;
+        if (sscanf(line, "MemAvailable: %lld kB", &kilobytes) == 1) *available = kilobytes * 1024;
+    }
+    if (f) fclose(f);
+    return *available && *total;
 }
 
 double ind__now_ms(void) {
@@ -1014,6 +1041,7 @@ typedef unsigned long long rt__cuda_ptr; /* CUdeviceptr */
        unsigned block_z, unsigned shared, void *stream, void **params, void **extra))                                  \
     X(cuMemAlloc_v2, (rt__cuda_ptr * memory, size_t bytes))                                                            \
     X(cuMemFree_v2, (rt__cuda_ptr memory))                                                                             \
+    X(cuMemGetInfo_v2, (size_t * available, size_t * total))                                                           \
     X(cuMemcpyHtoDAsync_v2, (rt__cuda_ptr to, const void *from, size_t bytes, void *stream))                           \
     X(cuMemcpyDtoHAsync_v2, (void *to, rt__cuda_ptr from, size_t bytes, void *stream))                                 \
     X(cuMemsetD8Async, (rt__cuda_ptr to, unsigned char value, size_t bytes, void *stream))                             \
@@ -3164,6 +3192,25 @@ ind_status ind_module_upload(ind_module *m, void *to, const void *from_host, siz
 
 ind_status ind_module_download(ind_module *m, void *to_host, const void *from, size_t bytes) {
     return rt__module_copy(m, to_host, from, bytes, false);
+}
+
+ind_status ind_module_device_memory(ind_module *m, int64_t *available, int64_t *total) {
+    if (!m) return IND_INVALID_ARGUMENT;
+    ind_context *c = m->context;
+    if (!available || !total) return ind__fail(c, IND_INVALID_ARGUMENT, "ind_module_device_memory: a pointer is NULL");
+    *available = *total = 0;
+    if (m->desc.device == IND_DEVICE_HOST) {
+        if (rt__host_memory(available, total)) return IND_OK;
+        return ind__fail(c, IND_NOT_SUPPORTED, "ind_module_device_memory: this system's memory is not known");
+    }
+    rt__runtime *r = m->executable->runtime;
+    size_t bytes[2];
+    ind_status status = rt__module_enter(m);
+    if (status) return status;
+    status = IND__CUDA_CALL(c, r, cuMemGetInfo_v2, (&bytes[0], &bytes[1]));
+    if (!status) *available = (int64_t)bytes[0], *total = (int64_t)bytes[1];
+    rt__module_leave(m);
+    return status;
 }
 
 ind_status ind_module_constant(ind_module *m, const char *name, const void *data, size_t bytes, ind_memory memory) {

@@ -4,8 +4,8 @@
  *     build/chat --model FILE                      a conversation: Ctrl-C ends an answer, an empty line or Ctrl-D all
  *     build/chat --model FILE "A question."        one answer; more texts are further messages of the conversation
  *     build/chat --model FILE --raw "Once upon"    continues a text, without the model's chat template
- *     build/chat --model FILE --parallel 4 A B C   each text is a conversation of its own; four are answered side by
- * side build/chat --model FILE --perplexity TEXT    how well the model predicts the text in this file
+ *     build/chat --model FILE --parallel 4 A B C   each text is a conversation of its own; up to four at once
+ *     build/chat --model FILE --perplexity TEXT    how well the model predicts the text in this file
  *
  * Tokens are the most probable ones, or drawn with --temperature T, --top-k N, --top-p P, --min-p P and --seed N.
  * --repeat-penalty X makes tokens less probable that occurred before. --stop TEXT ends an answer before this text.
@@ -31,7 +31,7 @@ typedef struct options {
     const char *const *prompts;
     int num_prompts;
     long tokens, context, parallel; /* of an answer at most; of a conversation at most, 0: the model's or 2048 */
-    long memory, drafts;            /* MB at most, 0: no limit; draft tokens of a step */
+    long memory, drafts;            /* MB at most, 0: what the device has left; draft tokens of a step */
     llama_sampling sampling;
     ind_device device;
     ind_dtype dtype;
@@ -463,7 +463,7 @@ static const char usage[] =
     "  --tokens N            an answer has at most N tokens (512)\n"
     "  --context N           a conversation has at most N tokens (2048, or the model's if less)\n"
     "  --drafts N            speculative decoding with up to N draft tokens, found by prompt lookup (0)\n"
-    "  --memory MB           refuses a model that needs more memory (MB: 2^20 bytes)\n"
+    "  --memory MB           refuses a model that needs more memory (MB: 2^20 bytes; what the device has left)\n"
     "  --temperature T       draws tokens; 0: the most probable one (0)\n"
     "  --top-k N, --top-p P, --min-p P     .. of the N most probable; of those with a sum of P; of those with at least "
     "P\n"

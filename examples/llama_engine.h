@@ -53,7 +53,8 @@ typedef struct llama_engine_desc {
     bool background_variants; /* a thread compiles what later runs may need (ind_compile_desc) */
     bool persistent;          /* CUDA: consecutive small launches are one (ind_fusion_policy) */
     bool emit_only;           /* only compiles: e.module has the texts of all stages */
-    int64_t memory; /* bytes; an engine that needs more is refused before any of it is allocated. 0: no limit */
+    int64_t memory; /* bytes; an engine that needs more is refused before any of it is allocated. 0: what the device has
+                       left */
 } llama_engine_desc;
 
 /* Bytes that an engine needs on its device. */
@@ -198,13 +199,13 @@ static inline int llama__check_memory(llama_engine *e) {
             *(constant ? &b->weights : &b->state) += bytes;
         }
     }
-    if (!e->desc.memory || b->weights + b->state + b->workspace <= e->desc.memory) return 0;
+    int64_t most = e->desc.memory, total;
+    if (!most && ind_module_device_memory(e->module, &most, &total)) return 0; /* not known: an allocation may fail */
+    if (b->weights + b->state + b->workspace <= most) return 0;
     return llama__engine_fail(
-        e,
-        "the model needs %lld MB: %lld of weights, %lld of caches and %lld of workspace; %lld are "
-        "allowed",
+        e, "the model needs %lld MB: %lld of weights, %lld of caches and %lld of workspace; %lld are %s",
         (long long)(b->weights + b->state + b->workspace) >> 20, (long long)b->weights >> 20, (long long)b->state >> 20,
-        (long long)b->workspace >> 20, (long long)e->desc.memory >> 20);
+        (long long)b->workspace >> 20, (long long)most >> 20, e->desc.memory ? "allowed" : "available");
 }
 
 /* Allocates the memory of a binding, of zeros: entries of a cache without a token are multiplied by 0. */

@@ -113,6 +113,25 @@ ind_status ind_module_download(ind_module *m, void *to_host, const void *from, s
     return rt__module_copy(m, to_host, from, bytes, false);
 }
 
+ind_status ind_module_device_memory(ind_module *m, int64_t *available, int64_t *total) {
+    if (!m) return IND_INVALID_ARGUMENT;
+    ind_context *c = m->context;
+    if (!available || !total) return ind__fail(c, IND_INVALID_ARGUMENT, "ind_module_device_memory: a pointer is NULL");
+    *available = *total = 0;
+    if (m->desc.device == IND_DEVICE_HOST) {
+        if (rt__host_memory(available, total)) return IND_OK;
+        return ind__fail(c, IND_NOT_SUPPORTED, "ind_module_device_memory: this system's memory is not known");
+    }
+    rt__runtime *r = m->executable->runtime;
+    size_t bytes[2];
+    ind_status status = rt__module_enter(m);
+    if (status) return status;
+    status = IND__CUDA_CALL(c, r, cuMemGetInfo_v2, (&bytes[0], &bytes[1]));
+    if (!status) *available = (int64_t)bytes[0], *total = (int64_t)bytes[1];
+    rt__module_leave(m);
+    return status;
+}
+
 ind_status ind_module_constant(ind_module *m, const char *name, const void *data, size_t bytes, ind_memory memory) {
     if (!m) return IND_INVALID_ARGUMENT;
     ind_context *c = m->context;

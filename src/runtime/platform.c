@@ -78,6 +78,15 @@ static int rt__num_cores(void) {
     return (int)info.dwNumberOfProcessors;
 }
 
+/* Bytes of physical memory. False: not known. */
+static bool rt__host_memory(int64_t *available, int64_t *total) {
+    MEMORYSTATUSEX status = {.dwLength = sizeof status};
+    if (!GlobalMemoryStatusEx(&status)) return false;
+    *available = (int64_t)status.ullAvailPhys;
+    *total = (int64_t)status.ullTotalPhys;
+    return true;
+}
+
 double ind__now_ms(void) {
     LARGE_INTEGER now, per_second;
     QueryPerformanceCounter(&now);
@@ -184,6 +193,20 @@ static void rt__thread_join(rt__thread t) {
 static int rt__num_cores(void) {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n > 1024 ? 1024 : (int)n;
+}
+
+/* Bytes of physical memory, as Linux lists it in kilobytes. False: not known. */
+static bool rt__host_memory(int64_t *available, int64_t *total) {
+    FILE *f = fopen("/proc/meminfo", "r");
+    char line[128];
+    long long kilobytes;
+    *available = *total = 0;
+    while (f && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "MemTotal: %lld kB", &kilobytes) == 1) *total = kilobytes * 1024;
+        if (sscanf(line, "MemAvailable: %lld kB", &kilobytes) == 1) *available = kilobytes * 1024;
+    }
+    if (f) fclose(f);
+    return *available && *total;
 }
 
 double ind__now_ms(void) {

@@ -120,6 +120,10 @@ IND_API void ind_module_free(ind_module *module, void *memory); /* NULL allowed 
 IND_API ind_status ind_module_upload(ind_module *module, void *to, const void *from_host, size_t bytes);
 IND_API ind_status ind_module_download(ind_module *module, void *to_host, const void *from, size_t bytes);
 
+/* Bytes that can still be allocated on the module's device, and all of its memory. On the host device: what the system
+   estimates to be available without swapping; limits of a container are not seen. IND_NOT_SUPPORTED: not known. */
+IND_API ind_status ind_module_device_memory(ind_module *module, int64_t *available, int64_t *total);
+
 /* Formulas in the declared sizes, in bytes: the workspace an instance needs; the largest sum of live intermediates. */
 IND_API ind_expr ind_module_workspace(const ind_module *module);
 IND_API ind_expr ind_module_peak(const ind_module *module);

@@ -34,6 +34,7 @@ typedef unsigned long long rt__cuda_ptr; /* CUdeviceptr */
        unsigned block_z, unsigned shared, void *stream, void **params, void **extra))                                  \
     X(cuMemAlloc_v2, (rt__cuda_ptr * memory, size_t bytes))                                                            \
     X(cuMemFree_v2, (rt__cuda_ptr memory))                                                                             \
+    X(cuMemGetInfo_v2, (size_t * available, size_t * total))                                                           \
     X(cuMemcpyHtoDAsync_v2, (rt__cuda_ptr to, const void *from, size_t bytes, void *stream))                           \
     X(cuMemcpyDtoHAsync_v2, (void *to, rt__cuda_ptr from, size_t bytes, void *stream))                                 \
     X(cuMemsetD8Async, (rt__cuda_ptr to, unsigned char value, size_t bytes, void *stream))                             \

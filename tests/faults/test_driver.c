@@ -103,6 +103,8 @@ static ind_status job(check_heap *heap, float *first, float *second, const emula
     if (!status) status = run_once(m, first);
     if (!status) status = ind_instance_create(m, NULL, &n);
     if (!status) status = launch(m, n, second);
+    int64_t available, total;
+    if (!status) status = ind_module_device_memory(m, &available, &total);
     if (!status) status = ind_module_build_cubins(m);
     if (!status) status = ind_pack_save(ctx, PACK);
     if (!status) status = ind_pack_load(ctx, PACK, NULL);

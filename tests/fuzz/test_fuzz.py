@@ -9,6 +9,7 @@ import pathlib
 import re
 import subprocess
 
+import gguf_corpus
 import pytest
 from random_graphs import graphs
 
@@ -170,3 +171,20 @@ def test_expressions(tmp_path, device):
         (tmp_path / name).write_text(text)
         files.append(tmp_path / name)
     assert f"{len(files)} inputs" in run([program, *files], tmp_path)
+
+
+def counts_of(text):
+    found = re.search(r"(\d+) inputs: (\d+) opened, (\d+) tokenizers, (\d+) configurations, (\d+) graphs", text)
+    return [int(n) for n in found.groups()]
+
+
+def test_model_files(tmp_path, device):
+    """Small models are read to the graph; of damaged copies some, and all others are refused with a reason."""
+    if device != "host":
+        pytest.skip("runs with make test")
+    program = make(pathlib.Path("build/tests/fuzz/fuzz_gguf"))
+    models = gguf_corpus.write(tmp_path / "models")
+    assert set(counts_of(run([program, *models], tmp_path))) == {len(models)}
+    for model in models:
+        found = counts_of(run([program, "--damage", SEED, "500", model], tmp_path))
+        assert found[0] == 500 and 400 > found[1] > found[4] > 10, found

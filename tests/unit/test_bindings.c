@@ -153,6 +153,20 @@ static void test_mutated(ind_context *c) {
     ind_module_destroy(m);
 }
 
+/* An allocation takes from what is available. Other processes may use the host's memory meanwhile. */
+static void test_device_memory(ind_context *c, ind_device device) {
+    ind_module *m = compiled(c, "graph small {\n  input x : f32[4]\n  y = neg(x)\n  output y\n}\n");
+    int64_t before = 0, after = 0, total = 0;
+    void *memory = NULL;
+    CHECK(!ind_module_device_memory(m, &before, &total) && before > 1 << 20 && before <= total, "%s", ind_error(c));
+    CHECK(!ind_module_alloc(m, 1 << 20, &memory) && !ind_module_device_memory(m, &after, &total), "%s", ind_error(c));
+    if (device == IND_DEVICE_CUDA) CHECK(before - after == 1 << 20, "%lld bytes", (long long)(before - after));
+    ind_module_free(m, memory);
+    CHECK(ind_module_device_memory(m, NULL, &total) == IND_INVALID_ARGUMENT, "a pointer is NULL");
+    CHECK(ind_module_device_memory(NULL, &before, &total) == IND_INVALID_ARGUMENT, "no module");
+    ind_module_destroy(m);
+}
+
 static void test_workspace(ind_context *c) {
     ind_module *m = compiled(c, "graph deep {\n  input x : f32[16, 16]\n  a = matmul(x, x)\n  b = matmul(a, x)\n"
                                 "  y = matmul(b, x)\n  output y\n}\n");
@@ -284,6 +298,7 @@ static void test_device(ind_device device) {
     test_sizes_change(c);
     test_capture(c);
     test_mutated(c);
+    test_device_memory(c, device);
     test_workspace(c);
     test_data_sizes(c);
     test_bytes(c, IND_MEMORY_DEVICE);
