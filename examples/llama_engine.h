@@ -10,7 +10,8 @@
  *     llama_engine_close(&e);
  *
  * Each sequence has a slot: rows of the caches. Sequences start and stop between steps, without a compile. A step takes
- * the rows up to the last running one; its tokens are those that the step before left in device memory.
+ * the rows up to the last running one; its tokens are those that the step before left in device memory. On a GPU, steps
+ * with the same sizes are replays of a captured graph.
  * Functions return 0, or 1 with one line in e.why.
  */
 #ifndef LLAMA_ENGINE_H
@@ -60,7 +61,7 @@ typedef struct llama_engine_desc {
 /* Bytes that an engine needs on its device. */
 typedef struct llama_engine_bytes {
     int64_t weights, state; /* constants; caches and all other bindings */
-    int64_t workspace;      /* the largest of a run */
+    int64_t workspace;      /* of all instances */
 } llama_engine_bytes;
 
 /* Bindings that the engine sets or reads. */
@@ -89,6 +90,13 @@ typedef struct llama__memory {
     int64_t *row_bytes; /* of one sequence */
 } llama__memory;
 
+/* A captured step. Its inputs are in device memory, so that each replay is the next step. */
+typedef struct llama__captured {
+    ind_instance *instance;
+    int64_t rows, entries; /* of the last step */
+    bool valid;            /* there is a graph for these */
+} llama__captured;
+
 typedef struct llama_engine {
     llama_engine_desc desc;
     llama_sequence sequence[LLAMA_SLOTS];
@@ -99,9 +107,11 @@ typedef struct llama_engine {
     llama__memory steps;            /* for a token of each sequence. After a step `next` becomes `tokens` */
     llama__memory prompt; /* for tokens of one sequence. Its caches and history are rows of those of `steps` */
     llama_engine_bytes bytes;
-    int32_t *ids;              /* with desc.drafts: the tokens of the sequence, `used` and then `next` */
-    int64_t drafted, accepted; /* draft tokens so far */
-    bool positions_known;      /* on the device, of all rows */
+    llama__captured captured[2];    /* of even and of odd steps, whose `tokens` and `next` are exchanged */
+    int64_t num_steps, num_replays; /* of these steps */
+    int32_t *ids;                   /* with desc.drafts: the tokens of the sequence, `used` and then `next` */
+    int64_t drafted, accepted;      /* draft tokens so far */
+    bool positions_known;           /* on the device, of all rows */
     char why[512];
 } llama_engine;
 
@@ -135,10 +145,8 @@ static inline int llama__engine_fail(llama_engine *e, const char *format, ...) {
     return 1;
 }
 
-/* The message of a launch, or of a copy, which belongs to the context. */
-static inline int llama__failed_run(llama_engine *e) {
-    const char *text = e->instance ? ind_instance_error(e->instance) : NULL;
-    return llama__engine_fail(e, "%s", text && *text ? text : ind_error(e->context));
+static inline int llama__failed_call(llama_engine *e) {
+    return llama__engine_fail(e, "%s", ind_error(e->context));
 }
 
 /* True for state that a sequence keeps from run to run. */
@@ -166,7 +174,7 @@ static inline int64_t llama__binding_bytes(llama_engine *e, int index, llama__si
     const int used = snprintf(sizes, sizeof sizes, "B=%lld, T=%lld, N=%lld", (long long)s.sequences,
                               (long long)s.tokens, (long long)s.entries);
     if (e->desc.drafts) snprintf(sizes + used, sizeof sizes - (size_t)used, ", K=%lld", (long long)s.wanted);
-    if (ind_module_shape(e->module, index, sizes, NULL, shape)) return llama__failed_run(e), -1;
+    if (ind_module_shape(e->module, index, sizes, NULL, shape)) return llama__failed_call(e), -1;
     for (int d = 0; d < info->rank; d++) bytes *= shape[d];
     return bytes;
 }
@@ -182,15 +190,19 @@ static inline bool llama__size_value(const ind_symbol *symbol, void *user, int64
     return true;
 }
 
+/* On the host device a replay is a launch. */
+static inline bool llama__captures(const llama_engine *e) {
+    return ind_module_query_stats(e->module).device == IND_DEVICE_CUDA;
+}
+
 /* Adds up what the engine will allocate, and compares it with desc.memory. */
 static inline int llama__check_memory(llama_engine *e) {
     llama_engine_bytes *b = &e->bytes;
+    int64_t workspace[2];
     for (int k = 0; k < 2; k++) {
         llama__sizes s = llama__largest(e, k);
-        int64_t workspace;
-        if (ind_expr_eval(ind_module_workspace(e->module), llama__size_value, &s, &workspace))
-            return llama__failed_run(e);
-        b->workspace = workspace > b->workspace ? workspace : b->workspace;
+        if (ind_expr_eval(ind_module_workspace(e->module), llama__size_value, &s, &workspace[k]))
+            return llama__failed_call(e);
         for (int i = 0; i < ind_module_num_bindings(e->module); i++) {
             const bool constant = ind_module_query_binding(e->module, i)->kind == IND_BINDING_CONST;
             if (k && (constant || llama__is_state(e, i))) continue;
@@ -199,6 +211,8 @@ static inline int llama__check_memory(llama_engine *e) {
             *(constant ? &b->weights : &b->state) += bytes;
         }
     }
+    b->workspace = workspace[0] > workspace[1] ? workspace[0] : workspace[1];
+    if (llama__captures(e)) b->workspace = 2 * workspace[0] + workspace[1];
     int64_t most = e->desc.memory, total;
     if (!most && ind_module_device_memory(e->module, &most, &total)) return 0; /* not known: an allocation may fail */
     if (b->weights + b->state + b->workspace <= most) return 0;
@@ -246,7 +260,7 @@ static inline int llama__put(llama_engine *e, const llama__memory *m, llama__bin
                              size_t bytes) {
     const int i = e->index[binding];
     char *to = (char *)m->pointers[i] + row * m->row_bytes[i];
-    return ind_module_upload(e->module, to, from, bytes) ? llama__failed_run(e) : 0;
+    return ind_module_upload(e->module, to, from, bytes) ? llama__failed_call(e) : 0;
 }
 
 /* ---- opening and closing */
@@ -270,9 +284,9 @@ static inline int llama__compile(llama_engine *e) {
                                       .background_variants = d->background_variants,
                                       .fusion = {.persistent = d->persistent}};
     ind_graph *g = ind_graph_create(e->context, "llama");
-    if (!g) return llama__failed_run(e);
+    if (!g) return llama__failed_call(e);
     int failed = llama_build(g, &desc, e->why, sizeof e->why);
-    if (!failed && ind_compile(g, &options, &e->module)) failed = llama__failed_run(e);
+    if (!failed && ind_compile(g, &options, &e->module)) failed = llama__failed_call(e);
     ind_graph_destroy(g);
     for (int k = 0; !failed && k < LLAMA__NUM_BINDINGS; k++) {
         e->index[k] = -1;
@@ -298,12 +312,15 @@ static inline int llama_engine_open(llama_engine *e, const llama_engine_desc *de
         llama__allocate_all(e, &e->steps, false) || llama__allocate_all(e, &e->prompt, true))
         return 1;
     if (ind_module_prepare(e->module) || ind_instance_create(e->module, NULL, &e->instance))
-        return llama__failed_run(e);
+        return llama__failed_call(e);
+    for (int i = 0; i < 2 && llama__captures(e); i++)
+        if (ind_instance_create(e->module, NULL, &e->captured[i].instance)) return llama__failed_call(e);
     return 0;
 }
 
 static inline void llama_engine_close(llama_engine *e) {
     ind_instance_destroy(e->instance);
+    for (int i = 0; i < 2; i++) ind_instance_destroy(e->captured[i].instance);
     llama__free_memory(e, &e->steps, false);
     llama__free_memory(e, &e->prompt, true);
     ind_context_destroy(e->context);
@@ -347,18 +364,41 @@ static inline void llama_engine_stop(llama_engine *e, int slot) {
     e->positions_known = false;
 }
 
-/* Entries of the caches that a run reads: those in use, in steps. */
+/* Entries of the caches that a run reads: those in use, rounded up. A captured graph reads at most a quarter more, as
+   it serves the steps that read the same number. */
 static inline int64_t llama__entries(const llama_engine *e, int64_t used) {
-    const int64_t n = (used + LLAMA_ENTRIES - 1) / LLAMA_ENTRIES * LLAMA_ENTRIES, most = e->desc.config->capacity;
+    int64_t unit = LLAMA_ENTRIES, most = e->desc.config->capacity;
+    while (llama__captures(e) && 8 * unit <= used) unit *= 2;
+    const int64_t n = (used + unit - 1) / unit * unit;
     return n < most ? n : most;
+}
+
+static inline int llama__finish_run(llama_engine *e, ind_instance *instance, ind_status status) {
+    if (!status) status = ind_instance_check(instance);
+    return status ? llama__engine_fail(e, "%s", ind_instance_error(instance)) : 0;
 }
 
 static inline int llama__launch(llama_engine *e, const llama__memory *m, int64_t rows, int64_t tokens, int64_t used,
                                 int64_t wanted) {
     const int64_t sizes[4] = {rows, tokens, llama__entries(e, used), wanted}; /* the last one only with desc.drafts */
-    ind_status status = ind_launch(e->instance, &(ind_launch_desc){.pointers = m->pointers, .sizes_v = sizes});
-    if (!status) status = ind_instance_check(e->instance);
-    return status ? llama__failed_run(e) : 0;
+    const ind_launch_desc desc = {.pointers = m->pointers, .sizes_v = sizes};
+    return llama__finish_run(e, e->instance, ind_launch(e->instance, &desc));
+}
+
+/* Runs a step on a GPU: captured when the same sizes occur the second time, and replayed from then on. */
+static inline int llama__launch_step(llama_engine *e, int64_t rows, int64_t used) {
+    llama__captured *c = &e->captured[e->num_steps % 2];
+    const int64_t sizes[4] = {rows, 1, llama__entries(e, used), 1};
+    const ind_launch_desc desc = {.pointers = e->steps.pointers, .sizes_v = sizes};
+    const bool again = c->rows == rows && c->entries == sizes[2];
+    ind_status status = IND_OK;
+    if (!again) c->valid = false;
+    c->rows = rows, c->entries = sizes[2];
+    if (!again) return llama__finish_run(e, c->instance, ind_launch(c->instance, &desc));
+    if (!c->valid) status = ind_capture(c->instance, &desc);
+    c->valid = !status;
+    e->num_replays++;
+    return llama__finish_run(e, c->instance, status ? status : ind_replay(c->instance, NULL));
 }
 
 /* Runs the model for at most a chunk of tokens of one sequence. Outputs, of the last `wanted` tokens, are in the memory
@@ -395,7 +435,7 @@ static inline int llama_engine_feed_some(llama_engine *e, int slot, const int32_
                                   (long long)e->desc.config->capacity, (long long)s->used, (long long)count);
     if (llama__run_prompt(e, slot, ids, *done, 1)) return 1;
     if (ind_module_download(e->module, &next, e->prompt.pointers[e->index[LLAMA__next]], sizeof next))
-        return llama__failed_run(e);
+        return llama__failed_call(e);
     llama__set_next(s, (int32_t)next);
     s->running = *done == count;
     s->stepped = false;
@@ -447,7 +487,7 @@ static inline int llama__step_drafts(llama_engine *e) {
     const int64_t num = 1 + llama_draft(e->ids, s->used + 1, most, ids + 1);
     if (llama__run_prompt(e, 0, ids, num, num)) return 1;
     const void *from = e->prompt.pointers[e->index[LLAMA__next]];
-    if (ind_module_download(e->module, found, from, (size_t)num * sizeof *found)) return llama__failed_run(e);
+    if (ind_module_download(e->module, found, from, (size_t)num * sizeof *found)) return llama__failed_call(e);
     int accepted = 0;
     while (accepted + 1 < num && ids[accepted + 1] == found[accepted]) accepted++;
     for (int i = 0; i <= accepted; i++) s->found[i] = (int32_t)found[i];
@@ -480,11 +520,14 @@ static inline int llama_engine_step(llama_engine *e) {
     if (!rows) return 0;
     if (e->desc.drafts) return llama__step_drafts(e);
     void **tokens = &e->steps.pointers[e->index[LLAMA__tokens]], **found = &e->steps.pointers[e->index[LLAMA__next]];
-    if (llama__put_positions(e) || llama__launch(e, &e->steps, rows, 1, used, 1)) return 1;
-    if (ind_module_download(e->module, next, *found, (size_t)rows * sizeof *next)) return llama__failed_run(e);
+    if (llama__put_positions(e)) return 1;
+    if (llama__captures(e) ? llama__launch_step(e, rows, used) : llama__launch(e, &e->steps, rows, 1, used, 1))
+        return 1;
+    if (ind_module_download(e->module, next, *found, (size_t)rows * sizeof *next)) return llama__failed_call(e);
     void *read = *tokens;
     *tokens = *found;
     *found = read;
+    e->num_steps++;
     for (int i = 0; i < rows; i++) {
         llama_sequence *s = &e->sequence[i];
         if (!s->running) continue;
@@ -502,7 +545,7 @@ static inline int llama_engine_logits(llama_engine *e, int slot, float *out) {
     const size_t bytes = (size_t)e->desc.config->vocabulary * sizeof *out;
     const int64_t row = stepped ? slot : e->desc.drafts ? e->sequence[slot].num_found - 1 : 0;
     const char *from = (const char *)m->pointers[i] + (size_t)row * bytes;
-    return ind_module_download(e->module, out, from, bytes) ? llama__failed_run(e) : 0;
+    return ind_module_download(e->module, out, from, bytes) ? llama__failed_call(e) : 0;
 }
 
 static inline int llama_engine_score(llama_engine *e, const int32_t *ids, int64_t count, double *sum) {
@@ -515,7 +558,7 @@ static inline int llama_engine_score(llama_engine *e, const int32_t *ids, int64_
             llama__run_prompt(e, 0, ids + first, num, 1))
             return 1;
         const void *from = e->prompt.pointers[e->index[LLAMA__losses]];
-        if (ind_module_download(e->module, losses, from, (size_t)num * sizeof *losses)) return llama__failed_run(e);
+        if (ind_module_download(e->module, losses, from, (size_t)num * sizeof *losses)) return llama__failed_call(e);
         for (int64_t i = 0; i < num; i++) *sum += (double)losses[i];
     }
     return 0;

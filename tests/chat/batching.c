@@ -3,7 +3,8 @@
  *
  *     batching MODEL REQUESTS SLOTS SEED host|cuda
  *
- * Prints how many requests agreed, steps, the largest number of sequences in one step, and late compiles. */
+ * Prints how many requests agreed, steps, the largest number of sequences in one step, late compiles, and the part of
+ * steps that were replays of a captured graph. */
 #include "inductor.h"
 #include "llama_engine.h"
 
@@ -114,6 +115,7 @@ int main(int argc, char **argv) {
     if (llama_engine_open(&e, &desc)) fail(&e);
     const int sources = ind_module_query_stats(e.module).num_sources;
     const long steps = serve(&e, all, num, logits, &most);
+    const double replayed = (double)e.num_replays / (double)e.num_steps;
     const int late = ind_module_query_stats(e.module).num_sources - sources;
     llama_engine_close(&e);
     desc.slots = 1;
@@ -125,7 +127,7 @@ int main(int argc, char **argv) {
     }
     llama_engine_close(&e);
     gguf_close(&file);
-    printf("%d %ld %d %d\n", agree, steps, most, late);
+    printf("%d %ld %d %d %.3f\n", agree, steps, most, late, replayed);
     free(all), free(alone), free(logits);
     return 0;
 }

@@ -16,7 +16,9 @@ def test_requests(device, name, format, requests, slots, tmp_path):
     program = make("build/tests/chat/batching")
     done = subprocess.run([program, tmp_path / "m.gguf", str(requests), str(slots), "7", device], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    agree, steps, most, late = map(int, done.stdout.split())
+    *counts, replayed = done.stdout.split()
+    agree, steps, most, late = map(int, counts)
+    assert (float(replayed) > 0) == (device == "cuda")
     assert (agree, late) == (requests, 0)
     assert most == slots or most >= 4
     assert steps > requests
