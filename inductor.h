@@ -29799,10 +29799,11 @@ static const char *ind__compilation_origin(uint32_t node, void *user) {
 static ind_status ind__compile_schedule(ind__compilation *k) {
     const bool planned = k->device == IND_DEVICE_CUDA || k->desc.emit_only;
     if (planned) ind__target_fusion(&k->target, &k->desc.fusion);
-    k->lowered->batch_invariant = k->desc.batch_invariant;
-    k->lowered->allow_tf32 = k->desc.allow_tf32;
-    k->lowered->tcgen05 = k->desc.tcgen05;
-    k->lowered->persistent = k->desc.fusion.persistent;
+    k->lowered->options = (ind__kernel_options){.batch_invariant = k->desc.batch_invariant,
+                                                .allow_tf32 = k->desc.allow_tf32,
+                                                .tcgen05 = k->desc.tcgen05,
+                                                .persistent = k->desc.fusion.persistent,
+                                                .watchdog_ms = k->desc.fusion.watchdog_ms};
     k->desc.fusion.disable_split |= k->desc.batch_invariant;
     k->desc.fusion.disable_row_prologues |= !planned; /* the host computes all points of a kernel */
     k->desc.fusion.disable_attention |= !planned;     /* the host stores scores */
@@ -32104,7 +32105,7 @@ static void ind__add_json_validity(ind__text *t, const ind_module *m) {
 /* ---- texts, created on first use and owned by the module */
 
 static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage) {
-    const bool tasks = stage == IND_STAGE_SCHEDULE && m->desc.lowered->persistent && m->desc.plan;
+    const bool tasks = stage == IND_STAGE_SCHEDULE && m->desc.lowered->options.persistent && m->desc.plan;
     ind_status status = stage >= IND_STAGE_PLAN ? ind__need_plan(m) : IND_OK;
     if (status) return status;
     switch (stage) {

@@ -2003,7 +2003,7 @@ static const char *const cg__prelude_TASKS[] = {
     "// phase have finished. The task with the lowest number of those that have not finished never waits, so any number of\n",
     "// resident blocks makes progress.\n",
     "struct ind_counters { // tasks, tasks, blocks; 0 before and after the launch. Each has a separate cache line\n",
-    "    unsigned taken, line1[31], finished, line2[31], ended;\n",
+    "    unsigned taken, line1[31], finished, line2[31], ended, late; // late: for how many tasks a wait took too long, or 0\n",
     "};\n",
     "// Of a kernel: the first task after its own, and the tasks before its phase.\n",
     "struct ind_step {\n",
@@ -2054,18 +2054,41 @@ static const char *const cg__prelude_TASKS[] = {
     "                 \"}\" : : \"l\"(__cvta_generic_to_global(counter)), \"r\"(threadIdx.x) : \"memory\");\n",
     "#endif\n",
     "}\n",
+    "#ifdef IND_TASK_LIMIT // nanoseconds\n",
+    "static IND_INLINE unsigned long long ind_nanoseconds() {\n",
+    "#ifdef IND_EMULATION\n",
+    "    return ind_emulation_nanoseconds();\n",
+    "#else\n",
+    "    unsigned long long now;\n",
+    "    asm volatile(\"mov.u64 %0, %globaltimer;\" : \"=l\"(now));\n",
+    "    return now;\n",
+    "#endif\n",
+    "}\n",
+    "// True if this wait, or any other of the launch, took too long: no task waits from then on.\n",
+    "static IND_INLINE bool ind_waits_too_long(ind_counters *counters, unsigned before, unsigned long long begin) {\n",
+    "    volatile unsigned *const late = &counters->late;\n",
+    "    if (ind_nanoseconds() - begin > IND_TASK_LIMIT) *late = before;\n",
+    "    return *late != 0;\n",
+    "}\n",
+    "#endif\n",
     "// Waits in warp 0 until `finished` is at least `before`. Below `before_previous` the wait is for\n",
     "// several phases: the block polls the counter less often, so that the others read it faster.\n",
-    "static IND_INLINE void ind_wait_for_tasks(const unsigned *finished, unsigned before, unsigned before_previous) {\n",
+    "static IND_INLINE void ind_wait_for_tasks(ind_counters *counters, unsigned before, unsigned before_previous) {\n",
     "    if (threadIdx.x >= 32) return;\n",
+    "#ifdef IND_TASK_LIMIT\n",
+    "    const unsigned long long begin = ind_nanoseconds();\n",
+    "#endif\n",
     "    for (;;) {\n",
     "#ifdef IND_EMULATION\n",
-    "        const unsigned now = *(const volatile unsigned *)finished;\n",
+    "        const unsigned now = *(const volatile unsigned *)&counters->finished;\n",
     "#else\n",
     "        unsigned now;\n",
-    "        asm volatile(\"ld.acquire.gpu.global.u32 %0, [%1];\" : \"=r\"(now) : \"l\"(__cvta_generic_to_global(finished)) : \"memory\");\n",
+    "        asm volatile(\"ld.acquire.gpu.global.u32 %0, [%1];\" : \"=r\"(now) : \"l\"(__cvta_generic_to_global(&counters->finished)) : \"memory\");\n",
     "#endif\n",
     "        if (now >= before) return;\n",
+    "#ifdef IND_TASK_LIMIT\n",
+    "        if (ind_waits_too_long(counters, before, begin)) return;\n",
+    "#endif\n",
     "#ifdef IND_EMULATION\n",
     "        ind_yield_block();\n",
     "#else\n",
@@ -2075,7 +2098,7 @@ static const char *const cg__prelude_TASKS[] = {
     "}\n",
     "// The threads of a task, the first THREADS ones of the block, wait for all tasks before its phase. 0: all threads.\n",
     "template <int THREADS> static IND_INLINE void ind_task_wait() {\n",
-    "    ind_wait_for_tasks(&ind_task().counters->finished, ind_task().before, ind_task().before_previous);\n",
+    "    ind_wait_for_tasks(ind_task().counters, ind_task().before, ind_task().before_previous);\n",
     "    if (THREADS) ind_barrier_of<THREADS ? THREADS : 32>();\n",
     "    else __syncthreads();\n",
     "}\n",
@@ -2104,7 +2127,7 @@ static const char *const cg__prelude_TASKS[] = {
     "            const unsigned before_previous = (unsigned)step[last].before;\n",
     "            if (threadIdx.x == 0) task = {counters, number, before, before_previous};\n",
     "            next = ind_add_once(&counters->taken);\n",
-    "            if (!part[at].waits) ind_wait_for_tasks(&counters->finished, before, before_previous);\n",
+    "            if (!part[at].waits) ind_wait_for_tasks(counters, before, before_previous);\n",
     "        } else if (threadIdx.x == 0) {\n",
     "            task.number = number;\n",
     "        }\n",
@@ -2120,8 +2143,13 @@ static const char *const cg__prelude_TASKS[] = {
     "    ind_release_once(&counters->finished);\n",
     "}\n",
     "// All threads of a block call this after its last task. The last block resets the counters.\n",
-    "static IND_INLINE void ind_end_tasks(ind_counters *counters) {\n",
-    "    if (threadIdx.x == 0 && atomicAdd(&counters->ended, 1) == gridDim.x - 1) counters->taken = counters->finished = counters->ended = 0;\n",
+    "static IND_INLINE void ind_end_tasks(ind_counters *counters, unsigned long long *error = 0) {\n",
+    "    if (threadIdx.x || atomicAdd(&counters->ended, 1) != gridDim.x - 1) return;\n",
+    "#ifdef IND_TASK_LIMIT\n",
+    "    const unsigned late = *(volatile unsigned *)&counters->late;\n",
+    "    if (late) error[0] = ~0ull, error[1] = late;\n",
+    "#endif\n",
+    "    counters->taken = counters->finished = counters->ended = counters->late = 0;\n",
     "}\n",
     NULL,
 };
@@ -12337,7 +12365,7 @@ static int cg__mm_tensor_bytes(const ind__writer *w, const cg__mm_problem *p) {
     const cg__mm_operand *a = &p->a, *b = &p->b;
     if (p->dot2 && p->b2.memory != b->memory) return 0;
     if (cg__mm_is_half(a)) return p->sum == IND_F32 && a->memory == b->memory ? 2 : 0;
-    if (p->program->allow_tf32 && cg__mm_is_f32(a) && cg__mm_is_f32(b)) return p->sum == IND_F32 ? 4 : 0;
+    if (p->program->options.allow_tf32 && cg__mm_is_f32(a) && cg__mm_is_f32(b)) return p->sum == IND_F32 ? 4 : 0;
     if (a->load && b->load && a->memory == IND_I8 && b->memory == IND_I8)
         return (p->sum == IND_I32 || p->sum == IND_I8) && w->target->sm >= 80;
     return cg__mm_is_f8(a) && cg__mm_is_f8(b) && p->sum == IND_F32 && w->target->sm >= 89 &&
@@ -12762,7 +12790,7 @@ static const char *cg__mm_no_tensor(const cg__mm_problem *p, const ind_target *t
     if (p->tensor_bytes) return NULL;
     if (cg__mm_is_f8(&p->a) && cg__mm_is_f8(&p->b) && t->sm < 89)
         return "tensor cores multiply 8-bit floats from sm_89 on";
-    if (p->program->allow_tf32 && p->sum == IND_F32)
+    if (p->program->options.allow_tf32 && p->sum == IND_F32)
         return "tensor cores multiply tf32 if both operands are f32 in memory";
     return "tensor cores would round the operands";
 }
@@ -14977,7 +15005,7 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
 /* True if a number of rows may decide whether the operands have maps, which round ties to even; mma.sync rounds them
    away from zero. So rows of a batch_invariant module have no maps then. */
 static bool cg__mm_rounds_by_size(const cg__decider *d, const cg__mm_problem *p) {
-    if (p->tensor_bytes != 4 || !d->w.schedule->program->batch_invariant) return false;
+    if (p->tensor_bytes != 4 || !d->w.schedule->program->options.batch_invariant) return false;
     return (!p->a.k_major && !ind_known_multiple(p->size_m, 4)) || (!p->b.k_major && !ind_known_multiple(p->size_n, 4));
 }
 
@@ -15741,7 +15769,7 @@ static const cg__mm_config cg__mm_tcgen05_configs[] = {
 static bool cg__has_tensor_memory(const ind_target *t);
 
 static const char *cg__mm_tcgen05_match(const cg__mm_problem *p, const ind_target *t) {
-    if (!p->program->tcgen05) return "products with tcgen05.mma are off";
+    if (!p->program->options.tcgen05) return "products with tcgen05.mma are off";
     if (!cg__has_tensor_memory(t)) return "tcgen05.mma exists on sm_100a and sm_103a";
     if (!p->tensor_bytes) return cg__mm_no_tensor(p, t);
     if (p->tensor_bytes == 4 || p->sum != IND_F32) return "tcgen05 tiles are of 16-bit or 8-bit floats";
@@ -16333,7 +16361,7 @@ enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10, MM_PACKED_ROWS = 64 };
 static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
     const int64_t few = p->packed->no ? MM_MOST_ROWS : MM_PACKED_ROWS, hint = ind_hint(p->size_m);
     const int64_t range = p->packed->no ? 0 : d->variant->range.to;
-    const bool guard = d->assume & IND__ASSUME_FEW_ROWS && !d->w.schedule->program->batch_invariant;
+    const bool guard = d->assume & IND__ASSUME_FEW_ROWS && !d->w.schedule->program->options.batch_invariant;
     int64_t least, most;
     if (p->group.indirect) return; /* a tile has the rows of one group */
     ind__known_bounds(p->size_m, &least, &most);
@@ -18148,7 +18176,7 @@ static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choi
 /* The template that tuning keeps, or NULL. A batch_invariant module keeps it, as the guards of variants may depend on
    the number of rows, and another template may sum in another order. */
 static const cg__mm_template *cg__mm_kept_template(const cg__decider *d, const cg__mm_choices *all) {
-    return d->w.schedule->program->batch_invariant ? all->item[0].from : NULL;
+    return d->w.schedule->program->options.batch_invariant ? all->item[0].from : NULL;
 }
 
 /* Lists the configurations that tuning measures. A part of a launch is not tuned, nor a product whose sizes depend on
@@ -18254,7 +18282,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     cg__mm_find_rows(d, p);
     p->max_cluster =
         d->plan->part || d->part_threads || p->dot2 ? 1 : d->w.target->max_cluster; /* a slice is of one product */
-    if (d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body) ||
+    if (d->w.schedule->program->options.batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body) ||
         p->group.indirect)
         p->max_cluster = 0;
     ind_status status = cg__mm_set_config(d, p, v);
@@ -19145,7 +19173,7 @@ static int cg__at_units(const cg__attention *x, int elements) {
 /* The type of the operands: both products have the same one. */
 static void cg__at_set_product(const ind__writer *w, cg__mm_problem *p, cg__attention *x) {
     const bool halves = p->b.memory == IND_F16 || p->b.memory == IND_BF16;
-    x->product = halves ? AT_MMA_HALVES : w->schedule->program->allow_tf32 ? AT_MMA_TF32 : AT_FMA;
+    x->product = halves ? AT_MMA_HALVES : w->schedule->program->options.allow_tf32 ? AT_MMA_TF32 : AT_FMA;
     p->tensor_bytes = x->queries.tensor_bytes = x->keys.tensor_bytes = halves ? 2 : 4;
     x->keys.b.along_rows = true;
 }
@@ -20941,7 +20969,7 @@ static bool cg__at_splits_keys(cg__decider *d, const cg__mm_problem *p, cg__atte
         most = queries > IND__SHARED_QUERIES ? queries : IND__SHARED_QUERIES;
     }
     if (ind_known_le(p->size_m, ind_int(d->w.context, most))) return true;
-    if (d->w.schedule->program->batch_invariant || !(d->assume & IND__ASSUME_FEW_ROWS)) return false;
+    if (d->w.schedule->program->options.batch_invariant || !(d->assume & IND__ASSUME_FEW_ROWS)) return false;
     if (most < few) most = few;
     if (!cg__guard(d->variant, ind_expr_le(p->size_m, ind_int(d->w.context, most)))) return false;
     d->used |= IND__ASSUME_FEW_ROWS;
@@ -20970,7 +20998,8 @@ static ind_expr cg__at_parts(cg__decider *d, const cg__mm_problem *p, ind_expr t
     const ind__lowered *program = d->w.schedule->program;
     const ind_expr one = ind_int(c, 1), fill = ind_int(c, cg__at_split_fill(d));
     const ind_expr keys = ind__most(program->unbacked, program->num_unbacked, p->size_k);
-    if (program->batch_invariant || ind__unbacked_in(program->unbacked, program->num_unbacked, tiles)) return one;
+    if (program->options.batch_invariant || ind__unbacked_in(program->unbacked, program->num_unbacked, tiles))
+        return one;
     if (!ind__ok(keys)) return one;
     const ind_expr parts = cg__at_most_parts(c, keys, ind_hint(p->size_m));
     return ind_expr_max(ind_expr_min(ind_expr_floordiv(fill, ind_expr_max(tiles, one)), parts), one);
@@ -22584,7 +22613,7 @@ static bool cg__can_split(cg__decider *d, ind_strategy strategy) {
     cg__pass pass[IND__CG_MAX_PASSES];
     d->variant->strategy = strategy;
     if (d->w.kernel->run || ind__body_unbacked(d->w.schedule->program, d->w.body)) return false;
-    if (d->w.schedule->program->batch_invariant && strategy == IND_STRATEGY_ROW_SPLIT) return false;
+    if (d->w.schedule->program->options.batch_invariant && strategy == IND_STRATEGY_ROW_SPLIT) return false;
     return d->plan->domain.rrank > 0 && cg__passes(&d->w, pass) == 1;
 }
 
@@ -23786,7 +23815,9 @@ static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
 static int cg__task_threads(const ind_plan *p, const ind_kernel *k) {
     const double bytes = (double)ind_hint(k->bytes_read) + (double)ind_hint(k->bytes_written);
     const double most = (double)p->target.thresholds.task_ns * p->target.memory_bytes_per_ns;
-    return p->schedule->program->persistent && k->kind == IND_KERNEL_MATMUL && bytes <= most ? IND__CG_TASK_THREADS : 0;
+    return p->schedule->program->options.persistent && k->kind == IND_KERNEL_MATMUL && bytes <= most
+               ? IND__CG_TASK_THREADS
+               : 0;
 }
 
 #define IND__CG_ALONE                                                                                                  \
@@ -25462,8 +25493,13 @@ static void cg__fill_task_rows(cg__combo *c, const ind_expr *first) {
     c->variant->memory.partial_bytes = most.partial_bytes;
 }
 
-/* Pushes the arguments: the rows, the steps, the number of tasks, and the counters. Records the tasks of each kernel
-   for the schedule's text. */
+/* How long a task may wait. 0: no limit. */
+static uint32_t cg__watchdog(const cg__combo *c) {
+    return c->plan->schedule->program->options.watchdog_ms;
+}
+
+/* Pushes the arguments: the rows, the steps, the number of tasks, the counters, and where a task that waited too long
+   is recorded. Records the tasks of each kernel for the schedule's text. */
 static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
     ind_context *context = c->plan->context;
     ind_expr *first = (ind_expr *)ind__arena_alloc(memory, (c->num_parts + 1) * sizeof *first);
@@ -25493,6 +25529,7 @@ static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
     }
     cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first[c->num_parts], .meaning = "tasks: "});
     cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
+    if (cg__watchdog(c)) cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_ERROR});
     c->blocks = first[c->num_parts];
     c->variant->of.tasks.part = tasks;
     c->variant->of.tasks.num_parts = c->num_parts;
@@ -25616,8 +25653,8 @@ static void cg__write_task_table(cg__combo *c) {
         ind__textf(t, "    %sind_row_%u part_%u[%u];\n", cg__task_scope_of(c, part).name, (unsigned)f, (unsigned)f,
                    (unsigned)num);
     }
-    ind__textf(t, "    ind_step step[%u];\n    long long num_tasks;\n    unsigned *counters;\n};\n\n",
-               (unsigned)cg__num_steps(c));
+    ind__textf(t, "    ind_step step[%u];\n    long long num_tasks;\n    unsigned *counters;\n%s};\n\n",
+               (unsigned)cg__num_steps(c), cg__watchdog(c) ? "    unsigned long long *error;\n" : "");
 }
 
 static void cg__write_task_kernel(cg__combo *c) {
@@ -25637,7 +25674,7 @@ static void cg__write_task_kernel(cg__combo *c) {
     for (uint32_t f = 0; f < c->num_functions; f++) cg__write_task_call(c, f);
     ind__textf(t, "}\nind_finish_task(counters);\n");
     t->indent--;
-    ind__textf(t, "}\nind_end_tasks(counters);\n");
+    ind__textf(t, "}\nind_end_tasks(counters%s);\n", cg__watchdog(c) ? ", rows.error" : "");
     t->indent--;
     ind__textf(t, "}\n");
 }
@@ -25676,6 +25713,7 @@ static void cg__write_tasks(cg__combo *c) {
     cg__add_prelude(&first, IND__CG_TASKS);
     if (c->variant->dependent) cg__add_prelude(&first, IND__CG_DEPENDENCY);
     ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
+    if (cg__watchdog(c)) ind__textf(t, "#define IND_TASK_LIMIT %u000000ull\n\n", (unsigned)cg__watchdog(c));
     cg__write_prelude(t, &first);
     ind__textf(t, "// Index of a block in its kernel.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
     for (int threads = 32; threads < c->variant->threads; threads += 32)
@@ -26084,7 +26122,7 @@ static ind_status cg__plan_all(ind_plan *p) {
     for (uint32_t k = 0; k < p->num_kernels; k++) p->num_launches += p->kernel[k].first == k;
     for (uint32_t k = 0; k < p->num_kernels && !status; k++) status = cg__plan_finish(p, k);
     for (uint32_t k = 0; k < p->num_kernels && !status; k++) status = cg__plan_with_next(p, k);
-    if (!status && s->program->persistent) status = cg__plan_persistent(p);
+    if (!status && s->program->options.persistent) status = cg__plan_persistent(p);
     for (uint32_t k = 0, taken = 0; k < p->num_kernels && !status; k++) {
         const ind_kernel_plan *kp = &p->kernel[k];
         p->kernel[k].taken = k < taken;

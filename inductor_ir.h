@@ -1423,6 +1423,15 @@ typedef struct ind__copied_whole {
     uint32_t buffer, op, reader; /* reader: a graph node; op itself; or UINT32_MAX: an output */
 } ind__copied_whole;
 
+/* What ind_compile_desc says of kernels. */
+typedef struct ind__kernel_options {
+    bool batch_invariant; /* what computes a row must not depend on the number of rows */
+    bool allow_tf32;      /* products may round f32 operands to tf32 */
+    bool tcgen05;         /* products may use tcgen05.mma */
+    bool persistent;      /* consecutive small launches may be one */
+    uint32_t watchdog_ms; /* .. whose tasks wait at most so long; 0: no limit */
+} ind__kernel_options;
+
 typedef struct ind__lowered {
     ind_context *context;
     ind__arena arena;
@@ -1433,15 +1442,12 @@ typedef struct ind__lowered {
     ind__copied_whole *copied_whole; /* for the schedule's text */
     uint32_t num_copied_whole, cap_copied_whole;
     ind_realise_policy policy;
-    bool batch_invariant; /* what computes a row must not depend on the number of rows */
-    bool allow_tf32;      /* products may round f32 operands to tf32 */
-    bool tcgen05;         /* products may use tcgen05.mma */
-    bool persistent;      /* consecutive small launches may be one */
-    bool layouts_fixed;   /* all loads and stores are linear from then on */
-    ind__arena boxes;     /* boxes and storages */
-    void *storages;       /* every storage, newest first */
-    uint32_t origin;      /* graph node being lowered now: recorded in new loops and storages */
-    int channels_last;    /* dimensions of its results, if these have channels last; 0: they do not */
+    ind__kernel_options options;
+    bool layouts_fixed; /* all loads and stores are linear from then on */
+    ind__arena boxes;   /* boxes and storages */
+    void *storages;     /* every storage, newest first */
+    uint32_t origin;    /* graph node being lowered now: recorded in new loops and storages */
+    int channels_last;  /* dimensions of its results, if these have channels last; 0: they do not */
     ind__unbacked unbacked[IND__MAX_UNBACKED];
     uint32_t num_unbacked;
     const char *note, *purpose; /* recorded in new loops */

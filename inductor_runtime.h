@@ -4259,6 +4259,13 @@ static ind_status rt__instance_check(ind_instance *n) {
         if (!e[0]) continue;
         const ind_kernel *k = &m->desc.schedule->kernel[i];
         const char *size = rt__device_size(m, k);
+        if (e[0] == UINT64_MAX) {
+            status = ind__fail(m->context, IND_DEVICE,
+                               "the persistent launch that begins with kernel %s: a task waited for the %llu tasks "
+                               "before it for more than %u ms (watchdog_ms)",
+                               k->name, (unsigned long long)e[1], (unsigned)m->desc.lowered->options.watchdog_ms);
+            break;
+        }
         status = ind__fail(m->context, IND_INDEX_OUT_OF_RANGE, "%s%s: index %lld is outside [0, %lld) (kernel %s)",
                            size ? "size " : "", size ? size : rt__index_origin(m, k), (long long)e[1], (long long)e[2],
                            k->name);

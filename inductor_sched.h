@@ -253,6 +253,8 @@ typedef struct ind_fusion_policy {
     bool disable_dependent_launch;  /* no programmatic dependent launch */
     bool disable_finish;            /* a reduction of the results of a few rows is a separate launch */
     bool persistent;                /* one launch for consecutive small ones: docs/strategies.md, "persistent launch" */
+    uint32_t watchdog_ms;           /* of a persistent launch: its tasks end after waiting so long, and
+                                       ind_instance_check returns IND_DEVICE. 0: no limit */
     uint32_t max_fusions;           /* fusion stops after this many pairs; 0: no limit. For bisection */
 #define X(type, field, value, scale, meaning, source) type field;
     IND_FUSION_FIGURES(X)
@@ -2553,7 +2555,7 @@ static bool sched__has_columns(const sched__domain *d, ind_expr left, ind_expr r
 /* True if tensor cores multiply operands of these buffers, and add in f32. */
 static bool sched__on_tensor_cores(const sched__fuser *f, uint32_t l, const ind__access *x, const ind__access *y) {
     const ind_dtype d = f->program->buffer[x->buffer].dtype;
-    const bool taken = d == IND_F16 || d == IND_BF16 || (d == IND_F32 && f->program->allow_tf32);
+    const bool taken = d == IND_F16 || d == IND_BF16 || (d == IND_F32 && f->program->options.allow_tf32);
     return taken && f->program->buffer[y->buffer].dtype == d &&
            sched__product_of(f->program->loop[l].body)->dtype == IND_F32;
 }
@@ -3644,7 +3646,7 @@ static ind_fusion_reason sched__check_rows(sched__fuser *f, uint32_t a, uint32_t
 static int64_t sched__few_rows(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     int64_t least, most, rows = 1;
     ind__known_bounds(f->group[a].domain->numel, &least, &most);
-    if (most <= f->policy.packed_rows || f->program->batch_invariant) return 0;
+    if (most <= f->policy.packed_rows || f->program->options.batch_invariant) return 0;
     while (2 * rows <= f->policy.packed_rows) rows *= 2;
     for (; rows; rows /= 2) {
         const ind_fusion_reason reason = sched__check_rows(f, a, b, rows, fit);
@@ -3843,7 +3845,7 @@ static bool sched__follows_product(const sched__fuser *f, uint32_t l) {
 static bool sched__reduces_few_rows(const sched__fuser *f, uint32_t l) {
     int64_t least, most;
     ind__known_bounds(f->group[l].domain->numel, &least, &most);
-    return f->group[l].reduces && (f->program->batch_invariant ? most : least) <= f->policy.packed_rows;
+    return f->group[l].reduces && (f->program->options.batch_invariant ? most : least) <= f->policy.packed_rows;
 }
 
 /* Adds the loops whose results only loops of the set read. Returns true if the set reduces few rows of which an
@@ -4179,7 +4181,7 @@ typedef struct sched__attention_step {
    time as there are products. */
 static sched__attention_step sched__step_of(const sched__fuser *f, ind_dtype dtype, double features) {
     const ind_fusion_policy *p = &f->policy;
-    if (dtype == IND_F32 && !f->program->allow_tf32)
+    if (dtype == IND_F32 && !f->program->options.allow_tf32)
         return (sched__attention_step){(double)p->attention_f32_step * features / 128, 0.9, 1};
     return (sched__attention_step){(double)p->attention_step * (dtype == IND_F32 ? 2 : 1), 0.5, 2};
 }

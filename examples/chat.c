@@ -11,7 +11,7 @@
  * --repeat-penalty X makes tokens less probable that occurred before. --stop TEXT ends an answer before this text.
  * --drafts N: speculative decoding with up to N draft tokens, found by prompt lookup.
  * Further options: --system TEXT, --tokens N, --context N, --memory MB, --dtype f32|f16|bf16, --device host|cuda|auto,
- * --ids, --persistent, --emit STAGE.
+ * --ids, --persistent, --watchdog MS, --emit STAGE.
  */
 #define INDUCTOR_IMPLEMENTATION
 #include "bpe_gguf.h"
@@ -31,6 +31,7 @@ typedef struct options {
     const char *const *prompts;
     int num_prompts;
     long tokens, context, parallel; /* of an answer at most; of a conversation at most, 0: the model's or 2048 */
+    long watchdog;                  /* ms that a task of a persistent launch waits at most, 0: no limit */
     long memory, drafts;            /* MB at most, 0: what the device has left; draft tokens of a step */
     llama_sampling sampling;
     ind_device device;
@@ -116,6 +117,7 @@ static int open_chat(chat *c) {
                                     .device = o->device,
                                     .dtype = o->dtype,
                                     .persistent = o->persistent,
+                                    .watchdog_ms = (uint32_t)o->watchdog,
                                     .background_variants = !o->num_prompts, /* while the first message is typed */
                                     .slots = (int)o->parallel,
                                     .samples = draws(o),
@@ -474,6 +476,7 @@ static const char usage[] =
     "  --dtype f32|f16|bf16  of activations and caches (f32)\n"
     "  --device host|cuda|auto\n"
     "  --persistent          CUDA: one launch for consecutive small ones\n"
+    "  --watchdog MS         .. whose tasks wait for at most so long: the answer then fails\n"
     "  --perplexity FILE     how well the model predicts the text in FILE\n"
     "  --ids                 prints numbers of tokens\n"
     "  --emit STAGE          prints a stage of compilation: graph, passes, loops, schedule, kernels, plan, cuda\n";
@@ -557,6 +560,7 @@ static int parse_option(const char *name, const char *value, options *o) {
     if (!strcmp(name, "--tokens")) return parse_number(name, value, &o->tokens);
     if (!strcmp(name, "--context")) return parse_number(name, value, &o->context);
     if (!strcmp(name, "--memory")) return parse_number(name, value, &o->memory);
+    if (!strcmp(name, "--watchdog")) return parse_number(name, value, &o->watchdog);
     if (!strcmp(name, "--drafts")) return parse_number(name, value, &o->drafts);
     if (!strcmp(name, "--parallel")) return parse_number(name, value, &o->parallel);
     if (!strcmp(name, "--device")) return parse_device(value, &o->device);

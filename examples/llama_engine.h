@@ -53,6 +53,7 @@ typedef struct llama_engine_desc {
     bool all_variants;        /* no run compiles (ind_compile_desc) */
     bool background_variants; /* a thread compiles what later runs may need (ind_compile_desc) */
     bool persistent;          /* CUDA: consecutive small launches are one (ind_fusion_policy) */
+    uint32_t watchdog_ms;     /* .. and a step in which a task waits for longer fails; 0: no limit */
     bool emit_only;           /* only compiles: e.module has the texts of all stages */
     int64_t memory; /* bytes; an engine that needs more is refused before any of it is allocated. 0: what the device has
                        left */
@@ -282,7 +283,7 @@ static inline int llama__compile(llama_engine *e) {
                                       .batch_invariant = d->batch_invariant,
                                       .all_variants = d->all_variants,
                                       .background_variants = d->background_variants,
-                                      .fusion = {.persistent = d->persistent}};
+                                      .fusion = {.persistent = d->persistent, .watchdog_ms = d->watchdog_ms}};
     ind_graph *g = ind_graph_create(e->context, "llama");
     if (!g) return llama__failed_call(e);
     int failed = llama_build(g, &desc, e->why, sizeof e->why);

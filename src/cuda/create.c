@@ -20,7 +20,7 @@ static ind_status cg__plan_all(ind_plan *p) {
     for (uint32_t k = 0; k < p->num_kernels; k++) p->num_launches += p->kernel[k].first == k;
     for (uint32_t k = 0; k < p->num_kernels && !status; k++) status = cg__plan_finish(p, k);
     for (uint32_t k = 0; k < p->num_kernels && !status; k++) status = cg__plan_with_next(p, k);
-    if (!status && s->program->persistent) status = cg__plan_persistent(p);
+    if (!status && s->program->options.persistent) status = cg__plan_persistent(p);
     for (uint32_t k = 0, taken = 0; k < p->num_kernels && !status; k++) {
         const ind_kernel_plan *kp = &p->kernel[k];
         p->kernel[k].taken = k < taken;

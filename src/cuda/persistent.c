@@ -178,8 +178,13 @@ static void cg__fill_task_rows(cg__combo *c, const ind_expr *first) {
     c->variant->memory.partial_bytes = most.partial_bytes;
 }
 
-/* Pushes the arguments: the rows, the steps, the number of tasks, and the counters. Records the tasks of each kernel
-   for the schedule's text. */
+/* How long a task may wait. 0: no limit. */
+static uint32_t cg__watchdog(const cg__combo *c) {
+    return c->plan->schedule->program->options.watchdog_ms;
+}
+
+/* Pushes the arguments: the rows, the steps, the number of tasks, the counters, and where a task that waited too long
+   is recorded. Records the tasks of each kernel for the schedule's text. */
 static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
     ind_context *context = c->plan->context;
     ind_expr *first = (ind_expr *)ind__arena_alloc(memory, (c->num_parts + 1) * sizeof *first);
@@ -209,6 +214,7 @@ static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
     }
     cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first[c->num_parts], .meaning = "tasks: "});
     cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
+    if (cg__watchdog(c)) cg__combo_arg(c, (ind__kernel_arg){.kind = IND__ARG_ERROR});
     c->blocks = first[c->num_parts];
     c->variant->of.tasks.part = tasks;
     c->variant->of.tasks.num_parts = c->num_parts;
@@ -332,8 +338,8 @@ static void cg__write_task_table(cg__combo *c) {
         ind__textf(t, "    %sind_row_%u part_%u[%u];\n", cg__task_scope_of(c, part).name, (unsigned)f, (unsigned)f,
                    (unsigned)num);
     }
-    ind__textf(t, "    ind_step step[%u];\n    long long num_tasks;\n    unsigned *counters;\n};\n\n",
-               (unsigned)cg__num_steps(c));
+    ind__textf(t, "    ind_step step[%u];\n    long long num_tasks;\n    unsigned *counters;\n%s};\n\n",
+               (unsigned)cg__num_steps(c), cg__watchdog(c) ? "    unsigned long long *error;\n" : "");
 }
 
 static void cg__write_task_kernel(cg__combo *c) {
@@ -353,7 +359,7 @@ static void cg__write_task_kernel(cg__combo *c) {
     for (uint32_t f = 0; f < c->num_functions; f++) cg__write_task_call(c, f);
     ind__textf(t, "}\nind_finish_task(counters);\n");
     t->indent--;
-    ind__textf(t, "}\nind_end_tasks(counters);\n");
+    ind__textf(t, "}\nind_end_tasks(counters%s);\n", cg__watchdog(c) ? ", rows.error" : "");
     t->indent--;
     ind__textf(t, "}\n");
 }
@@ -392,6 +398,7 @@ static void cg__write_tasks(cg__combo *c) {
     cg__add_prelude(&first, IND__CG_TASKS);
     if (c->variant->dependent) cg__add_prelude(&first, IND__CG_DEPENDENCY);
     ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
+    if (cg__watchdog(c)) ind__textf(t, "#define IND_TASK_LIMIT %u000000ull\n\n", (unsigned)cg__watchdog(c));
     cg__write_prelude(t, &first);
     ind__textf(t, "// Index of a block in its kernel.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
     for (int threads = 32; threads < c->variant->threads; threads += 32)

@@ -13,13 +13,17 @@
  * allocated. It is malloc'ed, so a kernel compiled with AddressSanitizer cannot leave an allocation unseen.
  *
  * Environment, read at the first call that needs it:
- *   IND_EMULATION_FAIL    fault injection (support.h). A call that releases something still releases it when made to
- * fail. IND_EMULATION_ASYNC   0: run each operation when it is issued IND_EMULATION_ORDER   forward | reverse | random:
- * order of threads and blocks; a race shows as results that differ IND_EMULATION_POISON  the byte that fresh device and
- * shared memory is filled with IND_EMULATION_MEMORY  device memory in bytes, default 8 GiB IND_EMULATION_CC compute
- * capability, default 9.0 IND_EMULATION_SMS  multiprocessors, default 132 IND_EMULATION_CLUSTERS  clusters that
- * the device has a place for at a time; without it, it knows none IND_EMULATION_QUIET   1: no message on stderr when a
- * kernel fails IND_EMULATION_CACHE   where images are written whose file is gone, default /tmp
+ *   - IND_EMULATION_FAIL: fault injection (support.h). A call that releases something still does so when made to fail
+ *   - IND_EMULATION_ASYNC=0: each operation runs when it is issued
+ *   - IND_EMULATION_ORDER: forward, reverse or random order of threads and blocks; a race shows as results that differ
+ *   - IND_EMULATION_POISON: the byte that fresh device and shared memory is filled with
+ *   - IND_EMULATION_MEMORY: device memory in bytes, default 8 GiB
+ *   - IND_EMULATION_CC: compute capability, default 9.0
+ *   - IND_EMULATION_SMS: multiprocessors, default 132
+ *   - IND_EMULATION_CLUSTERS: clusters that the device has a place for at a time; without it, it knows none
+ *   - IND_EMULATION_TICK: nanoseconds by which %globaltimer advances each time it is read, default 1000
+ *   - IND_EMULATION_QUIET=1: no message on stderr when a kernel fails
+ *   - IND_EMULATION_CACHE: where images are written whose file is gone, default /tmp
  *
  * Sanitizers: kernels compiled with AddressSanitizer (nvrtc.cc says when) need its run time to be the first library of
  * the process: a program built with -fsanitize=address has it; for others, such as Python, LD_PRELOAD="$(c++

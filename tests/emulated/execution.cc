@@ -14,6 +14,7 @@
 #include "execution.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdarg>
 #include <cstddef>
@@ -289,8 +290,8 @@ enum launch_order { FORWARD, REVERSE, RANDOM };
 
 std::vector<block> &blocks = *new std::vector<block>; /* of the cluster */
 unsigned block_now;                                   /* the one of them that is run */
-launch_order wanted_now; /* of the launch that runs */
-unsigned yielding; /* threads of these blocks that wait for a later round */
+launch_order wanted_now;                              /* of the launch that runs */
+unsigned yielding;                                    /* threads of these blocks that wait for a later round */
 unsigned block_rounds;                                /* in which each of them has had a turn */
 unsigned cluster_phases;                              /* of the cluster's barrier that are over */
 unsigned cluster_pending, cluster_alive;              /* threads: that it waits for, that have not exited */
@@ -1635,6 +1636,11 @@ void rt_yield_block(int line) {
     current->yielded = 0;
 }
 
+unsigned long long rt_nanoseconds() {
+    static std::atomic<unsigned long long> now;
+    return now += strtoull(environment("IND_EMULATION_TICK", "1000").c_str(), nullptr, 0);
+}
+
 void await(size_t what, int phase, int line) {
     current->awaited = what;
     current->awaited_phase = phase;
@@ -1831,7 +1837,8 @@ bool run_launch(const launch &what, std::string &error) {
     dependency_waits = 0;
     written_before.swap(written_now);
     written_now.clear();
-    bool ok = begin_cluster(what.kernel->cluster > 1 ? what.kernel->cluster : blocks_beside(what)) && run_blocks(wanted);
+    bool ok =
+        begin_cluster(what.kernel->cluster > 1 ? what.kernel->cluster : blocks_beside(what)) && run_blocks(wanted);
     end_cluster();
     if (ok && what.dependent && dependency_waits != (uint64_t)thread_count * what.grid.x * what.grid.y * what.grid.z) {
         failure = "launched before the kernel before it is done, and not every thread waits for that once";
@@ -1846,6 +1853,7 @@ bool run_launch(const launch &what, std::string &error) {
 const runtime runtime_table = {rt_barrier,
                                rt_barrier_of,
                                rt_yield_block,
+                               rt_nanoseconds,
                                rt_syncwarp,
                                rt_shuffle,
                                rt_vote,

@@ -161,6 +161,9 @@ IND_EMULATION_FN int __syncthreads_or(int predicate, IND_EMULATION_LINE) {
 IND_EMULATION_FN void ind_yield_block(IND_EMULATION_LINE) {
     ind_emulation::rt->yield_block(line);
 }
+IND_EMULATION_FN unsigned long long ind_emulation_nanoseconds() {
+    return ind_emulation::rt->nanoseconds();
+}
 template <int THREADS> IND_EMULATION_FN void ind_barrier_of(IND_EMULATION_LINE) {
     ind_emulation::rt->barrier_of(THREADS, line);
 }
@@ -1235,7 +1238,8 @@ IND_EMULATION_FN void ind_wgmma_weighted(float (&c)[NI][4], const unsigned (&wei
     const int lane = (int)threadIdx.x & 31;
     for (int k = 0; k < TK; k++) {
         for (int half = 0; half < 2; half++) {
-            /* The lane with this element of the row: registers 0 and 2 are of row lane / 4, 1 and 3 of the row 8 later. */
+            /* The lane with this element of the row: registers 0 and 2 are of row lane / 4, 1 and 3 of the row 8 later.
+             */
             const unsigned word = weight[k / 16][k % 16 / 8 * 2 + half];
             const unsigned pair = __shfl_sync(0xffffffffu, word, (lane & ~3) + k % 8 / 2);
             const unsigned short bits = (unsigned short)(k % 2 ? pair >> 16 : pair);

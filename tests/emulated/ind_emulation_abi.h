@@ -9,7 +9,7 @@
 #ifndef IND_EMULATION_ABI_H
 #define IND_EMULATION_ABI_H
 
-#define IND_EMULATION_ABI 10
+#define IND_EMULATION_ABI 11
 
 namespace ind_emulation {
 
@@ -47,6 +47,7 @@ struct runtime {
     int (*barrier)(int kind, int predicate, int line);
     void (*barrier_of)(int threads, int line); /* of the first threads of the block */
     void (*yield_block)(int line);             /* lets the other blocks run that run beside this one */
+    unsigned long long (*nanoseconds)(void);   /* a clock that advances with each call */
     void (*syncwarp)(unsigned mask, int line);
     unsigned long long (*shuffle)(int kind, unsigned mask, unsigned long long value, int argument, int width, int line);
     unsigned (*vote)(int kind, unsigned mask, int predicate, int line);

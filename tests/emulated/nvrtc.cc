@@ -15,9 +15,10 @@
  * cannot be loaded into another process) IND_EMULATION_CACHE    folder of compiled kernels, default cache/ beside this
  * library. Names are hashes of all that goes in; safe to delete. IND_EMULATION_FAIL     fault injection (support.h),
  * for the nvrtc calls IND_EMULATION_INCLUDE  folder of ind_emulation.h, default where this library was built from
- *   IND_EMULATION_TRACE    1: kernels report each access to memory, so that the driver finds accesses of a dependent launch
- * before its wait to what the previous launch writes. They are compiled without the sanitizers of IND_EMULATION_FLAGS
- *   IND_EMULATION_SPILLS   a source with this text in it becomes a kernel that says it needs 64 bytes of local memory
+ *   IND_EMULATION_TRACE    1: kernels report each access to memory, so that the driver finds accesses of a dependent
+ * launch before its wait to what the previous launch writes. They are compiled without the sanitizers of
+ * IND_EMULATION_FLAGS IND_EMULATION_SPILLS   a source with this text in it becomes a kernel that says it needs 64 bytes
+ * of local memory
  *
  * >>types >>scan >>compiler >>cache >>api
  */

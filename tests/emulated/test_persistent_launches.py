@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 import llama  # noqa: E402
 
 # Without wgmma, which tasks do not have: its sums are rounded otherwise.
+IND_OK, IND_DEVICE = 0, 13
 TARGET = {"target.sm": 90, "all_variants": 1}
 LAYERS = llama.Size(layers=2, width=576, heads=9, kv_heads=3, head=64, ffn=512)
 CACHE = 192
@@ -184,3 +185,25 @@ def test_profile(device, tmp_path):
         assert done.returncode == 0, done.stderr
         rows[len(flags)] = json.loads(done.stdout)["kernels"]
     assert [r["ms"] > 0 for r in rows[0]] == [True] * 3 and [r["ms"] > 0 for r in rows[1]] == [True, False, False]
+
+
+def test_watchdog(device, monkeypatch):
+    """Tasks that wait for longer than watchdog_ms go on, and the check of the launch fails. The counters are 0 after it."""
+    library = emulated(device, monkeypatch, SMS=8, ORDER="random")
+    size = llama.Size(layers=1, width=576, heads=9, kv_heads=3, head=64, ffn=512)
+    text, found = llama.text(size, "decoder", 1, CACHE), []
+    arrays = {**decoder(np.random.default_rng(5), size, CACHE), "x1": empty((1, size.width), "bf16")}
+    message = r"the persistent launch that begins with kernel \w+: a task waited for the \d+ tasks before it for more than 1 ms \(watchdog_ms\)"
+    for tick, limit, runs in ((1000, 0, 2), (1000, 10000, 2), (2 * 10**6, 1, 20)):
+        monkeypatch.setenv("IND_EMULATION_TICK", str(tick))
+        module, late = compiled(library, text, {**TARGET, **TOGETHER, "fusion.watchdog_ms": limit}), 0
+        for again in range(runs):  # the order of the blocks differs; in a few of them no task waits
+            now = {name: a.copy() for name, a in arrays.items()}
+            status = library.run(module, now, {})
+            assert status == IND_OK or (status == IND_DEVICE and re.search(message, library.error())), library.error()
+            late += status == IND_DEVICE
+            found += [now["x1"].tobytes()] if status == IND_OK else []
+        library.c.ind_module_destroy(module)
+        assert late > 10 if limit == 1 else late == 0
+    library.c.ind_context_destroy(library.context)
+    assert len(set(found)) == 1

@@ -1953,6 +1953,7 @@ static const struct {
     FUSION(disable_dependent_launch, 'b', "1"),
     FUSION(disable_finish, 'b', "1"),
     FUSION(persistent, 'b', "1"),
+    FUSION(watchdog_ms, 'i', "100000"),
 };
 enum { NUM_SWITCHES = sizeof switches / sizeof *switches };
 static long switched[NUM_SWITCHES];

@@ -6,7 +6,7 @@ static bool cg__can_split(cg__decider *d, ind_strategy strategy) {
     cg__pass pass[IND__CG_MAX_PASSES];
     d->variant->strategy = strategy;
     if (d->w.kernel->run || ind__body_unbacked(d->w.schedule->program, d->w.body)) return false;
-    if (d->w.schedule->program->batch_invariant && strategy == IND_STRATEGY_ROW_SPLIT) return false;
+    if (d->w.schedule->program->options.batch_invariant && strategy == IND_STRATEGY_ROW_SPLIT) return false;
     return d->plan->domain.rrank > 0 && cg__passes(&d->w, pass) == 1;
 }
 

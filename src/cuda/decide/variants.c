@@ -15,7 +15,9 @@ static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
 static int cg__task_threads(const ind_plan *p, const ind_kernel *k) {
     const double bytes = (double)ind_hint(k->bytes_read) + (double)ind_hint(k->bytes_written);
     const double most = (double)p->target.thresholds.task_ns * p->target.memory_bytes_per_ns;
-    return p->schedule->program->persistent && k->kind == IND_KERNEL_MATMUL && bytes <= most ? IND__CG_TASK_THREADS : 0;
+    return p->schedule->program->options.persistent && k->kind == IND_KERNEL_MATMUL && bytes <= most
+               ? IND__CG_TASK_THREADS
+               : 0;
 }
 
 #define IND__CG_ALONE                                                                                                  \

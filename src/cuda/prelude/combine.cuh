@@ -20,7 +20,7 @@ static IND_INLINE void ind_dependency_trigger(unsigned long long most) {
 // phase have finished. The task with the lowest number of those that have not finished never waits, so any number of
 // resident blocks makes progress.
 struct ind_counters { // tasks, tasks, blocks; 0 before and after the launch. Each has a separate cache line
-    unsigned taken, line1[31], finished, line2[31], ended;
+    unsigned taken, line1[31], finished, line2[31], ended, late; // late: for how many tasks a wait took too long, or 0
 };
 // Of a kernel: the first task after its own, and the tasks before its phase.
 struct ind_step {
@@ -71,18 +71,41 @@ static IND_INLINE void ind_release_once(unsigned *counter) {
                  "}" : : "l"(__cvta_generic_to_global(counter)), "r"(threadIdx.x) : "memory");
 #endif
 }
+#ifdef IND_TASK_LIMIT // nanoseconds
+static IND_INLINE unsigned long long ind_nanoseconds() {
+#ifdef IND_EMULATION
+    return ind_emulation_nanoseconds();
+#else
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    return now;
+#endif
+}
+// True if this wait, or any other of the launch, took too long: no task waits from then on.
+static IND_INLINE bool ind_waits_too_long(ind_counters *counters, unsigned before, unsigned long long begin) {
+    volatile unsigned *const late = &counters->late;
+    if (ind_nanoseconds() - begin > IND_TASK_LIMIT) *late = before;
+    return *late != 0;
+}
+#endif
 // Waits in warp 0 until `finished` is at least `before`. Below `before_previous` the wait is for
 // several phases: the block polls the counter less often, so that the others read it faster.
-static IND_INLINE void ind_wait_for_tasks(const unsigned *finished, unsigned before, unsigned before_previous) {
+static IND_INLINE void ind_wait_for_tasks(ind_counters *counters, unsigned before, unsigned before_previous) {
     if (threadIdx.x >= 32) return;
+#ifdef IND_TASK_LIMIT
+    const unsigned long long begin = ind_nanoseconds();
+#endif
     for (;;) {
 #ifdef IND_EMULATION
-        const unsigned now = *(const volatile unsigned *)finished;
+        const unsigned now = *(const volatile unsigned *)&counters->finished;
 #else
         unsigned now;
-        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(__cvta_generic_to_global(finished)) : "memory");
+        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(__cvta_generic_to_global(&counters->finished)) : "memory");
 #endif
         if (now >= before) return;
+#ifdef IND_TASK_LIMIT
+        if (ind_waits_too_long(counters, before, begin)) return;
+#endif
 #ifdef IND_EMULATION
         ind_yield_block();
 #else
@@ -92,7 +115,7 @@ static IND_INLINE void ind_wait_for_tasks(const unsigned *finished, unsigned bef
 }
 // The threads of a task, the first THREADS ones of the block, wait for all tasks before its phase. 0: all threads.
 template <int THREADS> static IND_INLINE void ind_task_wait() {
-    ind_wait_for_tasks(&ind_task().counters->finished, ind_task().before, ind_task().before_previous);
+    ind_wait_for_tasks(ind_task().counters, ind_task().before, ind_task().before_previous);
     if (THREADS) ind_barrier_of<THREADS ? THREADS : 32>();
     else __syncthreads();
 }
@@ -121,7 +144,7 @@ static IND_INLINE bool ind_take_task(ind_counters *counters, const ind_step *ste
             const unsigned before_previous = (unsigned)step[last].before;
             if (threadIdx.x == 0) task = {counters, number, before, before_previous};
             next = ind_add_once(&counters->taken);
-            if (!part[at].waits) ind_wait_for_tasks(&counters->finished, before, before_previous);
+            if (!part[at].waits) ind_wait_for_tasks(counters, before, before_previous);
         } else if (threadIdx.x == 0) {
             task.number = number;
         }
@@ -137,8 +160,13 @@ static IND_INLINE void ind_finish_task(ind_counters *counters) {
     ind_release_once(&counters->finished);
 }
 // All threads of a block call this after its last task. The last block resets the counters.
-static IND_INLINE void ind_end_tasks(ind_counters *counters) {
-    if (threadIdx.x == 0 && atomicAdd(&counters->ended, 1) == gridDim.x - 1) counters->taken = counters->finished = counters->ended = 0;
+static IND_INLINE void ind_end_tasks(ind_counters *counters, unsigned long long *error = 0) {
+    if (threadIdx.x || atomicAdd(&counters->ended, 1) != gridDim.x - 1) return;
+#ifdef IND_TASK_LIMIT
+    const unsigned late = *(volatile unsigned *)&counters->late;
+    if (late) error[0] = ~0ull, error[1] = late;
+#endif
+    counters->taken = counters->finished = counters->ended = counters->late = 0;
 }
 //@ COMBINE_LANES
 // Combines the states of LANES adjacent lanes. Every lane gets the result.

@@ -1,7 +1,7 @@
 /* ---- texts, created on first use and owned by the module */
 
 static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage) {
-    const bool tasks = stage == IND_STAGE_SCHEDULE && m->desc.lowered->persistent && m->desc.plan;
+    const bool tasks = stage == IND_STAGE_SCHEDULE && m->desc.lowered->options.persistent && m->desc.plan;
     ind_status status = stage >= IND_STAGE_PLAN ? ind__need_plan(m) : IND_OK;
     if (status) return status;
     switch (stage) {

@@ -224,7 +224,7 @@ typedef struct sched__attention_step {
    time as there are products. */
 static sched__attention_step sched__step_of(const sched__fuser *f, ind_dtype dtype, double features) {
     const ind_fusion_policy *p = &f->policy;
-    if (dtype == IND_F32 && !f->program->allow_tf32)
+    if (dtype == IND_F32 && !f->program->options.allow_tf32)
         return (sched__attention_step){(double)p->attention_f32_step * features / 128, 0.9, 1};
     return (sched__attention_step){(double)p->attention_step * (dtype == IND_F32 ? 2 : 1), 0.5, 2};
 }

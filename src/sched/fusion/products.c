@@ -62,7 +62,7 @@ static bool sched__has_columns(const sched__domain *d, ind_expr left, ind_expr r
 /* True if tensor cores multiply operands of these buffers, and add in f32. */
 static bool sched__on_tensor_cores(const sched__fuser *f, uint32_t l, const ind__access *x, const ind__access *y) {
     const ind_dtype d = f->program->buffer[x->buffer].dtype;
-    const bool taken = d == IND_F16 || d == IND_BF16 || (d == IND_F32 && f->program->allow_tf32);
+    const bool taken = d == IND_F16 || d == IND_BF16 || (d == IND_F32 && f->program->options.allow_tf32);
     return taken && f->program->buffer[y->buffer].dtype == d &&
            sched__product_of(f->program->loop[l].body)->dtype == IND_F32;
 }

@@ -43,7 +43,7 @@ static bool sched__follows_product(const sched__fuser *f, uint32_t l) {
 static bool sched__reduces_few_rows(const sched__fuser *f, uint32_t l) {
     int64_t least, most;
     ind__known_bounds(f->group[l].domain->numel, &least, &most);
-    return f->group[l].reduces && (f->program->batch_invariant ? most : least) <= f->policy.packed_rows;
+    return f->group[l].reduces && (f->program->options.batch_invariant ? most : least) <= f->policy.packed_rows;
 }
 
 /* Adds the loops whose results only loops of the set read. Returns true if the set reduces few rows of which an

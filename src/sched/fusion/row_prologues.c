@@ -180,7 +180,7 @@ static ind_fusion_reason sched__check_rows(sched__fuser *f, uint32_t a, uint32_t
 static int64_t sched__few_rows(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     int64_t least, most, rows = 1;
     ind__known_bounds(f->group[a].domain->numel, &least, &most);
-    if (most <= f->policy.packed_rows || f->program->batch_invariant) return 0;
+    if (most <= f->policy.packed_rows || f->program->options.batch_invariant) return 0;
     while (2 * rows <= f->policy.packed_rows) rows *= 2;
     for (; rows; rows /= 2) {
         const ind_fusion_reason reason = sched__check_rows(f, a, b, rows, fit);

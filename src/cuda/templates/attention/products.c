@@ -19,7 +19,7 @@ static int cg__at_units(const cg__attention *x, int elements) {
 /* The type of the operands: both products have the same one. */
 static void cg__at_set_product(const ind__writer *w, cg__mm_problem *p, cg__attention *x) {
     const bool halves = p->b.memory == IND_F16 || p->b.memory == IND_BF16;
-    x->product = halves ? AT_MMA_HALVES : w->schedule->program->allow_tf32 ? AT_MMA_TF32 : AT_FMA;
+    x->product = halves ? AT_MMA_HALVES : w->schedule->program->options.allow_tf32 ? AT_MMA_TF32 : AT_FMA;
     p->tensor_bytes = x->queries.tensor_bytes = x->keys.tensor_bytes = halves ? 2 : 4;
     x->keys.b.along_rows = true;
 }

@@ -60,7 +60,7 @@ static bool cg__at_splits_keys(cg__decider *d, const cg__mm_problem *p, cg__atte
         most = queries > IND__SHARED_QUERIES ? queries : IND__SHARED_QUERIES;
     }
     if (ind_known_le(p->size_m, ind_int(d->w.context, most))) return true;
-    if (d->w.schedule->program->batch_invariant || !(d->assume & IND__ASSUME_FEW_ROWS)) return false;
+    if (d->w.schedule->program->options.batch_invariant || !(d->assume & IND__ASSUME_FEW_ROWS)) return false;
     if (most < few) most = few;
     if (!cg__guard(d->variant, ind_expr_le(p->size_m, ind_int(d->w.context, most)))) return false;
     d->used |= IND__ASSUME_FEW_ROWS;
@@ -89,7 +89,8 @@ static ind_expr cg__at_parts(cg__decider *d, const cg__mm_problem *p, ind_expr t
     const ind__lowered *program = d->w.schedule->program;
     const ind_expr one = ind_int(c, 1), fill = ind_int(c, cg__at_split_fill(d));
     const ind_expr keys = ind__most(program->unbacked, program->num_unbacked, p->size_k);
-    if (program->batch_invariant || ind__unbacked_in(program->unbacked, program->num_unbacked, tiles)) return one;
+    if (program->options.batch_invariant || ind__unbacked_in(program->unbacked, program->num_unbacked, tiles))
+        return one;
     if (!ind__ok(keys)) return one;
     const ind_expr parts = cg__at_most_parts(c, keys, ind_hint(p->size_m));
     return ind_expr_max(ind_expr_min(ind_expr_floordiv(fill, ind_expr_max(tiles, one)), parts), one);

@@ -64,7 +64,7 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
 /* True if a number of rows may decide whether the operands have maps, which round ties to even; mma.sync rounds them
    away from zero. So rows of a batch_invariant module have no maps then. */
 static bool cg__mm_rounds_by_size(const cg__decider *d, const cg__mm_problem *p) {
-    if (p->tensor_bytes != 4 || !d->w.schedule->program->batch_invariant) return false;
+    if (p->tensor_bytes != 4 || !d->w.schedule->program->options.batch_invariant) return false;
     return (!p->a.k_major && !ind_known_multiple(p->size_m, 4)) || (!p->b.k_major && !ind_known_multiple(p->size_n, 4));
 }
 

@@ -189,7 +189,7 @@ static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choi
 /* The template that tuning keeps, or NULL. A batch_invariant module keeps it, as the guards of variants may depend on
    the number of rows, and another template may sum in another order. */
 static const cg__mm_template *cg__mm_kept_template(const cg__decider *d, const cg__mm_choices *all) {
-    return d->w.schedule->program->batch_invariant ? all->item[0].from : NULL;
+    return d->w.schedule->program->options.batch_invariant ? all->item[0].from : NULL;
 }
 
 /* Lists the configurations that tuning measures. A part of a launch is not tuned, nor a product whose sizes depend on
@@ -295,7 +295,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     cg__mm_find_rows(d, p);
     p->max_cluster =
         d->plan->part || d->part_threads || p->dot2 ? 1 : d->w.target->max_cluster; /* a slice is of one product */
-    if (d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body) ||
+    if (d->w.schedule->program->options.batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body) ||
         p->group.indirect)
         p->max_cluster = 0;
     ind_status status = cg__mm_set_config(d, p, v);

@@ -291,7 +291,7 @@ static int cg__mm_tensor_bytes(const ind__writer *w, const cg__mm_problem *p) {
     const cg__mm_operand *a = &p->a, *b = &p->b;
     if (p->dot2 && p->b2.memory != b->memory) return 0;
     if (cg__mm_is_half(a)) return p->sum == IND_F32 && a->memory == b->memory ? 2 : 0;
-    if (p->program->allow_tf32 && cg__mm_is_f32(a) && cg__mm_is_f32(b)) return p->sum == IND_F32 ? 4 : 0;
+    if (p->program->options.allow_tf32 && cg__mm_is_f32(a) && cg__mm_is_f32(b)) return p->sum == IND_F32 ? 4 : 0;
     if (a->load && b->load && a->memory == IND_I8 && b->memory == IND_I8)
         return (p->sum == IND_I32 || p->sum == IND_I8) && w->target->sm >= 80;
     return cg__mm_is_f8(a) && cg__mm_is_f8(b) && p->sum == IND_F32 && w->target->sm >= 89 &&

@@ -377,7 +377,7 @@ enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10, MM_PACKED_ROWS = 64 };
 static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
     const int64_t few = p->packed->no ? MM_MOST_ROWS : MM_PACKED_ROWS, hint = ind_hint(p->size_m);
     const int64_t range = p->packed->no ? 0 : d->variant->range.to;
-    const bool guard = d->assume & IND__ASSUME_FEW_ROWS && !d->w.schedule->program->batch_invariant;
+    const bool guard = d->assume & IND__ASSUME_FEW_ROWS && !d->w.schedule->program->options.batch_invariant;
     int64_t least, most;
     if (p->group.indirect) return; /* a tile has the rows of one group */
     ind__known_bounds(p->size_m, &least, &most);

@@ -173,7 +173,7 @@ static const cg__mm_config cg__mm_tcgen05_configs[] = {
 static bool cg__has_tensor_memory(const ind_target *t);
 
 static const char *cg__mm_tcgen05_match(const cg__mm_problem *p, const ind_target *t) {
-    if (!p->program->tcgen05) return "products with tcgen05.mma are off";
+    if (!p->program->options.tcgen05) return "products with tcgen05.mma are off";
     if (!cg__has_tensor_memory(t)) return "tcgen05.mma exists on sm_100a and sm_103a";
     if (!p->tensor_bytes) return cg__mm_no_tensor(p, t);
     if (p->tensor_bytes == 4 || p->sum != IND_F32) return "tcgen05 tiles are of 16-bit or 8-bit floats";

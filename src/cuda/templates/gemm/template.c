@@ -93,7 +93,7 @@ static const char *cg__mm_no_tensor(const cg__mm_problem *p, const ind_target *t
     if (p->tensor_bytes) return NULL;
     if (cg__mm_is_f8(&p->a) && cg__mm_is_f8(&p->b) && t->sm < 89)
         return "tensor cores multiply 8-bit floats from sm_89 on";
-    if (p->program->allow_tf32 && p->sum == IND_F32)
+    if (p->program->options.allow_tf32 && p->sum == IND_F32)
         return "tensor cores multiply tf32 if both operands are f32 in memory";
     return "tensor cores would round the operands";
 }
