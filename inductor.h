@@ -100,11 +100,11 @@ extern "C" {
        there   [engine.c:41]
 
    MEMORY
-   All host memory comes from the context's allocator and is freed with the context. A call returns IND_OUT_OF_MEMORY if
-   one of its allocations fails. A graph is not needed after its compile. A module owns the expressions that it returns;
-   they are valid until it is destroyed. Combined with other expressions, they give expressions of the context. Inputs,
-   constants and outputs are contiguous and stay yours. Intermediates share one workspace. The library allocates it or
-   you pass one (ind_instance_desc); its size is a formula: ind_module_workspace.
+   All host memory comes from the context's allocator and is freed with the context. A call returns
+   IND_ERROR_OUT_OF_MEMORY if one of its allocations fails. A graph is not needed after its compile. A module owns the
+   expressions that it returns; they are valid until it is destroyed. Combined with other expressions, they give
+   expressions of the context. Inputs, constants and outputs are contiguous and stay yours. Intermediates share one
+   workspace. The library allocates it or you pass one (ind_instance_desc); its size is a formula: ind_module_workspace.
 
    IN PLACE
    An op with an underscore after its name writes its result to the memory of its first operand, as in PyTorch. In text:
@@ -131,7 +131,8 @@ extern "C" {
    step that receives the stream, pointers, sizes and workspace.
 
    A text with functions is code: the source of a function becomes part of a kernel, which may do whatever a kernel may.
-   Compiling it reads no other file, however. A source that a text declares is refused (IND_NOT_SUPPORTED) if it holds
+   Compiling it reads no other file, however. A source that a text declares is refused (IND_ERROR_NOT_SUPPORTED) if it
+   holds
      - a preprocessor directive: #, %: or its trigraph ??= as the first character of a line that is not blank, also
        after comments and line continuations. This includes #pragma, and __has_include, which only a directive may hold;
      - _Pragma or __pragma, which are directives in another form;
@@ -215,14 +216,14 @@ IND_API ind_expr ind_size(ind_graph *graph, const char *declaration);
 
 /* Declares that a condition on sizes holds: "S == 4*T", "S <= T", "S % 8 == 0", "S != T", combined by `and`. An
    equality that gives a size in terms of others replaces that size everywhere. Call it before the first tensor with a
-   size of the condition. Errors: IND_PARSE, IND_INVALID_ARGUMENT (contradicts known facts, is not a condition, comes
-   too late). */
+   size of the condition. Errors: IND_ERROR_PARSE, IND_ERROR_INVALID_ARGUMENT (contradicts known facts, is not a
+   condition, comes too late). */
 IND_API ind_status ind_fact(ind_graph *graph, const char *condition);
 
 /* Restricts the module to sizes for which a condition holds. After the call the condition is a fact of the graph. If
    `holds` is not NULL, it receives whether the condition holds at the hints; if not, the negation becomes the guard. So
    a caller may choose between two graphs. A condition that follows from the declarations is not recorded. Errors: as
-   ind_fact; IND_OUT_OF_RANGE if it does not hold at the hints and holds is NULL. */
+   ind_fact; IND_ERROR_OUT_OF_RANGE if it does not hold at the hints and holds is NULL. */
 IND_API ind_status ind_guard_that(ind_graph *graph, const char *condition, bool *holds);
 
 /* Inputs and constants with their type as text: "f32[B, 256]"; sizes are expressions in declared symbols. Constants
@@ -234,15 +235,16 @@ IND_API ind_status ind_output(ind_graph *graph, const char *name, ind_tensor x);
 /* Stores `value` (of the same type) in the memory bound to `input` at the end of each run, as in-place ops of PyTorch
    do. Ops that read `input` see the old contents. If nothing reads the old contents later, scatters write into that
    memory directly and store only the changed elements. So cache2 = index_put(cache, ..) with ind_mutate(cache, cache2)
-   copies no cache. Errors: IND_INVALID_ARGUMENT (not an input; mutated twice), IND_SHAPE_MISMATCH,
-   IND_TYPE_MISMATCH. */
+   copies no cache. Errors: IND_ERROR_INVALID_ARGUMENT (not an input; mutated twice), IND_ERROR_SHAPE_MISMATCH,
+   IND_ERROR_TYPE_MISMATCH. */
 IND_API ind_status ind_mutate(ind_tensor input, ind_tensor value);
 
 /* Lets the module overwrite the memory bound to `input` after the last use of the input. Intermediates then take less
    of the workspace, and an output may be bound to the same memory (ind_binding_info.takes_over names it). After a run
    the contents are undefined unless they are such an output. The caller still owns the memory and may free it or bind
    it again. It must not overlap any other bound memory; a run fails if it does. A run with IND_MEMORY_HOST on a GPU
-   overwrites the copy on the GPU. Errors: IND_INVALID_ARGUMENT (not an input; it is mutated). In text: `donate x`. */
+   overwrites the copy on the GPU. Errors: IND_ERROR_INVALID_ARGUMENT (not an input; it is mutated). In text: `donate
+   x`. */
 IND_API ind_status ind_donate(ind_tensor input);
 
 /* Applies an op in place: x, and the memory that it shares with other tensors through views, becomes `result`. `result`
@@ -250,9 +252,9 @@ IND_API ind_status ind_donate(ind_tensor input);
    x[2:5].zero_() is ind_inplace(x2, ind_zeros_like(x2, IND_DTYPE_NONE)) with x2 = ind_slice(x, ..). x.copy_(y) is
    ind_inplace(x, ind_copy(x, y)). After the call all tensors of that memory read as changed; earlier ops, outputs and
    mutations keep the values that they read. For an input's memory, ind_mutate is implied. Returns x; an invalid tensor
-   on error: IND_SHAPE_MISMATCH, IND_TYPE_MISMATCH (a float result to integers, numbers to bool; ind_copy and ind_fill
-   convert), IND_INVALID_ARGUMENT (x is a constant or a view of one; x has an element of memory several times, as after
-   expand; ind_mutate was called for the input). */
+   on error: IND_ERROR_SHAPE_MISMATCH, IND_ERROR_TYPE_MISMATCH (a float result to integers, numbers to bool; ind_copy
+   and ind_fill convert), IND_ERROR_INVALID_ARGUMENT (x is a constant or a view of one; x has an element of memory
+   several times, as after expand; ind_mutate was called for the input). */
 IND_API ind_tensor ind_inplace(ind_tensor x, ind_tensor result);
 
 /* Properties of a tensor. */
@@ -1040,7 +1042,8 @@ IND_API ind_tensor ind_nanmedian(ind_tensor x, int dim, bool keepdim, ind_tensor
 IND_API ind_tensor ind_mode(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 /* Quantile q, f32 and f64. q is a number (ind_scalar) or a tensor of x's type with no or one dimension, which becomes
    the first of the result. interpolation: "linear" (NULL), "lower", "higher", "nearest", "midpoint". NaN if there is
-   one; ind_nanquantile ignores NaN. A q outside [0, 1] is refused, in a tensor at run time: IND_INDEX_OUT_OF_RANGE. */
+   one; ind_nanquantile ignores NaN. A q outside [0, 1] is refused, in a tensor at run time:
+   IND_ERROR_INDEX_OUT_OF_RANGE. */
 IND_API ind_tensor ind_quantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation);
 IND_API ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation);
 
@@ -1100,8 +1103,8 @@ IND_API ind_tensor ind_take(ind_tensor x, ind_tensor index); /* from x flattened
 
 /* Scatters return x with some elements replaced or combined; x itself does not change (see ind_mutate). If an element
    is indexed twice, replacing keeps the last value on the host device and any of them on a GPU. On a GPU, sums of
-   floats are added in any order, as in PyTorch. An index out of range stores nothing and is IND_INDEX_OUT_OF_RANGE.
-   ind_index_put: indices as of ind_index. */
+   floats are added in any order, as in PyTorch. An index out of range stores nothing and is
+   IND_ERROR_INDEX_OUT_OF_RANGE. ind_index_put: indices as of ind_index. */
 IND_API ind_tensor ind_index_put(ind_tensor x, const ind_tensor *indices, int num, ind_tensor values, bool accumulate);
 IND_API ind_tensor ind_put(ind_tensor x, ind_tensor index, ind_tensor source, bool accumulate);
 IND_API ind_tensor ind_scatter(ind_tensor x, int dim, ind_tensor index, ind_tensor src);
@@ -1149,17 +1152,17 @@ IND_API ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tens
       "hint:int=none min_length:size=0 max_length:size=none length:size=none", 1, "Z")
 
 /* source's elements, in order, where mask is true; x elsewhere. If source has too few elements, the run returns
-   IND_INDEX_OUT_OF_RANGE. mask is bool; x and mask broadcast; x and source have the same type. */
+   IND_ERROR_INDEX_OUT_OF_RANGE. mask is bool; x and mask broadcast; x and source have the same type. */
 IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source);
 
 /* Results with data-dependent sizes. The size is a symbol u0, u1, .. (ind_tensor_size) that later ops may use. It is at
    most the number of elements examined. Nothing waits for it: memory is allocated for the maximum, and kernels read the
    size where an earlier kernel wrote it (ind_instance_data_sizes reads it back). In the text form, the attributes
    min_length and max_length bound the size for later ops that need bounds. They are sizes, which may be data-dependent.
-   A count outside them is an error at run time, IND_INDEX_OUT_OF_RANGE, and nothing is written out of bounds. If both
-   are one size, the result has that size. A fact after the op, such as u1 == u0 or u0 <= 4*N, sets them (torch._check).
-   ind_nonzero: the indices of the elements that are not 0 (or false), i64[u0, rank], in row-major order; ind_argwhere:
-   the same. ind_masked_select: the elements of x where mask is true, [u0]; both broadcast. */
+   A count outside them is an error at run time, IND_ERROR_INDEX_OUT_OF_RANGE, and nothing is written out of bounds. If
+   both are one size, the result has that size. A fact after the op, such as u1 == u0 or u0 <= 4*N, sets them
+   (torch._check). ind_nonzero: the indices of the elements that are not 0 (or false), i64[u0, rank], in row-major
+   order; ind_argwhere: the same. ind_masked_select: the elements of x where mask is true, [u0]; both broadcast. */
 IND_API ind_tensor ind_nonzero(ind_tensor x);
 IND_API ind_tensor ind_argwhere(ind_tensor x);
 IND_API ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask);
@@ -1167,15 +1170,15 @@ IND_API ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask);
 /* Repeats each element of x along dim (IND_ALL_DIMS: of x flattened). repeats is a tensor of i32 or i64 with one
    element, or with one per element along dim. output_size, if valid, is the length of the result. Otherwise the length
    is data-dependent and at most max_output_size. Errors found at run time, with nothing written out of bounds:
-   IND_INDEX_OUT_OF_RANGE for negative repeats, and for a sum that differs from output_size or exceeds
+   IND_ERROR_INDEX_OUT_OF_RANGE for negative repeats, and for a sum that differs from output_size or exceeds
    max_output_size. */
 IND_API ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int dim, ind_expr output_size,
                                          ind_expr max_output_size);
 
 /* 0, 1, .. x - 1, as i64[u0], for a tensor x of one element, i32 or i64: its value is a size that later ops may use, as
    torch.arange(x.item()). It lies in [min_length, max_length], which are sizes; min_length may be invalid: 0. A value
-   outside is an error at run time, IND_INDEX_OUT_OF_RANGE, and the nearest of the two is taken. hint: a likely value,
-   -1: max_length's. ind_size declares such a size together with an input ("P device in [0, N]"). */
+   outside is an error at run time, IND_ERROR_INDEX_OUT_OF_RANGE, and the nearest of the two is taken. hint: a likely
+   value, -1: max_length's. ind_size declares such a size together with an input ("P device in [0, N]"). */
 IND_API ind_tensor ind_arange_of_item(ind_tensor x, ind_expr min_length, ind_expr max_length, int64_t hint);
 
 /* ================================================================================== src/graph/ops/indexing/unique.h */
@@ -1601,8 +1604,8 @@ IND_API ind_tensor ind_linear(ind_tensor x, ind_tensor weight, ind_tensor bias);
      [CeilDiv(m, 128), CeilDiv(k, 128)]  [CeilDiv(k, 128), CeilDiv(n, 128)]  128 x 128 elements of the operand
    With scales of the last two forms, the sum over each block of 128 along k is multiplied by the block's scales in f32,
    then added, whatever use_fast_accum is. Where such a scale is infinite or NaN, results are infinite or NaN. Each
-   operand's scale has a form of its own. Sizes that fit two forms mean the same in both. Error: IND_SHAPE_MISMATCH for
-   other sizes. */
+   operand's scale has a form of its own. Sizes that fit two forms mean the same in both. Error:
+   IND_ERROR_SHAPE_MISMATCH for other sizes. */
 typedef struct ind_scaled_mm_desc {
     ind_tensor bias;     /* [n], f32, f16 or bf16; IND_NO_TENSOR: none */
     ind_dtype out_dtype; /* a float type; IND_DTYPE_NONE: that of a */
@@ -1622,7 +1625,7 @@ IND_API ind_tensor ind_int_mm(ind_tensor a, ind_tensor b);
    [t, k], mat2 [e, k, n] with e at least 1, bias [e, n] or IND_NO_TENSOR. offs is i32[e]: group g has the rows from
    offs[g - 1] (0 for the first) up to offs[g]. y[r] = self[r] @ mat2[g] + bias[g] for the rows r of group g. Rows after
    the last group are 0. An offset that is less than the one before, negative, or greater than t, is reported as
-   IND_INDEX_OUT_OF_RANGE, and the result is undefined. */
+   IND_ERROR_INDEX_OUT_OF_RANGE, and the result is undefined. */
 IND_API ind_tensor ind_grouped_mm(ind_tensor self, ind_tensor mat2, ind_tensor offs, ind_tensor bias);
 
 /* ================================================================================== src/graph/ops/products/einsum.h */
@@ -1737,10 +1740,10 @@ typedef struct ind_loop_desc {
 IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
 
 /* Calls a device function of the user (ind_function_register in inductor_ir.h) for each element. Operands broadcast and
-   are cast to the declared types. Numbers (ind_scalar) are allowed. Errors: IND_NOT_FOUND (no such function),
-   IND_INVALID_ARGUMENT (another number of operands; an op has that name), IND_TYPE_MISMATCH (an operand's type does not
-   promote to the argument's), IND_SHAPE_MISMATCH. Without a host twin, ind_compile for the host device is
-   IND_NOT_SUPPORTED. */
+   are cast to the declared types. Numbers (ind_scalar) are allowed. Errors: IND_ERROR_NOT_FOUND (no such function),
+   IND_ERROR_INVALID_ARGUMENT (another number of operands; an op has that name), IND_ERROR_TYPE_MISMATCH (an operand's
+   type does not promote to the argument's), IND_ERROR_SHAPE_MISMATCH. Without a host twin, ind_compile for the host
+   device is IND_ERROR_NOT_SUPPORTED. */
 IND_API ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *args, int num_args);
 
 /* ============================================================================ src/graph/ops/user/associative_scan.h */
@@ -1787,9 +1790,9 @@ IND_API ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *d
    others: the declared ones, then the contents after the call of each operand in `mutates`. Ops that read such an
    operand itself see its contents before the call; if a later op does, the call gets a copy. A call without used
    results is dropped; any other runs once per run. ind_compile looks up the callbacks: a missing one is
-   IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no types and no shape rule), IND_TYPE_MISMATCH
-   (the rule returns other types), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE and IND_OVERFLOW (the workspace), any error of
-   the rule. */
+   IND_ERROR_NOT_SUPPORTED there. Errors: IND_ERROR_NOT_FOUND, IND_ERROR_INVALID_ARGUMENT (no types and no shape rule),
+   IND_ERROR_TYPE_MISMATCH (the rule returns other types), IND_ERROR_PARSE, IND_ERROR_LIMIT, IND_ERROR_OUT_OF_RANGE and
+   IND_ERROR_OVERFLOW (the workspace), any error of the rule. */
 typedef struct ind_extern_args {
     const ind_tensor *inputs;
     int num_inputs;
@@ -2032,7 +2035,7 @@ typedef struct ind_compile_desc {
     uint32_t disabled_passes; /* one bit per ind_pass */
     /* Names of patterns and passes, separated by spaces; may be NULL. enabled: patterns and passes that are off by
        default, because their replacement is not faster yet, or because it changes results by more than rounding. A pass
-       that decides by cost is applied whatever it costs. IND_NOT_FOUND: no such pattern or pass. */
+       that decides by cost is applied whatever it costs. IND_ERROR_NOT_FOUND: no such pattern or pass. */
     const char *enabled_patterns, *disabled_patterns;
     /* Passes stop after this many changes; 0: no limit. With fusion.max_fusions it finds the change that gives a wrong
        result: `ind bisect`. Removing unused ops is no change. */
@@ -2045,11 +2048,12 @@ typedef struct ind_compile_desc {
        ind_context_desc.cuda.cublaslt_path. It adds a bias that is one number per column. Everything else is fused into
        generated kernels before and after. A product that cuBLASLt does not take, or of constants alone, is generated;
        the text of IND_STAGE_PASSES says why. The flag is ignored for the host device. With emit_only the library is not
-       opened, and a module with such products does not run. Error: IND_LIBRARY says what was tried. */
+       opened, and a module with such products does not run. Error: IND_ERROR_LIBRARY says what was tried. */
     bool cublaslt;
 } ind_compile_desc;
 
-/* Finds the target of an architecture name: "sm_80", "sm_90a". Error: IND_INVALID_ARGUMENT lists the allowed names. */
+/* Finds the target of an architecture name: "sm_80", "sm_90a". Error: IND_ERROR_INVALID_ARGUMENT lists the allowed
+   names. */
 IND_API ind_status ind_target_named(ind_context *context, const char *arch, ind_target *target);
 
 /* Compiles a graph: passes, lowering, schedule, plan, CUDA C, cubin. The graph is not changed and may be destroyed
@@ -2113,9 +2117,9 @@ IND_API ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, i
 
    "off" has the reason why the pattern is not applied unless ind_compile_desc.enabled_patterns names it.
 
-   ERRORS: IND_PARSE and IND_NOT_SUPPORTED (an op that cannot be matched), with file "<pattern>", line and column;
-   IND_INVALID_ARGUMENT (NULL; a name is registered already); IND_LIMIT; IND_OUT_OF_MEMORY. After an error no pattern of
-   the text is registered. */
+   ERRORS: IND_ERROR_PARSE and IND_ERROR_NOT_SUPPORTED (an op that cannot be matched), with file "<pattern>", line and
+   column; IND_ERROR_INVALID_ARGUMENT (NULL; a name is registered already); IND_ERROR_LIMIT; IND_ERROR_OUT_OF_MEMORY.
+   After an error no pattern of the text is registered. */
 IND_API ind_status ind_pattern_register(ind_context *context, const char *text);
 
 /* ========================================================================================== src/graph/passes/user.h */
@@ -2162,9 +2166,9 @@ typedef struct ind_pass_desc {
 
 /* Registers a pass for all graphs that are compiled in this context after the call. Passes of one point run in order of
    registration, in the thread that compiles; the graph is verified after each. ind_compile fails with
-   IND_TYPE_MISMATCH if a replacement has another type or shape, and with the error of a builder if one fails in a
+   IND_ERROR_TYPE_MISMATCH if a replacement has another type or shape, and with the error of a builder if one fails in a
    visit; the message names the pass.
-   Errors: IND_INVALID_ARGUMENT (NULL; no such point; the name is taken), IND_OUT_OF_MEMORY. */
+   Errors: IND_ERROR_INVALID_ARGUMENT (NULL; no such point; the name is taken), IND_ERROR_OUT_OF_MEMORY. */
 IND_API ind_status ind_pass_register(ind_context *context, const ind_pass_desc *desc);
 
 /* The op that x is a result of; IND_NUM_OPS: x is invalid. With these a visit follows operands to the ops before. */
@@ -2194,8 +2198,8 @@ IND_API const char *ind_module_json(ind_module *module, ind_stage stage); /* SCH
    memory over time and the CUDA source. It lists every edge between loops with the reason why it was fused or not. A
    click on an op shows its kernels, their source and the buffers that it writes. Sizes can be changed in the page. The
    page starts at `sizes` ("B=8, S=128"; NULL: none given) and uses the hints of the other sizes. The module owns the
-   page, which is valid until the next call for this module. NULL on failure: as ind_module_text of PLAN; IND_NOT_FOUND
-   or IND_OUT_OF_RANGE for the sizes. */
+   page, which is valid until the next call for this module. NULL on failure: as ind_module_text of PLAN;
+   IND_ERROR_NOT_FOUND or IND_ERROR_OUT_OF_RANGE for the sizes. */
 IND_API const char *ind_module_html(ind_module *module, const char *sizes);
 
 /* A buffer between two loops, and the reason why they were fused into one kernel or not. */
@@ -2211,7 +2215,7 @@ typedef struct ind_edge_info {
     ind_expr bytes;          /* memory traffic of the edge, or the traffic saved if it is fused: a formula */
 } ind_edge_info;
 
-/* All edges of the schedule, in no particular order. IND_NOT_FOUND past the last. */
+/* All edges of the schedule, in no particular order. IND_ERROR_NOT_FOUND past the last. */
 IND_API int ind_module_num_edges(const ind_module *module);
 IND_API ind_status ind_module_query_edge(ind_module *module, int index, ind_edge_info *info);
 
@@ -2223,11 +2227,11 @@ IND_API ind_status ind_module_query_edge(ind_module *module, int index, ind_edge
    kernel wrote to one of the inputs (the text of the stage names it: "# kernel 2 makes i (nonzero), u0 in buf3"). The
    graph is in the module's context, outlives the module and may be changed. Instructions without a corresponding op
    become ops of equal meaning: a part of a Welford reduction var_mean, of an online softmax amax and sum, a masked
-   access where. NULL on failure: IND_NOT_FOUND past the last kernel; IND_NOT_SUPPORTED names the part that has no op.
-   IND_STAGE_KERNELS has the text of all graphs. */
+   access where. NULL on failure: IND_ERROR_NOT_FOUND past the last kernel; IND_ERROR_NOT_SUPPORTED names the part that
+   has no op. IND_STAGE_KERNELS has the text of all graphs. */
 IND_API ind_graph *ind_module_kernel_graph(ind_module *module, int kernel);
 /* Returns the function of a custom op as such a graph; x is the result of ind_pointwise. Its inputs are the tensors
-   that the function loads, its output is x. Errors: IND_INVALID_ARGUMENT, IND_NOT_SUPPORTED. */
+   that the function loads, its output is x. Errors: IND_ERROR_INVALID_ARGUMENT, IND_ERROR_NOT_SUPPORTED. */
 IND_API ind_graph *ind_pointwise_graph(ind_tensor x);
 
 /* One compiled kernel of the plan. Each distinct source is compiled once; PTX and CUBIN need NVRTC but no GPU. */
@@ -2238,7 +2242,7 @@ typedef struct ind_cubin {
     int registers, local_bytes; /* per thread; -1: not in the file */
 } ind_cubin;
 /* Compiles source `index` (0-based) for the plan's target. If it spills and the plan has a fallback variant, it
-   compiles the fallback instead, as a module for the device does. IND_NOT_FOUND past the last. Free with
+   compiles the fallback instead, as a module for the device does. IND_ERROR_NOT_FOUND past the last. Free with
    ind_cubin_free. */
 IND_API ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin);
 IND_API void ind_cubin_free(ind_module *module, ind_cubin *cubin); /* NULL allowed */
@@ -2282,7 +2286,7 @@ typedef struct ind_kernel_info {
 
 /* The kernels in execution order. Independent kernels may share a launch (num_kernels of ind_module_query_stats counts
    the launches of a run). A host module lists the launches that CUDA would have on the default target. Its plan is
-   created on first use; IND_NOT_SUPPORTED if there can be none. IND_NOT_FOUND past the last. */
+   created on first use; IND_ERROR_NOT_SUPPORTED if there can be none. IND_ERROR_NOT_FOUND past the last. */
 IND_API int ind_module_num_kernels(const ind_module *module);
 IND_API ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info);
 IND_API const char *ind_module_kernel_origin(const ind_module *module, int kernel, int index); /* NULL: no such op */
@@ -2308,20 +2312,20 @@ IND_API ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t
 
 /* Returns the largest value of the size `name` for which f <= limit, with the other sizes given. The value is in the
    range of the size and a multiple of its multiple_of; all facts and guards hold. Correct for every formula; a value at
-   which f exceeds 64 bits does not fit. -1 with an error: IND_OUT_OF_RANGE (none fits), IND_NOT_FOUND (no such size),
-   IND_INVALID_ARGUMENT (a size is missing, or a fact determines `name`), IND_NOT_SUPPORTED (f is not monotonic over a
-   range too wide to search). */
+   which f exceeds 64 bits does not fit. -1 with an error: IND_ERROR_OUT_OF_RANGE (none fits), IND_ERROR_NOT_FOUND (no
+   such size), IND_ERROR_INVALID_ARGUMENT (a size is missing, or a fact determines `name`), IND_ERROR_NOT_SUPPORTED (f
+   is not monotonic over a range too wide to search). */
 IND_API int64_t ind_formula_solve(ind_module *module, ind_formula f, const char *name, const char *sizes,
                                   int64_t limit);
 /* Returns the same as a formula in the other sizes: (limit - rest) // coefficient. f must be affine in the size, with a
    provably positive coefficient. The result is rounded down to the size's multiple_of, but not clamped to its range.
-   Errors: as above; IND_NOT_SUPPORTED names the reason. */
+   Errors: as above; IND_ERROR_NOT_SUPPORTED names the reason. */
 IND_API ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *name, int64_t limit);
 
 /* Formulas prepared for evaluation at many sizes. An evaluation takes a few nanoseconds per formula, no memory and no
    lock. One thread at a time uses an evaluator. sizes_v: values of all sizes in declaration order, not checked. values
-   receives one per formula. Errors: IND_OVERFLOW, IND_INVALID_ARGUMENT (a division by zero). Destroy before the
-   context; NULL allowed. */
+   receives one per formula. Errors: IND_ERROR_OVERFLOW, IND_ERROR_INVALID_ARGUMENT (a division by zero). Destroy before
+   the context; NULL allowed. */
 typedef struct ind_evaluator ind_evaluator;
 IND_API ind_status ind_evaluator_create(ind_module *module, const ind_formula *f, int num, ind_evaluator **evaluator);
 IND_API ind_status ind_evaluator_run(ind_evaluator *evaluator, const int64_t *sizes_v, int64_t *values);
@@ -2941,9 +2945,9 @@ static void ind__set_result(ind__infer *in, int r, ind_dtype dtype, const ind_ex
 
 /* Allocates n results if the op table gives no number. */
 static ind_status ind__need_results(ind__infer *in, int64_t n) {
-    if (n < 1) return ind__reject(in, IND_INVALID_ARGUMENT, "it would have no result");
+    if (n < 1) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "it would have no result");
     if (n > IND__MAX_RESULTS) {
-        return ind__reject(in, IND_LIMIT, "it would have %lld results; at most %d are possible", (long long)n,
+        return ind__reject(in, IND_ERROR_LIMIT, "it would have %lld results; at most %d are possible", (long long)n,
                            IND__MAX_RESULTS);
     }
     in->num_results = (uint32_t)n;
@@ -2951,11 +2955,11 @@ static ind_status ind__need_results(ind__infer *in, int64_t n) {
     in->result = ind__alloc(in->c, (size_t)n * sizeof *in->result);
     if (in->result) return IND_OK;
     in->result = in->few;
-    return ind__reject(in, IND_OUT_OF_MEMORY, "out of memory");
+    return ind__reject(in, IND_ERROR_OUT_OF_MEMORY, "out of memory");
 }
 
 static ind_status ind__too_many_dims(ind__infer *in, int rank) {
-    return ind__reject(in, IND_LIMIT, "the result would have %d dimensions; at most %d are possible", rank,
+    return ind__reject(in, IND_ERROR_LIMIT, "the result would have %d dimensions; at most %d are possible", rank,
                        IND_MAX_RANK);
 }
 
@@ -2988,34 +2992,34 @@ static bool ind__only_stored(ind_dtype dtype) {
 
 static ind_status ind__need_float(ind__infer *in, uint32_t k) {
     if (ind_dtype_is_float(ind__operand(in, k)->dtype)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; a floating-point type is needed (f16, bf16, f32, f64)",
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; a floating-point type is needed (f16, bf16, f32, f64)",
                        ind__describe_name(in, k), ind__describe_type(in, k));
 }
 
 static ind_status ind__need_index(ind__infer *in, uint32_t k) {
     ind_dtype d = ind__operand(in, k)->dtype;
     if (d == IND_I32 || d == IND_I64) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; indices must be i32 or i64", ind__describe_name(in, k),
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; indices must be i32 or i64", ind__describe_name(in, k),
                        ind__describe_type(in, k));
 }
 
 static ind_status ind__need_same_dtype(ind__infer *in, uint32_t a, uint32_t b) {
     if (ind__operand(in, a)->dtype == ind__operand(in, b)->dtype) return IND_OK;
     return ind__reject(
-        in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; both must have the same element type (cast one of them)",
+        in, IND_ERROR_TYPE_MISMATCH, "%s is %s, %s is %s; both must have the same element type (cast one of them)",
         ind__describe_name(in, a), ind__describe_type(in, a), ind__describe_name(in, b), ind__describe_type(in, b));
 }
 
 static ind_status ind__need_rank(ind__infer *in, uint32_t k, int rank) {
     if (ind__operand(in, k)->rank == rank) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s with %d dimension%s; exactly %d %s needed",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s with %d dimension%s; exactly %d %s needed",
                        ind__describe_name(in, k), ind__describe_type(in, k), ind__operand(in, k)->rank,
                        ind__operand(in, k)->rank == 1 ? "" : "s", rank, rank == 1 ? "is" : "are");
 }
 
 static ind_status ind__need_dimensions(ind__infer *in, uint32_t k) {
     if (ind__operand(in, k)->rank > 0) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions", ind__describe_name(in, k),
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) has no dimensions", ind__describe_name(in, k),
                        ind__describe_type(in, k));
 }
 
@@ -3033,11 +3037,12 @@ typedef struct ind__agreement {
 static ind_status ind__need_agree(ind__infer *in, ind__agreement w) {
     ind_expr a = ind__operand(in, w.a)->size[w.da], b = ind__operand(in, w.b)->size[w.db];
     if (ind_known_eq(a, b)) return IND_OK;
-    return ind__reject(
-        in, IND_SHAPE_MISMATCH, "%s has %s%s (dim %d of %s), %s %s %s%s (dim %d of %s); %s and %s must agree there%s",
-        ind__describe_name(in, w.a), ind__describe_size(in, a), w.a_noun, w.da, ind__describe_type(in, w.a),
-        ind__describe_name(in, w.b), w.b_verb, ind__describe_size(in, b), w.b_noun, w.db, ind__describe_type(in, w.b),
-        ind__describe_name(in, w.a), ind__describe_name(in, w.b), ind__describe_difference(in, a, b));
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                       "%s has %s%s (dim %d of %s), %s %s %s%s (dim %d of %s); %s and %s must agree there%s",
+                       ind__describe_name(in, w.a), ind__describe_size(in, a), w.a_noun, w.da,
+                       ind__describe_type(in, w.a), ind__describe_name(in, w.b), w.b_verb, ind__describe_size(in, b),
+                       w.b_noun, w.db, ind__describe_type(in, w.b), ind__describe_name(in, w.a),
+                       ind__describe_name(in, w.b), ind__describe_difference(in, a, b));
 }
 
 /* ========================================================================================== src/graph/shapes/dims.c */
@@ -3049,7 +3054,7 @@ static ind_status ind__dim(ind__infer *in, uint32_t k, int64_t given, int rank, 
     *dim = (int)(given < 0 ? given + range : given);
     if (given >= -range && given < range) return IND_OK;
     *dim = 0;
-    return ind__reject(in, IND_OUT_OF_RANGE, "dim %lld does not exist; dims of %s (%s) are in [%d, %d]",
+    return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "dim %lld does not exist; dims of %s (%s) are in [%d, %d]",
                        (long long)given, ind__describe_name(in, k), ind__describe_type(in, k), -range, range - 1);
 }
 
@@ -3070,7 +3075,7 @@ static ind_status ind__dims(ind__infer *in, const ind__attr *a, uint32_t *mask) 
         int64_t given = 0;
         ind_expr_is_int(a->list[i], &given);
         if (ind__dim(in, 0, given, rank, &dim)) return in->status;
-        if (*mask >> dim & 1) return ind__reject(in, IND_INVALID_ARGUMENT, "dim %d is given twice", dim);
+        if (*mask >> dim & 1) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "dim %d is given twice", dim);
         *mask |= 1u << dim;
     }
     return IND_OK;
@@ -3086,7 +3091,7 @@ static ind_status ind__broadcast_clash(ind__infer *in, const ind__shape *s, int 
     uint32_t f = s->from[dim];
     const ind__tensor_info *a = ind__operand(in, f), *b = ind__operand(in, k);
     int a_dim = dim - (s->rank - (a->rank - skip));
-    return ind__reject(in, IND_SHAPE_MISMATCH,
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
                        "%s has %s (dim %d of %s), %s has %s (dim %d of %s); to broadcast they must be equal or 1%s",
                        ind__describe_name(in, f), ind__describe_size(in, a->size[a_dim]), a_dim,
                        ind__describe_type(in, f), ind__describe_name(in, k), ind__describe_size(in, b->size[k_dim]),
@@ -3119,7 +3124,7 @@ static ind_status ind__broadcast(ind__infer *in, ind__shape *s, uint32_t k, int 
 static ind_status ind__need_sizes(ind__infer *in, const ind_expr *size, int rank) {
     for (int d = 0; d < rank; d++) {
         if (!ind_known_le(ind_int(in->c, 0), size[d])) {
-            return ind__reject(in, IND_OUT_OF_RANGE, "size %s (dim %d) may be negative",
+            return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "size %s (dim %d) may be negative",
                                ind__describe_size(in, size[d]), d);
         }
     }
@@ -3145,12 +3150,13 @@ static bool ind__is_extern_type(const ind_expr *size, int rank) {
 
 static ind_status ind__need_tensors(ind__infer *in) {
     if (in->num_operands > 0) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "at least one tensor is needed");
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "at least one tensor is needed");
 }
 
 static ind_status ind__need_positive(ind__infer *in, ind_expr e, const char *what) {
     if (ind_known_lt(ind_int(in->c, 0), e)) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "%s %s; it must be greater than 0", what, ind__describe_size(in, e));
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%s %s; it must be greater than 0", what,
+                       ind__describe_size(in, e));
 }
 
 /* ========================================================================================= src/graph/shapes/views.c */
@@ -3283,15 +3289,15 @@ static const char *ind__window_of(const ind_graph *g, ind_graph_op op, const ind
 static ind_status ind__check_window(ind__infer *in, const ind_expr *kernel, ind__window *w) {
     const char *wrong = ind__window_of(in->g, in->op, in->attr, kernel, w);
     if (wrong) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%s has the wrong number of elements; 1 or %d %s needed", wrong,
-                           w->rank, w->rank == 1 ? "is" : "are");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%s has the wrong number of elements; 1 or %d %s needed",
+                           wrong, w->rank, w->rank == 1 ? "is" : "are");
     }
     for (int s = 0; s < w->rank; s++) {
         if (ind__need_positive(in, w->kernel[s], "kernel size") || ind__need_positive(in, w->stride[s], "stride") ||
             ind__need_positive(in, w->dilation[s], "dilation"))
             return in->status;
         if (!ind_known_le(ind_int(in->c, 0), w->padding[s])) {
-            return ind__reject(in, IND_INVALID_ARGUMENT, "padding %s may be negative",
+            return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "padding %s may be negative",
                                ind__describe_size(in, w->padding[s]));
         }
     }
@@ -3319,8 +3325,9 @@ static ind_expr ind__windows_in(const ind__window *w, int s, ind_expr size, bool
 
 static ind_status ind__need_windows(ind__infer *in, ind_expr windows, int d) {
     if (ind_known_le(ind_int(in->c, 1), windows)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) is not known to hold a window: there would be %s%s",
-                       d, ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, windows),
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                       "dim %d of %s (%s) is not known to hold a window: there would be %s%s", d,
+                       ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, windows),
                        ind__describe_fact(in, ind_expr_le(ind_int(in->c, 1), windows)));
 }
 
@@ -3328,13 +3335,13 @@ static ind_status ind__need_windows(ind__infer *in, ind_expr windows, int d) {
 static ind_status ind__need_image(ind__infer *in, int spatial) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (x->rank == spatial + 1 || x->rank == spatial + 2) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %d or %d dimensions are needed", ind__describe_name(in, 0),
-                       ind__describe_type(in, 0), spatial + 1, spatial + 2);
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; %d or %d dimensions are needed",
+                       ind__describe_name(in, 0), ind__describe_type(in, 0), spatial + 1, spatial + 2);
 }
 
 static ind_status ind__need_number(ind__infer *in, uint32_t k) {
     if (ind__operand(in, k)->dtype != IND_BOOL) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, k));
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, k));
 }
 
 /* Parameters of a convolution, from the attributes of any of its ops. */
@@ -3364,7 +3371,7 @@ static ind_status ind__need_elements(ind__infer *in, uint32_t mask) {
     const ind__tensor_info *x = ind__operand(in, 0);
     for (int d = 0; d < x->rank; d++) {
         if ((mask >> d & 1) && ind__is_int(x->size[d], 0)) {
-            return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) has no elements", d,
+            return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "dim %d of %s (%s) has no elements", d,
                                ind__describe_name(in, 0), ind__describe_type(in, 0));
         }
     }
@@ -3397,11 +3404,12 @@ static bool ind__is_fraction(const ind__attr *a) {
 static ind_status ind__check_promoted(ind__infer *in, ind_dtype result) {
     if (ind__op_has(in->op, 'f') && !ind_dtype_is_float(result)) return ind__need_float(in, 0);
     if (ind__op_has(in->op, 'n') && result == IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is bool; a number type is needed",
+                           ind__describe_name(in, 0));
     }
     if (!ind__op_has(in->op, 'i') || !ind_dtype_is_float(result)) return IND_OK;
     uint32_t k = in->num_operands > 1 && !ind_dtype_is_float(ind__operand(in, 0)->dtype);
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; an integer type is needed", ind__describe_name(in, k),
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; an integer type is needed", ind__describe_name(in, k),
                        ind__describe_type(in, k));
 }
 
@@ -3410,7 +3418,7 @@ static ind_status ind__check_composite(ind__infer *in) {
     if (ind__check_promoted(in, ind__result_type(in->g, in->operand, in->num_operands))) return in->status;
     for (uint32_t k = 1; k < in->num_operands && ind__op_has(in->op, 'o'); k++) {
         if (!ind__has_operand(in, k) || ind__operand(in, k)->dtype == ind__operand(in, 0)->dtype) continue;
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; one type for both is needed",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s, %s is %s; one type for both is needed",
                            ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_name(in, k),
                            ind__describe_type(in, k));
     }
@@ -3457,31 +3465,33 @@ static ind_status ind__check_operands(ind__infer *in) {
     uint32_t least = ind__num_single(schema);
     bool list = least != schema->num_operands;
     if (list ? in->num_operands < least : in->num_operands != least) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%u operands are given; it takes %u%s", (unsigned)in->num_operands,
-                           (unsigned)least, list ? " and a list" : "");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%u operands are given; it takes %u%s",
+                           (unsigned)in->num_operands, (unsigned)least, list ? " and a list" : "");
     }
     for (uint32_t k = 0; k < in->num_operands; k++) {
         const ind__operand_schema *o = ind__operand_row(schema, k);
         uint32_t id = in->operand[k];
         if (id == 0 && o->optional) continue;
         if (id == 0 || id >= in->g->num_tensors) {
-            return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is not a tensor of this graph", o->length, o->name);
+            return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%.*s is not a tensor of this graph", o->length,
+                               o->name);
         }
         ind_dtype dtype = in->g->tensor[id].dtype;
         const ind__tensor_info *x = &in->g->tensor[id];
         if (in->op == IND_OP_EXTERN && !ind__is_extern_type(x->size, x->rank)) {
-            return ind__reject(in, IND_NOT_SUPPORTED,
+            return ind__reject(in, IND_ERROR_NOT_SUPPORTED,
                                "%s is %s: an extern call takes numbers, and where to find a size that comes from "
                                "data; only dimension 0 can be one, and by itself",
                                ind__describe_name(in, k), ind__describe_type(in, k));
         }
         if (ind__only_stored(dtype) && !ind__op_has(in->op, 'V') && !ind__op_has(in->op, 'D') &&
             !ind__op_has(in->op, 'Q')) {
-            return ind__reject(in, IND_TYPE_MISMATCH, "%.*s is %s, which is only stored; cast it to compute with it",
-                               o->length, o->name, ind_dtype_name(dtype));
+            return ind__reject(in, IND_ERROR_TYPE_MISMATCH,
+                               "%.*s is %s, which is only stored; cast it to compute with it", o->length, o->name,
+                               ind_dtype_name(dtype));
         }
         if (in->g->tensor[id].weak && !ind__number_allowed(in->op, k)) {
-            return ind__reject(in, IND_TYPE_MISMATCH, "%.*s is a number; a tensor is needed (ind_full makes one)",
+            return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%.*s is a number; a tensor is needed (ind_full makes one)",
                                o->length, o->name);
         }
     }
@@ -3490,16 +3500,17 @@ static ind_status ind__check_operands(ind__infer *in) {
 
 static ind_status ind__check_list(ind__infer *in, const ind__attr_schema *s, const ind__attr *a) {
     if (a->count < 0 || (a->count > 0 && !a->list)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is NULL", s->length, s->name);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%.*s is NULL", s->length, s->name);
     }
     if (s->kind == IND__ATTR_SIZES && a->count > IND_MAX_RANK) return ind__too_many_dims(in, a->count);
     for (int i = 0; i < a->count; i++) {
         if (!ind__ok(a->list[i]) || a->list[i].context != in->c) {
-            return ind__reject(in, IND_INVALID_ARGUMENT, "element %d of %.*s is not a valid expression of this context",
-                               i, s->length, s->name);
+            return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
+                               "element %d of %.*s is not a valid expression of this context", i, s->length, s->name);
         }
         if (s->kind == IND__ATTR_INTS && !ind_expr_is_int(a->list[i], NULL)) {
-            return ind__reject(in, IND_TYPE_MISMATCH, "element %d of %.*s is not an integer", i, s->length, s->name);
+            return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "element %d of %.*s is not an integer", i, s->length,
+                               s->name);
         }
     }
     return IND_OK;
@@ -3508,7 +3519,7 @@ static ind_status ind__check_list(ind__infer *in, const ind__attr_schema *s, con
 static ind_status ind__check_floats(ind__infer *in, const ind__attr_schema *s, const ind__attr *a) {
     if (a->count > IND_MAX_RANK) return ind__too_many_dims(in, a->count);
     if (a->count >= 0 && (a->count == 0 || a->floats)) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is NULL", s->length, s->name);
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%.*s is NULL", s->length, s->name);
 }
 
 /* padding="same" or "valid" of a convolution. */
@@ -3519,21 +3530,21 @@ static bool ind__is_named_padding(ind_graph_op op, const ind__attr *attr) {
 static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, const ind__attr *a) {
     if (a->kind == IND__ATTR_NONE) {
         if (!s->required) return IND_OK;
-        return ind__reject(in, IND_INVALID_ARGUMENT, "argument %.*s is missing", s->length, s->name);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "argument %.*s is missing", s->length, s->name);
     }
     if (ind__is_named_padding(in->op, in->attr) && a == &in->attr[1]) return IND_OK;
     if (a->kind != s->kind) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%.*s must be %s", s->length, s->name,
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%.*s must be %s", s->length, s->name,
                            ind__attr_kind_rows[s->kind].description);
     }
     if (s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES || s->kind == IND__ATTR_EXPRS)
         return ind__check_list(in, s, a);
     if (s->kind == IND__ATTR_FLOATS) return ind__check_floats(in, s, a);
     if (s->kind == IND__ATTR_DTYPE && (a->i <= IND_DTYPE_NONE || a->i >= IND_NUM_DTYPES)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is not an element type", s->length, s->name);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%.*s is not an element type", s->length, s->name);
     }
     if (s->kind == IND__ATTR_SIZE && (!ind__ok(a->e) || a->e.context != in->c)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is not a valid expression of this context", s->length,
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%.*s is not a valid expression of this context", s->length,
                            s->name);
     }
     return IND_OK;
@@ -3543,18 +3554,20 @@ static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, con
 static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     if (t->rank > IND_MAX_RANK) return ind__too_many_dims(in, t->rank);
     if (t->dtype == IND_DTYPE_NONE)
-        return ind__reject(in, IND_TYPE_MISMATCH, "an 8-bit float and another type have no common type; cast one");
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH,
+                           "an 8-bit float and another type have no common type; cast one");
     int64_t total = ind_dtype_bytes(t->dtype), lo, hi;
     for (int d = 0; d < t->rank; d++) {
         if (!ind__ok(t->size[d])) {
-            ind_status why = ind_error_status(in->c) == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_OVERFLOW;
+            ind_status why =
+                ind_error_status(in->c) == IND_ERROR_OUT_OF_MEMORY ? IND_ERROR_OUT_OF_MEMORY : IND_ERROR_OVERFLOW;
             return ind__reject(in, why, "size of dim %d of the result cannot be computed: %s", d, ind_error(in->c));
         }
         ind__known_bounds(t->size[d], &lo, &hi);
         if (hi > 0 && total > INT64_MAX / hi) {
             char *text = ind__scratch(in);
             ind__print_type(text, sizeof in->scratch[0], t->dtype, t->size, t->rank);
-            return ind__reject(in, IND_OVERFLOW,
+            return ind__reject(in, IND_ERROR_OVERFLOW,
                                "the result %s can have more bytes than 64 bits count (dim %d is at most "
                                "%lld)",
                                text, d, (long long)hi);
@@ -3571,7 +3584,7 @@ static ind_status ind__check_computed_type(ind__infer *in) {
     for (const char *flag = "RCN"; *flag; flag++) computes = computes || ind__op_has(in->op, *flag);
     ind_dtype dtype = ind__given_dtype(in, IND_F32);
     if (!computes || !ind__only_stored(dtype)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "dtype is %s, which is only stored; cast the result",
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "dtype is %s, which is only stored; cast the result",
                        ind_dtype_name(dtype));
 }
 
@@ -3615,7 +3628,7 @@ static ind_status ind__graph_fail(ind_graph *g, ind_status status, const char *f
 }
 
 static ind_status ind__graph_no_memory(ind_graph *g, const char *what) {
-    return ind__graph_fail(g, IND_OUT_OF_MEMORY, "%s: out of memory", what);
+    return ind__graph_fail(g, IND_ERROR_OUT_OF_MEMORY, "%s: out of memory", what);
 }
 
 /* Fails a graph if an allocation has failed since ind__refusals was `before`: decisions made without that memory may be
@@ -3898,7 +3911,7 @@ ind_graph *ind_graph_create(ind_context *context, const char *name) {
     ind__unlock(context);
     if (ok) return g;
     ind_graph_destroy(g);
-    ind__fail(context, IND_OUT_OF_MEMORY, "graph: out of memory");
+    ind__fail(context, IND_ERROR_OUT_OF_MEMORY, "graph: out of memory");
     return NULL;
 }
 
@@ -3912,7 +3925,7 @@ void ind_graph_destroy(ind_graph *graph) {
 }
 
 ind_status ind_graph_status(const ind_graph *graph) {
-    return graph ? graph->status : IND_INVALID_ARGUMENT;
+    return graph ? graph->status : IND_ERROR_INVALID_ARGUMENT;
 }
 
 const char *ind_graph_error(const ind_graph *graph) {
@@ -4097,7 +4110,7 @@ static ind_status ind__add_length(ind_graph *g, ind__infer *in) {
     ind__attr *own = &g->node[g->num_nodes - 1].attr[g->schema[in->op].num_attrs - 1];
     ind_expr most = ind__most(g->data_sizes.unbacked, g->data_sizes.num, in->limit);
     if (!ind__ok(most))
-        return ind__graph_fail(g, IND_NOT_SUPPORTED, "%s: no bound in the declared sizes is found for its result",
+        return ind__graph_fail(g, IND_ERROR_NOT_SUPPORTED, "%s: no bound in the declared sizes is found for its result",
                                in->op_name);
     *own = (ind__attr){.kind = IND__ATTR_SIZE, .e = in->length};
     if (ind__find_length(g, in->length)) return IND_OK;
@@ -4123,7 +4136,7 @@ static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32
         return ind__expand(g, node);
     } else if (ind__ok(in.length) && (other = ind__find_length(g, in.length)) != NULL &&
                (!in.source || in.source != other->source)) {
-        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: its length is that of another op", name);
+        ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: its length is that of another op", name);
     } else if (!ind__append_node(g, node, in.result, in.num_results, node->op == IND_OP_SCALAR ? NULL : name)) {
         ind__graph_no_memory(g, name);
     } else if (ind__ok(in.length)) {
@@ -4170,7 +4183,7 @@ static bool ind__expand_mask(ind_graph *g, ind_graph_op op, uint32_t x, uint32_t
         char of_mask[200], of_x[200];
         ind__print_type(of_mask, sizeof of_mask, m.dtype, m.size, m.rank);
         ind__print_type(of_x, sizeof of_x, self.dtype, self.size, self.rank);
-        ind__graph_fail(g, IND_SHAPE_MISMATCH,
+        ind__graph_fail(g, IND_ERROR_SHAPE_MISMATCH,
                         "%s: mask %s (%s) must have one dimension or more, and the sizes of %s (%s) from dim %d on",
                         ind__op_name(op), m.name, of_mask, self.name ? self.name : "self", of_x, at);
         return false;
@@ -4193,7 +4206,8 @@ static ind_tensor ind__add_by_mask(ind_graph *g, ind_graph_op op, const uint32_t
     for (uint32_t k = n; k < num_given && !g->status; k++) {
         bool mask = given[k] && g->tensor[given[k]].dtype == IND_BOOL;
         if (n - first >= IND_MAX_RANK)
-            ind__graph_fail(g, IND_LIMIT, "%s: more than %d dimensions are indexed", ind__op_name(op), IND_MAX_RANK);
+            ind__graph_fail(g, IND_ERROR_LIMIT, "%s: more than %d dimensions are indexed", ind__op_name(op),
+                            IND_MAX_RANK);
         else if (mask)
             ind__expand_mask(g, op, given[0], given[k], (int)(n - first), operand, &n);
         else
@@ -4422,7 +4436,7 @@ static bool ind__stride_meshgrid(ind__view *v, const ind_expr *from, ind_expr *t
 
 static uint32_t ind__overlaps(ind_graph *g, const ind__view *v) {
     ind__graph_fail(
-        g, IND_INVALID_ARGUMENT,
+        g, IND_ERROR_INVALID_ARGUMENT,
         "an op in place writes to the result of %s, which views an element of %s more than once, or may do so; "
         "clone it first",
         ind__op_name(v->node.op), v->from.name ? v->from.name : "a tensor");
@@ -4678,7 +4692,7 @@ static bool ind__is_stale(const ind_graph *g, uint32_t x) {
 static bool ind__check_sure(ind_graph *g, uint32_t x, bool written) {
     const ind__tensor_info *t = &g->tensor[ind__root_of(g, x)];
     if (!t->unsure || (!written && g->tensor[t->unsure].writes == t->since)) return true;
-    ind__graph_fail(g, IND_NOT_SUPPORTED,
+    ind__graph_fail(g, IND_ERROR_NOT_SUPPORTED,
                     "%s: whether it is a view of %s or a copy depends on the sizes, and one of them was "
                     "written to; clone it, or reshape before the other views",
                     t->name, g->tensor[t->unsure].name);
@@ -4759,7 +4773,7 @@ static ind_expr ind__storage_offset(const ind_graph *g, uint32_t x) {
 static bool ind__use_storage(ind_graph *g, uint32_t *x, ind__attr *attr) {
     const uint32_t root = ind__root_of(g, *x);
     if (g->tensor[root].unsure) {
-        ind__graph_fail(g, IND_NOT_SUPPORTED,
+        ind__graph_fail(g, IND_ERROR_NOT_SUPPORTED,
                         "as_strided: whether %s is a view of %s or a copy depends on the sizes; clone it",
                         g->tensor[root].name, g->tensor[g->tensor[root].unsure].name);
         return false;
@@ -4822,9 +4836,10 @@ static ind_expr ind__find_size(const ind_graph *g, const char *name, size_t leng
 ind_status ind__graph_declare(ind_graph *g, ind_expr symbol) {
     const ind_symbol *s = ind_expr_symbol(symbol);
     if (g->status) return g->status;
-    if (!s || s->kind != IND_SYMBOL_SIZE) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "size: not a size symbol");
+    if (!s || s->kind != IND_SYMBOL_SIZE)
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "size: not a size symbol");
     if (ind__ok(ind__find_size(g, s->name, strlen(s->name)))) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "size: %s is declared twice", s->name);
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "size: %s is declared twice", s->name);
     }
     bool *used = IND__PUSH(g->context, bool, g->sizes.used, g->sizes.num_used, g->sizes.cap_used);
     ind_expr *slot = used ? IND__PUSH(g->context, ind_expr, g->sizes.symbol, g->sizes.num, g->sizes.cap) : NULL;
@@ -4848,19 +4863,20 @@ static bool ind__find_output(const ind_graph *g, const char *name) {
 static ind_status ind__check_source(ind__infer *in, const char *name, ind_dtype dtype, int rank) {
     const ind_graph *g = in->g;
     if (!ind__valid_name(name)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT,
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
                            "\"%.60s\" is not a name; letters, digits, _ and . are allowed, a letter or "
                            "_ first, up to %d",
                            name ? name : "(NULL)", IND__MAX_NAME);
     }
     if (ind__find_tensor(g, name, strlen(name)) || ind__find_output(g, name)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%s is already the name of a tensor", name);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%s is already the name of a tensor", name);
     }
     if (dtype <= IND_DTYPE_NONE || dtype >= IND_NUM_DTYPES) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%s has no element type", name);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%s has no element type", name);
     }
     if (rank < 0 || rank > IND_MAX_RANK) {
-        return ind__reject(in, IND_LIMIT, "%s has %d dimensions; at most %d are possible", name, rank, IND_MAX_RANK);
+        return ind__reject(in, IND_ERROR_LIMIT, "%s has %d dimensions; at most %d are possible", name, rank,
+                           IND_MAX_RANK);
     }
     return IND_OK;
 }
@@ -4899,21 +4915,23 @@ ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, in
 
 static ind_status ind__check_output(ind_graph *g, const char *name, uint32_t x) {
     if (!ind__valid_name(name)) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT,
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT,
                                "output: \"%.60s\" is not a name; letters, digits, _ and . are allowed",
                                name ? name : "(NULL)");
     }
     if (x == 0 || x >= g->num_tensors) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "output %s: not a tensor of this graph", name);
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "output %s: not a tensor of this graph", name);
     }
     if (g->tensor[x].weak) {
-        return ind__graph_fail(g, IND_TYPE_MISMATCH, "output %s: it is a number; ind_full makes a tensor of it", name);
+        return ind__graph_fail(g, IND_ERROR_TYPE_MISMATCH, "output %s: it is a number; ind_full makes a tensor of it",
+                               name);
     }
-    if (ind__find_output(g, name)) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "output %s: given twice", name);
+    if (ind__find_output(g, name))
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "output %s: given twice", name);
     uint32_t other = ind__find_tensor(g, name, strlen(name));
     bool own = other && !strcmp(g->tensor[other].name, name); /* not an alias added by an op in place */
     if (own && ind__is_source(g, other)) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT,
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT,
                                "output %s: this is the name of an input or constant; give the output "
                                "another",
                                name);
@@ -4934,11 +4952,11 @@ static bool ind__add_output(ind_graph *g, const char *name, uint32_t x) {
 }
 
 ind_status ind_output(ind_graph *graph, const char *name, ind_tensor x) {
-    if (!graph) return IND_INVALID_ARGUMENT;
+    if (!graph) return IND_ERROR_INVALID_ARGUMENT;
     if (graph->status) return graph->status;
     const uint32_t refusals = ind__refusals(graph->context);
     if (x.graph != graph) {
-        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "output %.60s: not a tensor of this graph",
+        ind__graph_fail(graph, IND_ERROR_INVALID_ARGUMENT, "output %.60s: not a tensor of this graph",
                         name ? name : "(NULL)");
     } else if (!ind__check_output(graph, name, x.id)) {
         x.id = ind__current(graph, x.id);
@@ -4963,13 +4981,13 @@ static ind_status ind__check_mutation(ind_graph *g, uint32_t input, uint32_t val
     const ind__tensor_info *x = &g->tensor[input], *v = &g->tensor[value];
     char a[200], b[200];
     if (!input || !value || input >= g->num_tensors || value >= g->num_tensors)
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: not a tensor of this graph");
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "mutate: not a tensor of this graph");
     const char *name = x->name ? x->name : "a number";
     if (g->node[x->node].op != IND_OP_INPUT)
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: %s is not an input", name);
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "mutate: %s is not an input", name);
     if (ind__find_mutation(g, input))
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: %s is given twice", name);
-    if (x->donated) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: %s is donated", name);
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "mutate: %s is given twice", name);
+    if (x->donated) return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "mutate: %s is donated", name);
     ind__print_type(a, sizeof a, x->dtype, x->size, x->rank);
     ind__print_type(b, sizeof b, v->dtype, v->size, v->rank);
     bool same = x->rank == v->rank;
@@ -4977,7 +4995,7 @@ static ind_status ind__check_mutation(ind_graph *g, uint32_t input, uint32_t val
     for (int d = 0; same && d < x->rank; d++) same = ind_known_eq(x->size[d], v->size[d]);
     ind__graph_leave(g, before);
     if (x->dtype == v->dtype && !v->weak && same) return IND_OK;
-    return ind__graph_fail(g, same ? IND_TYPE_MISMATCH : IND_SHAPE_MISMATCH,
+    return ind__graph_fail(g, same ? IND_ERROR_TYPE_MISMATCH : IND_ERROR_SHAPE_MISMATCH,
                            "mutate: %s is %s, its new value is %s; they must be of one type", name, a, b);
 }
 
@@ -4990,11 +5008,11 @@ static void ind__add_mutation(ind_graph *g, uint32_t input, uint32_t value) {
 
 ind_status ind_mutate(ind_tensor input, ind_tensor value) {
     ind_graph *g = input.graph ? input.graph : value.graph;
-    if (!g) return IND_INVALID_ARGUMENT;
+    if (!g) return IND_ERROR_INVALID_ARGUMENT;
     if (g->status) return g->status;
     const uint32_t refusals = ind__refusals(g->context);
     if (input.graph != value.graph) {
-        ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: not two tensors of this graph");
+        ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "mutate: not two tensors of this graph");
     } else if (!ind__check_mutation(g, input.id, value.id) && (value.id = ind__current(g, value.id)) != 0) {
         ind__add_mutation(g, input.id, value.id);
     }
@@ -5005,13 +5023,15 @@ ind_status ind_mutate(ind_tensor input, ind_tensor value) {
 
 ind_status ind_donate(ind_tensor input) {
     ind_graph *g = input.graph;
-    if (!g) return IND_INVALID_ARGUMENT;
+    if (!g) return IND_ERROR_INVALID_ARGUMENT;
     if (g->status) return g->status;
     ind__tensor_info *x = input.id && input.id < g->num_tensors ? &g->tensor[input.id] : NULL;
     if (!x || g->node[x->node].op != IND_OP_INPUT)
-        ind__graph_fail(g, IND_INVALID_ARGUMENT, "donate: %s is not an input", x && x->name ? x->name : "a number");
+        ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "donate: %s is not an input",
+                        x && x->name ? x->name : "a number");
     else if (ind__find_mutation(g, input.id))
-        ind__graph_fail(g, IND_INVALID_ARGUMENT, "donate: %s is mutated: its memory holds the new value", x->name);
+        ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "donate: %s is mutated: its memory holds the new value",
+                        x->name);
     else
         x->donated = true;
     ind__graph_leave_here(g);
@@ -5031,17 +5051,17 @@ static ind_status ind__check_write(ind_graph *g, const char *op, uint32_t x, uin
     const ind__tensor_info *t = &g->tensor[x], *v = &g->tensor[value], *root = &g->tensor[ind__root_of(g, x)];
     char a[200], b[200];
     if (t->weak || v->weak)
-        return ind__graph_fail(g, IND_TYPE_MISMATCH, "%s: %s is a number; a tensor is needed", op,
+        return ind__graph_fail(g, IND_ERROR_TYPE_MISMATCH, "%s: %s is a number; a tensor is needed", op,
                                t->weak ? "self" : "the result");
     if (g->node[root->node].op == IND_OP_CONST)
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT,
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT,
                                "%s: %s is a constant, which no run changes; clone makes a tensor of it", op,
                                root->name);
     if (root->donated)
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s is donated, so it cannot be changed in place", op,
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: %s is donated, so it cannot be changed in place", op,
                                root->name);
     if (g->node[root->node].op == IND_OP_INPUT && !root->writes && ind__find_mutation(g, ind__root_of(g, x)))
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: a mutate statement already says what %s becomes", op,
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: a mutate statement already says what %s becomes", op,
                                root->name);
     ind__print_type(a, sizeof a, t->dtype, t->size, t->rank);
     ind__print_type(b, sizeof b, v->dtype, v->size, v->rank);
@@ -5050,11 +5070,11 @@ static ind_status ind__check_write(ind_graph *g, const char *op, uint32_t x, uin
     for (int d = 0; same && d < t->rank; d++) same = ind_known_eq(t->size[d], v->size[d]);
     ind__graph_leave(g, before);
     if (!same)
-        return ind__graph_fail(g, IND_SHAPE_MISMATCH, "%s: the result is %s, %s is %s, which cannot grow", op, b,
+        return ind__graph_fail(g, IND_ERROR_SHAPE_MISMATCH, "%s: the result is %s, %s is %s, which cannot grow", op, b,
                                t->name, a);
     if (ind__can_write(v->dtype, t->dtype)) return IND_OK;
-    return ind__graph_fail(g, IND_TYPE_MISMATCH, "%s: the result is %s, which cannot be written to %s (%s)", op, b,
-                           t->name, a);
+    return ind__graph_fail(g, IND_ERROR_TYPE_MISMATCH, "%s: the result is %s, which cannot be written to %s (%s)", op,
+                           b, t->name, a);
 }
 
 /* Records that the memory of `root` now contains `value`. */
@@ -5093,7 +5113,7 @@ ind_tensor ind_inplace(ind_tensor x, ind_tensor result) {
     const uint32_t refusals = ind__refusals(g->context);
     char op[IND__MAX_NAME + 2] = "inplace";
     if (x.graph != result.graph || !ind__tensor_of(x) || !ind__tensor_of(result)) {
-        ind__graph_fail(g, IND_INVALID_ARGUMENT, "inplace: not two tensors of this graph");
+        ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "inplace: not two tensors of this graph");
     } else if ((result.id = ind__current(g, result.id)) != 0) {
         const ind__node *n = &g->node[g->tensor[result.id].node];
         snprintf(op, sizeof op, "%.250s_", n->name ? n->name : ind__op_name(n->op));
@@ -5206,11 +5226,11 @@ static graph__typed_number graph__filled_with(const ind__node *n) {
 
 static ind_status ind__check_handle(ind_graph *g, const char *op, uint32_t k, ind_tensor x) {
     if (x.graph && x.graph != g) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: operand %u is a tensor of another graph, \"%s\"", op,
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: operand %u is a tensor of another graph, \"%s\"", op,
                                (unsigned)k, x.graph->name);
     }
     if (x.id >= g->num_tensors) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: operand %u is not a tensor of this graph", op,
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: operand %u is not a tensor of this graph", op,
                                (unsigned)k);
     }
     return IND_OK;
@@ -5265,7 +5285,7 @@ static ind_tensor ind__call_ternary(ind_graph_op op, ind_tensor a, ind_tensor b,
 static ind__attr ind__dims_attr(ind_graph *g, ind_graph_op op, const int *dims, int num_dims,
                                 ind_expr list[IND_MAX_RANK]) {
     if (num_dims < 0 || num_dims > IND_MAX_RANK || (num_dims > 0 && !dims)) {
-        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %d dims are given; 0 to %d are possible, and not NULL",
+        ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: %d dims are given; 0 to %d are possible, and not NULL",
                         ind__op_name(op), num_dims, IND_MAX_RANK);
         return (ind__attr){.kind = IND__ATTR_NONE};
     }
@@ -5300,8 +5320,8 @@ ind_tensor ind_result(ind_tensor x, int k) {
     if (!t || x.graph->status) return ind__graph_tensor(x.graph, 0);
     const ind__node *n = &x.graph->node[t->node];
     if (k >= 0 && (uint32_t)k < n->num_results) return ind__graph_tensor(x.graph, n->result + (uint32_t)k);
-    ind__graph_fail(x.graph, IND_OUT_OF_RANGE, "result %d of %s does not exist; it has %u", k, ind__op_name(n->op),
-                    (unsigned)n->num_results);
+    ind__graph_fail(x.graph, IND_ERROR_OUT_OF_RANGE, "result %d of %s does not exist; it has %u", k,
+                    ind__op_name(n->op), (unsigned)n->num_results);
     return ind__graph_tensor(x.graph, 0);
 }
 
@@ -5345,7 +5365,8 @@ static void ind__int_list(ind__int_lists *l, int k, ind_context *c, ind__attr_ki
 static ind_graph_op ind__op_of_dims(ind_tensor x, ind_graph_op first, int dims) {
     if (!x.graph || x.graph->status) return IND_NUM_OPS;
     if (dims >= 1 && dims <= 3) return (ind_graph_op)((int)first + dims - 1);
-    ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "%s: %d dimensions; 1 to 3 are possible", ind__op_name(first), dims);
+    ind__graph_fail(x.graph, IND_ERROR_INVALID_ARGUMENT, "%s: %d dimensions; 1 to 3 are possible", ind__op_name(first),
+                    dims);
     return IND_NUM_OPS;
 }
 
@@ -5424,10 +5445,10 @@ static bool ind__need_rank_of(ind__expansion *e, int k, int low, int high) {
     int rank = ind_tensor_rank(e->x[k]);
     if (rank >= low && rank <= high) return true;
     if (low == high) {
-        ind__refuse(e, IND_SHAPE_MISMATCH, "%s has %d dimensions; %d are needed",
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "%s has %d dimensions; %d are needed",
                     ind__describe_operand(e, k, text, sizeof text), rank, low);
     } else {
-        ind__refuse(e, IND_SHAPE_MISMATCH, "%s has %d dimensions; %d to %d are needed",
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "%s has %d dimensions; %d to %d are needed",
                     ind__describe_operand(e, k, text, sizeof text), rank, low, high);
     }
     return false;
@@ -5436,7 +5457,8 @@ static bool ind__need_rank_of(ind__expansion *e, int k, int low, int high) {
 static bool ind__need_float_of(ind__expansion *e, int k) {
     char text[300];
     if (ind_dtype_is_float(ind_tensor_dtype(e->x[k]))) return true;
-    ind__refuse(e, IND_TYPE_MISMATCH, "%s must be of a float type", ind__describe_operand(e, k, text, sizeof text));
+    ind__refuse(e, IND_ERROR_TYPE_MISMATCH, "%s must be of a float type",
+                ind__describe_operand(e, k, text, sizeof text));
     return false;
 }
 
@@ -5453,8 +5475,8 @@ static ind_tensor ind__to(ind_tensor x, ind_dtype dtype) {
 static bool ind__need_type_as(ind__expansion *e, int k, int other) {
     char text[300], second[300];
     if (ind_tensor_dtype(e->x[k]) == ind_tensor_dtype(e->x[other])) return true;
-    ind__refuse(e, IND_TYPE_MISMATCH, "%s is not of the type of %s", ind__describe_operand(e, k, text, sizeof text),
-                ind__describe_operand(e, other, second, sizeof second));
+    ind__refuse(e, IND_ERROR_TYPE_MISMATCH, "%s is not of the type of %s",
+                ind__describe_operand(e, k, text, sizeof text), ind__describe_operand(e, other, second, sizeof second));
     return false;
 }
 
@@ -5469,7 +5491,7 @@ static ind_dtype ind__float_of_both(const ind__expansion *e) {
 static int ind__dim_in(ind__expansion *e, int64_t dim, int rank) {
     int64_t most = rank > 0 ? rank : 1;
     if (dim >= -most && dim < most) return (int)(dim < 0 ? dim + most : dim);
-    ind__refuse(e, IND_OUT_OF_RANGE, "dim %lld is out of range; %lld to %lld are allowed", (long long)dim,
+    ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "dim %lld is out of range; %lld to %lld are allowed", (long long)dim,
                 (long long)-most, (long long)(most - 1));
     return -1;
 }
@@ -5490,7 +5512,7 @@ static bool ind__known_number(ind__expansion *e, ind_expr size, const char *what
     char text[100];
     if (ind_expr_is_int(size, n)) return true;
     ind_expr_print(size, text, sizeof text);
-    ind__refuse(e, IND_NOT_SUPPORTED, "%s is %s; it must be a number, the computation depends on it", what, text);
+    ind__refuse(e, IND_ERROR_NOT_SUPPORTED, "%s is %s; it must be a number, the computation depends on it", what, text);
     return false;
 }
 
@@ -5545,7 +5567,7 @@ static void ind__expansion_failed(ind_graph *g, const char *name) {
 /* Gives the result the composite's name. An existing tensor and a number keep their names and get an alias. */
 static ind_tensor ind__finish_expansion(ind__expansion *e, uint32_t first) {
     ind_graph *g = e->g;
-    if (!g->status && !e->y.id) ind__graph_fail(g, IND_VERIFY, "nothing was made");
+    if (!g->status && !e->y.id) ind__graph_fail(g, IND_ERROR_VERIFY, "nothing was made");
     if (!g->status && e->y.id < first) e->y = ind_alias(e->y);
     if (!g->status && !ind__make_name(g, e->y.id, e->node->op, e->name)) ind__graph_no_memory(g, e->name);
     return g->status ? ind__graph_tensor(g, 0) : e->y;
@@ -5701,7 +5723,7 @@ static ind_value graph__lower_cast(ind_ops *o, ind_value v, ind_dtype dtype) {
 
 static ind_value graph__lower_number(ind_ops *o, graph__typed_number x, ind_dtype dtype) {
     if (!graph__typed_number_cast(x, dtype, &x)) {
-        ind__fail(ind_op_context(o), IND_OUT_OF_RANGE, "a number does not fit in %s", ind_dtype_name(dtype));
+        ind__fail(ind_op_context(o), IND_ERROR_OUT_OF_RANGE, "a number does not fit in %s", ind_dtype_name(dtype));
         return (ind_value){0};
     }
     ind_dtype compute = ind_dtype_compute(dtype);
@@ -7143,7 +7165,7 @@ static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base,
 /* ---- sources: shape rules */
 
 static ind_status ind__rule_source(ind__infer *in) {
-    return ind__reject(in, IND_INVALID_ARGUMENT, "made by ind_input and ind_constant only");
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "made by ind_input and ind_constant only");
 }
 
 static ind_status ind__rule_scalar(ind__infer *in) {
@@ -7156,8 +7178,8 @@ static ind_status ind__rule_full(ind__infer *in) {
     const ind__attr *size = &in->attr[0];
     if (ind__need_sizes(in, size->list, size->count)) return in->status;
     if (in->op == IND_OP_EMPTY_STRIDED && in->attr[1].count != size->count) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "size has %d dimensions, stride %d; they must agree", size->count,
-                           in->attr[1].count);
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "size has %d dimensions, stride %d; they must agree",
+                           size->count, in->attr[1].count);
     }
     ind_dtype own = ind__has_operand(in, 0) ? ind__operand(in, 0)->dtype : IND_F32;
     ind__set_result(in, 0, ind__given_dtype(in, own), size->list, size->count);
@@ -7178,7 +7200,7 @@ static ind_status ind__rule_scalar_tensor(ind__infer *in) {
 static ind_status ind__rule_arange(ind__infer *in) {
     ind_expr start = in->attr[0].e, end = in->attr[1].e, step = in->attr[2].e, zero = ind_int(in->c, 0);
     if (!ind_known_lt(zero, step) && !ind_known_lt(step, zero)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "step %s may be 0, or its sign is not known",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "step %s may be 0, or its sign is not known",
                            ind__describe_size(in, step));
     }
     ind_expr n = ind_expr_ceildiv(ind_expr_sub(end, start), step);
@@ -7198,8 +7220,8 @@ static ind_status ind__rule_linspace(ind__infer *in) {
     if (ind__need_sizes(in, &in->attr[2].e, 1)) return in->status;
     ind_dtype dtype = (ind_dtype)in->attr[3].i;
     if (dtype == IND_BOOL || ind__only_stored(dtype)) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "dtype is %s; a type that is computed with is needed, and not bool",
-                           ind_dtype_name(dtype));
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH,
+                           "dtype is %s; a type that is computed with is needed, and not bool", ind_dtype_name(dtype));
     }
     ind__set_result(in, 0, dtype, &in->attr[2].e, 1);
     return IND_OK;
@@ -7314,8 +7336,8 @@ static void ind__expand_logspace(ind__expansion *e) {
     ind__attr a[4] = {ind__attr_scalar(whole ? trunc(e->a[0].f) : e->a[0].f),
                       ind__attr_scalar(whole ? trunc(e->a[1].f) : e->a[1].f), e->a[2],
                       ind__attr_dtype(whole ? IND_F64 : dtype)};
-    if (!(e->a[3].f > 0)) ind__refuse(e, IND_INVALID_ARGUMENT, "base is %g; it must be above 0", e->a[3].f);
-    if (dtype == IND_BOOL) ind__refuse(e, IND_TYPE_MISMATCH, "dtype is bool; a number type is needed");
+    if (!(e->a[3].f > 0)) ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "base is %g; it must be above 0", e->a[3].f);
+    if (dtype == IND_BOOL) ind__refuse(e, IND_ERROR_TYPE_MISMATCH, "dtype is bool; a number type is needed");
     ind_tensor power = ind__graph_add(e->g, IND_OP_LINSPACE, NULL, 0, a, 4, NULL, NULL);
     e->y = ind_cast(ind_pow(ind_scalar(e->g, e->a[3].f), power), dtype);
 }
@@ -7399,10 +7421,10 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
 static ind_status ind__check_philox(ind__infer *in, ind_dtype promoted) {
     int64_t first = in->attr[0].i, width = in->attr[1].i;
     if (promoted != IND_I64)
-        return ind__reject(in, IND_TYPE_MISMATCH, "key, stream and position are %s; they must be i64",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "key, stream and position are %s; they must be i64",
                            ind_dtype_name(promoted));
     if (width > 0 && width < 64 && first >= 0 && first < 128 && first % 64 + width <= 64) return IND_OK;
-    return ind__reject(in, IND_OUT_OF_RANGE,
+    return ind__reject(in, IND_ERROR_OUT_OF_RANGE,
                        "first is %lld and width %lld; at most 63 bits of one half of the 128 are allowed",
                        (long long)first, (long long)width);
 }
@@ -7414,7 +7436,7 @@ static ind_status ind__rule_philox(ind__infer *in) {
 static ind_status ind__need_seed(ind__infer *in, uint32_t k) {
     const ind__tensor_info *seed = ind__operand(in, k);
     if (seed->dtype == IND_I64 && seed->rank == 0) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; the seed must be i64[]", ind__describe_name(in, k),
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; the seed must be i64[]", ind__describe_name(in, k),
                        ind__describe_type(in, k));
 }
 
@@ -7422,7 +7444,8 @@ static ind_status ind__rule_rand(ind__infer *in) {
     ind_dtype dtype = (ind_dtype)in->attr[1].i;
     if (ind__need_seed(in, 0) || ind__need_sizes(in, in->attr[0].list, in->attr[0].count)) return in->status;
     if (!ind_dtype_is_float(dtype))
-        return ind__reject(in, IND_TYPE_MISMATCH, "dtype must be a floating-point type, not %s", ind_dtype_name(dtype));
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "dtype must be a floating-point type, not %s",
+                           ind_dtype_name(dtype));
     ind__set_result(in, 0, dtype, in->attr[0].list, in->attr[0].count);
     return IND_OK;
 }
@@ -7431,7 +7454,7 @@ static ind_status ind__rule_randint(ind__infer *in) {
     ind_expr low = in->attr[0].e, high = in->attr[1].e;
     if (ind__need_seed(in, 0) || ind__need_sizes(in, in->attr[2].list, in->attr[2].count)) return in->status;
     if (!ind_known_lt(low, high))
-        return ind__reject(in, IND_INVALID_ARGUMENT, "low %s is not known to be less than high %s",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "low %s is not known to be less than high %s",
                            ind__describe_size(in, low), ind__describe_size(in, high));
     ind__set_result(in, 0, (ind_dtype)in->attr[3].i, in->attr[2].list, in->attr[2].count);
     return IND_OK;
@@ -7441,7 +7464,7 @@ static ind_status ind__rule_randperm(ind__infer *in) {
     ind_dtype dtype = (ind_dtype)in->attr[1].i;
     if (ind__need_seed(in, 0) || ind__need_sizes(in, &in->attr[0].e, 1)) return in->status;
     if (dtype != IND_I64 && dtype != IND_I32)
-        return ind__reject(in, IND_TYPE_MISMATCH, "dtype must be i64 or i32, not %s", ind_dtype_name(dtype));
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "dtype must be i64 or i32, not %s", ind_dtype_name(dtype));
     ind__set_result(in, 0, dtype, &in->attr[0].e, 1);
     return IND_OK;
 }
@@ -7453,7 +7476,7 @@ static ind_status ind__rule_random_like(ind__infer *in) {
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
     if (in->op != IND_OP_NATIVE_DROPOUT) return IND_OK;
     if (!(in->attr[0].f >= 0 && in->attr[0].f <= 1))
-        return ind__reject(in, IND_INVALID_ARGUMENT, "p is %g; it must be in [0, 1]", in->attr[0].f);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "p is %g; it must be in [0, 1]", in->attr[0].f);
     ind__set_result(in, 1, IND_BOOL, x->size, x->rank);
     return IND_OK;
 }
@@ -7463,12 +7486,12 @@ static ind_status ind__rule_multinomial(ind__infer *in) {
     ind_expr samples = in->attr[0].e, one = ind_int(in->c, 1), size[2];
     if (ind__need_float(in, 0) || ind__need_seed(in, 1)) return in->status;
     if (x->rank != 1 && x->rank != 2)
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have one or two dimensions", ind__describe_name(in, 0),
-                           ind__describe_type(in, 0));
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) must have one or two dimensions",
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
     if (ind__need_elements(in, 1u << (x->rank - 1))) return in->status;
     ind_expr weights = x->size[x->rank - 1];
     if (!ind_known_le(one, samples) || (!in->attr[1].i && !ind_known_le(samples, weights))) {
-        return ind__reject(in, IND_OUT_OF_RANGE, "num_samples is %s; it is not known to be in [1, %s]",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "num_samples is %s; it is not known to be in [1, %s]",
                            ind__describe_size(in, samples), in->attr[1].i ? "..)" : ind__describe_size(in, weights));
     }
     size[0] = x->size[0];
@@ -7702,7 +7725,7 @@ static ind_status ind__rule_fill(ind__infer *in) {
     bool expands = s.rank == x->rank;
     for (int d = 0; expands && d < s.rank; d++) expands = ind_known_eq(s.size[d], x->size[d]);
     if (!expands) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
                            ind__describe_name(in, 1), ind__describe_type(in, 1), ind__describe_name(in, 0),
                            ind__describe_type(in, 0));
     }
@@ -7772,12 +7795,12 @@ static ind_status graph__lower_alias(graph__lower_ctx *l, ind__box **results) {
 static ind_status ind__check_alpha(ind__infer *in, ind_dtype promoted) {
     for (uint32_t k = 0; in->op == IND_OP_SUB && k < 2; k++) {
         if (ind__operand(in, k)->dtype != IND_BOOL) continue;
-        return ind__reject(in, IND_TYPE_MISMATCH,
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH,
                            "%s is bool, which sub does not take; use logical_not or ne, or cast it to a number type",
                            ind__describe_name(in, k));
     }
     if (!ind__is_fraction(&in->attr[0]) || ind_dtype_is_float(promoted)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where the result is %s",
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s must be an integer where the result is %s",
                        in->op == IND_OP_ADDCMUL ? "value" : "alpha", ind_dtype_name(promoted));
 }
 
@@ -7786,11 +7809,12 @@ static ind_status ind__rule_alpha(ind__infer *in) {
 }
 
 static ind_status ind__check_pow(ind__infer *in, ind_dtype promoted) {
-    if (promoted == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "bool to the power of bool has no meaning");
+    if (promoted == IND_BOOL)
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "bool to the power of bool has no meaning");
     const ind__tensor_info *e = ind__operand(in, 1);
     if (ind_dtype_is_float(promoted) || !e->weak) return IND_OK;
     if (in->g->node[e->node].attr[0].i >= 0) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "an integer to a negative power; cast %s to a floating-point type",
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "an integer to a negative power; cast %s to a floating-point type",
                        ind__describe_name(in, 0));
 }
 
@@ -7806,11 +7830,11 @@ static ind_status ind__check_div(ind__infer *in, ind_dtype promoted) {
     const char *mode = in->attr[0].s;
     if (!ind__is_rounded_div(in->op, in->attr)) return IND_OK;
     if (!mode || (strcmp(mode, "floor") && strcmp(mode, "trunc"))) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "rounding_mode is \"%.40s\"; allowed: none, \"floor\", \"trunc\"",
-                           mode ? mode : "");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
+                           "rounding_mode is \"%.40s\"; allowed: none, \"floor\", \"trunc\"", mode ? mode : "");
     }
     if (promoted != IND_BOOL) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
 }
 
 static ind_status ind__rule_div(ind__infer *in) {
@@ -7822,7 +7846,7 @@ static ind_status ind__rule_div(ind__infer *in) {
 
 static ind_status ind__check_round(ind__infer *in, ind_dtype promoted) {
     if (in->attr[0].i == 0 || ind_dtype_is_float(promoted)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; decimals only exist for floating-point types",
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; decimals only exist for floating-point types",
                        ind__describe_name(in, 0), ind__describe_type(in, 0));
 }
 
@@ -7833,7 +7857,7 @@ static ind_status ind__rule_round(ind__infer *in) {
 static ind_status ind__check_clamp(ind__infer *in, ind_dtype promoted) {
     (void)promoted;
     if (ind__has_operand(in, 1) || ind__has_operand(in, 2)) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "neither min nor max is given; at least one is needed");
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "neither min nor max is given; at least one is needed");
 }
 
 static ind_status ind__rule_clamp(ind__infer *in) {
@@ -8295,7 +8319,7 @@ static ind_value graph__lower_logaddexp(ind_ops *o, const ind_expr *index, int r
 static ind_status ind__check_polygamma(ind__infer *in, ind_dtype promoted) {
     (void)promoted;
     if (in->attr[0].i >= 0) return IND_OK;
-    return ind__reject(in, IND_OUT_OF_RANGE, "n is %lld; it must not be negative", (long long)in->attr[0].i);
+    return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "n is %lld; it must not be negative", (long long)in->attr[0].i);
 }
 
 static ind_status ind__rule_polygamma(ind__infer *in) {
@@ -8405,8 +8429,8 @@ static ind_value graph__lower_polygamma(ind_ops *o, const ind_expr *index, int r
 static ind_status ind__check_where(ind__infer *in, ind_dtype promoted) {
     (void)promoted;
     if (ind__operand(in, 0)->dtype == IND_BOOL) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "the condition %s is %s; it must be bool", ind__describe_name(in, 0),
-                       ind__describe_type(in, 0));
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "the condition %s is %s; it must be bool",
+                       ind__describe_name(in, 0), ind__describe_type(in, 0));
 }
 
 static ind_status ind__rule_where(ind__infer *in) {
@@ -8418,14 +8442,14 @@ static ind_status ind__check_filled(ind__infer *in, uint32_t k) {
     const ind__tensor_info *x = ind__operand(in, 0), *v = ind__operand(in, k);
     if (v->rank != 0) return ind__need_rank(in, k, 0);
     if (!ind_dtype_is_float(v->dtype) || ind_dtype_is_float(x->dtype)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, which a value of type %s does not fit into",
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s, which a value of type %s does not fit into",
                        ind__describe_name(in, 0), ind__describe_type(in, 0), ind_dtype_name(v->dtype));
 }
 
 static ind_status ind__rule_masked_fill(ind__infer *in) {
     ind__shape s = {0};
     if (ind__operand(in, 1)->dtype != IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; mask must be bool", ind__describe_name(in, 1),
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; mask must be bool", ind__describe_name(in, 1),
                            ind__describe_type(in, 1));
     }
     if (ind__check_filled(in, 2) || ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
@@ -8485,7 +8509,8 @@ static void ind__expand_isclose(ind__expansion *e) {
     ind_tensor a = e->x[0], b = e->x[1];
     const double rtol = e->a[0].f, atol = e->a[1].f;
     if (!(rtol >= 0) || !(atol >= 0)) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "rtol and atol are %g and %g; they must not be negative", rtol, atol);
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "rtol and atol are %g and %g; they must not be negative", rtol,
+                    atol);
         return;
     }
     e->y = ind_eq(a, b);
@@ -8600,7 +8625,7 @@ static ind_status ind__check_gelu(ind__infer *in, ind_dtype promoted) {
     (void)promoted;
     const char *form = in->attr[0].s;
     if (form && (!strcmp(form, "none") || !strcmp(form, "tanh"))) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "approximate is \"%.40s\"; allowed: \"none\", \"tanh\"",
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "approximate is \"%.40s\"; allowed: \"none\", \"tanh\"",
                        form ? form : "");
 }
 
@@ -8611,7 +8636,7 @@ static ind_status ind__rule_gelu(ind__infer *in) {
 static ind_status ind__check_celu(ind__infer *in, ind_dtype promoted) {
     (void)promoted;
     if (in->attr[0].f != 0) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "alpha is 0; it is divided by");
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "alpha is 0; it is divided by");
 }
 
 static ind_status ind__rule_celu(ind__infer *in) {
@@ -8623,7 +8648,8 @@ static ind_status ind__check_hardtanh(ind__infer *in, ind_dtype promoted) {
     if (promoted != IND_U8 ||
         ((low->is_int ? low->i >= 0 : low->f >= 0) && (high->is_int ? high->i >= 0 : high->f >= 0)))
         return IND_OK;
-    return ind__reject(in, IND_OUT_OF_RANGE, "%s is u8; its limits cannot be negative", ind__describe_name(in, 0));
+    return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "%s is u8; its limits cannot be negative",
+                       ind__describe_name(in, 0));
 }
 
 static ind_status ind__rule_hardtanh(ind__infer *in) {
@@ -8692,7 +8718,7 @@ static void ind__expand_shrink(ind__expansion *e) {
     const bool soft = e->node->op == IND_OP_SOFTSHRINK;
     if (!ind__need_float_of(e, 0)) return;
     if (soft && !(e->a[0].f >= 0))
-        ind__refuse(e, IND_INVALID_ARGUMENT, "lambd is %g; it must not be negative", e->a[0].f);
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "lambd is %g; it must not be negative", e->a[0].f);
     ind_tensor inside = ind_logical_and(ind_ge(x, down), ind_le(x, up));
     ind_tensor outside = soft ? ind_where(ind_gt(x, up), ind_sub(x, up), ind_add(x, up)) : x;
     e->y = ind_where(inside, ind_mul(x, ind__num(e, 0)), outside);
@@ -8705,7 +8731,7 @@ static void ind__expand_glu(ind__expansion *e) {
     if (dim < 0 || !ind__need_rank_of(e, 0, 1, IND_MAX_RANK)) return;
     ind_expr size = ind_tensor_size(e->x[0], dim), half = ind_expr_floordiv(size, ind__e(e, 2));
     if (!ind_known_eq(ind_expr_mul(half, ind__e(e, 2)), size)) {
-        ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of %s is not known to be even", dim,
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "dim %d of %s is not known to be even", dim,
                     ind__describe_operand(e, 0, text, sizeof text));
         return;
     }
@@ -8724,12 +8750,12 @@ static void ind__expand_prelu(ind__expansion *e) {
         for (int d = 0; d < rank; d++) size[d] = ind__e(e, 1);
         if (rank > 1) size[1] = ind_tensor_size(w, 0);
         if (rank == 0 && !one) {
-            ind__refuse(e, IND_SHAPE_MISMATCH, "a tensor without dimensions takes a weight of one element");
+            ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "a tensor without dimensions takes a weight of one element");
             return;
         }
         if (rank > 1 && !one && !ind_known_eq(size[1], ind_tensor_size(x, 1))) {
             char first[300], second[300];
-            ind__refuse(e, IND_SHAPE_MISMATCH, "%s must have one element, or as many as dim 1 of %s",
+            ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "%s must have one element, or as many as dim 1 of %s",
                         ind__describe_operand(e, 1, first, sizeof first),
                         ind__describe_operand(e, 0, second, sizeof second));
             return;
@@ -8858,7 +8884,7 @@ static ind_status ind__rule_sum(ind__infer *in) {
     if (ind__dims(in, &in->attr[0], &mask)) return in->status;
     if (in->attr[2].kind == IND__ATTR_NONE) dtype = ind_dtype_is_float(from) || in->op == IND_OP_MEAN ? from : IND_I64;
     if (in->op == IND_OP_MEAN && !ind_dtype_is_float(dtype)) {
-        return ind__reject(in, IND_TYPE_MISMATCH,
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH,
                            "the mean of %s (%s) needs a floating-point type; cast it or give dtype",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
@@ -8883,7 +8909,8 @@ static ind_status ind__rule_argmax(ind__infer *in) {
     uint32_t mask;
     if (ind__dim_or_all(in, &in->attr[0], &mask)) return in->status;
     if (x->dtype == IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is bool; a number type is needed",
+                           ind__describe_name(in, 0));
     }
     if (ind__need_elements(in, mask)) return in->status;
     ind__reduced(in, mask, in->attr[1].i != 0, IND_I64, 0);
@@ -8895,7 +8922,7 @@ static ind_status ind__rule_max(ind__infer *in) {
     bool all = in->attr[0].kind == IND__ATTR_NONE, keepdim = in->attr[1].i != 0;
     uint32_t mask;
     if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
-    if (all && keepdim) return ind__reject(in, IND_INVALID_ARGUMENT, "keepdim needs a dim");
+    if (all && keepdim) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "keepdim needs a dim");
     ind__reduced(in, mask, keepdim, ind__operand(in, 0)->dtype, 0);
     ind__reduced(in, mask, keepdim, IND_I64, 1);
     if (all) in->num_results = 1;
@@ -8931,7 +8958,7 @@ static ind_status ind__rule_var(ind__infer *in) {
     uint32_t mask;
     if (ind__need_float(in, 0) || ind__dims(in, &in->attr[0], &mask)) return in->status;
     if (in->attr[1].kind != IND__ATTR_NONE && in->attr[3].kind != IND__ATTR_NONE) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "unbiased and correction are both given; one says it all");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "unbiased and correction are both given; one says it all");
     }
     for (int r = 0; r < 2; r++) ind__reduced(in, mask, in->attr[2].i != 0, ind__operand(in, 0)->dtype, r);
     return IND_OK;
@@ -9068,7 +9095,8 @@ static void ind__expand_nansum(ind__expansion *e) {
     const ind__attr *dim = &e->a[0];
     int dims[IND_MAX_RANK], n = dim->kind == IND__ATTR_NONE ? 0 : dim->count;
     const ind_dtype dtype = e->a[2].kind == IND__ATTR_NONE ? IND_DTYPE_NONE : (ind_dtype)e->a[2].i;
-    if (n > IND_MAX_RANK) ind__refuse(e, IND_LIMIT, "dim has %d elements; at most %d are possible", n, IND_MAX_RANK);
+    if (n > IND_MAX_RANK)
+        ind__refuse(e, IND_ERROR_LIMIT, "dim has %d elements; at most %d are possible", n, IND_MAX_RANK);
     for (int i = 0; i < n && i < IND_MAX_RANK; i++)
         dims[i] = ind__dim_in(e, ind__list_int(dim, i), ind_tensor_rank(e->x[0]));
     if (e->g->status) return;
@@ -9281,10 +9309,10 @@ static ind_status ind__rule_vector_norm(ind__infer *in) {
     if (ind__need_float(in, 0) || ind__dims(in, &in->attr[1], &mask)) return in->status;
     if (in->attr[3].kind == IND__ATTR_NONE) dtype = from;
     if (!ind_dtype_is_float(dtype) || ind_dtype_promote(from, dtype) != dtype) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "dtype %s cannot hold what %s (%s) holds", ind_dtype_name(dtype),
-                           ind__describe_name(in, 0), ind__describe_type(in, 0));
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "dtype %s cannot hold what %s (%s) holds",
+                           ind_dtype_name(dtype), ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
-    if (order != order) return ind__reject(in, IND_INVALID_ARGUMENT, "the order of the norm is not a number");
+    if (order != order) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "the order of the norm is not a number");
     if ((order < 0 || order > DBL_MAX) && ind__need_elements(in, mask)) return in->status;
     ind__reduced(in, mask, in->attr[2].i != 0, dtype, 0);
     return IND_OK;
@@ -9292,7 +9320,7 @@ static ind_status ind__rule_vector_norm(ind__infer *in) {
 
 static ind_status ind__check_distance(ind__infer *in, double p) {
     if (p >= 0) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "p is %g; it must not be negative", p);
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "p is %g; it must not be negative", p);
 }
 
 /* [.., P, M] and [.., R, M] give [.., P, R]. */
@@ -9303,12 +9331,12 @@ static ind_status ind__rule_cdist(ind__infer *in) {
     if (ind__need_float(in, 0) || ind__need_same_dtype(in, 0, 1)) return in->status;
     for (uint32_t k = 0; k < 2; k++) {
         if (ind__operand(in, k)->rank >= 2) continue;
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed",
                            ind__describe_name(in, k), ind__describe_type(in, k));
     }
     if (ind__need_agree(in, columns) || ind__check_distance(in, in->attr[0].f)) return in->status;
     if (in->attr[1].kind != IND__ATTR_NONE && (in->attr[1].i < 0 || in->attr[1].i > 2)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "compute_mode is %lld; allowed: 0, 1, 2",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "compute_mode is %lld; allowed: 0, 1, 2",
                            (long long)in->attr[1].i);
     }
     if (ind__broadcast(in, &s, 0, 2) || ind__broadcast(in, &s, 1, 2)) return in->status;
@@ -9531,7 +9559,7 @@ static ind_status ind__rule_softmax_half(ind__infer *in) {
     int dim;
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_float(in, 0)) return in->status;
     if (widens && !half) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "half_to_float is for f16 and bf16; %s is %s",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "half_to_float is for f16 and bf16; %s is %s",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     ind__set_result(in, 0, widens ? IND_F32 : x->dtype, x->size, x->rank);
@@ -9544,7 +9572,7 @@ static ind_status ind__rule_softmax(ind__infer *in) {
     int dim;
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     if (!ind_dtype_is_float(dtype)) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; cast it to a floating-point type or give dtype",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; cast it to a floating-point type or give dtype",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     ind__set_result(in, 0, dtype, x->size, x->rank);
@@ -9615,8 +9643,8 @@ static ind_status ind__set_loss(ind__infer *in, const ind__attr *reduction, ind_
     const char *how = reduction->s ? reduction->s : "";
     bool none = !strcmp(how, "none");
     if (!none && strcmp(how, "mean") && strcmp(how, "sum")) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "reduction is \"%.40s\"; allowed: \"none\", \"mean\", \"sum\"",
-                           how);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
+                           "reduction is \"%.40s\"; allowed: \"none\", \"mean\", \"sum\"", how);
     }
     ind__set_result(in, 0, dtype, size, none ? rank : 0);
     return IND_OK;
@@ -9647,8 +9675,9 @@ static ind_status ind__check_loss_target(ind__infer *in, const ind_expr *rows, i
     if (fits) return IND_OK;
     char *want = ind__scratch(in);
     ind__print_type(want, sizeof in->scratch[0], t->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; with %s being %s it must be %s", ind__describe_name(in, 1),
-                       ind__describe_type(in, 1), ind__describe_name(in, 0), ind__describe_type(in, 0), want);
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; with %s being %s it must be %s",
+                       ind__describe_name(in, 1), ind__describe_type(in, 1), ind__describe_name(in, 0),
+                       ind__describe_type(in, 0), want);
 }
 
 static ind_status ind__rule_class_loss(ind__infer *in) {
@@ -9660,8 +9689,8 @@ static ind_status ind__rule_class_loss(ind__infer *in) {
         if (d != classes) rows[num_rows++] = x->size[d];
     }
     if (!ind_known_le(ind_int(in->c, 1), x->size[classes])) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) may have no classes (dim %d)", ind__describe_name(in, 0),
-                           ind__describe_type(in, 0), classes);
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) may have no classes (dim %d)",
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), classes);
     }
     if (ind__check_loss_target(in, rows, num_rows)) return in->status;
     ind__agreement weights = {2, 0, " elements", 0, classes, "has", " classes"};
@@ -9671,7 +9700,7 @@ static ind_status ind__rule_class_loss(ind__infer *in) {
     }
     double smoothing = in->op == IND_OP_CROSS_ENTROPY ? in->attr[2].f : 0;
     if (!(smoothing >= 0 && smoothing <= 1)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "label_smoothing is %g; it must be in [0, 1]", smoothing);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "label_smoothing is %g; it must be in [0, 1]", smoothing);
     }
     return ind__set_loss(in, &in->attr[1], x->dtype, rows, num_rows);
 }
@@ -9720,7 +9749,7 @@ static ind_tensor ind__reduced_loss(ind__expansion *e, int k, ind_tensor loss) {
     if (!strcmp(how, "none")) return loss;
     if (!strcmp(how, "sum")) return ind_sum(loss, NULL, 0, false, IND_DTYPE_NONE);
     if (!strcmp(how, "mean")) return ind_mean(loss, NULL, 0, false, IND_DTYPE_NONE);
-    ind__refuse(e, IND_INVALID_ARGUMENT, "reduction is \"%.40s\"; allowed: \"none\", \"mean\", \"sum\"%s", how,
+    ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "reduction is \"%.40s\"; allowed: \"none\", \"mean\", \"sum\"%s", how,
                 e->node->op == IND_OP_KL_DIV ? ", \"batchmean\"" : "");
     return loss;
 }
@@ -9735,7 +9764,7 @@ static void ind__expand_smooth_loss(ind__expansion *e) {
     const double t = e->a[1].f;
     ind_tensor d = ind_abs(ind_sub(ind__as_number(e, 0), ind__as_number(e, 1)));
     if (!(huber ? t > 0 : t >= 0)) {
-        ind__refuse(e, IND_INVALID_ARGUMENT,
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT,
                     huber ? "delta is %g; it must be above 0" : "beta is %g; it must not be negative", t);
         return;
     }
@@ -9815,7 +9844,7 @@ static void ind__expand_gaussian_nll_loss(ind__expansion *e) {
     ind_tensor v = e->x[2], d = ind_sub(e->x[0], e->x[1]);
     if (!ind__need_float_of(e, 2)) return;
     if (ind_tensor_rank(v) + 1 == ind_tensor_rank(e->x[0]) && ind_tensor_rank(v) > 0) v = ind_unsqueeze(v, -1);
-    if (!(e->a[1].f > 0)) ind__refuse(e, IND_INVALID_ARGUMENT, "eps is %g; it must be above 0", e->a[1].f);
+    if (!(e->a[1].f > 0)) ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "eps is %g; it must be above 0", e->a[1].f);
     v = ind_maximum(v, ind_scalar(e->g, e->a[1].f));
     ind_tensor loss = ind__times(e, ind_add(ind_log(v), ind_div(ind_mul(d, d), v)), 0.5);
     if (e->a[0].i) loss = ind__plus(e, loss, 0.5 * log(ind__two_pi));
@@ -10054,14 +10083,14 @@ static ind_status ind__check_norm_parameter(ind__infer *in, uint32_t k, const in
     bool fits = w->rank == shape->count;
     for (int d = 0; fits && d < w->rank; d++) fits = ind_known_eq(w->size[d], shape->list[d]);
     if (!fits) {
-        return ind__reject(in, IND_SHAPE_MISMATCH,
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
                            "%s is %s; its shape must be normalized_shape, the last %d dimension%s of "
                            "%s (%s)",
                            ind__describe_name(in, k), ind__describe_type(in, k), shape->count,
                            shape->count == 1 ? "" : "s", ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (w->dtype == x->dtype || (w->dtype == IND_F32 && x->dtype != IND_F64)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; it must have the same element type, or f32",
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s, %s is %s; it must have the same element type, or f32",
                        ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
                        ind__describe_type(in, 0));
 }
@@ -10074,7 +10103,7 @@ static ind_status ind__check_normalized_shape(ind__infer *in) {
         fits = ind_known_eq(shape->list[d], x->size[x->rank - shape->count + d]);
     }
     if (!fits) {
-        return ind__reject(in, IND_SHAPE_MISMATCH,
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
                            "normalized_shape must be the last dimensions of %s (%s), at least one",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
@@ -10107,19 +10136,19 @@ static ind_status ind__rule_native_layer_norm(ind__infer *in) {
 static ind_status ind__check_channel_parameter(ind__infer *in, uint32_t k) {
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, k);
     if (w->rank != 1 || !ind_known_eq(w->size[0], x->size[1])) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one element per channel (dim 1) of %s (%s)",
-                           ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
-                           ind__describe_type(in, 0));
+        return ind__reject(
+            in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; it must have one element per channel (dim 1) of %s (%s)",
+            ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (w->dtype == x->dtype || (w->dtype == IND_F32 && x->dtype != IND_F64)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; it must have the same element type, or f32",
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s, %s is %s; it must have the same element type, or f32",
                        ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
                        ind__describe_type(in, 0));
 }
 
 static ind_status ind__need_channels(ind__infer *in) {
     if (ind__need_float(in, 0) || ind__operand(in, 0)->rank >= 2) return in->status;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions, [N, C, ..], are needed",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions, [N, C, ..], are needed",
                        ind__describe_name(in, 0), ind__describe_type(in, 0));
 }
 
@@ -10148,7 +10177,7 @@ static ind_status ind__check_group_sizes(ind__infer *in) {
     ind_expr have[3] = {x->size[0], x->size[1], ind_expr_product(in->c, x->size + 2, x->rank - 2)};
     for (int k = 0; k < 3; k++) {
         if (ind_known_eq(have[k], in->attr[k].e)) continue;
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is given as %s; %s (%s) has %s there%s",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is given as %s; %s (%s) has %s there%s",
                            k == 0   ? "N"
                            : k == 1 ? "C"
                                     : "HxW",
@@ -10163,7 +10192,7 @@ static ind_status ind__check_groups(ind__infer *in, int64_t groups) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
     if (groups > 0 && ind_known_eq(ind_expr_mod(x->size[1], ind_int(in->c, groups)), ind_int(in->c, 0))) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "%s channels (dim 1 of %s (%s)) do not divide into %lld groups",
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%s channels (dim 1 of %s (%s)) do not divide into %lld groups",
                        ind__describe_size(in, x->size[1]), ind__describe_name(in, 0), ind__describe_type(in, 0),
                        (long long)groups);
 }
@@ -10191,12 +10220,12 @@ static ind_status ind__rule_batch_norm(ind__infer *in) {
     bool mean = ind__has_operand(in, 3), variance = ind__has_operand(in, 4),
          running = ind__uses_running(in->op, in->attr);
     if (mean != variance || (running && !mean)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "running_mean and running_var must %s",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "running_mean and running_var must %s",
                            running ? "be given where the batch's statistics are not used" : "come together");
     }
     bool functional = in->op == IND_OP_NATIVE_BATCH_NORM_LEGIT_FUNCTIONAL;
     if (mean && !running && !functional) {
-        return ind__reject(in, IND_NOT_SUPPORTED,
+        return ind__reject(in, IND_ERROR_NOT_SUPPORTED,
                            "running_mean and running_var are not updated; leave them out to use the batch's "
                            "statistics (_native_batch_norm_legit_functional gives their new values)");
     }
@@ -10217,7 +10246,7 @@ static ind_status ind__check_like(ind__infer *in, uint32_t k, const ind_expr *si
     if (fits) return IND_OK;
     char *want = ind__scratch(in);
     ind__print_type(want, sizeof in->scratch[0], x->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must be %s", ind__describe_name(in, k),
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; it must be %s", ind__describe_name(in, k),
                        ind__describe_type(in, k), want);
 }
 
@@ -10237,7 +10266,7 @@ static ind_status ind__check_norm_backward(ind__infer *in, const ind__attr *mask
     if (ind__need_same_dtype(in, 1, 0) || ind__check_like(in, 1, x->size, x->rank)) return in->status;
     if (ind__check_like(in, 2, statistics, rank) || ind__check_like(in, 3, statistics, rank)) return in->status;
     if (mask->count == 3) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "output_mask has %d elements; 3 are needed", mask->count);
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "output_mask has %d elements; 3 are needed", mask->count);
 }
 
 static void ind__set_gradients(ind__infer *in, const ind__attr *mask, const ind_expr *size, int rank) {
@@ -10728,7 +10757,7 @@ static ind_status ind__rule_cumsum(ind__infer *in) {
     bool given = in->attr[1].kind != IND__ATTR_NONE;
     ind_dtype dtype = given ? (ind_dtype)in->attr[1].i : ind_dtype_is_float(x->dtype) ? x->dtype : IND_I64;
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
-    if (dtype == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "dtype is bool; a number type is needed");
+    if (dtype == IND_BOOL) return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "dtype is bool; a number type is needed");
     ind__set_result(in, 0, dtype, x->size, x->rank);
     return IND_OK;
 }
@@ -10751,11 +10780,11 @@ static ind_status ind__rule_diff(ind__infer *in) {
     ind_expr size[IND_MAX_RANK], zero = ind_int(in->c, 0);
     int dim;
     if (x->rank == 0)
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s has no dimensions; at least one is needed",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s has no dimensions; at least one is needed",
                            ind__describe_name(in, 0));
     if (ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
     if (n < 0 || n > IND__MAX_DIFFS)
-        return ind__reject(in, IND_LIMIT, "n is %lld; 0 to %d are possible", (long long)n, IND__MAX_DIFFS);
+        return ind__reject(in, IND_ERROR_LIMIT, "n is %lld; 0 to %d are possible", (long long)n, IND__MAX_DIFFS);
     for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
     for (uint32_t k = 1; k < 3; k++) {
         if (!ind__has_operand(in, k) || n == 0) continue; /* PyTorch ignores both if n is 0 */
@@ -10764,7 +10793,7 @@ static ind_status ind__rule_diff(ind__infer *in) {
         bool fits = y->rank == x->rank;
         for (int d = 0; fits && d < x->rank; d++) fits = d == dim || ind_known_eq(y->size[d], x->size[d]);
         if (!fits)
-            return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have the shape of %s (%s) but for dim %d",
+            return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) must have the shape of %s (%s) but for dim %d",
                                ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
                                ind__describe_type(in, 0), dim);
         size[dim] = ind_expr_add(size[dim], y->size[dim]);
@@ -10817,7 +10846,7 @@ static bool ind__trapezoid_steps(ind__expansion *e, int dim, ind_tensor *steps) 
     if (!ind__need_rank_of(e, 1, 1, rank)) return false;
     if (own == 1 && !ind_known_eq(ind_tensor_size(x, 0), ind_tensor_size(e->x[0], dim))) {
         char text[300], of_y[300];
-        ind__refuse(e, IND_SHAPE_MISMATCH, "%s must be as long as dim %d of %s",
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "%s must be as long as dim %d of %s",
                     ind__describe_operand(e, 1, text, sizeof text), dim,
                     ind__describe_operand(e, 0, of_y, sizeof of_y));
         return false;
@@ -10840,7 +10869,8 @@ static void ind__expand_trapezoid(ind__expansion *e) {
     for (int k = 0; k <= given; k++) {
         char text[300];
         if (ind_tensor_dtype(e->x[k]) == IND_BOOL)
-            ind__refuse(e, IND_TYPE_MISMATCH, "%s must not be bool", ind__describe_operand(e, k, text, sizeof text));
+            ind__refuse(e, IND_ERROR_TYPE_MISMATCH, "%s must not be bool",
+                        ind__describe_operand(e, k, text, sizeof text));
     }
     if (given && !ind__trapezoid_steps(e, dim, &steps)) return;
     ind_tensor next = ind_slice(e->x[0], dim, ind__e(e, 1), none, none);
@@ -10929,10 +10959,11 @@ static ind_status ind__rule_topk(ind__infer *in) {
     int dim;
     if (ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
     if (x->dtype == IND_BOOL)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is bool; a number type is needed",
+                           ind__describe_name(in, 0));
     ind_expr all = x->rank ? x->size[dim] : ind_int(in->c, 1);
     if (!ind_known_le(zero, k) || !ind_known_le(k, all)) {
-        return ind__reject(in, IND_OUT_OF_RANGE, "k is %s; it is not known to be in [0, %s], dim %d of %s (%s)%s",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "k is %s; it is not known to be in [0, %s], dim %d of %s (%s)%s",
                            ind__describe_size(in, k), ind__describe_size(in, all), dim, ind__describe_name(in, 0),
                            ind__describe_type(in, 0), ind__describe_fact(in, ind_expr_le(k, all)));
     }
@@ -11041,14 +11072,15 @@ static ind_status ind__rule_ranked(ind__infer *in) {
     bool all = along->kind == IND__ATTR_NONE, keepdim = in->attr[kth ? 2 : 1].i != 0;
     uint32_t mask;
     if (ind__dim_or_all(in, along, &mask)) return in->status;
-    if (all && keepdim) return ind__reject(in, IND_INVALID_ARGUMENT, "keepdim needs a dim");
+    if (all && keepdim) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "keepdim needs a dim");
     if (x->dtype == IND_BOOL && in->op != IND_OP_MODE)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is bool; a number type is needed",
+                           ind__describe_name(in, 0));
     if ((!all || !ind_dtype_is_float(x->dtype)) && ind__need_elements(in, mask)) return in->status;
     ind_expr one = ind_int(in->c, 1), size = one;
     for (int d = 0; d < x->rank; d++) size = mask >> d & 1 ? x->size[d] : size;
     if (kth && (!ind_known_le(one, in->attr[0].e) || !ind_known_le(in->attr[0].e, size))) {
-        return ind__reject(in, IND_OUT_OF_RANGE, "k is %s; it is not known to be in [1, %s]%s",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "k is %s; it is not known to be in [1, %s]%s",
                            ind__describe_size(in, in->attr[0].e), ind__describe_size(in, size),
                            ind__describe_fact(in, ind_expr_le(in->attr[0].e, size)));
     }
@@ -11081,15 +11113,15 @@ static ind_status ind__rule_quantile(ind__infer *in) {
     ind__type reduced;
     uint32_t mask;
     if (x->dtype != IND_F32 && x->dtype != IND_F64)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; it must be f32 or f64", ind__describe_name(in, 0),
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; it must be f32 or f64", ind__describe_name(in, 0),
                            ind__describe_type(in, 0));
     if (!number && (q->dtype != x->dtype || q->rank > 1))
-        return ind__reject(in, IND_TYPE_MISMATCH, "q is %s; it must be %s with one dimension or none",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "q is %s; it must be %s with one dimension or none",
                            ind__describe_type(in, 1), ind_dtype_name(x->dtype));
     double v = !number ? 0 : number->is_int ? (double)number->i : number->f;
-    if (!(v >= 0 && v <= 1)) return ind__reject(in, IND_INVALID_ARGUMENT, "q is %g; it must be in [0, 1]", v);
+    if (!(v >= 0 && v <= 1)) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "q is %g; it must be in [0, 1]", v);
     if (ind__interpolation_of(in->attr[2].s) == IND__NUM_INTERPOLATIONS)
-        return ind__reject(in, IND_INVALID_ARGUMENT,
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
                            "interpolation is \"%.40s\"; allowed: linear, lower, higher, nearest, midpoint",
                            in->attr[2].s ? in->attr[2].s : "");
     if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
@@ -11361,8 +11393,8 @@ static ind_status ind__check_sequence(ind__infer *in, uint32_t s, uint32_t x) {
     bool fits = a->rank == 1 || (a->rank > 1 && a->rank == b->rank && in->op == IND_OP_SEARCHSORTED);
     for (int d = 0; fits && d + 1 < a->rank; d++) fits = ind_known_eq(a->size[d], b->size[d]);
     if (fits) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one dimension%s", ind__describe_name(in, s),
-                       ind__describe_type(in, s),
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; it must have one dimension%s",
+                       ind__describe_name(in, s), ind__describe_type(in, s),
                        in->op == IND_OP_SEARCHSORTED ? ", or all but the last as the values have them" : "");
 }
 
@@ -11371,7 +11403,7 @@ static ind_status ind__check_sorter(ind__infer *in) {
     bool fits = sorter->dtype == IND_I64 && sorter->rank == a->rank;
     for (int d = 0; fits && d < a->rank; d++) fits = ind_known_eq(a->size[d], sorter->size[d]);
     if (fits) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "sorter %s is %s; it must be i64 and of the sequence's shape (%s)",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "sorter %s is %s; it must be i64 and of the sequence's shape (%s)",
                        ind__describe_name(in, 2), ind__describe_type(in, 2), ind__describe_type(in, 0));
 }
 
@@ -11382,7 +11414,7 @@ static ind_status ind__rule_searchsorted(ind__infer *in) {
     if (ind__check_sequence(in, named ? 0 : 1, named ? 1 : 0)) return in->status;
     if (named && ind__has_operand(in, 2) && ind__check_sorter(in)) return in->status;
     if (side && strcmp(side, "right") != 0 && (strcmp(side, "left") != 0 || in->attr[1].i))
-        return ind__reject(in, IND_INVALID_ARGUMENT, "side is \"%s\"; it is \"left\" or \"right\"%s", side,
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "side is \"%s\"; it is \"left\" or \"right\"%s", side,
                            in->attr[1].i ? ", and with right=true the latter" : "");
     ind__set_result(in, 0, in->attr[0].i ? IND_I32 : IND_I64, x->size, x->rank);
     return IND_OK;
@@ -11411,7 +11443,7 @@ static bool ind__histc_range(ind__expansion *e, ind_tensor x, ind_tensor range[2
     const ind_dtype dtype = ind_tensor_dtype(x);
     ind_expr numel = ind_tensor_size(x, 0);
     if (!(low <= high && isfinite(low) && isfinite(high))) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "min and max are %g and %g; finite numbers in order are needed", low,
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "min and max are %g and %g; finite numbers in order are needed", low,
                     high);
         return false;
     }
@@ -11420,7 +11452,7 @@ static bool ind__histc_range(ind__expansion *e, ind_tensor x, ind_tensor range[2
     range[1] = ind_full(e->g, NULL, 0, widened ? high + 1 : high, dtype);
     if (low < high || widened) return true;
     if (!ind_known_le(ind__e(e, 1), numel)) {
-        ind__refuse(e, IND_OUT_OF_RANGE, "min and max are those of the data, which is not known to have any");
+        ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "min and max are those of the data, which is not known to have any");
         return false;
     }
     range[0] = ind_amin(x, NULL, 0, false);
@@ -11439,7 +11471,7 @@ static void ind__expand_histc(ind__expansion *e) {
     ind_tensor range[2];
     if (!ind__need_float_of(e, 0)) return;
     if (bins < 1 || bins > 1 << 27) {
-        ind__refuse(e, IND_OUT_OF_RANGE, "%lld bins; 1 to %d are possible", (long long)bins, 1 << 27);
+        ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "%lld bins; 1 to %d are possible", (long long)bins, 1 << 27);
         return;
     }
     ind_tensor x = ind_flatten(e->x[0], 0, -1);
@@ -11471,11 +11503,12 @@ static void ind__expand_bincount(ind__expansion *e) {
     ind_expr size = ind_tensor_size(e->x[0], 0), least = e->a[0].e;
     if (!ind__need_rank_of(e, 0, 1, 1)) return;
     if (dtype == IND_BOOL || ind_dtype_is_float(dtype)) {
-        ind__refuse(e, IND_TYPE_MISMATCH, "%s must be of integers", ind__describe_operand(e, 0, text, sizeof text));
+        ind__refuse(e, IND_ERROR_TYPE_MISMATCH, "%s must be of integers",
+                    ind__describe_operand(e, 0, text, sizeof text));
         return;
     }
     if (!ind_known_le(ind__e(e, 0), least) || (e->a[1].kind == IND__ATTR_NONE && ind__is_int(least, 0))) {
-        ind__refuse(e, IND_INVALID_ARGUMENT,
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT,
                     "give minlength, at least 1, or max_output_size, which the result's length, taken from data, never "
                     "exceeds");
         return;
@@ -11533,10 +11566,10 @@ static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
 static ind_status ind__need_within(ind__infer *in, uint32_t a, uint32_t b, int d) {
     ind_expr x = ind__operand(in, a)->size[d], y = ind__operand(in, b)->size[d];
     if (ind_known_le(x, y)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) is not known to fit into %s (%s) in dim %d: %s against %s%s",
-                       ind__describe_name(in, a), ind__describe_type(in, a), ind__describe_name(in, b),
-                       ind__describe_type(in, b), d, ind__describe_size(in, x), ind__describe_size(in, y),
-                       ind__describe_fact(in, ind_expr_le(x, y)));
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                       "%s (%s) is not known to fit into %s (%s) in dim %d: %s against %s%s", ind__describe_name(in, a),
+                       ind__describe_type(in, a), ind__describe_name(in, b), ind__describe_type(in, b), d,
+                       ind__describe_size(in, x), ind__describe_size(in, y), ind__describe_fact(in, ind_expr_le(x, y)));
 }
 
 static ind_status ind__rule_gather(ind__infer *in) {
@@ -11557,7 +11590,7 @@ static ind_status ind__rule_index_select(ind__infer *in) {
     if (ind__need_index(in, 1) || (index->rank != 0 && ind__need_rank(in, 1, 1))) return in->status;
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     if (x->rank == 0 && index->rank && !ind__is_int(index->size[0], 1))
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions, so %s (%s) must have one element",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) has no dimensions, so %s (%s) must have one element",
                            ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_name(in, 1),
                            ind__describe_type(in, 1));
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
@@ -11603,7 +11636,7 @@ static void ind__indexing_layout(const uint32_t *operand, uint32_t num_operands,
 }
 
 static ind_status ind__reject_mask(ind__infer *in, uint32_t k) {
-    return ind__reject(in, IND_NOT_SUPPORTED,
+    return ind__reject(in, IND_ERROR_NOT_SUPPORTED,
                        "%s is a mask; how many elements it takes depends on its data, which no declared size can say "
                        "(where and masked reductions do most of what masks do)",
                        ind__describe_name(in, k));
@@ -11614,7 +11647,7 @@ static ind_status ind__indexing_type(ind__infer *in, ind__indexing *x, ind__type
     const ind__tensor_info *self = ind__operand(in, 0);
     ind__shape s = {0};
     if (in->num_operands - x->first > (uint32_t)self->rank)
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%u indices are given for %s (%s)",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%u indices are given for %s (%s)",
                            (unsigned)(in->num_operands - x->first), ind__describe_name(in, 0),
                            ind__describe_type(in, 0));
     bool any = false;
@@ -11625,7 +11658,7 @@ static ind_status ind__indexing_type(ind__infer *in, ind__indexing *x, ind__type
             return ind__reject_mask(in, k);
         if (ind__need_index(in, k) || ind__broadcast(in, &s, k, 0)) return in->status;
     }
-    if (!any) return ind__reject(in, IND_INVALID_ARGUMENT, "no index is given");
+    if (!any) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "no index is given");
     x->num_broadcast = s.rank;
     ind__indexing_layout(in->operand, in->num_operands, self->rank, x);
     if (x->rank > IND_MAX_RANK) return ind__too_many_dims(in, x->rank);
@@ -11668,8 +11701,8 @@ static ind_tensor ind__call_gaps(ind_graph_op op, const ind_tensor *first, uint3
     ind_graph *g = first[0].graph;
     if (!g || g->status) return ind__graph_tensor(g, 0);
     if (num < 0 || num > IND_MAX_RANK || (num && !list)) {
-        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %d indices are given; 0 to %d are possible", ind__op_name(op),
-                        list || num < 0 ? num : 0, IND_MAX_RANK);
+        ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: %d indices are given; 0 to %d are possible",
+                        ind__op_name(op), list || num < 0 ? num : 0, IND_MAX_RANK);
         return ind__graph_tensor(g, 0);
     }
     for (uint32_t k = 0; k < n; k++) all[k] = first[k];
@@ -11701,7 +11734,7 @@ static void ind__expand_take_along_dim(ind__expansion *e) {
         if (ind__is_int(a[d], 1)) a[d] = b[d];
         if (ind__is_int(b[d], 1)) b[d] = a[d];
         if (ind_known_eq(a[d], b[d])) continue;
-        ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of %s and of %s do not broadcast", d,
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "dim %d of %s and of %s do not broadcast", d,
                     ind__describe_operand(e, 0, first, sizeof first),
                     ind__describe_operand(e, 1, second, sizeof second));
         return;
@@ -11863,7 +11896,7 @@ static ind_status ind__need_broadcast_to(ind__infer *in, uint32_t k, const ind__
     if (fits) return IND_OK;
     char *text = ind__scratch(in);
     ind__print_type(text, sizeof in->scratch[0], to->dtype, to->size, to->rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must broadcast to the indexed part, %s",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; it must broadcast to the indexed part, %s",
                        ind__describe_name(in, k), ind__describe_type(in, k), text);
 }
 
@@ -11890,19 +11923,21 @@ static ind_status ind__rule_put(ind__infer *in) {
 static ind_status ind__check_scatter_value(ind__infer *in) {
     const ind__attr *v = &in->attr[1];
     bool given = v->kind != IND__ATTR_NONE;
-    if (given == ind__has_operand(in, 2)) return ind__reject(in, IND_INVALID_ARGUMENT, "either src or value is needed");
+    if (given == ind__has_operand(in, 2))
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "either src or value is needed");
     if (!given || !ind__is_fraction(v) || ind_dtype_is_float(ind__operand(in, 0)->dtype)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "value must be an integer where self is %s", ind__describe_type(in, 0));
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "value must be an integer where self is %s",
+                       ind__describe_type(in, 0));
 }
 
 static ind_status ind__check_reduce(ind__infer *in) {
     static const char *const allowed[] = {"sum", "prod", "mean", "amax", "amin"};
     if (!strcmp(in->attr[1].s, "mean") && ind__operand(in, 0)->dtype == IND_BOOL)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s (%s) has no mean; cast it first", ind__describe_name(in, 0),
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s (%s) has no mean; cast it first", ind__describe_name(in, 0),
                            ind__describe_type(in, 0));
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
         if (!strcmp(in->attr[1].s, allowed[i])) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT,
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
                        "reduce is \"%.40s\"; allowed: \"sum\", \"prod\", \"mean\", \"amax\", \"amin\"", in->attr[1].s);
 }
 
@@ -11930,7 +11965,8 @@ static ind_status ind__check_index_source(ind__infer *in, int dim) {
     for (int d = 0; d < rank; d++) {
         ind__agreement other = {2, d, "", 0, d, "has", ""}, along = {2, d, "", 1, 0, "has", " indices"};
         if (d == dim && !line && !ind__is_int(ind__operand(in, 2)->size[d], 1))
-            return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have one element in dim %d, as there is one index",
+            return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                               "%s (%s) must have one element in dim %d, as there is one index",
                                ind__describe_name(in, 2), ind__describe_type(in, 2), d);
         if ((d != dim || line) && ind__need_agree(in, d == dim ? along : other)) return in->status;
     }
@@ -11944,7 +11980,7 @@ static ind_status ind__rule_index_scatter(ind__infer *in) {
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     if (in->op != IND_OP_INDEX_FILL && ind__check_index_source(in, dim)) return in->status;
     if (in->op != IND_OP_INDEX_COPY && ind__is_fraction(&in->attr[1]) && !ind_dtype_is_float(x->dtype))
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where self is %s",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s must be an integer where self is %s",
                            in->op == IND_OP_INDEX_ADD ? "alpha" : "value", ind__describe_type(in, 0));
     return ind__like_self(in);
 }
@@ -12230,7 +12266,7 @@ static ind_status ind__rule_embedding_backward(ind__infer *in) {
         if (ind__need_agree(in, w)) return in->status;
     }
     if (!ind_known_le(ind_int(in->c, 0), in->attr[0].e))
-        return ind__reject(in, IND_OUT_OF_RANGE, "num_weights may be negative: %s",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "num_weights may be negative: %s",
                            ind__describe_size(in, in->attr[0].e));
     if (ind__need_positive(in, in->attr[0].e, "num_weights")) return in->status;
     ind_expr size[2] = {in->attr[0].e, grad->size[index->rank]};
@@ -12341,7 +12377,8 @@ static bool ind__bags_of_offsets(ind__expansion *e, ind__bags *b) {
     ind_expr none = {0};
     if (!ind__need_rank_of(e, 1, 1, 1) || !ind__need_rank_of(e, 2, 1, 1)) return false;
     if (ind_tensor_dtype(offsets) != IND_I32 && ind_tensor_dtype(offsets) != IND_I64) {
-        ind__refuse(e, IND_TYPE_MISMATCH, "%s must be i32 or i64", ind__describe_operand(e, 2, text, sizeof text));
+        ind__refuse(e, IND_ERROR_TYPE_MISMATCH, "%s must be i32 or i64",
+                    ind__describe_operand(e, 2, text, sizeof text));
         return false;
     }
     ind_tensor begin = e->a[1].i ? ind_slice(offsets, 0, none, ind__e(e, -1), none) : offsets;
@@ -12360,7 +12397,7 @@ static bool ind__bag_weights_fit(ind__expansion *e) {
     if (!ind__need_type_as(e, 3, 0) || !ind__need_rank_as(e, 3, 1)) return false;
     for (int d = 0; d < ind_tensor_rank(e->x[1]); d++) {
         if (ind_known_eq(ind_tensor_size(e->x[3], d), ind_tensor_size(e->x[1], d))) continue;
-        ind__refuse(e, IND_SHAPE_MISMATCH, "%s is not of the shape of %s",
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "%s is not of the shape of %s",
                     ind__describe_operand(e, 3, text, sizeof text), ind__describe_operand(e, 1, second, sizeof second));
         return false;
     }
@@ -12374,11 +12411,11 @@ static void ind__expand_embedding_bag(ind__expansion *e) {
     ind__bags b;
     memset(&b, 0, sizeof b);
     if (!largest && !average && strcmp(mode, "sum")) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "mode is \"%.40s\"; allowed: \"sum\", \"mean\", \"max\"", mode);
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "mode is \"%.40s\"; allowed: \"sum\", \"mean\", \"max\"", mode);
         return;
     }
     if (ind__given(e, 3) && (largest || average)) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "per_sample_weights are for mode \"sum\"");
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "per_sample_weights are for mode \"sum\"");
         return;
     }
     if (!ind__need_rank_of(e, 0, 2, 2) || !ind__need_float_of(e, 0)) return;
@@ -12496,7 +12533,7 @@ static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t sour
     if (own->kind == IND__ATTR_SIZE) {
         const ind_symbol *s = ind_expr_symbol(own->e);
         if (!s || s->kind != IND_SYMBOL_UNBACKED)
-            return ind__reject(in, IND_INVALID_ARGUMENT, "length is no size that comes from data");
+            return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "length is no size that comes from data");
         return *length = in->length = own->e, IND_OK;
     }
     bool shares = source && !in->bounded; /* ops with explicit bounds have their own size */
@@ -12504,7 +12541,7 @@ static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t sour
         if (in->g->data_sizes.unbacked[u].source == source)
             return *length = in->length = in->g->data_sizes.unbacked[u].symbol, IND_OK;
     if (in->g->data_sizes.num == IND__MAX_UNBACKED)
-        return ind__reject(in, IND_LIMIT, "more than %d sizes of the graph come from data", IND__MAX_UNBACKED);
+        return ind__reject(in, IND_ERROR_LIMIT, "more than %d sizes of the graph come from data", IND__MAX_UNBACKED);
     for (uint32_t k = 0;; k++) {
         int n = snprintf(name, sizeof name, "u%u", (unsigned)k);
         if (!ind__ok(ind__find_size(in->g, name, (size_t)n))) break;
@@ -12526,11 +12563,13 @@ static ind_status ind__bounded_length(ind__infer *in, ind_expr limit, uint32_t s
     if (given) limit = most->e;
     in->least = least->e;
     in->bounded = given || !ind__is_int(least->e, 0);
-    if (given && ind__is_int(limit, 0)) return ind__reject(in, IND_OUT_OF_RANGE, "max_length is 0; it must be above 0");
+    if (given && ind__is_int(limit, 0))
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "max_length is 0; it must be above 0");
     if (!ind__ok(limit)) return ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
     if (!ind__expr_is_size(least->e) || !ind__expr_is_size(limit) || !ind_known_le(ind_int(in->c, 0), least->e) ||
         !ind_known_le(least->e, limit))
-        return ind__reject(in, IND_OUT_OF_RANGE, "min_length is %s; it must lie between 0 and the largest length, %s",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE,
+                           "min_length is %s; it must lie between 0 and the largest length, %s",
                            ind__describe_size(in, least->e), ind__describe_size(in, limit));
     if (ind__data_length(in, limit, source, length)) return in->status;
     if (in->bounded && ind_expr_same(least->e, limit)) *length = limit;
@@ -12549,7 +12588,7 @@ static ind_status ind__rule_masked_select(ind__infer *in) {
     ind__shape s = {0};
     ind_expr length;
     if (ind__operand(in, 1)->dtype != IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__describe_name(in, 1),
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__describe_name(in, 1),
                            ind__describe_type(in, 1));
     }
     if (ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
@@ -12567,7 +12606,7 @@ static ind_status ind__need_item(ind__infer *in, uint32_t k) {
     const ind__tensor_info *x = ind__operand(in, k);
     if (ind__need_index(in, k)) return in->status;
     if (!x->weak && ind__is_int(ind_expr_product(in->c, x->size, x->rank), 1)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must be a tensor of one element",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; it must be a tensor of one element",
                        ind__describe_name(in, k), ind__describe_type(in, k));
 }
 
@@ -12576,7 +12615,7 @@ static ind_status ind__rule_arange_of_item(ind__infer *in) {
     ind_expr length;
     if (ind__need_item(in, 0)) return in->status;
     if (most->kind == IND__ATTR_NONE)
-        return ind__reject(in, IND_INVALID_ARGUMENT, "max_length is missing; memory is allocated for it");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "max_length is missing; memory is allocated for it");
     in->hint = hint->kind == IND__ATTR_NONE ? NULL : hint;
     if (ind__bounded_length(in, most->e, 0, &length)) return in->status;
     ind__set_result(in, 0, IND_I64, &length, 1);
@@ -12589,14 +12628,14 @@ static ind_status ind__check_repeats(ind__infer *in, uint32_t k, ind_expr size) 
     if (repeats->weak) {
         const ind__attr *n = &in->g->node[repeats->node].attr[0];
         if (n->is_int && n->i >= 0) return IND_OK;
-        return ind__reject(in, IND_OUT_OF_RANGE, "repeats must be an integer that is not negative");
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "repeats must be an integer that is not negative");
     }
     if (ind__need_index(in, k)) return in->status;
     if (repeats->rank > 1)
-        return ind__reject(in, IND_SHAPE_MISMATCH, "repeats %s is %s; it must have one dimension at most",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "repeats %s is %s; it must have one dimension at most",
                            ind__describe_name(in, k), ind__describe_type(in, k));
     if (repeats->rank == 0 || ind__is_int(repeats->size[0], 1) || ind_known_eq(repeats->size[0], size)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "repeats %s (%s) must have one element or %s%s",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "repeats %s (%s) must have one element or %s%s",
                        ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_size(in, size),
                        ind__describe_difference(in, repeats->size[0], size));
 }
@@ -12606,11 +12645,11 @@ static ind_status ind__repeated_length(ind__infer *in, ind_expr *length) {
     const ind__attr *given = &in->attr[1], *most = &in->attr[2];
     const ind__attr *bound = given->kind != IND__ATTR_NONE ? given : most;
     if (bound->kind == IND__ATTR_NONE)
-        return ind__reject(in, IND_INVALID_ARGUMENT,
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
                            "the length of the result comes from data: give output_size, or max_output_size, which it "
                            "never exceeds");
     if (!ind__expr_is_size(bound->e) || !ind_known_le(ind_int(in->c, 0), bound->e))
-        return ind__reject(in, IND_OUT_OF_RANGE, "%s may be negative: %s",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "%s may be negative: %s",
                            bound == given ? "output_size" : "max_output_size", ind__describe_size(in, bound->e));
     if (bound == most) return ind__data_length(in, most->e, 0, length);
     *length = given->e;
@@ -12643,7 +12682,7 @@ static ind_status ind__rule_repeat_interleave(ind__infer *in) {
 static ind_status ind__rule_masked_scatter(ind__infer *in) {
     ind__shape s = {0};
     if (ind__operand(in, 1)->dtype != IND_BOOL)
-        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__describe_name(in, 1),
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__describe_name(in, 1),
                            ind__describe_type(in, 1));
     if (ind__need_same_dtype(in, 0, 2) || ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0))
         return in->status;
@@ -13366,7 +13405,7 @@ static void ind__cancel(ind_context *c, ind_expr *a, int na, ind_expr *b, int nb
 static ind_status ind__view_clash(ind__infer *in, const ind_expr *size, int rank, ind_expr agree) {
     char *to = ind__scratch(in);
     ind__print_type(to, sizeof in->scratch[0], ind__operand(in, 0)->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s and cannot be seen as %s: the number of elements %s%s",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s and cannot be seen as %s: the number of elements %s%s",
                        ind__describe_name(in, 0), ind__describe_type(in, 0), to,
                        strstr(to, "-1") ? "is not a multiple of the given sizes"
                                         : "differs, or is not known to be equal",
@@ -13380,7 +13419,7 @@ static ind_status ind__view_to(ind__infer *in, const ind_expr *want, int rank) {
     for (int d = 0; d < rank; d++) {
         size[d] = to[d] = want[d];
         if (!ind__is_int(size[d], -1)) continue;
-        if (open >= 0) return ind__reject(in, IND_INVALID_ARGUMENT, "only one size may be -1");
+        if (open >= 0) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "only one size may be -1");
         open = d;
         size[d] = to[d] = ind_int(in->c, 1);
     }
@@ -13407,7 +13446,7 @@ static ind_status ind__rule_permute(ind__infer *in) {
     ind_expr size[IND_MAX_RANK];
     uint32_t mask;
     if (in->attr[0].count != x->rank) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%d dims are given; %s (%s) has %d", in->attr[0].count,
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%d dims are given; %s (%s) has %d", in->attr[0].count,
                            ind__describe_name(in, 0), ind__describe_type(in, 0), x->rank);
     }
     if (ind__dims(in, &in->attr[0], &mask)) return in->status;
@@ -13436,7 +13475,7 @@ static ind_status ind__expand_to(ind__infer *in, const ind_expr *want, int rank)
     ind_expr size[IND_MAX_RANK] = {{0}};
     int lead = rank - x->rank;
     if (lead < 0) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes are given; %s (%s) has %d dimensions already", rank,
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%d sizes are given; %s (%s) has %d dimensions already", rank,
                            ind__describe_name(in, 0), ind__describe_type(in, 0), x->rank);
     }
     for (int d = 0; d < rank; d++) {
@@ -13445,10 +13484,10 @@ static ind_status ind__expand_to(ind__infer *in, const ind_expr *want, int rank)
         ind_expr old = x->size[d - lead];
         if (ind__is_int(size[d], -1)) size[d] = old;
         if (!ind__is_int(old, 1) && !ind_known_eq(old, size[d])) {
-            return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) is %s and cannot become %s; only 1 expands%s",
-                               d - lead, ind__describe_name(in, 0), ind__describe_type(in, 0),
-                               ind__describe_size(in, old), ind__describe_size(in, size[d]),
-                               ind__describe_difference(in, old, size[d]));
+            return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                               "dim %d of %s (%s) is %s and cannot become %s; only 1 expands%s", d - lead,
+                               ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, old),
+                               ind__describe_size(in, size[d]), ind__describe_difference(in, old, size[d]));
         }
     }
     if (ind__need_sizes(in, size, rank)) return in->status;
@@ -13494,7 +13533,7 @@ static ind_status ind__rule_slice(ind__infer *in) {
     int dim;
     if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     if (!ind_known_lt(ind_int(in->c, 0), step)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "step %s; it must be greater than 0",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "step %s; it must be greater than 0",
                            ind__describe_size(in, step));
     }
     ind__slice_bounds(x->size[dim], &in->attr[1], &in->attr[2], &first, &last);
@@ -13511,7 +13550,7 @@ static ind_status ind__rule_select(ind__infer *in) {
     bool front = ind_known_le(zero, index) && ind_known_lt(index, x->size[dim]);
     bool back = ind_known_lt(index, zero) && ind_known_le(zero, ind_expr_add(index, x->size[dim]));
     if (!front && !back) {
-        return ind__reject(in, IND_OUT_OF_RANGE, "index %s is not known to lie within dim %d of %s (%s)",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "index %s is not known to lie within dim %d of %s (%s)",
                            ind__describe_size(in, index), dim, ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     for (int d = 0; d + 1 < x->rank; d++) size[d] = x->size[d + (d >= dim)];
@@ -13536,7 +13575,7 @@ static ind_status ind__rule_flatten(ind__infer *in) {
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &first) || ind__dim(in, 0, in->attr[1].i, x->rank, &last))
         return in->status;
     if (first > last) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "start_dim %d comes after end_dim %d", first, last);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "start_dim %d comes after end_dim %d", first, last);
     }
     for (int d = 0; d < first; d++) size[rank++] = x->size[d];
     size[rank++] = ind_expr_product(in->c, x->size + first, x->rank ? last - first + 1 : 0);
@@ -13551,7 +13590,7 @@ static ind_status ind__rule_unflatten(ind__infer *in) {
     ind_expr size[2 * IND_MAX_RANK];
     int dim, rank = 0;
     if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
-    if (sizes->count == 0) return ind__reject(in, IND_INVALID_ARGUMENT, "sizes is empty");
+    if (sizes->count == 0) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "sizes is empty");
     if (x->rank - 1 + sizes->count > IND_MAX_RANK) return ind__too_many_dims(in, x->rank - 1 + sizes->count);
     for (int d = 0; d < dim; d++) size[rank++] = x->size[d];
     for (int k = 0; k < sizes->count; k++) size[rank++] = sizes->list[k];
@@ -13577,7 +13616,7 @@ static ind_status ind__rule_meshgrid(ind__infer *in) {
     if (ind__need_tensors(in) || ind__need_results(in, in->num_operands)) return in->status;
     if (in->num_operands > IND_MAX_RANK) return ind__too_many_dims(in, (int)in->num_operands);
     if (!indexing || (strcmp(indexing, "ij") && strcmp(indexing, "xy"))) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "indexing is \"%.40s\"; allowed: \"ij\", \"xy\"",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "indexing is \"%.40s\"; allowed: \"ij\", \"xy\"",
                            indexing ? indexing : "");
     }
     for (uint32_t k = 0; k < in->num_operands; k++) {
@@ -13594,7 +13633,7 @@ static ind_status ind__moved_dims(ind__infer *in, int from[IND_MAX_RANK]) {
     const ind__attr *source = &in->attr[0], *destination = &in->attr[1];
     uint32_t used;
     if (source->count != destination->count) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "source has %d dims, destination %d; they must be as many",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "source has %d dims, destination %d; they must be as many",
                            source->count, destination->count);
     }
     if (ind__dims(in, source, &used) || ind__dims(in, destination, &used)) return in->status;
@@ -13621,7 +13660,7 @@ static ind_status ind__rule_narrow(ind__infer *in) {
     bool fits = ind_known_le(zero, start) && ind_known_le(zero, length) &&
                 ind_known_le(ind_expr_add(start, length), x->size[dim]);
     if (!fits) {
-        return ind__reject(in, IND_OUT_OF_RANGE, "[%s, %s + %s) is not known to lie within dim %d of %s (%s)",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "[%s, %s + %s) is not known to lie within dim %d of %s (%s)",
                            ind__describe_size(in, start), ind__describe_size(in, start), ind__describe_size(in, length),
                            dim, ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
@@ -13637,11 +13676,11 @@ static ind_status ind__split_evenly(ind__infer *in, int dim, ind_expr length) {
     ind_expr zero = ind_int(in->c, 0), whole = x->size[dim];
     int64_t parts = 1;
     if (!ind_known_lt(zero, length) && !(ind__is_int(length, 0) && ind__is_int(whole, 0))) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "parts of %s; it must be greater than 0",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "parts of %s; it must be greater than 0",
                            ind__describe_size(in, length));
     }
     if (!ind__is_int(whole, 0) && !ind_expr_is_int(ind_expr_ceildiv(whole, length), &parts)) {
-        return ind__reject(in, IND_NOT_SUPPORTED,
+        return ind__reject(in, IND_ERROR_NOT_SUPPORTED,
                            "the number of parts, %s, depends on the sizes; it must be the same for all of them",
                            ind__describe_size(in, ind_expr_ceildiv(whole, length)));
     }
@@ -13668,7 +13707,7 @@ static ind_status ind__rule_chunk(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     int dim;
     if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
-    if (in->attr[0].i < 1) return ind__reject(in, IND_INVALID_ARGUMENT, "chunks must be greater than 0");
+    if (in->attr[0].i < 1) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "chunks must be greater than 0");
     if (!ind__is_int(x->size[dim], 0)) {
         return ind__split_evenly(in, dim, ind_expr_ceildiv(x->size[dim], ind_int(in->c, in->attr[0].i)));
     }
@@ -13685,7 +13724,7 @@ static ind_status ind__rule_split_with_sizes(ind__infer *in) {
     if (ind__need_sizes(in, sizes->list, sizes->count)) return in->status;
     ind_expr total = ind_expr_sum(in->c, sizes->list, sizes->count);
     if (!ind_known_eq(total, x->size[dim])) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "split_sizes add up to %s; dim %d of %s (%s) has %s%s",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "split_sizes add up to %s; dim %d of %s (%s) has %s%s",
                            ind__describe_size(in, total), dim, ind__describe_name(in, 0), ind__describe_type(in, 0),
                            ind__describe_size(in, x->size[dim]), ind__describe_difference(in, total, x->size[dim]));
     }
@@ -13704,7 +13743,7 @@ static ind_status ind__rule_unbind(ind__infer *in) {
     int dim;
     if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     if (!ind_expr_is_int(x->size[dim], &n)) {
-        return ind__reject(in, IND_NOT_SUPPORTED,
+        return ind__reject(in, IND_ERROR_NOT_SUPPORTED,
                            "dim %d of %s (%s) is symbolic, and so would be the number of results", dim,
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
@@ -13722,7 +13761,7 @@ static ind_status ind__rule_unfold(ind__infer *in) {
     if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
     ind_expr whole = x->rank ? x->size[dim] : ind_int(in->c, 1);
     if (!ind_known_le(ind_int(in->c, 0), length) || !ind_known_le(length, whole)) {
-        return ind__reject(in, IND_OUT_OF_RANGE, "size %s is not known to lie within dim %d of %s (%s)",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "size %s is not known to lie within dim %d of %s (%s)",
                            ind__describe_size(in, length), dim, ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
@@ -13738,7 +13777,7 @@ static ind_status ind__diagonal_type(ind__infer *in, ind__type *t) {
     const ind__tensor_info *x = ind__operand(in, 0);
     int a, b;
     if (ind__dim(in, 0, in->attr[1].i, x->rank, &a) || ind__dim(in, 0, in->attr[2].i, x->rank, &b)) return in->status;
-    if (a == b) return ind__reject(in, IND_INVALID_ARGUMENT, "dim1 and dim2 are both %d", a);
+    if (a == b) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "dim1 and dim2 are both %d", a);
     t->dtype = x->dtype;
     t->rank = 0;
     for (int d = 0; d < x->rank; d++) {
@@ -13758,7 +13797,7 @@ static ind_status ind__rule_as_strided(ind__infer *in) {
     const ind__attr *size = &in->attr[0], *stride = &in->attr[1];
     ind_expr one = ind_int(in->c, 1), first = ind__strided_offset(in->c, in->attr), last = first;
     if (size->count != stride->count) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes and %d strides are given; they must be as many",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%d sizes and %d strides are given; they must be as many",
                            size->count, stride->count);
     }
     if (ind__need_sizes(in, size->list, size->count) || ind__need_sizes(in, stride->list, stride->count))
@@ -13771,7 +13810,7 @@ static ind_status ind__rule_as_strided(ind__infer *in) {
     bool begins = ind_known_le(ind_int(in->c, 0), first);
     ind_expr numel = ind_expr_product(in->c, x->size, x->rank);
     if (!begins || (!empty && !ind_known_lt(last, numel))) {
-        return ind__reject(in, IND_OUT_OF_RANGE, "elements up to %s are not known to lie within %s (%s)",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "elements up to %s are not known to lie within %s (%s)",
                            ind__describe_size(in, last), ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     ind__set_result(in, 0, x->dtype, size->list, size->count);
@@ -14165,7 +14204,7 @@ static ind_status ind__rule_roll(ind__infer *in) {
     const ind__attr *shifts = &in->attr[0], *dims = &in->attr[1];
     int want = dims->kind == IND__ATTR_NONE || dims->count == 0 ? 1 : dims->count, dim;
     if (shifts->count != want) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%d shifts are given, %d %s needed", shifts->count, want,
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%d shifts are given, %d %s needed", shifts->count, want,
                            want == 1 ? "is" : "are");
     }
     for (int k = 0; dims->kind != IND__ATTR_NONE && k < dims->count; k++) {
@@ -14184,8 +14223,8 @@ static ind_status ind__rule_repeat(ind__infer *in) {
     ind_expr size[IND_MAX_RANK];
     int rank = times->count > x->rank ? times->count : x->rank;
     if (in->op == IND_OP_REPEAT && times->count < x->rank) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%d repeats are given; %s (%s) has %d dimensions", times->count,
-                           ind__describe_name(in, 0), ind__describe_type(in, 0), x->rank);
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%d repeats are given; %s (%s) has %d dimensions",
+                           times->count, ind__describe_name(in, 0), ind__describe_type(in, 0), x->rank);
     }
     if (ind__need_sizes(in, times->list, times->count)) return in->status;
     for (int d = 0; d < rank; d++) {
@@ -14200,7 +14239,7 @@ static ind_status ind__rule_repeat(ind__infer *in) {
 static ind_status ind__need_multiple(ind__infer *in, int dim, int64_t of) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (ind_known_multiple(x->size[dim], of)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) is not known to be a multiple of %lld", dim,
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "dim %d of %s (%s) is not known to be a multiple of %lld", dim,
                        ind__describe_name(in, 0), ind__describe_type(in, 0), (long long)of);
 }
 
@@ -14210,10 +14249,10 @@ static ind_status ind__rule_pixel_shuffle(ind__infer *in) {
     int64_t r = in->attr[0].i;
     int channels = x->rank - 3;
     if (x->rank < 3) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 3 dimensions are needed",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; at least 3 dimensions are needed",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
-    if (r < 1 || r > INT32_MAX) return ind__reject(in, IND_INVALID_ARGUMENT, "the factor must be greater than 0");
+    if (r < 1 || r > INT32_MAX) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "the factor must be greater than 0");
     bool grow = in->op == IND_OP_PIXEL_SHUFFLE;
     for (int k = grow ? 0 : 1; k < (grow ? 1 : 3); k++) {
         if (ind__need_multiple(in, channels + k, grow ? r * r : r)) return in->status;
@@ -14267,13 +14306,13 @@ static void ind__expand_flips(ind__expansion *e) {
 static void ind__expand_rot90(ind__expansion *e) {
     int dims[2] = {0, 1}, rank = ind_tensor_rank(e->x[0]), k = (int)((e->a[0].i % 4 + 4) % 4);
     if (e->a[1].kind != IND__ATTR_NONE && e->a[1].count != 2) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "dims has %d elements; 2 are needed", e->a[1].count);
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "dims has %d elements; 2 are needed", e->a[1].count);
         return;
     }
     if (!ind__need_rank_of(e, 0, 2, IND_MAX_RANK)) return;
     for (int i = 0; i < 2 && e->a[1].kind != IND__ATTR_NONE; i++)
         dims[i] = ind__dim_in(e, ind__list_int(&e->a[1], i), rank);
-    if (dims[0] == dims[1]) ind__refuse(e, IND_INVALID_ARGUMENT, "dims names one dimension twice");
+    if (dims[0] == dims[1]) ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "dims names one dimension twice");
     if (e->g->status) return;
     e->y = e->x[0];
     if (k == 2) e->y = ind_flip(e->x[0], dims, 2);
@@ -14286,7 +14325,7 @@ static void ind__expand_channel_shuffle(ind__expansion *e) {
     if (!ind__need_rank_of(e, 0, 3, IND_MAX_RANK - 1)) return;
     ind_expr channels = ind_tensor_size(e->x[0], 1), groups = ind__e(e, e->a[0].i);
     if (e->a[0].i < 1 || !ind__is_int(ind_expr_mod(channels, groups), 0)) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "dim 1 of %s is not known to be a multiple of the %lld groups",
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "dim 1 of %s is not known to be a multiple of the %lld groups",
                     ind__describe_operand(e, 0, text, sizeof text), (long long)e->a[0].i);
         return;
     }
@@ -14379,9 +14418,9 @@ static ind_status graph__lower_pixel_shuffle(graph__lower_ctx *l, ind__box **res
 static ind_status ind__check_cat_operand(ind__infer *in, uint32_t k, int dim) {
     const ind__tensor_info *a = ind__operand(in, 0), *b = ind__operand(in, k);
     if (a->rank != b->rank) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s, %s is %s; all must have the same number of dimensions",
-                           ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_name(in, k),
-                           ind__describe_type(in, k));
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                           "%s is %s, %s is %s; all must have the same number of dimensions", ind__describe_name(in, 0),
+                           ind__describe_type(in, 0), ind__describe_name(in, k), ind__describe_type(in, k));
     }
     for (int d = 0; d < a->rank; d++) {
         ind__agreement w = {0, d, "", k, d, "has", ""};
@@ -14391,7 +14430,7 @@ static ind_status ind__check_cat_operand(ind__infer *in, uint32_t k, int dim) {
 }
 
 static ind_status ind__rule_cat(ind__infer *in) {
-    if (in->num_operands == 0) return ind__reject(in, IND_INVALID_ARGUMENT, "at least one tensor is needed");
+    if (in->num_operands == 0) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "at least one tensor is needed");
     const ind__tensor_info *x = ind__operand(in, 0);
     int dim;
     if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
@@ -14449,7 +14488,7 @@ static ind_tensor ind__at_least(ind_tensor x, ind_graph_op op) {
 static void ind__expand_stacks(ind__expansion *e) {
     const ind_graph_op op = e->node->op;
     if (e->num_x < 1) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "no tensor is given");
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "no tensor is given");
         return;
     }
     for (int k = 0; k < e->num_x; k++) e->x[k] = ind__at_least(e->x[k], op);
@@ -14553,7 +14592,7 @@ static ind_value graph__lower_stack(ind_ops *o, const ind_expr *index, int rank,
 static ind_status ind__rule_tril(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (x->rank < 2) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
@@ -14565,7 +14604,8 @@ static ind_status ind__rule_one_hot(ind__infer *in) {
     ind_expr size[IND_MAX_RANK + 1];
     if (ind__need_index(in, 0)) return in->status;
     if (ind__is_int(in->attr[0].e, -1)) {
-        return ind__reject(in, IND_NOT_SUPPORTED, "num_classes is -1: the size would depend on the data; give it");
+        return ind__reject(in, IND_ERROR_NOT_SUPPORTED,
+                           "num_classes is -1: the size would depend on the data; give it");
     }
     if (ind__need_positive(in, in->attr[0].e, "num_classes")) return in->status;
     if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
@@ -14610,9 +14650,9 @@ static void ind__expand_diag_embed(ind__expansion *e) {
     int rank = ind_tensor_rank(e->x[0]) + 1, order[IND_MAX_RANK], at = 0;
     if (!ind__need_rank_of(e, 0, 1, IND_MAX_RANK - 1)) return;
     int first = ind__dim_in(e, e->a[1].i, rank), second = ind__dim_in(e, e->a[2].i, rank);
-    if (first >= 0 && first == second) ind__refuse(e, IND_INVALID_ARGUMENT, "dim1 and dim2 are the same");
+    if (first >= 0 && first == second) ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "dim1 and dim2 are the same");
     if (e->a[0].i > 1 << 30 || e->a[0].i < -(1 << 30))
-        ind__refuse(e, IND_OUT_OF_RANGE, "the offset is %lld", (long long)e->a[0].i);
+        ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "the offset is %lld", (long long)e->a[0].i);
     if (e->g->status) return;
     for (int d = 0; d < rank; d++) order[d] = d == first ? rank - 2 : d == second ? rank - 1 : at++;
     e->y = ind_permute(ind__embedded(e, e->x[0], e->a[0].i), order, rank);
@@ -14621,7 +14661,7 @@ static void ind__expand_diag_embed(ind__expansion *e) {
 static void ind__expand_diag(ind__expansion *e) {
     if (!ind__need_rank_of(e, 0, 1, 2)) return;
     if (e->a[0].i > 1 << 30 || e->a[0].i < -(1 << 30)) {
-        ind__refuse(e, IND_OUT_OF_RANGE, "the diagonal is %lld", (long long)e->a[0].i);
+        ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "the diagonal is %lld", (long long)e->a[0].i);
         return;
     }
     e->y = ind_tensor_rank(e->x[0]) == 1 ? ind__embedded(e, e->x[0], e->a[0].i)
@@ -14633,7 +14673,7 @@ static void ind__expand_vander(ind__expansion *e) {
     if (!ind__need_rank_of(e, 0, 1, 1)) return;
     if (e->a[0].kind == IND__ATTR_NONE && !ind__known_size(e, e->x[0], 0, "the length of x", &n)) return;
     if (n < 0 || n > 1 << 20) {
-        ind__refuse(e, IND_OUT_OF_RANGE, "N is %lld", (long long)n);
+        ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "N is %lld", (long long)n);
         return;
     }
     const int dim = -1;
@@ -14704,7 +14744,7 @@ static ind_status ind__check_pad(ind__infer *in, int d, int mode) {
     for (int side = 0; side < 2; side++) {
         ind_expr pad = ind__pad_of(in->c, &in->attr[0], x->rank, d, side);
         if (mode == IND__PAD_REPLICATE ? ind_known_le(one, size) : ind_known_le(pad, most)) continue;
-        return ind__reject(in, IND_OUT_OF_RANGE,
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE,
                            "dim %d of %s (%s) is not known to have enough elements to pad %s with", d,
                            ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, pad));
     }
@@ -14717,13 +14757,14 @@ static ind_status ind__check_pad_rank(ind__infer *in, int mode) {
     int count = in->attr[0].count, dims = count / 2;
     int want = in->op == IND_OP_PAD || mode == IND__PAD_CONSTANT ? dims : ind__spatial_rank(in->op);
     if (count % 2 || dims > x->rank || dims != want) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%d paddings are given for %s (%s); two are needed for each of %s",
-                           count, ind__describe_name(in, 0), ind__describe_type(in, 0),
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                           "%d paddings are given for %s (%s); two are needed for each of %s", count,
+                           ind__describe_name(in, 0), ind__describe_type(in, 0),
                            dims != want ? "the dimensions that it pads" : "the last dimensions");
     }
     if (mode == IND__PAD_CONSTANT || (dims >= 1 && dims <= 3 && (x->rank == dims + 1 || x->rank == dims + 2)))
         return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %d paddings need %d or %d dimensions",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; %d paddings need %d or %d dimensions",
                        ind__describe_name(in, 0), ind__describe_type(in, 0), count, dims + 1, dims + 2);
 }
 
@@ -14732,7 +14773,7 @@ static ind_status ind__rule_pad(ind__infer *in) {
     int mode = ind__pad_mode_of(in->op, in->attr);
     ind_expr size[IND_MAX_RANK];
     if (mode < 0) {
-        return ind__reject(in, IND_INVALID_ARGUMENT,
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
                            "mode is \"%.40s\"; allowed: \"constant\", \"reflect\", \"replicate\", \"circular\"",
                            in->attr[1].s ? in->attr[1].s : "");
     }
@@ -14841,7 +14882,7 @@ static ind_status ind__check_replacement(ind__infer *in, const ind__type *view) 
     if (!fits) {
         char *want = ind__scratch(in);
         ind__print_type(want, sizeof in->scratch[0], src->dtype, view->size, view->rank);
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; the replaced part is %s", ind__describe_name(in, 1),
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; the replaced part is %s", ind__describe_name(in, 1),
                            ind__describe_type(in, 1), want);
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
@@ -15162,7 +15203,7 @@ static ind_status ind__need_groups(ind__infer *in, uint32_t k, ind_expr last) {
     bool fits = s->rank == q->rank && ind_known_eq(s->size[s->rank - 1], last);
     for (int d = 0; fits && d < q->rank - 1; d++) fits = ind_known_eq(s->size[d], q->size[d]);
     if (fits) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have the dimensions of %s (%s), the last one %s",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) must have the dimensions of %s (%s), the last one %s",
                        ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
                        ind__describe_type(in, 0), ind__describe_size(in, last));
 }
@@ -15179,7 +15220,7 @@ static ind_status ind__need_scale_type(ind__infer *in, uint32_t k, ind__quantise
                        : f == IND__QUANTISED_INT4  ? "f32, f16 or bf16"
                        : f == IND__QUANTISED_MXFP4 ? "u8"
                                                    : "f8e4m3fn";
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; format \"%s\" needs %s", ind__describe_name(in, k),
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; format \"%s\" needs %s", ind__describe_name(in, k),
                        ind__describe_type(in, k), ind__quantised_formats[f].name, want);
 }
 
@@ -15188,13 +15229,14 @@ static ind_status ind__need_scales(ind__infer *in, ind__quantised f, ind_expr el
     static const char *const name[] = {"", "scale", "zero_point", "tensor_scale"};
     const bool scaled = ind__quantised_formats[f].scaled;
     if (scaled && !ind__has_operand(in, 1))
-        return ind__reject(in, IND_INVALID_ARGUMENT, "format \"%s\" needs a scale", ind__quantised_formats[f].name);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "format \"%s\" needs a scale",
+                           ind__quantised_formats[f].name);
     for (uint32_t k = 1; k < 4; k++) {
         bool takes = k == 1 ? scaled : k == 2 ? f == IND__QUANTISED_INT4 : f == IND__QUANTISED_NVFP4;
         if (!ind__has_operand(in, k)) continue;
         if (!takes)
-            return ind__reject(in, IND_INVALID_ARGUMENT, "format \"%s\" takes no %s", ind__quantised_formats[f].name,
-                               name[k]);
+            return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "format \"%s\" takes no %s",
+                               ind__quantised_formats[f].name, name[k]);
         if (ind__need_scale_type(in, k, f)) return in->status;
         if (k == 3 ? ind__need_rank(in, k, 0)
                    : ind__need_groups(in, k, ind_expr_floordiv(elements, ind_int(in->c, group))))
@@ -15210,16 +15252,17 @@ static ind_status ind__rule_dequantise(ind__infer *in) {
     int64_t group = in->attr[2].i;
     ind_expr size[IND_MAX_RANK];
     if (f == IND__NUM_QUANTISED)
-        return ind__reject(in, IND_INVALID_ARGUMENT, "no format is named \"%.40s\"", in->attr[0].s);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "no format is named \"%.40s\"", in->attr[0].s);
     const ind__quantised_format *format = &ind__quantised_formats[f];
     if (q->dtype != IND_U8 || q->rank < 1)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; u8 with at least one dimension is needed",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; u8 with at least one dimension is needed",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     if (dtype != IND_F32 && dtype != IND_F16 && dtype != IND_BF16 && dtype != IND_F64)
-        return ind__reject(in, IND_TYPE_MISMATCH, "dtype must be f32, f16, bf16 or f64");
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "dtype must be f32, f16, bf16 or f64");
     if (f == IND__QUANTISED_INT4 ? group != 32 && group != 64 && group != 128 : group != 32)
-        return ind__reject(in, IND_INVALID_ARGUMENT, "group_size is %lld; format \"%s\" takes %s", (long long)group,
-                           format->name, f == IND__QUANTISED_INT4 ? "32, 64 or 128" : "no other than 32");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "group_size is %lld; format \"%s\" takes %s",
+                           (long long)group, format->name,
+                           f == IND__QUANTISED_INT4 ? "32, 64 or 128" : "no other than 32");
     if (f != IND__QUANTISED_INT4) group = format->elements;
     int64_t bytes = f == IND__QUANTISED_INT4 ? group / 2 : format->bytes;
     if (ind__need_multiple(in, q->rank - 1, bytes)) return in->status;
@@ -15547,7 +15590,7 @@ static ind_status ind__need_averaged(ind__infer *in, bool adaptive) {
     if (adaptive) return ind__need_float(in, 0);
     const ind_dtype dtype = ind__operand(in, 0)->dtype;
     if (dtype == IND_I64 || ind_dtype_is_float(dtype)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; averages are of f16, bf16, f32, f64 and i64",
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; averages are of f16, bf16, f32, f64 and i64",
                        ind__describe_name(in, 0), ind__describe_type(in, 0));
 }
 
@@ -15573,7 +15616,7 @@ static ind_status ind__rule_pool(ind__infer *in) {
     for (int s = 0; s < w.rank; s++) {
         int d = x->rank - w.rank + s;
         if (!ind_known_le(ind_expr_mul(two, w.padding[s]), ind_expr_add(ind__window_reach(&w, s), ind_int(in->c, 1)))) {
-            return ind__reject(in, IND_INVALID_ARGUMENT, "padding %s is more than half of the kernel",
+            return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "padding %s is more than half of the kernel",
                                ind__describe_size(in, w.padding[s]));
         }
         size[d] = ind__windows_in(&w, s, x->size[d], ceil->i != 0);
@@ -15581,7 +15624,7 @@ static ind_status ind__rule_pool(ind__infer *in) {
     }
     const ind__attr *divisor = ind__attr_named(in->g, in->op, in->attr, "divisor_override");
     if (divisor && divisor->kind != IND__ATTR_NONE && divisor->i == 0)
-        return ind__reject(in, IND_INVALID_ARGUMENT, "divisor_override is 0");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "divisor_override is 0");
     return ind__pool_results(in, size);
 }
 
@@ -15592,7 +15635,7 @@ static ind_status ind__rule_adaptive_pool(ind__infer *in) {
     if (ind__need_image(in, spatial)) return in->status;
     if (ind__is_max_pool(in->op) ? ind__need_number(in, 0) : ind__need_float(in, 0)) return in->status;
     if (in->attr[0].count == 0 || !ind__spatial_list(&in->attr[0], spatial, one, out)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "output_size has %d elements; 1 or %d %s needed",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "output_size has %d elements; 1 or %d %s needed",
                            in->attr[0].count, spatial, spatial == 1 ? "is" : "are");
     }
     for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
@@ -15617,7 +15660,7 @@ static ind_status ind__rule_pool_backward(ind__infer *in) {
     if (max ? ind__need_float(in, 0) : ind__need_averaged(in, !ceil)) return in->status;
     if (ceil && ind__check_window(in, NULL, &w)) return in->status;
     if (divisor && divisor->kind != IND__ATTR_NONE && divisor->i == 0)
-        return ind__reject(in, IND_INVALID_ARGUMENT, "divisor_override is 0");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "divisor_override is 0");
     if (max && (ind__need_index(in, 2) || ind__need_rank(in, 2, grad->rank))) return in->status;
     for (int d = 0; d < x->rank; d++) {
         const int s = d - (x->rank - 2);
@@ -15631,10 +15674,10 @@ static ind_status ind__rule_pool_backward(ind__infer *in) {
         if (!ceil) continue;
         ind_expr windows = ind__windows_in(&w, s, x->size[d], ceil->i != 0);
         if (!ind_known_eq(windows, grad->size[d]))
-            return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has %s in dim %d; the windows over %s (%s) are %s",
-                               ind__describe_name(in, 0), ind__describe_type(in, 0),
-                               ind__describe_size(in, grad->size[d]), d, ind__describe_name(in, 1),
-                               ind__describe_type(in, 1), ind__describe_size(in, windows));
+            return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                               "%s (%s) has %s in dim %d; the windows over %s (%s) are %s", ind__describe_name(in, 0),
+                               ind__describe_type(in, 0), ind__describe_size(in, grad->size[d]), d,
+                               ind__describe_name(in, 1), ind__describe_type(in, 1), ind__describe_size(in, windows));
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
     return IND_OK;
@@ -15645,7 +15688,7 @@ static ind_status ind__rule_pool_backward(ind__infer *in) {
 static bool ind__pool_lists(ind_tensor x, ind_graph_op op, int dims, const ind_pool_desc *pool, ind__int_lists *l) {
     if (op == IND_NUM_OPS || !x.graph || x.graph->status) return false;
     if (!pool) {
-        ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "%s: the pool's desc is NULL", ind__op_name(op));
+        ind__graph_fail(x.graph, IND_ERROR_INVALID_ARGUMENT, "%s: the pool's desc is NULL", ind__op_name(op));
         return false;
     }
     ind__int_list(l, 0, x.graph->context, IND__ATTR_INTS, pool->kernel_size, dims);
@@ -15728,7 +15771,7 @@ static void ind__expand_lp_pool(ind__expansion *e) {
             const ind__attr *a = &e->a[1 + k];
             if (a->kind == IND__ATTR_NONE || (k && a->count == 0)) continue;
             if (a->count != 1 && a->count != dims) {
-                ind__refuse(e, IND_INVALID_ARGUMENT, "kernel_size and stride have 1 or %d elements", dims);
+                ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "kernel_size and stride have 1 or %d elements", dims);
                 return;
             }
             int64_t v = ind__list_int(a, a->count == 1 ? 0 : s);
@@ -15736,7 +15779,7 @@ static void ind__expand_lp_pool(ind__expansion *e) {
         }
         taps *= pool.kernel_size[s];
     }
-    if (!(p != 0)) ind__refuse(e, IND_INVALID_ARGUMENT, "norm_type is %g", p);
+    if (!(p != 0)) ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "norm_type is %g", p);
     ind_tensor mean = ind_avg_pool(ind_pow(e->x[0], ind_scalar(e->g, p)), dims, &pool);
     mean = ind_mul(ind_sign(mean), ind_relu(ind_abs(mean)));
     e->y = ind_pow(ind__times(e, mean, taps), ind_scalar(e->g, 1 / p));
@@ -15748,7 +15791,7 @@ static void ind__expand_local_response_norm(ind__expansion *e) {
     ind_expr pad[2 * IND_MAX_RANK];
     if (!ind__need_rank_of(e, 0, 3, IND_MAX_RANK - 1)) return;
     if (size < 1 || size > 1 << 20) {
-        ind__refuse(e, IND_OUT_OF_RANGE, "size is %lld", (long long)size);
+        ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "size is %lld", (long long)size);
         return;
     }
     if (ind__is_int(ind_tensor_size(e->x[0], 1), 0)) {
@@ -16116,14 +16159,14 @@ static ind_status ind__check_conv_numbers(ind__infer *in, ind__conv *c) {
     const char *wrong = ind__conv_of(in->g, in->op, in->attr, w, c);
     if (!wrong && ind__check_window(in, w->size + 2, &c->window)) return in->status;
     if (wrong) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%s has the wrong number of elements; 1 or %d are needed", wrong,
-                           c->window.rank);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%s has the wrong number of elements; 1 or %d are needed",
+                           wrong, c->window.rank);
     }
     for (int s = 0; s < c->window.rank; s++) {
         ind_expr pad = c->output_padding[s];
         bool below = ind_known_lt(pad, c->window.stride[s]) || ind_known_lt(pad, c->window.dilation[s]);
         if (ind__is_int(pad, 0) || (ind_known_le(ind_int(in->c, 0), pad) && below)) continue;
-        return ind__reject(in, IND_INVALID_ARGUMENT, "output_padding %s must be smaller than stride or dilation",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "output_padding %s must be smaller than stride or dilation",
                            ind__describe_size(in, pad));
     }
     return IND_OK;
@@ -16134,10 +16177,11 @@ static ind_status ind__check_channels(ind__infer *in, const ind__conv *c, int ch
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, 1);
     ind_expr groups = ind_int(in->c, c->groups);
     if (c->groups < 1)
-        return ind__reject(in, IND_INVALID_ARGUMENT, "groups is %lld; it must be greater than 0", (long long)c->groups);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "groups is %lld; it must be greater than 0",
+                           (long long)c->groups);
     ind_expr have = x->size[channel], want = c->transposed ? w->size[0] : ind_expr_mul(w->size[1], groups);
     if (!ind_known_eq(have, want)) {
-        return ind__reject(in, IND_SHAPE_MISMATCH,
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
                            "%s has %s channels (dim %d of %s), %s expects %s (%s, groups %lld)%s",
                            ind__describe_name(in, 0), ind__describe_size(in, have), channel, ind__describe_type(in, 0),
                            ind__describe_name(in, 1), ind__describe_size(in, want), ind__describe_type(in, 1),
@@ -16145,7 +16189,7 @@ static ind_status ind__check_channels(ind__infer *in, const ind__conv *c, int ch
     }
     *out = c->transposed ? ind_expr_mul(w->size[1], groups) : w->size[0];
     if (ind_known_multiple(w->size[0], c->groups)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "dim 0 of %s (%s) is not known to be a multiple of groups, %lld",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "dim 0 of %s (%s) is not known to be a multiple of groups, %lld",
                        ind__describe_name(in, 1), ind__describe_type(in, 1), (long long)c->groups);
 }
 
@@ -16154,7 +16198,8 @@ static ind_status ind__check_conv_bias(ind__infer *in, ind_expr channels) {
     if (!ind__has_operand(in, 2)) return IND_OK;
     if (ind__need_rank(in, 2, 1) || ind__need_same_dtype(in, 2, 1)) return in->status;
     if (ind_known_eq(bias->size[0], channels)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %s elements are needed, one for each channel of the result",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                       "%s is %s; %s elements are needed, one for each channel of the result",
                        ind__describe_name(in, 2), ind__describe_type(in, 2), ind__describe_size(in, channels));
 }
 
@@ -16165,7 +16210,7 @@ static ind_status ind__rule_convolution(ind__infer *in) {
     ind__conv c;
     ind_expr size[IND_MAX_RANK];
     if (rank < 1 || rank > 3) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; a weight has 3, 4 or 5 dimensions",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; a weight has 3, 4 or 5 dimensions",
                            ind__describe_name(in, 1), ind__describe_type(in, 1));
     }
     if (ind__need_rank(in, 1, rank + 2) || ind__need_image(in, rank) || ind__need_same_dtype(in, 0, 1) ||
@@ -16193,7 +16238,7 @@ static ind_status ind__check_gradient(ind__infer *in, uint32_t k, const ind_expr
     if (fits) return IND_OK;
     char *want = ind__scratch(in);
     ind__print_type(want, sizeof in->scratch[0], g->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; the op's result is %s", ind__describe_name(in, k),
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; the op's result is %s", ind__describe_name(in, k),
                        ind__describe_type(in, k), want);
 }
 
@@ -16204,8 +16249,9 @@ static ind_status ind__rule_convolution_backward(ind__infer *in) {
     if (ind__need_float(in, 1)) return in->status;
     if (ind__operand(in, 2)->rank < 3 || ind__operand(in, 2)->rank > 5 ||
         ind__need_rank(in, 1, ind__operand(in, 2)->rank)) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; input and weight must both have 3, 4 or 5 dimensions",
-                           ind__describe_name(in, 2), ind__describe_type(in, 2));
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                           "%s is %s; input and weight must both have 3, 4 or 5 dimensions", ind__describe_name(in, 2),
+                           ind__describe_type(in, 2));
     }
     in->operand = forward; /* the convolution's rule gives its result */
     ind_status status = ind__rule_convolution(in);
@@ -16285,7 +16331,7 @@ static void ind__expand_named_padding(ind__expansion *e) {
     ind__attr a[4] = {e->a[0], {.kind = IND__ATTR_NONE}, e->a[2], e->a[3]};
     ind_tensor x = e->x[0];
     if (!how || (strcmp(how, "same") && strcmp(how, "valid"))) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "padding is \"%.40s\"; allowed: \"same\", \"valid\", sizes",
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "padding is \"%.40s\"; allowed: \"same\", \"valid\", sizes",
                     how ? how : "");
         return;
     }
@@ -16296,7 +16342,7 @@ static void ind__expand_named_padding(ind__expansion *e) {
             ind_expr step = stride->count > 0 ? stride->list[stride->count == dims ? s : 0] : ind__e(e, 1);
             ind_expr reach = dilation->count > 0 ? dilation->list[dilation->count == dims ? s : 0] : ind__e(e, 1);
             if (!ind__is_int(step, 1)) {
-                ind__refuse(e, IND_INVALID_ARGUMENT, "padding=\"same\" goes with a stride of 1");
+                ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "padding=\"same\" goes with a stride of 1");
                 return;
             }
             ind_expr total = ind_expr_mul(reach, ind_expr_sub(ind_tensor_size(e->x[1], 2 + s), ind__e(e, 1)));
@@ -16646,22 +16692,22 @@ static ind_status ind__check_resample(ind__infer *in, ind__resample *r) {
     bool scales = ind__resample_of(in->g, in->op, in->attr, x->rank, r);
     if (r->mode < 0) {
         return ind__reject(
-            in, IND_INVALID_ARGUMENT,
+            in, IND_ERROR_INVALID_ARGUMENT,
             "mode is \"%.40s\"; allowed for %s (%s): \"nearest\", \"nearest-exact\", \"area\", \"linear\" (3-d), "
             "\"bilinear\" and \"bicubic\" (4-d), \"trilinear\" (5-d)",
             in->attr[2].s ? in->attr[2].s : "", ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (r->rank < 1 || r->rank > 3 || ind__need_rank(in, 0, r->rank + 2)) {
-        return ind__reject(in, IND_SHAPE_MISMATCH,
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
                            "%s is %s; a batch, channels and 1 to 3 dimensions of this op are needed",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (!scales) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "1 or %d positive scale factors are needed", r->rank);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "1 or %d positive scale factors are needed", r->rank);
     }
     bool sized = r->size->kind != IND__ATTR_NONE && r->size->count > 0;
     if (sized == (r->scale[0] > 0)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "either the output size or scale factors must be given");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "either the output size or scale factors must be given");
     }
     return r->mode == IND__LINEAR ? ind__need_float(in, 0) : IND_OK;
 }
@@ -16672,7 +16718,7 @@ static ind_status ind__rule_upsample(ind__infer *in) {
     ind_expr size[IND_MAX_RANK], given[3], none[3] = {{0}};
     if (ind__check_resample(in, &r)) return in->status;
     if (!(r.scale[0] > 0) && !ind__spatial_list(r.size, r.rank, none, given)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "the output size has %d elements; 1 or %d %s needed",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "the output size has %d elements; 1 or %d %s needed",
                            r.size->count, r.rank, r.rank == 1 ? "is" : "are");
     }
     for (int d = 0; d < x->rank; d++) {
@@ -16680,7 +16726,7 @@ static ind_status ind__rule_upsample(ind__infer *in) {
         size[d] = s < 0 ? x->size[d] : r.scale[0] > 0 ? ind__scaled_size(x->size[d], r.scale[s]) : given[s];
         if (s < 0) continue;
         if (!ind__ok(size[d])) {
-            return ind__reject(in, IND_NOT_SUPPORTED,
+            return ind__reject(in, IND_ERROR_NOT_SUPPORTED,
                                "dim %d of %s (%s) times %g is no expression of sizes; give the output size", d,
                                ind__describe_name(in, 0), ind__describe_type(in, 0), r.scale[s]);
         }
@@ -16722,24 +16768,25 @@ static bool ind__resampled_sizes(ind__expansion *e, const ind__attr *size, const
          scaled = scales->kind != IND__ATTR_NONE && scales->count > 0;
     const int count = sized ? size->count : scaled ? scales->count : 0;
     if (sized == scaled || (count != 1 && count != dims)) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "either the output size or scale factors must be given, 1 or %d", dims);
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "either the output size or scale factors must be given, 1 or %d",
+                    dims);
         return false;
     }
     for (int s = 0; s < dims; s++) {
         const int k = count == 1 ? 0 : s;
         ind_expr in = ind_tensor_size(e->x[0], 2 + s);
         if (scaled && !(scales->floats[k] > 0 && scales->floats[k] <= 1e9)) {
-            ind__refuse(e, IND_INVALID_ARGUMENT, "a scale factor of %g; it must be positive", scales->floats[k]);
+            ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "a scale factor of %g; it must be positive", scales->floats[k]);
             return false;
         }
         out[s] = sized ? size->list[k] : ind__scaled_size(in, scales->floats[k]);
         if (!ind__ok(out[s])) {
-            ind__refuse(e, IND_NOT_SUPPORTED, "dim %d times %g is no expression of sizes; give the output size", 2 + s,
-                        scales->floats[k]);
+            ind__refuse(e, IND_ERROR_NOT_SUPPORTED, "dim %d times %g is no expression of sizes; give the output size",
+                        2 + s, scales->floats[k]);
             return false;
         }
         if (ind_known_le(ind__e(e, 1), out[s]) && ind_known_le(ind__e(e, 1), in)) continue;
-        ind__refuse(e, IND_OUT_OF_RANGE, "sizes must be known to be above 0");
+        ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "sizes must be known to be above 0");
         return false;
     }
     return true;
@@ -16749,7 +16796,7 @@ static void ind__expand_area(ind__expansion *e) {
     const int dims = ind_tensor_rank(e->x[0]) - 2;
     ind_expr out[3];
     if (!ind__need_rank_of(e, 0, 3, 5) || !ind__resampled_sizes(e, &e->a[0], &e->a[1], dims, out)) return;
-    if (e->a[3].i) ind__refuse(e, IND_INVALID_ARGUMENT, "align_corners is for the linear modes and bicubic");
+    if (e->a[3].i) ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "align_corners is for the linear modes and bicubic");
     e->y = ind_adaptive_avg_pool(e->x[0], out, dims);
 }
 
@@ -16903,7 +16950,7 @@ static void ind__expand_interpolate_aa(ind__expansion *e) {
     const bool cubic = !strcmp(mode, "bicubic");
     const ind__attr a[3] = {e->a[0], e->a[3], e->a[1]};
     if (!cubic && strcmp(mode, "bilinear")) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "antialias is for the modes \"bilinear\" and \"bicubic\"");
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "antialias is for the modes \"bilinear\" and \"bicubic\"");
         return;
     }
     e->y = ind__call_in(e->g, cubic ? IND_OP_UPSAMPLE_BICUBIC2D_AA : IND_OP_UPSAMPLE_BILINEAR2D_AA, e->x, 1, a, 3);
@@ -17083,11 +17130,11 @@ static ind_status ind__rule_grid_sampler(ind__infer *in) {
     ind__agreement batch = {0, 0, " images", 1, 0, "has", ""};
     if (ind__need_agree(in, batch)) return in->status;
     if (!ind__is_int(grid->size[dims + 1], dims)) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; its last dimension must be %d: x, y%s",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; its last dimension must be %d: x, y%s",
                            ind__describe_name(in, 1), ind__describe_type(in, 1), dims, dims > 2 ? " and z" : "");
     }
     if (mode < 0 || mode > (dims == 2 ? 2 : 1) || padding < 0 || padding > 2) {
-        return ind__reject(in, IND_INVALID_ARGUMENT,
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
                            "interpolation_mode is 0 (linear)%s or 1 (nearest), padding_mode 0 (zeros), 1 (border) or 2 "
                            "(reflection)",
                            dims == 2 ? ", 2 (bicubic)" : "");
@@ -17141,7 +17188,8 @@ static void ind__expand_affine_grid(ind__expansion *e) {
         !ind__is_int(ind_tensor_size(e->x[0], 2), dims + 1) ||
         !ind_known_eq(ind_tensor_size(e->x[0], 0), e->a[0].list[0])) {
         char text[300];
-        ind__refuse(e, IND_SHAPE_MISMATCH, "%s must be [N, 2, 3] for 4 sizes or [N, 3, 4] for 5, the first of them N",
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH,
+                    "%s must be [N, 2, 3] for 4 sizes or [N, 3, 4] for 5, the first of them N",
                     ind__describe_operand(e, 0, text, sizeof text));
         return;
     }
@@ -17149,7 +17197,7 @@ static void ind__expand_affine_grid(ind__expansion *e) {
     for (int d = 0; d < dims; d++) { /* coordinate d is along dimension -1 - d of the grid, [.., H, W, coordinates] */
         int64_t n = 0;
         if (!ind_expr_is_int(e->a[0].list[e->a[0].count - 1 - d], &n) || n < 1) {
-            ind__refuse(e, IND_NOT_SUPPORTED, "sizes that are no numbers above 0");
+            ind__refuse(e, IND_ERROR_NOT_SUPPORTED, "sizes that are no numbers above 0");
             return;
         }
         ind_tensor line = ind__grid_line(e, n, e->a[1].i, dtype);
@@ -17331,7 +17379,8 @@ static ind_status ind__check_columns(ind__infer *in, const ind_expr *image, ind_
     for (int s = 0; s < 2; s++) {
         count[s] = ind__windows_in(w, s, image[s], false);
         if (ind_known_le(ind_int(in->c, 1), count[s])) continue;
-        return ind__reject(in, IND_SHAPE_MISMATCH, "an image of %s is not known to hold a window: there would be %s",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                           "an image of %s is not known to hold a window: there would be %s",
                            ind__describe_size(in, image[s]), ind__describe_size(in, count[s]));
     }
     return IND_OK;
@@ -17357,13 +17406,13 @@ static ind_status ind__rule_col2im(ind__infer *in) {
     ind_expr count[2], size[4];
     if (x->rank != 2 && ind__need_rank(in, 0, 3)) return in->status;
     if (ind__need_number(in, 0)) return in->status;
-    if (image->count != 2) return ind__reject(in, IND_INVALID_ARGUMENT, "output_size must have 2 elements");
+    if (image->count != 2) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "output_size must have 2 elements");
     if (ind__need_sizes(in, image->list, 2) || ind__check_columns(in, image->list, &w, count)) return in->status;
     ind_expr taps = ind_expr_mul(w.kernel[0], w.kernel[1]), windows = ind_expr_mul(count[0], count[1]);
     ind_expr channels = ind_expr_floordiv(x->size[x->rank - 2], taps);
     bool whole = ind_known_eq(ind_expr_mul(channels, taps), x->size[x->rank - 2]);
     if (!whole || !ind_known_eq(windows, x->size[x->rank - 1])) {
-        return ind__reject(in, IND_SHAPE_MISMATCH,
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
                            "%s is %s; its last dimensions must be a multiple of %s (the kernel) and %s (the windows)",
                            ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, taps),
                            ind__describe_size(in, windows));
@@ -17477,7 +17526,7 @@ static ind_status ind__check_product(ind__infer *in, uint32_t a, uint32_t b) {
     int ra = ind__operand(in, a)->rank, rb = ind__operand(in, b)->rank;
     if (ind__need_same_dtype(in, a, b)) return in->status;
     if (ind__operand(in, a)->dtype == IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s and %s are bool; a number type is needed",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s and %s are bool; a number type is needed",
                            ind__describe_name(in, a), ind__describe_name(in, b));
     }
     ind__agreement w = {a, ra - 1, " columns", b, rb > 1 ? rb - 2 : 0, "has", " rows"};
@@ -17506,7 +17555,7 @@ static ind_status ind__rule_mm(ind__infer *in) {
 
 static ind_status ind__check_scale(ind__infer *in, const ind__attr *a, const char *name) {
     if (!ind__is_fraction(a) || ind_dtype_is_float(ind__operand(in, 0)->dtype)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where the operands are integers", name);
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s must be an integer where the operands are integers", name);
 }
 
 static ind_status ind__rule_addmm(ind__infer *in) {
@@ -17521,8 +17570,9 @@ static ind_status ind__rule_addmm(ind__infer *in) {
         fits = ind__is_int(have, 1) || ind_known_eq(have, want);
     }
     if (!fits) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to [%s, %s]", ind__describe_name(in, 0),
-                           ind__describe_type(in, 0), ind__describe_size(in, size[0]), ind__describe_size(in, size[1]));
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) does not expand to [%s, %s]",
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, size[0]),
+                           ind__describe_size(in, size[1]));
     }
     ind__set_result(in, 0, bias->dtype, size, 2);
     return IND_OK;
@@ -17533,7 +17583,7 @@ static ind_status ind__rule_linear(ind__infer *in) {
     if (ind__need_dimensions(in, 0) || ind__need_rank(in, 1, 2) || ind__need_same_dtype(in, 0, 1)) return in->status;
     ind__agreement features = {0, x->rank - 1, " features", 1, 1, "expects", ""};
     if (ind__need_agree(in, features)) return in->status;
-    if (x->dtype == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "bool operands; a number type is needed");
+    if (x->dtype == IND_BOOL) return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "bool operands; a number type is needed");
     if (ind__has_operand(in, 2)) {
         ind__agreement outputs = {2, 0, " elements", 1, 0, "has", " rows"};
         if (ind__need_rank(in, 2, 1) || ind__need_same_dtype(in, 2, 1) || ind__need_agree(in, outputs))
@@ -17571,7 +17621,7 @@ static void ind__expand_dot(ind__expansion *e) {
     char text[300];
     if (!ind__need_rank_of(e, 0, 1, 1) || !ind__need_rank_of(e, 1, 1, 1)) return;
     if (!ind_known_eq(ind_tensor_size(e->x[0], 0), ind_tensor_size(e->x[1], 0))) {
-        ind__refuse(e, IND_SHAPE_MISMATCH, "%s is not of the other's length",
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "%s is not of the other's length",
                     ind__describe_operand(e, 1, text, sizeof text));
         return;
     }
@@ -17588,7 +17638,7 @@ static void ind__expand_inner(ind__expansion *e) {
         return;
     }
     if (m + n - 2 > IND_MAX_RANK) {
-        ind__refuse(e, IND_LIMIT, "the result would have %d dimensions; at most %d are possible", m + n - 2,
+        ind__refuse(e, IND_ERROR_LIMIT, "the result would have %d dimensions; at most %d are possible", m + n - 2,
                     IND_MAX_RANK);
         return;
     }
@@ -17647,7 +17697,7 @@ static void ind__expand_kron(ind__expansion *e) {
     const int m = ind_tensor_rank(e->x[0]), n = ind_tensor_rank(e->x[1]), rank = m > n ? m : n;
     ind_expr a[IND_MAX_RANK], b[IND_MAX_RANK], size[IND_MAX_RANK];
     if (2 * rank > IND_MAX_RANK) {
-        ind__refuse(e, IND_LIMIT, "%d dimensions; at most %d are possible", rank, IND_MAX_RANK / 2);
+        ind__refuse(e, IND_ERROR_LIMIT, "%d dimensions; at most %d are possible", rank, IND_MAX_RANK / 2);
         return;
     }
     for (int d = 0; d < rank; d++) {
@@ -17666,7 +17716,7 @@ static void ind__expand_cross(ind__expansion *e) {
     int dim = ind__dim_in(e, e->a[0].i, ind_tensor_rank(both));
     if (dim < 0 || e->g->status) return;
     if (ind_tensor_rank(both) == 0 || !ind_known_eq(ind_tensor_size(both, dim), ind__e(e, 3))) {
-        ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of the operands must be 3", dim);
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "dim %d of the operands must be 3", dim);
         return;
     }
     ind_tensor a = both, b = ind_result(both, 1);
@@ -17902,7 +17952,7 @@ static ind_status ind__check_byte_product(ind__infer *in) {
         const ind_dtype t = ind__operand(in, k)->dtype;
         if (ind__need_rank(in, k, 2)) return in->status;
         if (floats ? ind__only_stored(t) : t == IND_I8) continue;
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; %s is needed", ind__describe_name(in, k),
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; %s is needed", ind__describe_name(in, k),
                            ind__describe_type(in, k), floats ? "f8e4m3fn or f8e5m2" : "i8");
     }
     ind__agreement inner = {0, 1, " columns", 1, 0, "has", " rows"};
@@ -17951,10 +18001,10 @@ static ind__scale_form ind__scale_form_of(const ind__tensor_info *s, const ind__
 static ind_status ind__check_product_scale(ind__infer *in, uint32_t k) {
     const ind__tensor_info *s = ind__operand(in, k);
     if (s->dtype != IND_F32)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; f32 is needed", ind__describe_name(in, k),
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; f32 is needed", ind__describe_name(in, k),
                            ind__describe_type(in, k));
     if (ind__scale_form_of(s, ind__operand(in, k - 2), (int)k - 2)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; one number, %s is supported", ind__describe_name(in, k),
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; one number, %s is supported", ind__describe_name(in, k),
                        ind__describe_type(in, k),
                        k == 2 ? "[m, 1], [m, CeilDiv(k, 128)] or [CeilDiv(m, 128), CeilDiv(k, 128)] for self [m, k]"
                               : "[1, n], [CeilDiv(k, 128), n] or [CeilDiv(k, 128), CeilDiv(n, 128)] for mat2 [k, n]");
@@ -17964,8 +18014,8 @@ static ind_status ind__check_product_bias(ind__infer *in) {
     const ind__tensor_info *bias = ind__operand(in, 4);
     if (ind__need_rank(in, 4, 1)) return in->status;
     if (bias->dtype != IND_F32 && bias->dtype != IND_F16 && bias->dtype != IND_BF16)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; f32, f16 or bf16 is needed", ind__describe_name(in, 4),
-                           ind__describe_type(in, 4));
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; f32, f16 or bf16 is needed",
+                           ind__describe_name(in, 4), ind__describe_type(in, 4));
     ind__agreement columns = {4, 0, " elements", 1, 1, "has", " columns"};
     return ind__need_agree(in, columns);
 }
@@ -17976,7 +18026,7 @@ static ind_status ind__rule_scaled_mm(ind__infer *in) {
         return in->status;
     if (ind__has_operand(in, 4) && ind__check_product_bias(in)) return in->status;
     if (given && (!ind_dtype_is_float(given) || given == IND_F64))
-        return ind__reject(in, IND_TYPE_MISMATCH, "out_dtype is %s; f32, f16, bf16 or an 8-bit float is needed",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "out_dtype is %s; f32, f16, bf16 or an 8-bit float is needed",
                            ind_dtype_name(given));
     const ind_expr size[2] = {ind__operand(in, 0)->size[0], ind__operand(in, 1)->size[1]};
     ind__set_result(in, 0, given ? given : ind__operand(in, 0)->dtype, size, 2);
@@ -18081,10 +18131,10 @@ static ind_status ind__check_group_operands(ind__infer *in) {
     if (ind__need_rank(in, 0, 2) || ind__need_rank(in, 1, 3) || ind__need_rank(in, 2, 1)) return in->status;
     if (ind__need_same_dtype(in, 0, 1)) return in->status;
     if (type == IND_BOOL)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s and %s are bool; a number type is needed",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s and %s are bool; a number type is needed",
                            ind__describe_name(in, 0), ind__describe_name(in, 1));
     if (ind__operand(in, 2)->dtype != IND_I32)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; i32 is needed", ind__describe_name(in, 2),
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; i32 is needed", ind__describe_name(in, 2),
                            ind__describe_type(in, 2));
     const ind__agreement inner = {0, 1, " columns", 1, 1, "has", " rows per matrix"};
     const ind__agreement groups = {2, 0, " elements", 1, 0, "has", " matrices"};
@@ -18103,7 +18153,7 @@ static ind_status ind__rule_grouped_mm(ind__infer *in) {
     if (ind__check_group_operands(in)) return in->status;
     if (ind__has_operand(in, 3) && ind__check_group_bias(in)) return in->status;
     if (!ind_known_le(ind_int(in->c, 1), b->size[0]))
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%s (%s) is not known to have at least one matrix",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%s (%s) is not known to have at least one matrix",
                            ind__describe_name(in, 1), ind__describe_type(in, 1));
     const ind_expr size[2] = {a->size[0], b->size[2]};
     ind__set_result(in, 0, a->dtype, size, 2);
@@ -18247,7 +18297,7 @@ static int ind__split_dims(ind__expansion *e, int k, const ind__attr *list, bool
     for (int i = 0; i < list->count; i++) {
         int d = rank ? ind__dim_in(e, ind__list_int(list, i), rank) : -1;
         if (d < 0 || taken[d]) {
-            ind__refuse(e, IND_INVALID_ARGUMENT, "a dimension is named twice, or does not exist");
+            ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "a dimension is named twice, or does not exist");
             return -1;
         }
         taken[d] = true;
@@ -18267,7 +18317,7 @@ static void ind__expand_tensordot(ind__expansion *e) {
     if (ca < 0 || cb < 0) return;
     int rank = m + n - ca - cb;
     if (ca != cb || rank > IND_MAX_RANK) {
-        ind__refuse(e, ca != cb ? IND_INVALID_ARGUMENT : IND_LIMIT,
+        ind__refuse(e, ca != cb ? IND_ERROR_INVALID_ARGUMENT : IND_ERROR_LIMIT,
                     "dims_self has %d elements, dims_other %d; the result would have %d dimensions", ca, cb, rank);
         return;
     }
@@ -18280,8 +18330,8 @@ static void ind__expand_tensordot(ind__expansion *e) {
         inner = ind_expr_mul(inner, a);
         if (ind_known_eq(a, b)) continue;
         char first[300], second[300];
-        ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of %s and dim %d of %s are not known to be equal", da[m - ca + i],
-                    ind__describe_operand(e, 0, first, sizeof first), db[i],
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "dim %d of %s and dim %d of %s are not known to be equal",
+                    da[m - ca + i], ind__describe_operand(e, 0, first, sizeof first), db[i],
                     ind__describe_operand(e, 1, second, sizeof second));
         return;
     }
@@ -18321,12 +18371,12 @@ static int ind__einsum_term(ind__expansion *e, const char *s, size_t n, int elli
             i += 2;
             more = ellipsis;
         } else if (label < 0) {
-            ind__refuse(e, IND_INVALID_ARGUMENT, "the equation has \"%c\" where a letter or one \"...\" may stand",
-                        s[i]);
+            ind__refuse(e, IND_ERROR_INVALID_ARGUMENT,
+                        "the equation has \"%c\" where a letter or one \"...\" may stand", s[i]);
             return -1;
         }
         if (count + more > IND_MAX_RANK) {
-            ind__refuse(e, IND_LIMIT, "a term has more than %d dimensions", IND_MAX_RANK);
+            ind__refuse(e, IND_ERROR_LIMIT, "a term has more than %d dimensions", IND_MAX_RANK);
             return -1;
         }
         for (int k = 0; k < more; k++) labels[count++] = label >= 0 ? label : 52 + more - 1 - k;
@@ -18347,7 +18397,7 @@ static int ind__dots_rank(ind__expansion *e, int k, const char *s, size_t n) {
     char text[300];
     for (size_t i = 0; i < n; i++) letters += ind__label_of(s[i]) >= 0;
     if (rank == letters || (rank > letters && ind__has_dots(s, n))) return rank - letters;
-    ind__refuse(e, IND_SHAPE_MISMATCH, "\"%.*s\" names %d dimensions of %s", (int)(n > 60 ? 60 : n), s, letters,
+    ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "\"%.*s\" names %d dimensions of %s", (int)(n > 60 ? 60 : n), s, letters,
                 ind__describe_operand(e, k, text, sizeof text));
     return -1;
 }
@@ -18360,7 +18410,8 @@ static int ind__einsum_diagonal(ind__expansion *e, int k, int labels[IND_MAX_RAN
         for (int j = i + 1; j < count; j++) {
             if (labels[i] != labels[j]) continue;
             if (!ind_known_eq(ind_tensor_size(*x, i), ind_tensor_size(*x, j))) {
-                ind__refuse(e, IND_SHAPE_MISMATCH, "operand %d: dimensions of one letter are not known to be equal", k);
+                ind__refuse(e, IND_ERROR_SHAPE_MISMATCH,
+                            "operand %d: dimensions of one letter are not known to be equal", k);
                 return -1;
             }
             *x = ind_diagonal(*x, 0, i, j); /* the diagonal becomes the last dimension */
@@ -18396,7 +18447,7 @@ static bool ind__einsum_sizes(ind__einsum *s, int k, const int *labels, int coun
         s->last[labels[i]] = k;
         if (!ind__ok(*all) || ind__is_int(*all, 1)) *all = own;
         if (ind__is_int(own, 1) || ind_known_eq(own, *all)) continue;
-        ind__refuse(s->e, IND_SHAPE_MISMATCH, "dim %d of %s does not agree with the same letter elsewhere", i,
+        ind__refuse(s->e, IND_ERROR_SHAPE_MISMATCH, "dim %d of %s does not agree with the same letter elsewhere", i,
                     ind__describe_operand(s->e, k, text, sizeof text));
         return false;
     }
@@ -18439,7 +18490,7 @@ static int ind__einsum_pair(const ind__einsum *s, int k, ind_tensor *a, int *la,
         for (int l = 0; l < IND__EINSUM_LABELS; l++) {
             if (!in[l] || group[l] != g) continue;
             if (n == IND_MAX_RANK) {
-                ind__refuse(s->e, IND_LIMIT, "a product would have more than %d dimensions", IND_MAX_RANK);
+                ind__refuse(s->e, IND_ERROR_LIMIT, "a product would have more than %d dimensions", IND_MAX_RANK);
                 return 0;
             }
             size[n] = s->size[l];
@@ -18477,7 +18528,7 @@ static bool ind__einsum_output(ind__einsum *s, const char *arrow, const int *use
         for (int l = 0; l < 52; l++) {
             if (uses[l] != 1) continue;
             if (s->num_out == IND_MAX_RANK) {
-                ind__refuse(e, IND_LIMIT, "the result would have more than %d dimensions", IND_MAX_RANK);
+                ind__refuse(e, IND_ERROR_LIMIT, "the result would have more than %d dimensions", IND_MAX_RANK);
                 return false;
             }
             s->out[s->num_out++] = l;
@@ -18485,11 +18536,11 @@ static bool ind__einsum_output(ind__einsum *s, const char *arrow, const int *use
     }
     for (int i = 0; i < s->num_out; i++) {
         if (s->last[s->out[i]] < 0) {
-            ind__refuse(e, IND_INVALID_ARGUMENT, "the result has a letter that no operand has");
+            ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "the result has a letter that no operand has");
             return false;
         }
         if (s->last[s->out[i]] == e->num_x) {
-            ind__refuse(e, IND_INVALID_ARGUMENT, "the result has a letter twice");
+            ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "the result has a letter twice");
             return false;
         }
         s->last[s->out[i]] = e->num_x;
@@ -18523,8 +18574,8 @@ static bool ind__einsum_read(ind__einsum *s, ind__einsum_labels *term, const cha
             at += n + 1;
         }
         if (k != e->num_x || at <= equation + end) {
-            ind__refuse(e, IND_INVALID_ARGUMENT, "the equation \"%.80s\" does not have %d terms, one for each operand",
-                        equation, e->num_x);
+            ind__refuse(e, IND_ERROR_INVALID_ARGUMENT,
+                        "the equation \"%.80s\" does not have %d terms, one for each operand", equation, e->num_x);
             return false;
         }
     }
@@ -18564,12 +18615,12 @@ static void ind__expand_einsum(ind__expansion *e) {
     s.e = e;
     for (int l = 0; l < IND__EINSUM_LABELS; l++) s.last[l] = -1;
     if (e->num_x < 1) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "no operand is given");
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "no operand is given");
         return;
     }
     ind__einsum_labels *term = ind__arena_alloc(&e->g->arena, (size_t)e->num_x * sizeof *term);
     if (!term) {
-        ind__refuse(e, IND_OUT_OF_MEMORY, "out of memory");
+        ind__refuse(e, IND_ERROR_OUT_OF_MEMORY, "out of memory");
         return;
     }
     if (ind__einsum_read(&s, term, e->a[0].s ? e->a[0].s : "")) ind__einsum_run(&s, term);
@@ -18591,7 +18642,7 @@ static ind_status ind__check_attention(ind__infer *in, int least_rank) {
         const ind__tensor_info *x = ind__operand(in, k);
         if (ind__need_float(in, k) || ind__need_same_dtype(in, 0, k)) return in->status;
         if (x->rank >= least_rank) continue;
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s with %d dimension%s; at least %d are needed",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s with %d dimension%s; at least %d are needed",
                            ind__describe_name(in, k), ind__describe_type(in, k), x->rank, x->rank == 1 ? "" : "s",
                            least_rank);
     }
@@ -18607,7 +18658,7 @@ static ind_status ind__check_grouped_heads(ind__infer *in, uint32_t k) {
     ind_expr heads = q->size[q->rank - 3], own = x->size[x->rank - 3];
     if (ind_known_lt(ind_int(in->c, 0), own) && ind_known_eq(ind_expr_mod(heads, own), ind_int(in->c, 0)))
         return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH,
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
                        "%s has %s heads (dim %d of %s), %s has %s (dim %d of %s), which is not known to divide them",
                        ind__describe_name(in, 0), ind__describe_size(in, heads), q->rank - 3, ind__describe_type(in, 0),
                        ind__describe_name(in, k), ind__describe_size(in, own), x->rank - 3, ind__describe_type(in, k));
@@ -18619,8 +18670,8 @@ static ind_status ind__check_attention_mask(ind__infer *in, const ind_expr *size
     ind_dtype d = mask->dtype;
     if (d != IND_BOOL && d != IND_F32 && d != ind__operand(in, 0)->dtype) {
         ind_dtype own = ind__operand(in, 0)->dtype;
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; bool%s%s or f32 is needed", ind__describe_name(in, 3),
-                           ind__describe_type(in, 3), own == IND_F32 ? "" : ", ",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; bool%s%s or f32 is needed",
+                           ind__describe_name(in, 3), ind__describe_type(in, 3), own == IND_F32 ? "" : ", ",
                            own == IND_F32 ? "" : ind_dtype_name(own));
     }
     bool fits = mask->rank <= rank;
@@ -18631,8 +18682,8 @@ static ind_status ind__check_attention_mask(ind__infer *in, const ind_expr *size
     if (fits) return IND_OK;
     char *scores = ind__scratch(in);
     ind__print_type(scores, sizeof in->scratch[0], ind__operand(in, 0)->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the scores, %s", ind__describe_name(in, 3),
-                       ind__describe_type(in, 3), scores);
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) does not expand to the scores, %s",
+                       ind__describe_name(in, 3), ind__describe_type(in, 3), scores);
 }
 
 static ind_status ind__rule_attention(ind__infer *in) {
@@ -18640,12 +18691,13 @@ static ind_status ind__rule_attention(ind__infer *in) {
     int outer = gqa ? 3 : 2;
     ind__shape s = {0};
     if (in->attr[0].f != 0)
-        return ind__reject(in, IND_NOT_SUPPORTED,
+        return ind__reject(in, IND_ERROR_NOT_SUPPORTED,
                            "dropout_p is %g; only 0 is supported: use native_dropout, which takes a seed, between "
                            "softmax and matmul",
                            in->attr[0].f);
     if (in->attr[1].i && ind__has_operand(in, 3))
-        return ind__reject(in, IND_INVALID_ARGUMENT, "is_causal and attn_mask are both given; one of them is allowed");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
+                           "is_causal and attn_mask are both given; one of them is allowed");
     if (ind__check_attention(in, outer)) return in->status;
     for (uint32_t k = 0; k < 3; k++) {
         if (ind__broadcast(in, &s, k, outer)) return in->status;
@@ -18769,14 +18821,14 @@ static ind_status ind__rule_dft_matrix(ind__infer *in) {
     const int64_t n = a[0].i, rows = a[1].i, columns = a[2].i, most = (int64_t)1 << 28;
     if (n < 1 || rows < 0 || columns < 0 || n > most || rows > most || columns > most) {
         return ind__reject(
-            in, IND_OUT_OF_RANGE,
+            in, IND_ERROR_OUT_OF_RANGE,
             "n, rows and columns are %lld, %lld and %lld; at least 1, 0 and 0 and at most %lld are allowed",
             (long long)n, (long long)rows, (long long)columns, (long long)most);
     }
     if (a[3].i < 1 || a[3].i > 2 || a[4].i < 1 || a[4].i > 2)
-        return ind__reject(in, IND_INVALID_ARGUMENT, "row_parts and column_parts are 1 or 2");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "row_parts and column_parts are 1 or 2");
     ind_dtype dtype = (ind_dtype)a[8].i;
-    if (dtype != IND_F32 && dtype != IND_F64) return ind__reject(in, IND_TYPE_MISMATCH, "dtype is f32 or f64");
+    if (dtype != IND_F32 && dtype != IND_F64) return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "dtype is f32 or f64");
     ind_expr size[2] = {ind_int(in->c, rows * a[3].i), ind_int(in->c, columns * a[4].i)};
     ind__set_result(in, 0, dtype, size, 2);
     return IND_OK;
@@ -18834,7 +18886,7 @@ static ind_tensor ind__dft(ind__expansion *e, ind_tensor x, ind_expr batch, int6
     if (n <= IND__DFT_DIRECT || (n1 == 1 && n <= IND__DFT_PRIME))
         return ind_matmul(x, ind__dft_factors(e, n, n, parts, n, 2, inverse, false, scale, dtype));
     if (n1 == 1) {
-        ind__refuse(e, IND_NOT_SUPPORTED,
+        ind__refuse(e, IND_ERROR_NOT_SUPPORTED,
                     "a length with the prime factor %lld; primes up to %d are supported (pad the signal)", (long long)n,
                     IND__DFT_PRIME);
         return x;
@@ -18912,7 +18964,7 @@ static bool ind__need_complex(ind__expansion *e, int k) {
     char text[300];
     if (!ind__need_float_of(e, k)) return false;
     if (ind_tensor_rank(e->x[k]) > 0 && ind__is_int(ind_tensor_size(e->x[k], -1), 2)) return true;
-    ind__refuse(e, IND_SHAPE_MISMATCH, "%s must have a last dimension of 2: the real and the imaginary part",
+    ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "%s must have a last dimension of 2: the real and the imaginary part",
                 ind__describe_operand(e, k, text, sizeof text));
     return false;
 }
@@ -18938,7 +18990,8 @@ static void ind__fft_run(ind__expansion *e, ind_tensor x, const ind__fft_call *f
     const double scale = ind__fft_scale(f);
     for (int i = 0; i < f->num; i++) {
         if (f->n[i] < 1 || f->n[i] > 1 << 27) {
-            ind__refuse(e, IND_OUT_OF_RANGE, "a length of %lld; 1 to %d are possible", (long long)f->n[i], 1 << 27);
+            ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "a length of %lld; 1 to %d are possible", (long long)f->n[i],
+                        1 << 27);
             return;
         }
     }
@@ -18962,7 +19015,7 @@ static bool ind__fft_operand(ind__expansion *e, const ind__fft_call *f) {
     if (f->in_parts == 2 && !ind__need_complex(e, 0)) return false;
     ind_dtype dtype = ind_tensor_dtype(*x);
     if (dtype == IND_F32 || dtype == IND_F64) return true;
-    ind__refuse(e, IND_NOT_SUPPORTED, "transforms of %s; cast it to f32", ind_dtype_name(dtype));
+    ind__refuse(e, IND_ERROR_NOT_SUPPORTED, "transforms of %s; cast it to f32", ind_dtype_name(dtype));
     return false;
 }
 
@@ -18980,14 +19033,14 @@ static bool ind__fft_dims(ind__expansion *e, const ind__attr *dims, ind__fft_cal
     bool taken[IND_MAX_RANK] = {false};
     f->num = dims ? dims->count : rank;
     if (f->num < (f->in_parts + f->out_parts < 4) || f->num > rank) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "%d dimensions of the %d that there are", f->num, rank);
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "%d dimensions of the %d that there are", f->num, rank);
         return false;
     }
     for (int i = 0; i < f->num; i++) {
         f->dim[i] = dims ? ind__dim_in(e, ind__list_int(dims, i), rank) : i;
         if (f->dim[i] < 0) return false;
         if (taken[f->dim[i]]) {
-            ind__refuse(e, IND_INVALID_ARGUMENT, "dimension %d is named twice", f->dim[i]);
+            ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "dimension %d is named twice", f->dim[i]);
             return false;
         }
         taken[f->dim[i]] = true;
@@ -19002,7 +19055,7 @@ static void ind__expand_fft_core(ind__expansion *e) {
     f.inverse = op == IND_OP_FFT_C2R || (op == IND_OP_FFT_C2C && !e->a[2].i);
     f.onesided = op == IND_OP_FFT_R2C && e->a[2].i;
     if (e->a[1].i < 0 || e->a[1].i > 2) {
-        ind__refuse(e, IND_INVALID_ARGUMENT,
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT,
                     "normalization is %lld; 0 (none), 1 (by the root of n) and 2 (by n) are allowed",
                     (long long)e->a[1].i);
         return;
@@ -19012,7 +19065,7 @@ static void ind__expand_fft_core(ind__expansion *e) {
         int64_t n, *in = &f.n[f.num - 1];
         if (!ind__known_number(e, e->a[2].e, "last_dim_size", &n)) return;
         if (*in != n / 2 + 1) {
-            ind__refuse(e, IND_SHAPE_MISMATCH, "last_dim_size is %lld, which takes %lld elements; there are %lld",
+            ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "last_dim_size is %lld, which takes %lld elements; there are %lld",
                         (long long)n, (long long)(n / 2 + 1), (long long)*in);
             return;
         }
@@ -19042,7 +19095,8 @@ static bool ind__fft_norm(ind__expansion *e, const ind__attr *a, ind__fft_call *
     } else if (!strcmp(norm, "forward")) {
         f->normalization = f->inverse ? 0 : 2;
     } else {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "norm is \"%.40s\"; allowed: \"backward\", \"ortho\", \"forward\"", norm);
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "norm is \"%.40s\"; allowed: \"backward\", \"ortho\", \"forward\"",
+                    norm);
         return false;
     }
     return true;
@@ -19083,7 +19137,7 @@ static bool ind__fft_user_dims(ind__expansion *e, ind__fft_call *f) {
 static bool ind__fft_user_lengths(ind__expansion *e, ind__fft_call *f) {
     const ind__attr *s = &e->a[0];
     if (s->kind == IND__ATTR_SIZES && s->count != f->num) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "s has %d elements for %d dimensions", s->count, f->num);
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "s has %d elements for %d dimensions", s->count, f->num);
         return false;
     }
     for (int i = 0; i < f->num; i++) {
@@ -19094,7 +19148,7 @@ static bool ind__fft_user_lengths(ind__expansion *e, ind__fft_call *f) {
         if (!ind__known_number(e, n, "the length of a transform", &f->n[i])) return false;
         if (!given && f->out_parts == 1 && i == f->num - 1) f->n[i] = 2 * (f->n[i] - 1);
         if (f->n[i] >= 1) continue;
-        ind__refuse(e, IND_OUT_OF_RANGE, "a length of %lld; at least 1 is needed", (long long)f->n[i]);
+        ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "a length of %lld; at least 1 is needed", (long long)f->n[i]);
         return false;
     }
     return true;
@@ -19132,7 +19186,7 @@ static void ind__expand_fftfreq(ind__expansion *e) {
     ind_expr n = e->a[0].e, one = ind__e(e, 1), two = ind__e(e, 2), zero = ind__e(e, 0);
     int64_t known;
     if (!ind_known_le(zero, n) || !ind_dtype_is_float(dtype)) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "n must not be negative, and the type a float type");
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "n must not be negative, and the type a float type");
         return;
     }
     ind_expr size = half ? ind_expr_add(ind_expr_floordiv(n, two), one) : n;
@@ -19219,7 +19273,7 @@ static ind_value graph__lower_dft_matrix(ind_ops *o, const ind_expr *index, int 
 
 static bool ind__window_length(ind__expansion *e, int64_t length, ind_dtype dtype) {
     if (length >= 0 && length <= 1 << 27 && ind_dtype_is_float(dtype)) return true;
-    ind__refuse(e, IND_INVALID_ARGUMENT,
+    ind__refuse(e, IND_ERROR_INVALID_ARGUMENT,
                 "a window of %lld of %s; a length that is not negative and a float type are needed", (long long)length,
                 ind_dtype_name(dtype));
     return false;
@@ -19274,7 +19328,7 @@ static bool ind__pad_mode_named(ind__expansion *e, const char *name, ind_pad_mod
         *mode = (ind_pad_mode)i;
         return true;
     }
-    ind__refuse(e, IND_INVALID_ARGUMENT,
+    ind__refuse(e, IND_ERROR_INVALID_ARGUMENT,
                 "pad_mode is \"%.40s\"; allowed: \"constant\", \"reflect\", \"replicate\", \"circular\"",
                 name ? name : "");
     return false;
@@ -19292,7 +19346,7 @@ static bool ind__frames_of(ind__expansion *e, ind__frames *f) {
     f->win = e->a[2].kind == IND__ATTR_NONE ? f->n : e->a[2].i;
     if (f->n >= 1 && f->hop >= 1 && f->win >= 1 && f->win <= f->n && f->n <= 1 << 27) return true;
     ind__refuse(
-        e, IND_INVALID_ARGUMENT,
+        e, IND_ERROR_INVALID_ARGUMENT,
         "n_fft, hop_length and win_length are %lld, %lld and %lld; they must be above 0, the last at most n_fft",
         (long long)f->n, (long long)f->hop, (long long)f->win);
     return false;
@@ -19307,7 +19361,7 @@ static bool ind__frames_window(ind__expansion *e, ind_dtype dtype, ind__frames *
     if (given && (!ind__need_rank_of(e, 1, 1, 1) || !ind__known_size(e, e->x[1], 0, "the window's length", &have)))
         return false;
     if (given && have != f->win) {
-        ind__refuse(e, IND_SHAPE_MISMATCH, "the window has %lld elements; win_length is %lld", (long long)have,
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "the window has %lld elements; win_length is %lld", (long long)have,
                     (long long)f->win);
         return false;
     }
@@ -19373,7 +19427,7 @@ static void ind__expand_istft(ind__expansion *e) {
     ind_expr frames = ind_tensor_size(x, 2);
     if (!ind__is_int(ind_tensor_size(x, 1), rows) || !ind_known_le(ind__e(e, 1), frames)) {
         char text[300];
-        ind__refuse(e, IND_SHAPE_MISMATCH, "%s must have %lld frequencies, of one frame at least",
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "%s must have %lld frequencies, of one frame at least",
                     ind__describe_operand(e, 0, text, sizeof text), (long long)rows);
         return;
     }
@@ -19441,7 +19495,7 @@ static void ind__expand_complex(ind__expansion *e) {
 
 static ind_status ind__rule_custom(ind__infer *in) {
     ind_expr size[IND_MAX_RANK];
-    if (!in->body) return ind__reject(in, IND_INVALID_ARGUMENT, "the op has no body");
+    if (!in->body) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "the op has no body");
     for (int d = 0; d < in->body->rank; d++) {
         const ind_symbol *s = ind_expr_symbol(in->body->var[d]);
         size[d] = s ? s->extent : ind_int(in->c, 1);
@@ -19460,16 +19514,16 @@ static const ind__function *ind__graph_function(const ind_graph *g, const char *
 static ind_status ind__rule_call(ind__infer *in) {
     const ind__function *f = ind__graph_function(in->g, in->attr[0].s);
     ind__shape s = {0};
-    if (!f) return ind__reject(in, IND_NOT_FOUND, "no function of this name is known here");
+    if (!f) return ind__reject(in, IND_ERROR_NOT_FOUND, "no function of this name is known here");
     if (in->num_operands != (uint32_t)f->num_args) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%u operands are given; it takes %d", (unsigned)in->num_operands,
-                           f->num_args);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%u operands are given; it takes %d",
+                           (unsigned)in->num_operands, f->num_args);
     }
     for (uint32_t k = 0; k < in->num_operands; k++) {
         const ind__tensor_info *x = ind__operand(in, k);
         ind_dtype takes = f->arg_dtype[k];
         if (x->weak ? ind__combine_ranks(takes, x->dtype) != takes : !ind__function_takes(takes, x->dtype)) {
-            return ind__reject(in, IND_TYPE_MISMATCH, "argument %s is %s; %s does not promote to it", f->arg[k],
+            return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "argument %s is %s; %s does not promote to it", f->arg[k],
                                ind_dtype_name(takes), x->weak ? ind_dtype_name(x->dtype) : ind__describe_type(in, k));
         }
         if (ind__broadcast(in, &s, k, 0)) return in->status;
@@ -19519,7 +19573,7 @@ static ind_value ind__custom_load(ind_ops *o, ind_tensor x, const ind_expr *inde
     const ind__tensor_info *t = ind__tensor_of(x);
     ind_value none = {0};
     if (x.graph != u->graph || !t) {
-        ind__graph_fail(u->graph, IND_INVALID_ARGUMENT, "%s: loads a tensor that is not of this graph", u->name);
+        ind__graph_fail(u->graph, IND_ERROR_INVALID_ARGUMENT, "%s: loads a tensor that is not of this graph", u->name);
         return none;
     }
     if (t->weak) {
@@ -19527,8 +19581,8 @@ static ind_value ind__custom_load(ind_ops *o, ind_tensor x, const ind_expr *inde
         return v->is_int ? ind_op_constant_int(o, v->i, IND_I64) : ind_op_constant(o, v->f, IND_F32);
     }
     if (rank != t->rank || (rank > 0 && !index)) {
-        ind__graph_fail(u->graph, IND_SHAPE_MISMATCH, "%s: loads %s with %d indices; it has %d dimensions", u->name,
-                        t->name, rank, t->rank);
+        ind__graph_fail(u->graph, IND_ERROR_SHAPE_MISMATCH, "%s: loads %s with %d indices; it has %d dimensions",
+                        u->name, t->name, rank, t->rank);
         return none;
     }
     uint32_t source = ind__custom_operand(u, x.id);
@@ -19566,11 +19620,12 @@ static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f) 
     const ind__function *have = ind__graph_function(g, f->name);
     if (g->status) return g->status;
     if (have) {
-        return have == f ? IND_OK : ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is declared twice", f->name);
+        return have == f ? IND_OK
+                         : ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "function: %s is declared twice", f->name);
     }
     bool taken = ind__reserved_name(f->name, strlen(f->name));
     for (int op = 0; op < IND_NUM_OPS; op++) taken = taken || !strcmp(ind__op_rows[op].name, f->name);
-    if (taken) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is the name of an op", f->name);
+    if (taken) return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "function: %s is the name of an op", f->name);
     const ind__function **slot =
         IND__PUSH(g->context, const ind__function *, g->functions.function, g->functions.num, g->functions.cap);
     if (!slot) return ind__graph_no_memory(g, "function");
@@ -19591,9 +19646,10 @@ ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *ar
     if (!graph || graph->status) return ind__graph_tensor(graph, 0);
     const ind__function *f = function ? ind__graph_find_function(graph, function) : NULL;
     if (!f && !graph->status) {
-        ind__graph_fail(graph, IND_NOT_FOUND, "call: no function %.63s is registered", function ? function : "(NULL)");
+        ind__graph_fail(graph, IND_ERROR_NOT_FOUND, "call: no function %.63s is registered",
+                        function ? function : "(NULL)");
     } else if (f && (num_args != f->num_args || (num_args > 0 && !args))) {
-        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "%s: %d operands are given; it takes %d", f->name,
+        ind__graph_fail(graph, IND_ERROR_INVALID_ARGUMENT, "%s: %d operands are given; it takes %d", f->name,
                         args ? num_args : 0, f->num_args);
     }
     for (int k = 0; !graph->status && k < num_args; k++) {
@@ -19608,20 +19664,21 @@ ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *ar
 }
 
 static ind_status ind__check_loop_desc(ind_graph *g, const char *name, const ind_loop_desc *d) {
-    if (!d || !d->fn) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: no function is given", name);
+    if (!d || !d->fn) return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: no function is given", name);
     if (d->like.id && (d->like.graph != g || !ind__tensor_of(d->like))) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: like is not a tensor of this graph", name);
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: like is not a tensor of this graph", name);
     }
     if (!d->like.id && d->rank > 0 && !d->size) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: neither like nor a size is given", name);
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: neither like nor a size is given", name);
     }
     if (d->rank < 0 || d->rank > IND_MAX_RANK) {
-        return ind__graph_fail(g, IND_LIMIT, "%s: %d dimensions; 0 to %d are possible", name, d->rank, IND_MAX_RANK);
+        return ind__graph_fail(g, IND_ERROR_LIMIT, "%s: %d dimensions; 0 to %d are possible", name, d->rank,
+                               IND_MAX_RANK);
     }
     for (int i = 0; !d->like.id && i < d->rank; i++) {
         if (!ind__ok(d->size[i]) || d->size[i].context != g->context || !ind__expr_is_size(d->size[i]) ||
             !ind_known_le(ind_int(g->context, 0), d->size[i])) {
-            return ind__graph_fail(g, IND_INVALID_ARGUMENT,
+            return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT,
                                    "%s: size %d is not a size of this context, or may be negative", name, i);
         }
     }
@@ -19649,7 +19706,7 @@ static ind_tensor ind__add_custom(ind_graph *graph, const ind_loop_desc *desc) {
         ind_status s = ind_error_status(graph->context);
         char copy[512];
         snprintf(copy, sizeof copy, "%.500s", s ? ind_error(graph->context) : "it returned no value");
-        ind__graph_fail(graph, s ? s : IND_INVALID_ARGUMENT, "%s: the function failed: %s", name, copy);
+        ind__graph_fail(graph, s ? s : IND_ERROR_INVALID_ARGUMENT, "%s: the function failed: %s", name, copy);
     }
     ind__free(graph->context, u.operand);
     return result;
@@ -19705,19 +19762,20 @@ static ind_status ind__check_scanned(ind__infer *in, uint32_t k, uint32_t count)
     s.rank = x->rank;
     for (int d = 0; same && d < x->rank; d++) same = ind_known_eq(x->size[d], y->size[d]);
     if (k < count && weak)
-        return ind__reject(in, IND_TYPE_MISMATCH, "value %u is a number; a tensor is needed (ind_full makes one)",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "value %u is a number; a tensor is needed (ind_full makes one)",
                            (unsigned)k);
     if (k < count)
         return same ? IND_OK
-                    : ind__reject(in, IND_SHAPE_MISMATCH, "value %u, %s, is %s; all must have the shape of %s (%s)",
-                                  (unsigned)k, ind__describe_name(in, k), ind__describe_type(in, k),
-                                  ind__describe_name(in, 0), ind__describe_type(in, 0));
+                    : ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                                  "value %u, %s, is %s; all must have the shape of %s (%s)", (unsigned)k,
+                                  ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
+                                  ind__describe_type(in, 0));
     if (weak) return IND_OK;
     if (ind__broadcast(in, &s, k, 0)) return in->status;
     bool expands = s.rank == x->rank;
     for (int d = 0; expands && d < s.rank; d++) expands = ind_known_eq(s.size[d], x->size[d]);
     return expands ? IND_OK
-                   : ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
+                   : ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
                                  ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
                                  ind__describe_type(in, 0));
 }
@@ -19727,18 +19785,18 @@ static ind_status ind__rule_associative_scan(ind__infer *in) {
     bool exclusive = in->attr[3].i, segmented = in->attr[4].i;
     int dim;
     if (in->attr[1].i < 1 || in->attr[1].i > IND__MAX_STATES - segmented)
-        return ind__reject(in, IND_LIMIT, "%lld values an element are given; 1 to %d are possible",
+        return ind__reject(in, IND_ERROR_LIMIT, "%lld values an element are given; 1 to %d are possible",
                            (long long)in->attr[1].i, IND__MAX_STATES - segmented);
     if (in->num_operands != count + (exclusive ? count : 0) + segmented)
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%u operands are given, which does not fit",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%u operands are given, which does not fit",
                            (unsigned)in->num_operands);
-    if (!in->body) return ind__reject(in, IND_INVALID_ARGUMENT, "the op has no combine function");
+    if (!in->body) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "the op has no combine function");
     const ind__tensor_info *x = ind__operand(in, 0);
     for (uint32_t k = 0; k < in->num_operands; k++)
         if (ind__check_scanned(in, k, count)) return in->status;
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_results(in, count)) return in->status;
     if (segmented && ind__operand(in, in->num_operands - 1)->dtype != IND_BOOL)
-        return ind__reject(in, IND_TYPE_MISMATCH, "the segments are %s; they must be bool",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "the segments are %s; they must be bool",
                            ind__describe_type(in, in->num_operands - 1));
     for (uint32_t k = 0; k < count; k++) ind__set_result(in, (int)k, ind__operand(in, k)->dtype, x->size, x->rank);
     return IND_OK;
@@ -19748,7 +19806,7 @@ static ind_status ind__rule_associative_scan(ind__infer *in) {
 
 static ind_value ind__combine_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank) {
     (void)x, (void)index, (void)rank;
-    ind__fail(o->context, IND_INVALID_ARGUMENT, "a combine function loads nothing");
+    ind__fail(o->context, IND_ERROR_INVALID_ARGUMENT, "a combine function loads nothing");
     return (ind_value){0};
 }
 
@@ -19764,7 +19822,7 @@ static bool ind__combine_store(ind_ops *o, const ind_scan_desc *d, const ind_val
         const ind__tensor_info *t = ind__tensor_of(d->x[k]);
         ind_value v = out[k].id ? ind_op_cast(o, out[k], ind_dtype_compute(t->dtype)) : out[k];
         if (!v.id && !ind__state_of(o->context)->status)
-            ind__fail(o->context, IND_INVALID_ARGUMENT, "it gave no value %d", k);
+            ind__fail(o->context, IND_ERROR_INVALID_ARGUMENT, "it gave no value %d", k);
         if (!v.id) return false;
         ind__emit_store(o, (uint32_t)k, NULL, 0, v);
     }
@@ -19777,9 +19835,9 @@ static bool ind__combine_is_pure(const ind_body *b) {
         bool own = op == IND_LOOP_LOAD || op == IND_LOOP_STORE || op == IND_LOOP_CONSTANT || op == IND_LOOP_CAST ||
                    op == IND_LOOP_CALL;
         if (!own && ind__loop_op_class(op) == 's')
-            return ind__fail(b->context, IND_INVALID_ARGUMENT, "a combine function has no indices"), false;
+            return ind__fail(b->context, IND_ERROR_INVALID_ARGUMENT, "a combine function has no indices"), false;
         if (ind__loop_op_class(op) == 'r')
-            return ind__fail(b->context, IND_INVALID_ARGUMENT, "a combine function draws no random bits"), false;
+            return ind__fail(b->context, IND_ERROR_INVALID_ARGUMENT, "a combine function draws no random bits"), false;
     }
     return true;
 }
@@ -19879,25 +19937,26 @@ static ind_status ind__combine_attr(ind_graph *g, const ind_body *b, int num, in
 
 static ind_status ind__check_scan_tensor(ind_graph *g, const char *name, const char *what, ind_tensor x) {
     if (x.graph == g && ind__tensor_of(x)) return IND_OK;
-    return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s is not a tensor of this graph", name, what);
+    return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: %s is not a tensor of this graph", name, what);
 }
 
 static ind_status ind__check_scan_desc(ind_graph *g, const char *name, const ind_scan_desc *d) {
     if (!d || !d->combine || !d->x) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: no %s given", name,
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: no %s given", name,
                                !d            ? "desc is"
                                : !d->combine ? "combine function is"
                                              : "x is");
     }
     const int most = IND__MAX_STATES - (d->segments.id || d->starts.id);
     if (d->num < 1 || d->num > most) {
-        return ind__graph_fail(g, IND_LIMIT, "%s: an element has %d values; 1 to %d are possible", name, d->num, most);
+        return ind__graph_fail(g, IND_ERROR_LIMIT, "%s: an element has %d values; 1 to %d are possible", name, d->num,
+                               most);
     }
     if (d->exclusive && !d->identity) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: an exclusive scan needs the identity", name);
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: an exclusive scan needs the identity", name);
     }
     if (d->segments.id && d->starts.id) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: segments and starts are both given", name);
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: segments and starts are both given", name);
     }
     for (int k = 0; k < d->num && !g->status; k++) {
         ind__check_scan_tensor(g, name, "a value", d->x[k]);
@@ -19935,7 +19994,7 @@ static ind_tensor ind__add_scan(ind_graph *graph, const ind_scan_desc *d) {
         ind_status status = ind_error_status(graph->context);
         char copy[512];
         snprintf(copy, sizeof copy, "%.500s", status ? ind_error(graph->context) : "it returned no value");
-        ind__graph_fail(graph, status ? status : IND_INVALID_ARGUMENT, "%s: the function failed: %s", name, copy);
+        ind__graph_fail(graph, status ? status : IND_ERROR_INVALID_ARGUMENT, "%s: the function failed: %s", name, copy);
     }
     ind__attr a[6] = {ind__attr_int(d->dim), ind__attr_int(d->num), ind__attr_bool(d->reverse),
                       ind__attr_bool(d->exclusive), ind__attr_bool(flags.id != 0)};
@@ -20084,11 +20143,11 @@ static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, i
               ind_expr_is_int(types->list[*at + 1], &rank);
     ok = ok && dtype > IND_DTYPE_NONE && dtype < IND_NUM_DTYPES && rank >= 0 && rank <= IND_MAX_RANK &&
          *at + 2 + rank <= types->count;
-    if (!ok) return ind__reject(in, IND_INVALID_ARGUMENT, "result %u has no type", (unsigned)k);
+    if (!ok) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "result %u has no type", (unsigned)k);
     const ind_expr *size = types->list + *at + 2;
     if (ind__need_sizes(in, size, (int)rank)) return in->status;
     if (!ind__is_extern_type(size, (int)rank))
-        return ind__reject(in, IND_NOT_SUPPORTED,
+        return ind__reject(in, IND_ERROR_NOT_SUPPORTED,
                            "result %u: of sizes that come from data only dimension 0 can be one, and by itself", k);
     ind__set_result(in, (int)k, (ind_dtype)dtype, size, (int)rank);
     *at += 2 + (int)rank;
@@ -20101,7 +20160,7 @@ static ind_status ind__check_mutates(ind__infer *in, const ind__attr *mutates, u
         ind_expr_is_int(mutates->list[k], &x);
         bool ok = x >= 0 && x < in->num_operands;
         for (int j = 0; j < k; j++) ok = ok && !ind_expr_same(mutates->list[j], mutates->list[k]);
-        if (!ok) return ind__reject(in, IND_INVALID_ARGUMENT, "it cannot overwrite operand %lld", (long long)x);
+        if (!ok) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "it cannot overwrite operand %lld", (long long)x);
         const ind__tensor_info *t = ind__operand(in, (uint32_t)x);
         ind__set_result(in, (int)first + k, t->dtype, t->size, t->rank);
     }
@@ -20118,21 +20177,21 @@ static ind_status ind__rule_extern(ind__infer *in) {
         i += 2 + (int)rank;
     }
     if (num + overwritten < 1 || num + overwritten > IND_MAX_EXTERN_RESULTS) {
-        return ind__reject(in, IND_LIMIT, "%d results; 1 to %d are possible", num + overwritten,
+        return ind__reject(in, IND_ERROR_LIMIT, "%d results; 1 to %d are possible", num + overwritten,
                            IND_MAX_EXTERN_RESULTS);
     }
     if (ind__expr_has_kind(in->attr[1].e, IND_SYMBOL_UNBACKED))
-        return ind__reject(in, IND_NOT_SUPPORTED, "the workspace size depends on data; give its maximum");
+        return ind__reject(in, IND_ERROR_NOT_SUPPORTED, "the workspace size depends on data; give its maximum");
     if (!ind_known_le(ind_int(in->c, 0), in->attr[1].e))
-        return ind__reject(in, IND_OUT_OF_RANGE, "the bytes of workspace may be negative");
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "the bytes of workspace may be negative");
     ind__known_bounds(in->attr[1].e, &least, &most);
     if (most > INT64_MAX / 2)
-        return ind__reject(in, IND_OVERFLOW, "the workspace can have more bytes than 64 bits count");
+        return ind__reject(in, IND_ERROR_OVERFLOW, "the workspace can have more bytes than 64 bits count");
     if (ind__need_results(in, num + overwritten)) return in->status;
     for (int k = 0; k < num; k++) {
         if (ind__declared_result(in, types, &at, (uint32_t)k)) return in->status;
     }
-    if (at != types->count) return ind__reject(in, IND_INVALID_ARGUMENT, "result %d has no type", num);
+    if (at != types->count) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "result %d has no type", num);
     return overwritten ? ind__check_mutates(in, mutates, (uint32_t)num) : IND_OK;
 }
 
@@ -20173,7 +20232,7 @@ static ind_status ind__extern_rule(ind__extern_build *b) {
     const ind__extern *e = ind__extern_find(g->context, b->name);
     if (!e || !e->desc.shape) {
         if (b->num_types >= 0) return IND_OK;
-        return ind__graph_fail(g, e ? IND_INVALID_ARGUMENT : IND_NOT_FOUND,
+        return ind__graph_fail(g, e ? IND_ERROR_INVALID_ARGUMENT : IND_ERROR_NOT_FOUND,
                                "%s: the types of its results are not given, and no shape rule is registered", b->name);
     }
     ind_extern_type *input = ind__alloc(g->context, (b->num_operands + 1) * sizeof *input),
@@ -20192,10 +20251,10 @@ static ind_status ind__extern_rule(ind__extern_build *b) {
     ind__free(g->context, input);
     if (status) return ind__extern_rule_failed(b, status);
     if (num < 0 || num > IND_MAX_EXTERN_RESULTS)
-        return ind__graph_fail(g, IND_LIMIT, "%s: the shape rule gives %d results; at most %d are possible", b->name,
-                               num, IND_MAX_EXTERN_RESULTS);
+        return ind__graph_fail(g, IND_ERROR_LIMIT, "%s: the shape rule gives %d results; at most %d are possible",
+                               b->name, num, IND_MAX_EXTERN_RESULTS);
     if (b->num_types >= 0 && !ind__extern_agrees(b, result, num))
-        return ind__graph_fail(g, IND_TYPE_MISMATCH, "%s: the shape rule gives other results than are written",
+        return ind__graph_fail(g, IND_ERROR_TYPE_MISMATCH, "%s: the shape rule gives other results than are written",
                                b->name);
     if (b->num_types < 0) memcpy(b->type, result, sizeof result);
     b->num_types = num;
@@ -20215,7 +20274,7 @@ static ind_tensor ind__add_extern(ind__extern_build *b) {
     for (int k = 0; !g->status && k < b->num_types; k++) {
         int rank = b->type[k].rank;
         if (rank < 0 || rank > IND_MAX_RANK)
-            return ind__graph_fail(g, IND_LIMIT, "%s: result %d has %d dimensions", b->name, k, rank),
+            return ind__graph_fail(g, IND_ERROR_LIMIT, "%s: result %d has %d dimensions", b->name, k, rank),
                    ind__graph_tensor(g, 0);
         list[n++] = ind_int(g->context, b->type[k].dtype);
         list[n++] = ind_int(g->context, rank);
@@ -20239,11 +20298,12 @@ ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args 
                  (args->inputs || !args->num_inputs) && (args->results || !args->num_results) &&
                  (args->mutates || !args->num_mutates);
     if (!name || !lists) {
-        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "extern: the name, the arguments or one of their lists is NULL");
+        ind__graph_fail(graph, IND_ERROR_INVALID_ARGUMENT,
+                        "extern: the name, the arguments or one of their lists is NULL");
     } else if (!ind__valid_name(name) || strlen(name) > 63) {
-        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "extern: \"%.80s\" is not a name", name);
+        ind__graph_fail(graph, IND_ERROR_INVALID_ARGUMENT, "extern: \"%.80s\" is not a name", name);
     } else if (args->num_results > IND_MAX_EXTERN_RESULTS || args->num_mutates > IND_MAX_EXTERN_RESULTS) {
-        ind__graph_fail(graph, IND_LIMIT, "%s: at most %d results are possible", name, IND_MAX_EXTERN_RESULTS);
+        ind__graph_fail(graph, IND_ERROR_LIMIT, "%s: at most %d results are possible", name, IND_MAX_EXTERN_RESULTS);
     }
     if (!graph->status) {
         b.num_operands = (uint32_t)args->num_inputs;
@@ -20633,17 +20693,17 @@ static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *tex
     const char *name = ind_expr_symbol(u->symbol)->name, *op = ind__op_name(n->op);
     ind_expr bound[2];
     if (n->op == IND_OP_REPEAT_INTERLEAVE)
-        return ind__graph_fail(g, IND_NOT_SUPPORTED, "fact: %s: of %s, output_size or max_output_size says that", text,
-                               op);
+        return ind__graph_fail(g, IND_ERROR_NOT_SUPPORTED, "fact: %s: of %s, output_size or max_output_size says that",
+                               text, op);
     if (!ind__bounds_of(e, u->symbol, bound))
         return ind__graph_fail(
-            g, IND_NOT_SUPPORTED,
+            g, IND_ERROR_NOT_SUPPORTED,
             "fact: %s: a fact on a data-dependent size can state its value, or an upper or lower bound, as in "
             "%s <= 4*N",
             text, name);
     for (uint32_t i = u->node + 1; i < g->num_nodes; i++) {
         if (ind__layout_uses_length(g, &g->node[i], u->symbol))
-            return ind__graph_fail(g, IND_INVALID_ARGUMENT,
+            return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT,
                                    "fact: %s comes after an op of the user's or in place with %s in its size; it must "
                                    "directly follow the %s that makes it",
                                    text, name, op);
@@ -20660,7 +20720,7 @@ static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text,
     const char *what = guard ? "guard" : "fact";
     char declared[200];
     if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED) && guard)
-        return ind__graph_fail(g, IND_NOT_SUPPORTED,
+        return ind__graph_fail(g, IND_ERROR_NOT_SUPPORTED,
                                "guard: %s is about a size that comes from data, which no launch can check; a fact "
                                "after the op that makes it is checked where it is counted",
                                text);
@@ -20668,24 +20728,24 @@ static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text,
     ind_expr now = ind__under_facts(g, e);
     if (!ind__ok(now)) return ind__graph_fail(g, ind__failed(g->context), "%s %s: out of memory", what, text);
     if (!ind__is_condition(e)) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s is no condition; write a comparison, as in S == 4*T",
-                               what, text);
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT,
+                               "%s: %s is no condition; write a comparison, as in S == 4*T", what, text);
     }
     int settled = ind__settled(g, now);
     bool hint = settled >= 0 ? settled : ind_hint(now) != 0;
     if (holds) *holds = hint;
     if (settled == 1 || (settled == 0 && holds)) return IND_OK;
     if (settled == 0) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s contradicts known facts; declared: %s", what, text,
-                               ind__describe_declared(g, declared, sizeof declared));
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: %s contradicts known facts; declared: %s", what,
+                               text, ind__describe_declared(g, declared, sizeof declared));
     }
     if (guard && !hint && !holds) {
-        return ind__graph_fail(g, IND_OUT_OF_RANGE,
+        return ind__graph_fail(g, IND_ERROR_OUT_OF_RANGE,
                                "guard: %s does not hold for the hints; give its sizes hints for which it holds", text);
     }
     const char *used = ind__used_size(g, now);
     if (used) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT,
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT,
                                "%s: %s comes after a tensor with %s in its size; it must stand before the first", what,
                                text, used);
     }
@@ -21009,7 +21069,8 @@ static const char *ind__found(const char *at, char *out, size_t bytes) {
 
 static bool ind__expected(ind__parser *p, const char *what) {
     char found[64];
-    return ind__parse_error(p, p->at, IND_PARSE, "expected %s, found %s", what, ind__found(p->at, found, sizeof found));
+    return ind__parse_error(p, p->at, IND_ERROR_PARSE, "expected %s, found %s", what,
+                            ind__found(p->at, found, sizeof found));
 }
 
 static bool ind__peek(ind__parser *p, char ch) {
@@ -21048,7 +21109,7 @@ static bool ind__need_name(ind__parser *p, const char *what, char out[IND__MAX_N
     size_t n = ind__name_length(p->at);
     if (n == 0) return ind__expected(p, what);
     if (n > IND__MAX_NAME)
-        return ind__parse_error(p, p->at, IND_LIMIT, "a name of %zu characters; at most %d", n, IND__MAX_NAME);
+        return ind__parse_error(p, p->at, IND_ERROR_LIMIT, "a name of %zu characters; at most %d", n, IND__MAX_NAME);
     memcpy(out, p->at, n);
     out[n] = 0;
     p->at += n;
@@ -21061,7 +21122,7 @@ static bool ind__need_new_name(ind__parser *p, const char *what, char out[IND__M
     const char *at = p->at;
     if (!ind__need_name(p, what, out)) return false;
     if (!ind__reserved_name(out, strlen(out))) return true;
-    return ind__parse_error(p, at, IND_PARSE, "\"%s\" is a value and cannot be a name", out);
+    return ind__parse_error(p, at, IND_ERROR_PARSE, "\"%s\" is a value and cannot be a name", out);
 }
 
 static bool ind__need_int(ind__parser *p, int64_t *out) {
@@ -21072,7 +21133,8 @@ static bool ind__need_int(ind__parser *p, int64_t *out) {
     if (*s < '0' || *s > '9') return ind__expected(p, "an integer");
     for (; *s >= '0' && *s <= '9'; s++) {
         uint64_t digit = (uint64_t)(*s - '0');
-        if (v > (limit - digit) / 10) return ind__parse_error(p, begin, IND_OVERFLOW, "the number exceeds 64 bits");
+        if (v > (limit - digit) / 10)
+            return ind__parse_error(p, begin, IND_ERROR_OVERFLOW, "the number exceeds 64 bits");
         v = v * 10 + digit;
     }
     if (*s == '.' || ind__name_char(*s, false)) return ind__expected(p, "an integer");
@@ -21135,13 +21197,13 @@ static bool ind__need_expr(ind__parser *p, ind_expr *out) {
     if (p->unknown) {
         char declared[300];
         ind__list_sizes(p->g, declared, sizeof declared);
-        return ind__parse_error(p, p->unknown, IND_PARSE, "size \"%.*s\" is not declared; declared: %s",
+        return ind__parse_error(p, p->unknown, IND_ERROR_PARSE, "size \"%.*s\" is not declared; declared: %s",
                                 (int)(p->unknown_length > 60 ? 60 : p->unknown_length), p->unknown, declared);
     }
     ind_status s = ind_error_status(p->g->context);
     char found[64];
-    return ind__parse_error(p, end, s ? s : IND_PARSE, "bad expression at %s: %s", ind__found(end, found, sizeof found),
-                            ind_error(p->g->context));
+    return ind__parse_error(p, end, s ? s : IND_ERROR_PARSE, "bad expression at %s: %s",
+                            ind__found(end, found, sizeof found), ind_error(p->g->context));
 }
 
 #define IND__MAX_LIST 16 /* longer than any valid list of dimensions */
@@ -21152,7 +21214,7 @@ static bool ind__need_list(ind__parser *p, ind_expr list[IND__MAX_LIST], int *co
     if (!ind__need(p, '[')) return false;
     while (!p->status && !ind__peek(p, ']')) {
         if (*count == IND__MAX_LIST) {
-            return ind__parse_error(p, p->at, IND_LIMIT, "more than %d dimensions; at most %d are possible",
+            return ind__parse_error(p, p->at, IND_ERROR_LIMIT, "more than %d dimensions; at most %d are possible",
                                     IND__MAX_LIST, IND_MAX_RANK);
         }
         bool yes = flags && ind__take_word(p, "true"), no = flags && !yes && ind__take_word(p, "false");
@@ -21180,7 +21242,7 @@ static bool ind__need_dtype(ind__parser *p, ind_dtype *dtype) {
     size_t n = ind__name_length(p->at);
     *dtype = ind_dtype_parse(p->at, n);
     if (*dtype == IND_DTYPE_NONE) {
-        return ind__parse_error(p, p->at, IND_PARSE, "expected an element type, found %s; allowed:%s",
+        return ind__parse_error(p, p->at, IND_ERROR_PARSE, "expected an element type, found %s; allowed:%s",
                                 ind__found(p->at, found, sizeof found), all);
     }
     p->at += n;
@@ -21193,7 +21255,8 @@ static bool ind__need_type(ind__parser *p, ind__type *type) {
     const char *at = p->at;
     if (!ind__need_dtype(p, &type->dtype) || !ind__need_exprs(p, list, &type->rank)) return false;
     if (type->rank > IND_MAX_RANK) {
-        return ind__parse_error(p, at, IND_LIMIT, "%d dimensions; at most %d are possible", type->rank, IND_MAX_RANK);
+        return ind__parse_error(p, at, IND_ERROR_LIMIT, "%d dimensions; at most %d are possible", type->rank,
+                                IND_MAX_RANK);
     }
     memcpy(type->size, list, sizeof type->size);
     return true;
@@ -21216,13 +21279,13 @@ static const char *ind__need_text(ind__parser *p) {
     if (!ind__peek(p, '"')) return ind__expected(p, "a string in double quotes"), NULL;
     const char *begin = p->at, *end = begin + 1;
     while (*end && *end != '"' && *end != '\n') end += *end == '\\' && end[1] && end[1] != '\n' ? 2 : 1;
-    if (*end != '"') return ind__parse_error(p, begin, IND_PARSE, "the string does not end on its line"), NULL;
+    if (*end != '"') return ind__parse_error(p, begin, IND_ERROR_PARSE, "the string does not end on its line"), NULL;
     char *text = (char *)ind__arena_alloc(&p->g->arena, (size_t)(end - begin)), *to = text;
-    if (!text) return ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory"), NULL;
+    if (!text) return ind__parse_error(p, begin, IND_ERROR_OUT_OF_MEMORY, "out of memory"), NULL;
     for (const char *s = begin + 1; s < end; s++) {
         const bool escape = *s == '\\';
         if (escape && !strchr("n\"\\", *++s))
-            return ind__parse_error(p, s - 1, IND_PARSE, "unknown escape; \\n, \\\" and \\\\ are allowed"), NULL;
+            return ind__parse_error(p, s - 1, IND_ERROR_PARSE, "unknown escape; \\n, \\\" and \\\\ are allowed"), NULL;
         *to++ = *s;
         if (escape && *s == 'n') to[-1] = '\n';
     }
@@ -21264,7 +21327,7 @@ static bool ind__need_floats(ind__parser *p, ind__attr *a) {
     if (list) ind__need(p, '[');
     while (!p->status && !(list && ind__peek(p, ']')) && (list || a->count == 0)) {
         if (a->count == IND_MAX_RANK)
-            return ind__parse_error(p, p->at, IND_LIMIT, "more than %d numbers", IND_MAX_RANK);
+            return ind__parse_error(p, p->at, IND_ERROR_LIMIT, "more than %d numbers", IND_MAX_RANK);
         if (!ind__need_scalar(p, &number)) return false;
         v[a->count++] = number.is_int ? (double)number.i : number.f;
         if (list && !ind__peek(p, ']') && !ind__take(p, ',')) return ind__expected(p, "\",\" or \"]\"");
@@ -21272,7 +21335,7 @@ static bool ind__need_floats(ind__parser *p, ind__attr *a) {
     if (list && !ind__need(p, ']')) return false;
     if (a->count == 0) return true;
     a->floats = ind__arena_copy(&p->g->arena, v, (size_t)a->count * sizeof *v);
-    return a->floats || ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    return a->floats || ind__parse_error(p, p->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
 }
 
 /* Reads the value of an attribute; list: a buffer for its elements. */
@@ -21365,8 +21428,8 @@ static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
         }
     }
     if (best[0] < 0 || best[1] < 0 || best[2] < 0)
-        return ind__parse_error(p, at, IND_PARSE, "unknown op \"%.60s..\"", name);
-    return ind__parse_error(p, at, IND_PARSE, "unknown op \"%s\"; the closest are %s, %s, %s", name,
+        return ind__parse_error(p, at, IND_ERROR_PARSE, "unknown op \"%.60s..\"", name);
+    return ind__parse_error(p, at, IND_ERROR_PARSE, "unknown op \"%s\"; the closest are %s, %s, %s", name,
                             ind__op_rows[best[0]].name, ind__op_rows[best[1]].name, ind__op_rows[best[2]].name);
 }
 
@@ -21389,7 +21452,7 @@ static bool ind__need_op(ind__parser *p, ind__parsed_call *call) {
         call->op = (ind_graph_op)op;
         call->schema = &p->g->schema[op];
         if (op != IND_OP_CUSTOM) return true;
-        return ind__parse_error(p, call->at, IND_NOT_SUPPORTED,
+        return ind__parse_error(p, call->at, IND_ERROR_NOT_SUPPORTED,
                                 "custom ops are C functions and cannot be read from text");
     }
     call->function = ind__graph_find_function(p->g, name);
@@ -21404,7 +21467,7 @@ static bool ind__need_op(ind__parser *p, ind__parsed_call *call) {
 
 static bool ind__push_operand(ind__parser *p, ind__parsed_call *call, uint32_t id) {
     uint32_t *slot = IND__PUSH(p->g->context, uint32_t, call->operand, call->num_operands, call->cap_operands);
-    if (!slot) return ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    if (!slot) return ind__parse_error(p, p->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
     *slot = id;
     return true;
 }
@@ -21415,11 +21478,12 @@ static bool ind__need_given(ind__parser *p, uint32_t *id) {
     int64_t k = -1;
     if (!ind__need_int(p, &k)) return false;
     if (k < 0 || k >= p->num_given)
-        return ind__parse_error(p, at, IND_OUT_OF_RANGE, "there is no tensor $%lld; %d are given", (long long)k,
+        return ind__parse_error(p, at, IND_ERROR_OUT_OF_RANGE, "there is no tensor $%lld; %d are given", (long long)k,
                                 p->num_given);
     ind_tensor x = p->given[k];
     *id = x.graph == p->g && ind__tensor_of(x) ? x.id : 0;
-    return *id || ind__parse_error(p, at, IND_INVALID_ARGUMENT, "$%lld is not a tensor of this graph", (long long)k);
+    return *id ||
+           ind__parse_error(p, at, IND_ERROR_INVALID_ARGUMENT, "$%lld is not a tensor of this graph", (long long)k);
 }
 
 /* Reads a tensor's name, or a number if the op takes one. */
@@ -21443,7 +21507,7 @@ static bool ind__need_operand(ind__parser *p, ind__parsed_call *call, uint32_t k
     *id = ind__find_named(p->g, name);
     if (*id) return true;
     bool is_size = ind__ok(ind__find_size(p->g, name, strlen(name)));
-    return ind__parse_error(p, at, IND_PARSE,
+    return ind__parse_error(p, at, IND_ERROR_PARSE,
                             is_size ? "\"%s\" is a size; a tensor is needed here"
                                     : "there is no tensor \"%s\" "
                                       "above this line",
@@ -21464,7 +21528,7 @@ static bool ind__parse_operand(ind__parser *p, ind__parsed_call *call, uint32_t 
     ind__skip(p);
     if (call->operand_set[k]) {
         const ind__operand_schema *o = &call->schema->operand[k];
-        return ind__parse_error(p, p->at, IND_PARSE, "argument \"%.*s\" is given twice", o->length, o->name);
+        return ind__parse_error(p, p->at, IND_ERROR_PARSE, "argument \"%.*s\" is given twice", o->length, o->name);
     }
     call->operand_set[k] = true;
     if (call->schema->operand[k].list) return ind__need_operand_list(p, call, k);
@@ -21475,7 +21539,7 @@ static bool ind__parse_attr(ind__parser *p, ind__parsed_call *call, uint32_t i) 
     const ind__attr_schema *s = &call->schema->attr[i];
     ind__skip(p);
     if (call->attr_set[i]) {
-        return ind__parse_error(p, p->at, IND_PARSE, "argument \"%.*s\" is given twice", s->length, s->name);
+        return ind__parse_error(p, p->at, IND_ERROR_PARSE, "argument \"%.*s\" is given twice", s->length, s->name);
     }
     call->attr_set[i] = true;
     if (p->scope && p->scope->attr(p, call, i)) return !p->status;
@@ -21493,8 +21557,8 @@ static bool ind__bad_keyword(ind__parser *p, const ind__parsed_call *call, const
         const char *text = tensor ? s->operand[k].name : s->attr[k - s->num_operands].name;
         used += (size_t)snprintf(allowed + used, sizeof allowed - used, "%s%.*s", k ? ", " : "", length, text);
     }
-    return ind__parse_error(p, at, IND_PARSE, "%s has no argument \"%.60s\"; allowed: %s", ind__op_name(call->op), name,
-                            allowed);
+    return ind__parse_error(p, at, IND_ERROR_PARSE, "%s has no argument \"%.60s\"; allowed: %s", ind__op_name(call->op),
+                            name, allowed);
 }
 
 static bool ind__parse_keyword(ind__parser *p, ind__parsed_call *call) {
@@ -21538,7 +21602,7 @@ static bool ind__parse_positional(ind__parser *p, ind__parsed_call *call) {
     if (k < s->num_operands && (ind__fits_operand(p, call, k) || i == s->num_attrs))
         return ind__parse_operand(p, call, k);
     if (i < s->num_attrs) return ind__parse_attr(p, call, i);
-    return ind__parse_error(p, p->at, IND_PARSE, "%s takes at most %u arguments", ind__op_name(call->op),
+    return ind__parse_error(p, p->at, IND_ERROR_PARSE, "%s takes at most %u arguments", ind__op_name(call->op),
                             (unsigned)(s->num_operands + s->num_attrs));
 }
 
@@ -21563,14 +21627,14 @@ static bool ind__check_arguments(ind__parser *p, ind__parsed_call *call) {
     for (uint32_t k = 0; k < s->num_operands; k++) {
         const ind__operand_schema *o = &s->operand[k];
         if (!call->operand_set[k] && (!o->optional || o->list)) {
-            return ind__parse_error(p, call->at, IND_PARSE, "%s: argument \"%.*s\" is missing", ind__op_name(call->op),
-                                    o->length, o->name);
+            return ind__parse_error(p, call->at, IND_ERROR_PARSE, "%s: argument \"%.*s\" is missing",
+                                    ind__op_name(call->op), o->length, o->name);
         }
     }
     for (uint32_t i = 0; i < s->num_attrs; i++) {
         const ind__attr_schema *a = &s->attr[i];
         if (!call->attr_set[i] && a->required) {
-            return ind__parse_error(p, call->at, IND_PARSE, "%s: argument \"%.*s\" (%s) is missing",
+            return ind__parse_error(p, call->at, IND_ERROR_PARSE, "%s: argument \"%.*s\" (%s) is missing",
                                     ind__op_name(call->op), a->length, a->name,
                                     ind__attr_kind_rows[a->kind].description);
         }
@@ -21588,10 +21652,11 @@ static bool ind__need_function_argument(ind__parser *p, const ind__parsed_call *
     for (*k = 0; *k < f->num_args; ++*k)
         if (keyword ? !strcmp(f->arg[*k], name) : !call->operand_set[*k]) break;
     if (*k == f->num_args) {
-        if (keyword) return ind__parse_error(p, at, IND_PARSE, "%s has no argument \"%.60s\"", f->name, name);
-        return ind__parse_error(p, at, IND_PARSE, "%s takes %d arguments", f->name, f->num_args);
+        if (keyword) return ind__parse_error(p, at, IND_ERROR_PARSE, "%s has no argument \"%.60s\"", f->name, name);
+        return ind__parse_error(p, at, IND_ERROR_PARSE, "%s takes %d arguments", f->name, f->num_args);
     }
-    return !call->operand_set[*k] || ind__parse_error(p, at, IND_PARSE, "argument \"%s\" is given twice", f->arg[*k]);
+    return !call->operand_set[*k] ||
+           ind__parse_error(p, at, IND_ERROR_PARSE, "argument \"%s\" is given twice", f->arg[*k]);
 }
 
 static bool ind__parse_function_arguments(ind__parser *p, ind__parsed_call *call) {
@@ -21609,7 +21674,7 @@ static bool ind__parse_function_arguments(ind__parser *p, ind__parsed_call *call
     if (!ind__need(p, ')')) return false;
     for (k = 0; k < f->num_args; k++) {
         if (!call->operand_set[k])
-            return ind__parse_error(p, call->at, IND_PARSE, "%s: argument \"%s\" is missing", f->name, f->arg[k]);
+            return ind__parse_error(p, call->at, IND_ERROR_PARSE, "%s: argument \"%s\" is missing", f->name, f->arg[k]);
     }
     call->attr[0] = (ind__attr){.kind = IND__ATTR_STR, .s = f->name};
     return true;
@@ -21665,23 +21730,23 @@ static int64_t ind__default_hint(const ind_symbol *s) {
 
 static bool ind__check_size_name(ind__parser *p, const char *at, const char *name) {
     if (strchr(name, '.'))
-        return ind__parse_error(p, at, IND_PARSE, "size \"%s\": no point is allowed in this name", name);
+        return ind__parse_error(p, at, IND_ERROR_PARSE, "size \"%s\": no point is allowed in this name", name);
     if (!strcmp(name, "not") || !strcmp(name, "and") || !strcmp(name, "or"))
-        return ind__parse_error(p, at, IND_PARSE, "size \"%s\": this is an operator and cannot be a name", name);
+        return ind__parse_error(p, at, IND_ERROR_PARSE, "size \"%s\": this is an operator and cannot be a name", name);
     return true;
 }
 
 static bool ind__check_size(ind__parser *p, const char *at, ind_symbol *s, bool hinted) {
     if (!ind__check_size_name(p, at, s->name)) return false;
     if (s->lo < 0 || s->hi < s->lo) {
-        return ind__parse_error(p, at, IND_OUT_OF_RANGE, "size %s: the range [%lld, %lld] is %s", s->name,
+        return ind__parse_error(p, at, IND_ERROR_OUT_OF_RANGE, "size %s: the range [%lld, %lld] is %s", s->name,
                                 (long long)s->lo, (long long)s->hi, s->lo < 0 ? "negative" : "empty");
     }
     if (s->multiple_of < 1)
-        return ind__parse_error(p, at, IND_OUT_OF_RANGE, "size %s: multiple_of must be at least 1", s->name);
+        return ind__parse_error(p, at, IND_ERROR_OUT_OF_RANGE, "size %s: multiple_of must be at least 1", s->name);
     if (!hinted) s->hint = ind__default_hint(s);
     if (s->hint < s->lo || s->hint > s->hi || s->hint % s->multiple_of) {
-        return ind__parse_error(p, at, IND_OUT_OF_RANGE,
+        return ind__parse_error(p, at, IND_ERROR_OUT_OF_RANGE,
                                 hinted ? "size %s: the hint %lld is not a multiple of %lld in [%lld, %lld]"
                                        : "size %s: %lld is not a multiple of %lld in [%lld, %lld]; there is none",
                                 s->name, (long long)s->hint, (long long)s->multiple_of, (long long)s->lo,
@@ -21701,7 +21766,7 @@ static ind_expr ind__parse_device_size(ind__parser *p, const char *at, const cha
     if (ind__take_word(p, "hint") && !ind__need_int(p, &hint)) return none;
     if (!ind__check_size_name(p, at, name)) return none;
     if (ind__ok(ind__find_size(p->g, name, strlen(name))))
-        return ind__parse_error(p, at, IND_INVALID_ARGUMENT, "size: %s is declared twice", name), none;
+        return ind__parse_error(p, at, IND_ERROR_INVALID_ARGUMENT, "size: %s is declared twice", name), none;
     ind_tensor x = ind__graph_source(p->g, IND_OP_INPUT, name, IND_I64, NULL, 0);
     if (!ind__check_graph(p, at)) return none;
     p->g->data_sizes.wanted_name = name;
@@ -21782,7 +21847,7 @@ static uint32_t ind__need_tensor(ind__parser *p) {
     const char *at = p->at;
     if (!ind__need_name(p, "the name of a tensor", name)) return 0;
     uint32_t id = ind__find_named(p->g, name);
-    if (!id) ind__parse_error(p, at, IND_PARSE, "there is no tensor \"%s\" above this line", name);
+    if (!id) ind__parse_error(p, at, IND_ERROR_PARSE, "there is no tensor \"%s\" above this line", name);
     return id;
 }
 
@@ -21800,7 +21865,7 @@ static void ind__parse_output(ind__parser *p) {
             at = p->at;
             id = ind__need_tensor(p);
         } else if (!(id = ind__find_named(p->g, name))) {
-            ind__parse_error(p, at, IND_PARSE, "there is no tensor \"%s\" above this line", name);
+            ind__parse_error(p, at, IND_ERROR_PARSE, "there is no tensor \"%s\" above this line", name);
         }
         if (!id) return;
         ind_output(p->g, name, ind__graph_tensor(p->g, id));
@@ -21815,20 +21880,20 @@ static void ind__parse_function(ind__parser *p) {
     size_t n = strcspn(at, "=\"\n{}#");
     const char *signature = ind__arena_string(&p->g->arena, at, n);
     if (!signature) {
-        ind__parse_error(p, at, IND_OUT_OF_MEMORY, "out of memory");
+        ind__parse_error(p, at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
         return;
     }
     p->at = at + n;
     const char *code = ind__need(p, '=') ? ind__need_text(p) : NULL;
     if (!code) return;
     if (!code[strspn(code, " \t\n")]) {
-        ind__parse_error(p, at, IND_PARSE, "the function's text is empty");
+        ind__parse_error(p, at, IND_ERROR_PARSE, "the function's text is empty");
         return;
     }
     const ind__function *f = ind__function_declare(p->g->context, signature, code);
     if (!f) {
         ind_status s = ind_error_status(p->g->context);
-        ind__parse_error(p, at, s ? s : IND_PARSE, "%s", ind_error(p->g->context));
+        ind__parse_error(p, at, s ? s : IND_ERROR_PARSE, "%s", ind_error(p->g->context));
         return;
     }
     ind__graph_add_function(p->g, f);
@@ -21893,12 +21958,12 @@ static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
             p, "a statement: size, fact, guard, function, input, const, mutate, donate, output, or NAME = OP(..)",
             r->name))
         return false;
-    if (!ind__vacate_name(p->g, r->name)) return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
+    if (!ind__vacate_name(p->g, r->name)) return ind__parse_error(p, r->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
     uint32_t other = ind__find_tensor(p->g, r->name, strlen(r->name));
     if (other && p->g->tensor[other].named)
-        return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is already taken", r->name);
+        return ind__parse_error(p, r->at, IND_ERROR_PARSE, "the name \"%s\" is already taken", r->name);
     if (other && !ind__rename(p->g, other, "made", false)) /* a generated name is replaced */
-        return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
+        return ind__parse_error(p, r->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
     const char *end = NULL;
     r->typed = ind__take(p, ':');
     if (!r->typed || !ind__find_new_size(p, r->size, &end)) return !r->typed || ind__need_type(p, &r->type);
@@ -21928,14 +21993,14 @@ static bool ind__check_annotation(ind__parser *p, const ind__parsed_result *r, c
     char written[200], given[200];
     ind__print_type(written, sizeof written, r->type.dtype, r->type.size, r->type.rank);
     ind__print_type(given, sizeof given, t->dtype, t->size, t->rank);
-    return ind__parse_error(p, r->at, IND_TYPE_MISMATCH, "%s is written as %s, the op gives %s", r->name, written,
+    return ind__parse_error(p, r->at, IND_ERROR_TYPE_MISMATCH, "%s is written as %s, the op gives %s", r->name, written,
                             given);
 }
 
 static bool ind__check_num_results(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r,
                                    uint32_t given, uint32_t want) {
     if (given == want) return true;
-    return ind__parse_error(p, r->at, IND_PARSE, "%s has %u result%s, %u name%s given", ind__op_name(call->op),
+    return ind__parse_error(p, r->at, IND_ERROR_PARSE, "%s has %u result%s, %u name%s given", ind__op_name(call->op),
                             (unsigned)want, want == 1 ? "" : "s", (unsigned)given, given == 1 ? " is" : "s are");
 }
 
@@ -21947,7 +22012,7 @@ static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, cons
     for (uint32_t k = 0; k < num; k++) {
         if (!ind__check_annotation(p, &r[k], &p->g->tensor[x.id + k])) return false;
         if (!ind__rename(p->g, x.id + k, r[k].name, true))
-            return ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory");
+            return ind__parse_error(p, call->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
     }
     return true;
 }
@@ -21988,7 +22053,7 @@ static bool ind__need_combine_name(ind__combine_text *c, ind_value *v) {
     for (int k = 0; k < c->num_made && !side; k++)
         if (ind__same_name(c->made[k].name, c->made[k].length, name, strlen(name))) *v = c->made[k].value;
     if (v->id) return true;
-    return ind__parse_error(&c->p, at, IND_PARSE,
+    return ind__parse_error(&c->p, at, IND_ERROR_PARSE,
                             "%s is no value; there are l0 to l%d, r0 to r%d, and the names of earlier lines",
                             ind__found(at, found, sizeof found), c->num - 1, c->num - 1);
 }
@@ -22048,7 +22113,8 @@ static bool ind__need_combine_call(ind__combine_text *c, ind_value *v) {
     if (!ind__need_name(&c->p, "the name of a loop op", name)) return false;
     bool known = ind__find_combine_op(name, &op);
     const ind__function *f = known ? NULL : ind__graph_find_function(c->p.g, name);
-    if (!known && !f) return ind__parse_error(&c->p, at, IND_PARSE, "%s is no loop op on values and no function", name);
+    if (!known && !f)
+        return ind__parse_error(&c->p, at, IND_ERROR_PARSE, "%s is no loop op on values and no function", name);
     const int arity = f ? f->num_args : ind__loop_op_arity(op);
     if (!ind__need(&c->p, '(')) return false;
     for (; num < arity; num++)
@@ -22057,7 +22123,7 @@ static bool ind__need_combine_call(ind__combine_text *c, ind_value *v) {
     for (int k = 0; f && k < num; k++) {
         ind_dtype given = c->o->dtype(c->o, x[k]), wanted = f->arg_dtype[k];
         if (!ind__function_takes(wanted, given) && given != ind_dtype_compute(wanted))
-            return ind__parse_error(&c->p, at, IND_TYPE_MISMATCH, "%s: %s is %s, which does not become %s", name,
+            return ind__parse_error(&c->p, at, IND_ERROR_TYPE_MISMATCH, "%s: %s is %s, which does not become %s", name,
                                     f->arg[k], ind_dtype_name(given), ind_dtype_name(wanted));
     }
     *v = f ? ind__emit_call(c->o, f, x) : ind__emit_combine_op(c->o, op, x, num);
@@ -22073,7 +22139,7 @@ static bool ind__need_combine_value(ind__combine_text *c, ind_value *v) {
 static bool ind__need_combine_statement(ind__combine_text *c) {
     char name[IND__MAX_NAME + 1];
     if (c->num_made == IND__MAX_COMBINE)
-        return ind__parse_error(&c->p, c->p.at, IND_LIMIT, "more than %d statements", IND__MAX_COMBINE);
+        return ind__parse_error(&c->p, c->p.at, IND_ERROR_LIMIT, "more than %d statements", IND__MAX_COMBINE);
     ind_value v = {0};
     const char *at = c->p.at;
     if (!ind__need_name(&c->p, "a name", name) || !ind__need(&c->p, '=')) return false;
@@ -22107,7 +22173,7 @@ static ind_body *ind__parsed_combine(ind__parser *p, const ind__parsed_call *cal
     const int64_t num = call->attr_set[1] ? call->attr[1].i : call->schema->attr[1].value.i;
     if (num < 1 || num > IND__MAX_STATES || call->num_operands < (uint32_t)num) return NULL;
     ind__combine_text *c = ind__alloc(p->g->context, sizeof *c);
-    if (!c) return ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory"), NULL;
+    if (!c) return ind__parse_error(p, call->at, IND_ERROR_OUT_OF_MEMORY, "out of memory"), NULL;
     for (int k = 0; k < (int)num; k++) x[k] = ind__graph_tensor(p->g, call->operand[k]);
     c->p = (ind__parser){.g = p->g, .text = call->attr[5].s, .at = call->attr[5].s};
     c->num = (int)num;
@@ -22116,7 +22182,7 @@ static ind_body *ind__parsed_combine(ind__parser *p, const ind__parsed_call *cal
         ind__combine_record(p->g, &(ind_scan_desc){.x = x, .num = c->num, .combine = ind__combine_of_text, .user = c});
     ind_status status = ind_error_status(p->g->context);
     if (!body)
-        ind__parse_error(p, call->at, status ? status : IND_PARSE, "combine: %s",
+        ind__parse_error(p, call->at, status ? status : IND_ERROR_PARSE, "combine: %s",
                          status ? ind_error(p->g->context) : "a value is missing");
     ind__free(p->g->context, c);
     return body;
@@ -22143,7 +22209,7 @@ static void ind__write_parsed(ind__parser *p, const ind__parsed_call *call, cons
     }
     ind__write(p->g, op, x, value);
     if (!ind__check_graph(p, call->at) || !num_results || !ind__check_annotation(p, r, &p->g->tensor[x])) return;
-    if (!ind__also_named(p->g, x, r->name)) ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory");
+    if (!ind__also_named(p->g, x, r->name)) ind__parse_error(p, call->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
 }
 
 static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, ind__parsed_result *r, uint32_t num_results) {
@@ -22166,13 +22232,13 @@ static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, ind__parsed_
 static bool ind__parse_results(ind__parser *p, ind__parsed_result **list, uint32_t *n, uint32_t *capacity) {
     do {
         if (*n == IND__MAX_RESULTS)
-            return ind__parse_error(p, p->at, IND_LIMIT, "no op has more than %d results", IND__MAX_RESULTS);
+            return ind__parse_error(p, p->at, IND_ERROR_LIMIT, "no op has more than %d results", IND__MAX_RESULTS);
         ind__parsed_result *r = IND__PUSH(p->g->context, ind__parsed_result, *list, *n, *capacity);
-        if (!r) return ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+        if (!r) return ind__parse_error(p, p->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
         if (!ind__parse_result(p, r)) return false;
         for (uint32_t k = 0; k + 1 < *n; k++) {
             if (strcmp((*list)[k].name, r->name) == 0)
-                return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is given twice", r->name);
+                return ind__parse_error(p, r->at, IND_ERROR_PARSE, "the name \"%s\" is given twice", r->name);
         }
     } while (ind__take(p, ','));
     return true;
@@ -22188,13 +22254,13 @@ static bool ind__need_extern_argument(ind__parser *p, ind__parsed_call *call, in
     if (!ind__need_name(p, "the name of an argument", name) || !ind__need(p, '=')) return false;
     if (!strcmp(name, "workspace") && !ind__ok(b->workspace)) return ind__need_expr(p, &b->workspace);
     if (strcmp(name, "mutates") || b->num_mutates)
-        return ind__parse_error(p, at, IND_PARSE,
+        return ind__parse_error(p, at, IND_ERROR_PARSE,
                                 "extern has no argument \"%.60s\", or it is given twice; allowed: "
                                 "workspace, mutates",
                                 name);
     if (!ind__need_ints(p, &list, ints)) return false;
     if (list.count > IND_MAX_EXTERN_RESULTS)
-        return ind__parse_error(p, at, IND_LIMIT, "at most %d results are possible", IND_MAX_EXTERN_RESULTS);
+        return ind__parse_error(p, at, IND_ERROR_LIMIT, "at most %d results are possible", IND_MAX_EXTERN_RESULTS);
     memcpy(b->mutates, ints, (size_t)list.count * sizeof *ints);
     b->num_mutates = list.count;
     return true;
@@ -22205,13 +22271,13 @@ static bool ind__extern_written_types(ind__parser *p, ind__extern_build *b, cons
     bool any = false, all = true;
     for (int k = 0; k < num - b->num_mutates; k++) any = any || r[k].typed, all = all && r[k].typed;
     if (num < b->num_mutates || num > IND_MAX_EXTERN_RESULTS)
-        return ind__parse_error(p, r->at, IND_LIMIT, "%d results; %d to %d are possible", num, b->num_mutates,
+        return ind__parse_error(p, r->at, IND_ERROR_LIMIT, "%d results; %d to %d are possible", num, b->num_mutates,
                                 IND_MAX_EXTERN_RESULTS);
     const ind__extern *e = ind__extern_find(p->g->context, b->name);
     b->num_types = -1;
     if (!all && e && e->desc.shape) return true; /* the written types are compared with those of the rule */
     if (!all)
-        return ind__parse_error(p, r->at, IND_PARSE,
+        return ind__parse_error(p, r->at, IND_ERROR_PARSE,
                                 "%s: the types of its results are not written, and no shape rule "
                                 "is registered",
                                 b->name);
@@ -22229,7 +22295,8 @@ static bool ind__parse_extern(ind__parser *p, ind__parsed_call *call, const ind_
     ind__extern_build b = {.g = p->g};
     if (!ind__need(p, '(') || !ind__need_string(p, &name)) return false;
     b.name = name.s;
-    if (!ind__valid_name(b.name)) return ind__parse_error(p, call->at, IND_PARSE, "\"%.63s\" is not a name", b.name);
+    if (!ind__valid_name(b.name))
+        return ind__parse_error(p, call->at, IND_ERROR_PARSE, "\"%.63s\" is not a name", b.name);
     while (!p->status && ind__take(p, ',')) {
         ind__skip(p);
         ind__need_extern_argument(p, call, &b);
@@ -22251,8 +22318,9 @@ static void ind__parse_assign(ind__parser *p) {
     bool ok = !named || (ind__parse_results(p, &result, &n, &capacity) && ind__need(p, '='));
     ok = ok && ind__need_op(p, &call);
     if (ok && !named && !call.in_place)
-        ok = ind__parse_error(p, call.at, IND_PARSE, "%s: its result needs a name; only an op in place (add_) has none",
-                              ind__op_name(call.op));
+        ok =
+            ind__parse_error(p, call.at, IND_ERROR_PARSE,
+                             "%s: its result needs a name; only an op in place (add_) has none", ind__op_name(call.op));
     uint32_t want = ok ? ind__op_rows[call.op].results : 0;
     if (ok && want && n > want) ok = ind__check_num_results(p, &call, result, n, want);
     if (ok && call.op == IND_OP_EXTERN)
@@ -22341,7 +22409,7 @@ static ind_graph *ind__parse_graph(ind_context *context, const char *text, const
 ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *file) {
     if (!context) return NULL;
     if (!text) {
-        ind__fail(context, IND_INVALID_ARGUMENT, "parse: the text is NULL");
+        ind__fail(context, IND_ERROR_INVALID_ARGUMENT, "parse: the text is NULL");
         return NULL;
     }
     ind__lock(context);
@@ -22368,7 +22436,7 @@ ind_expr ind_size(ind_graph *graph, const char *declaration) {
     ind__parser p = {.g = graph, .text = declaration, .at = declaration};
     if (!graph || graph->status) return none;
     if (!declaration) {
-        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "size: the declaration is NULL");
+        ind__graph_fail(graph, IND_ERROR_INVALID_ARGUMENT, "size: the declaration is NULL");
         return none;
     }
     const uint32_t refusals = ind__refusals(graph->context);
@@ -22382,7 +22450,7 @@ static ind_status ind__add_condition_text(ind_graph *g, const char *text, bool g
     ind__parser p = {.g = g, .text = text, .at = text};
     const char *what = guard ? "guard" : "fact";
     if (holds) *holds = false;
-    if (!g) return IND_INVALID_ARGUMENT;
+    if (!g) return IND_ERROR_INVALID_ARGUMENT;
     if (g->status) return g->status;
     if (text) {
         const uint32_t refusals = ind__refusals(g->context);
@@ -22390,7 +22458,8 @@ static ind_status ind__add_condition_text(ind_graph *g, const char *text, bool g
         if (!g->status) ind__finish_string(&p, what);
         ind__graph_refused(g, refusals, what);
     } else {
-        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: the condition is NULL; it is written as \"S == 4*T\"", what);
+        ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: the condition is NULL; it is written as \"S == 4*T\"",
+                        what);
     }
     ind__graph_leave_here(g);
     return g->status;
@@ -22411,7 +22480,7 @@ static ind_tensor ind__add_source_text(ind_graph *g, ind_graph_op op, const char
     if (!g || g->status) return ind__graph_tensor(g, 0);
     snprintf(what, sizeof what, "%s %.60s", ind__op_name(op), name ? name : "(NULL)");
     if (!type) {
-        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: the type is NULL; it is written as \"f32[B, 256]\"", what);
+        ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: the type is NULL; it is written as \"f32[B, 256]\"", what);
         return ind__graph_tensor(g, 0);
     }
     const uint32_t refusals = ind__refusals(g->context);
@@ -22437,7 +22506,8 @@ static bool ind__extern_texts(ind__extern_build *b, const ind_extern_args *args)
         ind__parser p = {.g = b->g, .text = text, .at = text};
         ind__type t = {0};
         if (!text) {
-            ind__graph_fail(b->g, IND_INVALID_ARGUMENT, "%s: the type of result %d is NULL", b->name, b->num_types);
+            ind__graph_fail(b->g, IND_ERROR_INVALID_ARGUMENT, "%s: the type of result %d is NULL", b->name,
+                            b->num_types);
             return false;
         }
         ind__need_type(&p, &t);
@@ -22457,7 +22527,7 @@ ind_tensor ind_view_text(ind_tensor x, const char *size) {
     int rank = 0;
     if (!x.graph || x.graph->status) return ind__graph_tensor(x.graph, 0);
     if (!size) {
-        ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "view: the size is NULL; it is written as \"[B, 256]\"");
+        ind__graph_fail(x.graph, IND_ERROR_INVALID_ARGUMENT, "view: the size is NULL; it is written as \"[B, 256]\"");
         return ind__graph_tensor(x.graph, 0);
     }
     ind__need_exprs(&p, list, &rank);
@@ -22481,7 +22551,8 @@ ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, in
     ind_tensor y = {graph, 0};
     if (!graph || graph->status) return y;
     if (!call) {
-        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "apply: the text is NULL; it is written as \"glu($0, dim=1)\"");
+        ind__graph_fail(graph, IND_ERROR_INVALID_ARGUMENT,
+                        "apply: the text is NULL; it is written as \"glu($0, dim=1)\"");
         return y;
     }
     memset(&parsed, 0, sizeof parsed);
@@ -22659,13 +22730,14 @@ static pattern__name *pattern__add_name(ind__parser *p, pattern__reader *r, cons
                                         pattern__kind kind) {
     ind__pattern *pt = r->pattern;
     if (pt->num_names == IND__MAX_PATTERN_NAMES) {
-        ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d names and numbers", IND__MAX_PATTERN_NAMES);
+        ind__parse_error(p, p->at, IND_ERROR_LIMIT, "a pattern has at most %d names and numbers",
+                         IND__MAX_PATTERN_NAMES);
         return NULL;
     }
     pattern__name *n = &pt->names[pt->num_names];
     n->kind = kind;
     n->name = name ? ind__arena_string(&p->g->arena, name, length) : NULL;
-    if (name && !n->name) return ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory"), NULL;
+    if (name && !n->name) return ind__parse_error(p, p->at, IND_ERROR_OUT_OF_MEMORY, "out of memory"), NULL;
     pt->num_names++;
     return n;
 }
@@ -22681,8 +22753,8 @@ static const char *pattern__kind_text(pattern__kind kind) {
 }
 
 static bool pattern__wrong_kind(ind__parser *p, const char *at, const pattern__name *n, const char *wanted) {
-    return ind__parse_error(p, at, IND_PARSE, "\"%s\" is %s; %s is needed here", n->name, pattern__kind_text(n->kind),
-                            wanted);
+    return ind__parse_error(p, at, IND_ERROR_PARSE, "\"%s\" is %s; %s is needed here", n->name,
+                            pattern__kind_text(n->kind), wanted);
 }
 
 /* Refers to a name of this kind, which the first part may introduce here. */
@@ -22694,7 +22766,8 @@ static uint32_t pattern__name_here(ind__parser *p, pattern__kind kind, const cha
     uint32_t n = pattern__find(r->pattern, at, length);
     if (n == IND__PATTERN_NO_NAME) {
         if (r->replacement)
-            ind__parse_error(p, at, IND_PARSE, "\"%.*s\" is not a name of the pattern's first part", (int)length, at);
+            ind__parse_error(p, at, IND_ERROR_PARSE, "\"%.*s\" is not a name of the pattern's first part", (int)length,
+                             at);
         else if (!ind__reserved_name(at, length) && pattern__add_name(p, r, at, length, kind))
             n = r->pattern->num_names - 1;
         else
@@ -22716,8 +22789,8 @@ static ind_expr pattern__size_unknown(ind__parser *p, const char *name, size_t l
     const uint32_t n = pattern__find(r->pattern, name, length);
     ind_expr none = {p->g->context, 0};
     if (n == IND__PATTERN_NO_NAME) {
-        ind__parse_error(p, name, IND_PARSE, "\"%.*s\" is not a size of the pattern", (int)(length > 60 ? 60 : length),
-                         name);
+        ind__parse_error(p, name, IND_ERROR_PARSE, "\"%.*s\" is not a size of the pattern",
+                         (int)(length > 60 ? 60 : length), name);
         return none;
     }
     if (r->pattern->names[n].kind != PATTERN__SIZE) {
@@ -22745,13 +22818,14 @@ static bool pattern__need_sizes(ind__parser *p, const pattern__size **list, int 
     pattern__size size[IND__MAX_LIST];
     *count = 0;
     while (!p->status && !ind__peek(p, ']')) {
-        if (*count == IND__MAX_LIST) return ind__parse_error(p, p->at, IND_LIMIT, "more than %d sizes", IND__MAX_LIST);
+        if (*count == IND__MAX_LIST)
+            return ind__parse_error(p, p->at, IND_ERROR_LIMIT, "more than %d sizes", IND__MAX_LIST);
         if (!pattern__need_size(p, &size[(*count)++])) return false;
         if (!ind__peek(p, ']') && !ind__take(p, ',')) return ind__expected(p, "\",\" or \"]\"");
     }
     if (!ind__need(p, ']')) return false;
     *list = ind__arena_copy(&p->g->arena, size, (size_t)*count * sizeof *size);
-    return *list || ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    return *list || ind__parse_error(p, p->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
 }
 
 /* ---- inputs */
@@ -22796,7 +22870,7 @@ static bool pattern__need_new_name(ind__parser *p, pattern__reader *r, const cha
     const char *at = p->at;
     if (!ind__need_new_name(p, what, name)) return false;
     if (pattern__find(r->pattern, name, strlen(name)) != IND__PATTERN_NO_NAME)
-        return ind__parse_error(p, at, IND_PARSE, "the name \"%s\" is already taken", name);
+        return ind__parse_error(p, at, IND_ERROR_PARSE, "the name \"%s\" is already taken", name);
     *out = pattern__add_name(p, r, name, strlen(name), PATTERN__TENSOR);
     return *out != NULL;
 }
@@ -22832,7 +22906,7 @@ static void pattern__parse_guard(ind__parser *p, pattern__reader *r) {
     ind__pattern *pt = r->pattern;
     ind__skip(p);
     if (pt->num_guards == IND__MAX_PATTERN_CONDITIONS) {
-        ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d guards", IND__MAX_PATTERN_CONDITIONS);
+        ind__parse_error(p, p->at, IND_ERROR_LIMIT, "a pattern has at most %d guards", IND__MAX_PATTERN_CONDITIONS);
         return;
     }
     pt->guard[pt->num_guards++] = (uint32_t)(p->at - r->begin);
@@ -22845,7 +22919,7 @@ static bool pattern__parse_condition(ind__parser *p, pattern__reader *r) {
     ind__skip(p);
     const uint32_t test = pattern__find_test(p->at, ind__name_length(p->at));
     if (pt->num_conditions == IND__MAX_PATTERN_CONDITIONS)
-        return ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d conditions",
+        return ind__parse_error(p, p->at, IND_ERROR_LIMIT, "a pattern has at most %d conditions",
                                 IND__MAX_PATTERN_CONDITIONS);
     if (test == PATTERN__NUM_TESTS) return ind__expected(p, "the name of a condition");
     const pattern__test *t = &pattern__tests[test];
@@ -22882,7 +22956,7 @@ static uint32_t pattern__operand_name(ind__parser *p, const ind__parsed_call *ca
     if (!length) {
         ind__expected(p, wanted);
     } else if (n == IND__PATTERN_NO_NAME) {
-        ind__parse_error(p, at, IND_PARSE,
+        ind__parse_error(p, at, IND_ERROR_PARSE,
                          r->replacement ? "there is no tensor \"%.*s\" in the pattern"
                                         : "there is no tensor \"%.*s\" above this line; \"input %.*s\" declares one",
                          (int)length, at, (int)length, at);
@@ -22941,7 +23015,7 @@ static uint32_t pattern__attr_name(ind__parser *p, const ind__attr_schema *s) {
     if (p->status || kind != PATTERN__ATTR) return n;
     if (n == before) r->pattern->names[n].attr_kind = s->kind;
     if (r->pattern->names[n].attr_kind != s->kind)
-        ind__parse_error(p, at, IND_PARSE, "\"%s\" is %s; %s is needed here", r->pattern->names[n].name,
+        ind__parse_error(p, at, IND_ERROR_PARSE, "\"%s\" is %s; %s is needed here", r->pattern->names[n].name,
                          ind__attr_kind_rows[r->pattern->names[n].attr_kind].description,
                          ind__attr_kind_rows[s->kind].description);
     return n;
@@ -23008,7 +23082,7 @@ static bool pattern__read_attr(ind__parser *p, ind__parsed_call *call, uint32_t 
     graph__typed_number value;
     const bool list = s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES;
     if (s->kind == IND__ATTR_EXPRS)
-        return ind__parse_error(p, p->at, IND_NOT_SUPPORTED, "patterns have no ops with expressions"), true;
+        return ind__parse_error(p, p->at, IND_ERROR_NOT_SUPPORTED, "patterns have no ops with expressions"), true;
     if (list && ind__take(p, '[')) {
         a->form = PATTERN__SIZES;
         pattern__need_sizes(p, &a->size, &a->count);
@@ -23027,7 +23101,7 @@ static bool pattern__read_attr(ind__parser *p, ind__parsed_call *call, uint32_t 
     a->count = 1;
     if (!pattern__need_size(p, &one)) return true;
     a->size = ind__arena_copy(&p->g->arena, &one, sizeof one);
-    if (!a->size) ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    if (!a->size) ind__parse_error(p, p->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
     return true;
 }
 
@@ -23048,7 +23122,7 @@ static bool pattern__set_step(ind__parser *p, pattern__step *step, const ind__pa
         step->commutative = step->commutative && a->form == PATTERN__DEFAULT;
     }
     if (call->function) step->attr[0] = (pattern__attr){.form = PATTERN__VALUE, .value = call->attr[0]};
-    return step->operand || ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    return step->operand || ind__parse_error(p, p->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
 }
 
 /* op "(" arguments ")" */
@@ -23058,14 +23132,14 @@ static bool pattern__parse_call(ind__parser *p, pattern__step *step) {
     bool ok = ind__need_op(p, &call);
     const bool node = ok && !call.in_place && call.op != IND_OP_EXTERN && call.op != IND_OP_ASSOCIATIVE_SCAN;
     if (ok && (!node || (step && ind__op_has(call.op, 'E'))))
-        ok = ind__parse_error(p, call.at, IND_NOT_SUPPORTED,
+        ok = ind__parse_error(p, call.at, IND_ERROR_NOT_SUPPORTED,
                               !node ? "%s%s cannot be part of a pattern"
                                     : "%s%s is expanded when a graph is built; write the ops of its expansion",
                               ind__op_name(call.op), call.in_place ? "_" : "");
     if (ok && step) {
         step->num_attrs = call.schema->num_attrs;
         step->attr = ind__arena_alloc(&p->g->arena, (step->num_attrs + 1) * sizeof *step->attr);
-        ok = step->attr || ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+        ok = step->attr || ind__parse_error(p, p->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
     }
     ok = ok && ind__parse_arguments(p, &call) && (!step || pattern__set_step(p, step, &call));
     ind__free(p->g->context, call.operand);
@@ -23078,7 +23152,7 @@ static pattern__step *pattern__parse_alternative(ind__parser *p, pattern__reader
     ind__pattern *pt = r->pattern;
     ind__parsed_call any = {.op = IND_OP_ADD};
     if (pt->num_steps == IND__MAX_PATTERN_STEPS) {
-        ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d ops", IND__MAX_PATTERN_STEPS);
+        ind__parse_error(p, p->at, IND_ERROR_LIMIT, "a pattern has at most %d ops", IND__MAX_PATTERN_STEPS);
         return NULL;
     }
     pattern__step *step = &pt->step[pt->num_steps];
@@ -23091,7 +23165,7 @@ static pattern__step *pattern__parse_alternative(ind__parser *p, pattern__reader
         const uint32_t n = pattern__operand_name(p, &any, 0) + 1;
         *step = (pattern__step){.alias = true, .first = first, .num_results = 1, .num_operands = 1};
         step->operand = ind__arena_copy(&p->g->arena, &n, sizeof n);
-        if (!step->operand) ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+        if (!step->operand) ind__parse_error(p, p->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
     }
     r->step = NULL;
     pt->num_steps += !p->status;
@@ -23105,7 +23179,7 @@ static void pattern__parse_step(ind__parser *p, pattern__reader *r) {
     uint32_t first = pt->num_names, num = 0, result[IND_MAX_RANK];
     do {
         if (num == IND_MAX_RANK) {
-            ind__parse_error(p, p->at, IND_LIMIT, "at most %d results", IND_MAX_RANK);
+            ind__parse_error(p, p->at, IND_ERROR_LIMIT, "at most %d results", IND_MAX_RANK);
             return;
         }
         if (!pattern__need_new_name(p, r, "input, shared, guard, or NAME = OP(..)", &n)) return;
@@ -23118,7 +23192,7 @@ static void pattern__parse_step(ind__parser *p, pattern__reader *r) {
     pattern__step *last = pattern__parse_alternative(p, r, first, num);
     while (last && ind__take(p, '|')) {
         if (num > 1) {
-            ind__parse_error(p, p->at, IND_PARSE, "only an op with one result has alternatives");
+            ind__parse_error(p, p->at, IND_ERROR_PARSE, "only an op with one result has alternatives");
             return;
         }
         last->other = pt->num_steps + 1;
@@ -23143,7 +23217,7 @@ static void pattern__parse_made(ind__parser *p, pattern__reader *r) {
     ind__pattern *pt = r->pattern;
     uint32_t result[IND_MAX_RANK], num = 0;
     if (pt->num_made == IND__MAX_PATTERN_STEPS) {
-        ind__parse_error(p, p->at, IND_LIMIT, "a replacement has at most %d ops", IND__MAX_PATTERN_STEPS);
+        ind__parse_error(p, p->at, IND_ERROR_LIMIT, "a replacement has at most %d ops", IND__MAX_PATTERN_STEPS);
         return;
     }
     ind__skip(p);
@@ -23158,7 +23232,8 @@ static void pattern__parse_made(ind__parser *p, pattern__reader *r) {
             n = pt->num_names - 1;
         if (p->status) return;
         if (num == IND_MAX_RANK || (n < before && (!pt->names[n].step || pt->names[n].output))) {
-            ind__parse_error(p, at, IND_PARSE, "\"%s\" is not a result of the first part, or is assigned twice", name);
+            ind__parse_error(p, at, IND_ERROR_PARSE, "\"%s\" is not a result of the first part, or is assigned twice",
+                             name);
             return;
         }
         result[num++] = n;
@@ -23243,25 +23318,27 @@ static bool pattern__check(ind__parser *p, ind__pattern *pt, const char *at) {
     for (uint32_t n = 0; n < pt->num_names; n++) {
         const pattern__name *name = &pt->names[n];
         if (name->kind == PATTERN__TENSOR && !name->step && !name->made && !name->used)
-            return ind__parse_error(p, at, IND_PARSE, "pattern %s: no op of the first part reads input %s", pt->name,
-                                    name->name);
+            return ind__parse_error(p, at, IND_ERROR_PARSE, "pattern %s: no op of the first part reads input %s",
+                                    pt->name, name->name);
         if (!name->output) continue;
         if (pt->step[name->step - 1].other && output)
-            return ind__parse_error(p, at, IND_PARSE, "pattern %s: only a single output has alternatives", pt->name);
+            return ind__parse_error(p, at, IND_ERROR_PARSE, "pattern %s: only a single output has alternatives",
+                                    pt->name);
         for (uint32_t i = name->step; i; i = pt->step[i - 1].other)
             if (pt->step[i - 1].alias)
-                return ind__parse_error(p, at, IND_PARSE, "pattern %s: output %s may be no op", pt->name, name->name);
+                return ind__parse_error(p, at, IND_ERROR_PARSE, "pattern %s: output %s may be no op", pt->name,
+                                        name->name);
         pt->step[name->step - 1].root = true;
         pt->root = output && pt->root > name->step - 1 ? pt->root : name->step - 1;
         output = true;
     }
     if (!output)
-        return ind__parse_error(p, at, IND_PARSE, "pattern %s: the replacement assigns no result of the first part",
-                                pt->name);
+        return ind__parse_error(p, at, IND_ERROR_PARSE,
+                                "pattern %s: the replacement assigns no result of the first part", pt->name);
     const char *unneeded = pattern__unneeded(pt);
-    if (unneeded) return ind__parse_error(p, at, IND_PARSE, "pattern %s: no output needs %s", pt->name, unneeded);
+    if (unneeded) return ind__parse_error(p, at, IND_ERROR_PARSE, "pattern %s: no output needs %s", pt->name, unneeded);
     return pattern__connected(pt) ||
-           ind__parse_error(p, at, IND_PARSE, "pattern %s: its ops are not connected by tensors", pt->name);
+           ind__parse_error(p, at, IND_ERROR_PARSE, "pattern %s: its ops are not connected by tensors", pt->name);
 }
 
 /* first "=>" second */
@@ -23301,14 +23378,14 @@ static ind__pattern *pattern__parse(ind__parser *p, const char *begin) {
     ind__pattern *pt = ind__arena_alloc(&p->g->arena, sizeof *pt);
     pattern__reader r = {.pattern = pt, .begin = begin};
     bool ok = names && steps && pt && (pt->name = ind__arena_string(&p->g->arena, name, strlen(name))) != NULL;
-    if (!ok) ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory");
+    if (!ok) ind__parse_error(p, begin, IND_ERROR_OUT_OF_MEMORY, "out of memory");
     if (ok) {
         pt->names = names;
         pt->step = steps;
         ok = pattern__parse_parts(p, &r) && pattern__check(p, pt, begin);
     }
     if (ok && !pattern__keep(&p->g->arena, pt, begin, (size_t)(p->at - begin)))
-        ok = ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory");
+        ok = ind__parse_error(p, begin, IND_ERROR_OUT_OF_MEMORY, "out of memory");
     ind__free(c, names);
     ind__free(c, steps);
     return ok ? pt : NULL;
@@ -23320,7 +23397,7 @@ static void ind__parse_pattern(ind__parser *p, const char *begin) {
     if (!pt) return;
     for (const ind__pattern *other = p->g->patterns; other; other = other->next)
         if (!strcmp(other->name, pt->name))
-            ind__parse_error(p, begin, IND_PARSE, "pattern %s is declared twice", pt->name);
+            ind__parse_error(p, begin, IND_ERROR_PARSE, "pattern %s is declared twice", pt->name);
     pt->next = p->g->patterns;
     p->g->patterns = pt;
 }
@@ -24240,7 +24317,7 @@ static ind_status pattern__register_all(ind_context *c, const ind_graph *g) {
         oldest = a;
         for (const ind__pattern *b = newest; b; b = b->next)
             if (!strcmp(a->name, b->name))
-                return ind__fail(c, IND_INVALID_ARGUMENT, "pattern %s is already registered", a->name);
+                return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "pattern %s is already registered", a->name);
     }
     if (!oldest) return IND_OK;
     ((ind__pattern *)oldest)->next = newest;
@@ -24269,8 +24346,8 @@ static ind_graph *pattern__parse_all(ind_context *c, const char *text, const cha
 }
 
 ind_status ind_pattern_register(ind_context *context, const char *text) {
-    if (!context) return IND_INVALID_ARGUMENT;
-    if (!text) return ind__fail(context, IND_INVALID_ARGUMENT, "pattern: the text is NULL");
+    if (!context) return IND_ERROR_INVALID_ARGUMENT;
+    if (!text) return ind__fail(context, IND_ERROR_INVALID_ARGUMENT, "pattern: the text is NULL");
     ind__lock(context);
     ind_graph *g = pattern__parse_all(context, text, "<pattern>");
     ind_status status = g ? pattern__register_all(context, g) : ind__failed(context);
@@ -24328,7 +24405,8 @@ static ind_status pattern__check_names(ind_context *c, const ind__pattern *const
         at += strspn(at, " ");
         const int length = (int)strcspn(at, " ");
         if (length && !pattern__known(lists, at, (size_t)length))
-            return ind__fail(c, IND_NOT_FOUND, "compile: there is no pattern %.*s", length > 100 ? 100 : length, at);
+            return ind__fail(c, IND_ERROR_NOT_FOUND, "compile: there is no pattern %.*s", length > 100 ? 100 : length,
+                             at);
     }
     return IND_OK;
 }
@@ -24342,10 +24420,10 @@ static ind_status ind__verify_types(const ind_graph *g, const ind__node *n) {
     const uint32_t refusals = ind__refusals(g->context);
     ind__infer_init(&in, g, n);
     if (ind__infer_results(&in)) {
-        status = in.status == IND_OUT_OF_MEMORY ? in.status : IND_VERIFY;
+        status = in.status == IND_ERROR_OUT_OF_MEMORY ? in.status : IND_ERROR_VERIFY;
         ind__fail(g->context, status, "graph %s: %s: %s", g->name, in.op_name, in.error);
     } else if (in.num_results != n->num_results) {
-        status = ind__fail(g->context, IND_VERIFY, "graph %s: %s: it has %u results, the op gives %u", g->name,
+        status = ind__fail(g->context, IND_ERROR_VERIFY, "graph %s: %s: it has %u results, the op gives %u", g->name,
                            in.op_name, (unsigned)n->num_results, (unsigned)in.num_results);
     }
     for (uint32_t r = 0; status == IND_OK && r < n->num_results; r++) {
@@ -24353,10 +24431,11 @@ static ind_status ind__verify_types(const ind_graph *g, const ind__node *n) {
         bool same = t->dtype == in.result[r].dtype && t->rank == in.result[r].rank;
         for (int d = 0; same && d < t->rank; d++) same = ind_known_eq(t->size[d], in.result[r].size[d]);
         if (!same && ind__refused_since(g->context, refusals)) {
-            status = IND_OUT_OF_MEMORY; /* the sizes could not be compared */
+            status = IND_ERROR_OUT_OF_MEMORY; /* the sizes could not be compared */
         } else if (!same)
-            status = ind__fail(g->context, IND_VERIFY, "graph %s: %s: result %u has another type than the op gives",
-                               g->name, in.op_name, (unsigned)r);
+            status =
+                ind__fail(g->context, IND_ERROR_VERIFY, "graph %s: %s: result %u has another type than the op gives",
+                          g->name, in.op_name, (unsigned)r);
     }
     ind__infer_free(&in);
     return status;
@@ -24375,8 +24454,8 @@ static ind_status ind__verify_nodes(const ind_graph *g) {
             ok = t->node == i && (t->weak || ind__find_tensor(g, t->name, strlen(t->name)) == next + r);
         }
         if (!ok)
-            return ind__fail(g->context, IND_VERIFY, "graph %s: node %u (%s) is out of order", g->name, (unsigned)i,
-                             ind__op_name(n->op));
+            return ind__fail(g->context, IND_ERROR_VERIFY, "graph %s: node %u (%s) is out of order", g->name,
+                             (unsigned)i, ind__op_name(n->op));
         next += n->num_results;
         bool source = n->op == IND_OP_INPUT || n->op == IND_OP_CONST;
         ind_status status = source ? IND_OK : ind__verify_types(g, n);
@@ -24385,7 +24464,7 @@ static ind_status ind__verify_nodes(const ind_graph *g) {
     for (uint32_t i = 0; i < g->outputs.num; i++) {
         uint32_t x = g->outputs.output[i].tensor;
         if (x == 0 || x >= next || g->tensor[x].weak) {
-            return ind__fail(g->context, IND_VERIFY, "graph %s: output %s is not a tensor", g->name,
+            return ind__fail(g->context, IND_ERROR_VERIFY, "graph %s: output %s is not a tensor", g->name,
                              g->outputs.output[i].name);
         }
     }
@@ -24393,13 +24472,14 @@ static ind_status ind__verify_nodes(const ind_graph *g) {
         const struct ind__mutation *m = &g->in_place.mutation[i];
         bool ok = m->input && m->value && m->input < next && m->value < next && !g->tensor[m->value].weak;
         if (!ok || g->node[g->tensor[m->input].node].op != IND_OP_INPUT || ind__find_mutation(g, m->input) != m)
-            return ind__fail(g->context, IND_VERIFY, "graph %s: mutation %u is not of one input", g->name, (unsigned)i);
+            return ind__fail(g->context, IND_ERROR_VERIFY, "graph %s: mutation %u is not of one input", g->name,
+                             (unsigned)i);
     }
     return IND_OK;
 }
 
 ind_status ind__graph_verify(const ind_graph *g) {
-    if (!g) return IND_INVALID_ARGUMENT;
+    if (!g) return IND_ERROR_INVALID_ARGUMENT;
     if (g->status) return ind__fail(g->context, g->status, "%s", g->error);
     ind_facts *before = ind__graph_enter(g);
     ind_status status = ind__verify_nodes(g);
@@ -26629,7 +26709,7 @@ static bool pattern__make(graph__rewrite *r, pattern__application *a, uint32_t a
         while (!p.status && !r->to->status && !first && ind__take(&p, '|'));
     if (p.status && !r->to->status) ind__graph_fail(r->to, p.status, "%s", p.error);
     if (!r->to->status && first && num > r->to->last_results)
-        ind__graph_fail(r->to, IND_INVALID_ARGUMENT, "%s has %u results", a->pattern->names[name[0]].name,
+        ind__graph_fail(r->to, IND_ERROR_INVALID_ARGUMENT, "%s has %u results", a->pattern->names[name[0]].name,
                         (unsigned)r->to->last_results);
     for (uint32_t k = 0; k < num && !r->to->status; k++) a->made[name[k]] = first ? first + k : 0;
     return !r->to->status;
@@ -26665,7 +26745,7 @@ static void pattern__log(const graph__rewrite *r, const pattern__application *a,
 /* Keeps the original ops if the replacement failed; false: out of memory. */
 static bool pattern__refuse(graph__rewrite *r, pattern__application *a, const char *why) {
     a->refused = true;
-    if (r->to->status == IND_OUT_OF_MEMORY) return false;
+    if (r->to->status == IND_ERROR_OUT_OF_MEMORY) return false;
     pattern__log(r, a, why);
     r->to->status = IND_OK;
     r->to->error[0] = 0;
@@ -26713,7 +26793,7 @@ static ind_status graph__add_user_pass(ind_context *c, const ind_pass_desc *desc
     const graph__user_pass *newest = graph__user_passes(c);
     for (const graph__user_pass *p = newest; p; p = p->next)
         if (!strcmp(p->desc.name, desc->name))
-            return ind__fail(c, IND_INVALID_ARGUMENT, "pass %.100s is already registered", desc->name);
+            return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "pass %.100s is already registered", desc->name);
     ind__lists_lock(c);
     graph__user_pass *pass = ind__arena_alloc(&c->root->names, sizeof *pass);
     char *name = pass ? ind__arena_string(&c->root->names, desc->name, strlen(desc->name)) : NULL;
@@ -26727,11 +26807,11 @@ static ind_status graph__add_user_pass(ind_context *c, const ind_pass_desc *desc
 }
 
 ind_status ind_pass_register(ind_context *context, const ind_pass_desc *desc) {
-    if (!context) return IND_INVALID_ARGUMENT;
+    if (!context) return IND_ERROR_INVALID_ARGUMENT;
     if (!desc || !desc->name || !desc->visit)
-        return ind__fail(context, IND_INVALID_ARGUMENT, "pass: the name or the function is NULL");
+        return ind__fail(context, IND_ERROR_INVALID_ARGUMENT, "pass: the name or the function is NULL");
     if ((unsigned)desc->point >= IND_NUM_PASS_POINTS)
-        return ind__fail(context, IND_INVALID_ARGUMENT, "pass %.100s: there is no point %d", desc->name,
+        return ind__fail(context, IND_ERROR_INVALID_ARGUMENT, "pass %.100s: there is no point %d", desc->name,
                          (int)desc->point);
     ind__lock(context);
     ind_status status = graph__add_user_pass(context, desc);
@@ -26813,7 +26893,7 @@ static bool graph__check_replacement(graph__rewrite *r, const ind__tensor_info *
     char wanted[160], given[160];
     const ind__tensor_info *have = ind__tensor_of((ind_tensor){y.graph, y.id + k});
     if (!have || y.graph != r->to || have->node != r->to->tensor[y.id].node) {
-        ind__graph_fail(r->to, IND_INVALID_ARGUMENT,
+        ind__graph_fail(r->to, IND_ERROR_INVALID_ARGUMENT,
                         "pass %.100s: the replacement of %s is not a tensor of the new graph", r->pass->name,
                         want->name);
         return false;
@@ -26821,8 +26901,8 @@ static bool graph__check_replacement(graph__rewrite *r, const ind__tensor_info *
     if (graph__same_type(want, have)) return true;
     ind__print_type(wanted, sizeof wanted, want->dtype, want->size, want->rank);
     ind__print_type(given, sizeof given, have->dtype, have->size, have->rank);
-    ind__graph_fail(r->to, IND_TYPE_MISMATCH, "pass %.100s: %s is %s, its replacement is %s", r->pass->name, want->name,
-                    wanted, given);
+    ind__graph_fail(r->to, IND_ERROR_TYPE_MISMATCH, "pass %.100s: %s is %s, its replacement is %s", r->pass->name,
+                    want->name, wanted, given);
     return false;
 }
 
@@ -28635,7 +28715,7 @@ static ind_status graph__rewrite_once(graph__rewrite *r) {
         status = graph__copy_nodes(r, operands);
     }
     if (status) {
-        status = ind__refused_since(c, refusals) ? IND_OUT_OF_MEMORY : status;
+        status = ind__refused_since(c, refusals) ? IND_ERROR_OUT_OF_MEMORY : status;
         ind_graph_destroy(r->to);
         r->to = NULL;
     }
@@ -29441,7 +29521,7 @@ static ind_status graph__lower_failed(ind_context *c, const ind__node *n, ind_st
     const char *op = ind__op_name(n->op);
     char why[256];
     snprintf(why, sizeof why, "%.255s", ind_error(c));
-    if (status == IND_OUT_OF_MEMORY || strncmp(why, op, strlen(op)) == 0) return status;
+    if (status == IND_ERROR_OUT_OF_MEMORY || strncmp(why, op, strlen(op)) == 0) return status;
     return ind__fail(c, status, "%s: %s", op, why);
 }
 
@@ -29659,7 +29739,7 @@ static ind_status ind__compile_device(ind__compilation *k) {
 static ind_status ind__compile_begin(ind__compilation *k, const ind_graph *g) {
     if (g->status) return ind__fail(g->context, g->status, "%s", g->error);
     if (g->outputs.num + g->in_place.num == 0)
-        return ind__fail(g->context, IND_INVALID_ARGUMENT, "graph %s has no output", g->name);
+        return ind__fail(g->context, IND_ERROR_INVALID_ARGUMENT, "graph %s has no output", g->name);
     k->context = ind__context_fork(g->context);
     k->given = k->context ? ind__graph_import(k->context, g) : NULL;
     if (!k->given) return ind__failed(g->context);
@@ -29934,8 +30014,8 @@ static ind_status ind__compile_prepare(ind__compilation *k) {
 }
 
 ind_status ind_target_named(ind_context *context, const char *arch, ind_target *target) {
-    if (!context) return IND_INVALID_ARGUMENT;
-    if (!arch || !target) return ind__fail(context, IND_INVALID_ARGUMENT, "target: arch or target is NULL");
+    if (!context) return IND_ERROR_INVALID_ARGUMENT;
+    if (!arch || !target) return ind__fail(context, IND_ERROR_INVALID_ARGUMENT, "target: arch or target is NULL");
     return ind__target_parse(context, arch, target);
 }
 
@@ -29952,8 +30032,8 @@ ind_status ind_target_named(ind_context *context, const char *arch, ind_target *
      module              NVRTC, load              inductor_runtime.h */
 ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_module **module) {
     if (module) *module = NULL;
-    if (!graph) return IND_INVALID_ARGUMENT;
-    if (!module) return ind__fail(graph->context, IND_INVALID_ARGUMENT, "compile: module is NULL");
+    if (!graph) return IND_ERROR_INVALID_ARGUMENT;
+    if (!module) return ind__fail(graph->context, IND_ERROR_INVALID_ARGUMENT, "compile: module is NULL");
     ind__compilation k = {.refusals = ind__refusals(graph->context)};
     if (desc) k.desc = *desc;
 
@@ -30988,7 +31068,7 @@ static ind_tensor graph__raise_reduce(graph__raise *r, const ind__inst *i, int64
     case IND_REDUCE_DOT: return graph__raise_product(r, x, graph__raise_operand(r, i->arg[1]), dtype);
     default: break;
     }
-    ind__graph_fail(r->g, IND_NOT_SUPPORTED, "there is no op for the reduction %s",
+    ind__graph_fail(r->g, IND_ERROR_NOT_SUPPORTED, "there is no op for the reduction %s",
                     ind__reduction_name((ind_reduction)i->reduction));
     return (ind_tensor){r->g, 0};
 }
@@ -31324,7 +31404,8 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
         b->contents = graph__raise_neutral(r, b->size, b->rank, b->dtype, (ind_reduction)i->reduction);
     if (!y.id && b->contents.id && !i->arg[1] && !i->reduction) y = graph__raise_slice_scatter(r, b, e, x);
     if (!y.id && b->contents.id) y = graph__raise_scatter(r, b, i, e, x);
-    if (!y.id && !r->g->status) ind__graph_fail(r->g, IND_NOT_SUPPORTED, "the stored values do not fill %s", b->name);
+    if (!y.id && !r->g->status)
+        ind__graph_fail(r->g, IND_ERROR_NOT_SUPPORTED, "the stored values do not fill %s", b->name);
     b->contents = y;
 }
 
@@ -31359,7 +31440,7 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
     default: break;
     }
     if (graph__raised_op[i->op]) return graph__raise_pointwise(r, i);
-    ind__graph_fail(r->g, IND_NOT_SUPPORTED, "there is no op for the loop op %s",
+    ind__graph_fail(r->g, IND_ERROR_NOT_SUPPORTED, "there is no op for the loop op %s",
                     ind__loop_op_name((ind_loop_op)i->op));
     return (ind_tensor){r->g, 0};
 }
@@ -31519,7 +31600,7 @@ static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
         l->rrank = 1;
     }
     if (!graph__raise_merge_loops(l)) {
-        ind__graph_fail(r->g, IND_NOT_SUPPORTED, "its %d loops are more than a tensor has dimensions",
+        ind__graph_fail(r->g, IND_ERROR_NOT_SUPPORTED, "its %d loops are more than a tensor has dimensions",
                         l->rank + l->rrank);
         return false;
     }
@@ -31769,7 +31850,7 @@ static ind_graph *graph__raise_end(ind_graph *g, uint32_t refusals, const char *
     ind_context *c = g->context;
     ind_status status = ind__refused_since(c, refusals);
     if (!status && !g->status) return g;
-    if (!status) status = g->status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_NOT_SUPPORTED;
+    if (!status) status = g->status == IND_ERROR_OUT_OF_MEMORY ? IND_ERROR_OUT_OF_MEMORY : IND_ERROR_NOT_SUPPORTED;
     ind__fail(c, status, "kernel graph of %s: %s", name, g->status ? g->error : "out of memory");
     ind_graph_destroy(g);
     return NULL;
@@ -31785,7 +31866,7 @@ static ind_graph *graph__kernel_graph(ind_module *m, uint32_t kernel) {
 ind_graph *ind_module_kernel_graph(ind_module *module, int kernel) {
     if (!module) return NULL;
     if (kernel < 0 || (uint32_t)kernel >= module->desc.schedule->num_kernels) {
-        ind__fail(module->context, IND_NOT_FOUND, "kernel graph: there is no kernel %d", kernel);
+        ind__fail(module->context, IND_ERROR_NOT_FOUND, "kernel graph: there is no kernel %d", kernel);
         return NULL;
     }
     const ind__query q = ind__query_begin(module);
@@ -31833,7 +31914,7 @@ static ind_status ind__print_kernels(ind__text *t, ind_module *m) {
         if (text) ind__textf(t, "\n%s", text);
         if (!text) ind__textf(t, ": %s\n", ind_error(m->context));
         ind_graph_destroy(g);
-        if (status && status != IND_NOT_SUPPORTED) return status;
+        if (status && status != IND_ERROR_NOT_SUPPORTED) return status;
     }
     return IND_OK;
 }
@@ -31881,7 +31962,8 @@ ind_graph *ind_pointwise_graph(ind_tensor x) {
     const ind__node *n = t ? &x.graph->node[t->node] : NULL;
     if (!n || !n->body) {
         if (x.graph)
-            ind__fail(x.graph->context, IND_INVALID_ARGUMENT, "pointwise graph: the tensor is not of ind_pointwise");
+            ind__fail(x.graph->context, IND_ERROR_INVALID_ARGUMENT,
+                      "pointwise graph: the tensor is not of ind_pointwise");
         return NULL;
     }
     ind_context *c = x.graph->context;
@@ -31958,7 +32040,7 @@ static ind_status ind__compile_variant(ind_module *m, const ind__variant *v, ind
 }
 
 ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
-    if (!module || !cubin) return IND_INVALID_ARGUMENT;
+    if (!module || !cubin) return IND_ERROR_INVALID_ARGUMENT;
     memset(cubin, 0, sizeof *cubin);
     const ind__query q = ind__query_begin(module);
     ind_status status = ind__query_end(&q, ind__need_plan(module));
@@ -31966,7 +32048,7 @@ ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
     const ind__variant *v = index >= 0 ? ind__distinct_source(module->desc.plan, index) : NULL;
     ind_module *prepare = v ? NULL : ind_module_prepare_module(module);
     if (prepare && index >= 0) return ind_module_cubin(prepare, index - ind__num_sources(module->desc.plan), cubin);
-    if (!v) return ind__fail(module->context, IND_NOT_FOUND, "cubin: there is no source %d", index);
+    if (!v) return ind__fail(module->context, IND_ERROR_NOT_FOUND, "cubin: there is no source %d", index);
     cubin->name = v->source.entry;
     status = ind__compile_variant(module, v, cubin);
     for (v = v->fallback; v && !status && cubin->local_bytes > 0; v = v->fallback) {
@@ -31980,7 +32062,7 @@ ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
 }
 
 ind_status ind_module_build_cubins(ind_module *module) {
-    if (!module) return IND_INVALID_ARGUMENT;
+    if (!module) return IND_ERROR_INVALID_ARGUMENT;
     const ind__query q = ind__query_begin(module);
     ind_status status = ind__query_end(&q, ind__need_plan(module));
     if (!status) status = ind__build_cubins(module);
@@ -32174,7 +32256,7 @@ static ind_status ind__print_stage_json(ind__text *t, ind_module *m, ind_stage s
 static const char *ind__stage_text(ind_module *m, ind_stage stage, bool json) {
     if (!m) return NULL;
     if ((unsigned)stage >= IND_NUM_STAGES) {
-        ind__fail(m->context, IND_INVALID_ARGUMENT, "there is no stage %d", (int)stage);
+        ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "there is no stage %d", (int)stage);
         return NULL;
     }
     const ind__query q = ind__query_begin(m);
@@ -32243,12 +32325,12 @@ static const char *ind__buffer_tensor_name(const ind_module *m, uint32_t buffer)
 }
 
 ind_status ind_module_query_edge(ind_module *module, int index, ind_edge_info *info) {
-    if (!module || !info) return IND_INVALID_ARGUMENT;
+    if (!module || !info) return IND_ERROR_INVALID_ARGUMENT;
     memset(info, 0, sizeof *info);
     const ind_schedule *s = module->desc.schedule;
     if (index < 0 || (uint32_t)index >= s->num_edges)
-        return ind__fail(module->context, IND_NOT_FOUND, "graph \"%s\" has no edge %d; it has %u", module->desc.name,
-                         index, (unsigned)s->num_edges);
+        return ind__fail(module->context, IND_ERROR_NOT_FOUND, "graph \"%s\" has no edge %d; it has %u",
+                         module->desc.name, index, (unsigned)s->num_edges);
     ind_status status = ind__need_names(module);
     if (status) return status;
     const ind_edge *e = &s->edge[index];
@@ -32929,9 +33011,10 @@ const char *ind_module_html(ind_module *module, const char *sizes) {
 
 /* Simplifies the formula in the module's context, which is locked. */
 static ind_status ind__check_formula(ind_module *m, ind_formula *f) {
-    if (!ind__ok(*f)) return ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: not a valid expression");
+    if (!ind__ok(*f)) return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "formula: not a valid expression");
     if (f->context->root != m->context->root)
-        return ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: it belongs to another context than the module");
+        return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
+                         "formula: it belongs to another context than the module");
     *f = ind__in_context(m->context, *f);
     return ind__ok(*f) ? IND_OK : ind__failed(m->context);
 }
@@ -32978,11 +33061,11 @@ static ind_status ind__fill_kernel(ind_module *module, int index, ind_kernel_inf
 }
 
 ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info) {
-    if (!module || !info) return IND_INVALID_ARGUMENT;
+    if (!module || !info) return IND_ERROR_INVALID_ARGUMENT;
     memset(info, 0, sizeof *info);
     if (index < 0 || (uint32_t)index >= module->desc.schedule->num_kernels) {
-        return ind__fail(module->context, IND_NOT_FOUND, "graph \"%s\" has no kernel %d; it has %u", module->desc.name,
-                         index, (unsigned)module->desc.schedule->num_kernels);
+        return ind__fail(module->context, IND_ERROR_NOT_FOUND, "graph \"%s\" has no kernel %d; it has %u",
+                         module->desc.name, index, (unsigned)module->desc.schedule->num_kernels);
     }
     const ind__query q = ind__query_begin(module);
     return ind__query_end(&q, ind__fill_kernel(module, index, info));
@@ -33088,9 +33171,9 @@ static ind_status ind__evaluator_fill(ind_evaluator *e, ind_module *m, const ind
 
 ind_status ind_evaluator_create(ind_module *module, const ind_formula *f, int num, ind_evaluator **evaluator) {
     if (evaluator) *evaluator = NULL;
-    if (!module) return IND_INVALID_ARGUMENT;
+    if (!module) return IND_ERROR_INVALID_ARGUMENT;
     if (!evaluator || !f || num < 1) {
-        return ind__fail(module->context, IND_INVALID_ARGUMENT,
+        return ind__fail(module->context, IND_ERROR_INVALID_ARGUMENT,
                          "evaluator: formulas or the pointer for the result is NULL, or there are no formulas");
     }
     ind_context *root = module->context->root;
@@ -33110,9 +33193,9 @@ ind_status ind_evaluator_create(ind_module *module, const ind_formula *f, int nu
 }
 
 ind_status ind_evaluator_run(ind_evaluator *e, const int64_t *sizes_v, int64_t *values) {
-    if (!e) return IND_INVALID_ARGUMENT;
+    if (!e) return IND_ERROR_INVALID_ARGUMENT;
     if (!values || (!sizes_v && e->program.num_inputs)) {
-        return ind__fail(e->program.context, IND_INVALID_ARGUMENT,
+        return ind__fail(e->program.context, IND_ERROR_INVALID_ARGUMENT,
                          "evaluator: sizes or the pointer for values is NULL");
     }
     if (e->program.num_inputs) memcpy(e->values, sizes_v, e->program.num_inputs * sizeof *sizes_v);
@@ -33143,7 +33226,7 @@ static bool ind__size_value(const ind_symbol *symbol, void *user, int64_t *out) 
 }
 
 ind_status ind_formula_eval(ind_module *module, ind_formula f, const char *sizes, int64_t *value) {
-    if (!module || !value) return IND_INVALID_ARGUMENT;
+    if (!module || !value) return IND_ERROR_INVALID_ARGUMENT;
     const ind__query q = ind__query_begin(module);
     int64_t *values = ind__alloc(module->context, (module->desc.num_sizes + (size_t)1) * sizeof *values);
     ind__size_values v = {module, values};
@@ -33157,8 +33240,9 @@ ind_status ind_formula_eval(ind_module *module, ind_formula f, const char *sizes
 ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t *lo, int64_t *hi) {
     if (lo) *lo = INT64_MIN;
     if (hi) *hi = INT64_MAX;
-    if (!module) return IND_INVALID_ARGUMENT;
-    if (!lo || !hi) return ind__fail(module->context, IND_INVALID_ARGUMENT, "formula: the pointer for a bound is NULL");
+    if (!module) return IND_ERROR_INVALID_ARGUMENT;
+    if (!lo || !hi)
+        return ind__fail(module->context, IND_ERROR_INVALID_ARGUMENT, "formula: the pointer for a bound is NULL");
     const ind__query q = ind__query_begin(module);
     ind_status status = ind__check_formula(module, &f);
     if (!status) ind_bounds(module->facts, f, lo, hi);
@@ -33172,15 +33256,15 @@ static uint32_t ind__free_size(ind_module *m, const char *name) {
     uint32_t i = 0;
     while (i < m->desc.num_sizes && strcmp(ind_module_query_size(m, (int)i)->name, name)) i++;
     if (i == m->desc.num_sizes) {
-        ind__fail(m->context, IND_NOT_FOUND, "formula: graph \"%s\" has no size \"%.60s\"", m->desc.name, name);
+        ind__fail(m->context, IND_ERROR_NOT_FOUND, "formula: graph \"%s\" has no size \"%.60s\"", m->desc.name, name);
         return UINT32_MAX;
     }
     ind_expr e = ind_module_size_formula(m, (int)i);
     if (!ind__ok(e)) return i;
     char text[200];
     ind_expr_print(e, text, sizeof text);
-    ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: %s follows from a fact, it is %s; ask for a size in that",
-              name, text);
+    ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
+              "formula: %s follows from a fact, it is %s; ask for a size in that", name, text);
     return UINT32_MAX;
 }
 
@@ -33188,10 +33272,10 @@ static void ind__refuse_inverse(ind_context *c, const char *name, ind_expr coeff
     char text[200];
     ind_expr_print(coefficient, text, sizeof text);
     if (ind__ok(coefficient)) {
-        ind__fail(c, IND_NOT_SUPPORTED, "formula: it is not known to grow with %s, whose coefficient is %s", name,
+        ind__fail(c, IND_ERROR_NOT_SUPPORTED, "formula: it is not known to grow with %s, whose coefficient is %s", name,
                   text);
     } else {
-        ind__fail(c, IND_NOT_SUPPORTED, "formula: it is not affine in %s; ind_formula_solve finds values", name);
+        ind__fail(c, IND_ERROR_NOT_SUPPORTED, "formula: it is not affine in %s; ind_formula_solve finds values", name);
     }
 }
 
@@ -33200,7 +33284,7 @@ static ind_formula ind__invert(ind_module *module, ind_formula f, const char *na
     ind_formula none = {c, 0};
     ind_expr coefficient, rest;
     if (ind__check_formula(module, &f)) return none;
-    if (!name) return ind__fail(c, IND_INVALID_ARGUMENT, "formula: the name of the size is NULL"), none;
+    if (!name) return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "formula: the name of the size is NULL"), none;
     uint32_t at = ind__free_size(module, name);
     if (at == UINT32_MAX) return none;
     ind_facts *before = ind_facts_enter(c, module->facts);
@@ -33484,14 +33568,14 @@ static bool ind__bisect(ind__solver *s, int64_t first, int64_t last, int64_t *fo
 
 #define IND__SOLVE_WORK (INT64_C(1) << 26) /* limit of evaluated ops: about a second */
 
-/* Searches [first, last] from the top. IND_OUT_OF_RANGE: nothing fits; IND_LIMIT: gave up. */
+/* Searches [first, last] from the top. IND_ERROR_OUT_OF_RANGE: nothing fits; IND_ERROR_LIMIT: gave up. */
 static ind_status ind__search(ind__solver *s, int64_t first, int64_t last, int64_t *found) {
     int64_t low[72], high[72], work = 0; /* boxes are halved: at most 64 are pending */
     int n = 1;
     low[0] = first, high[0] = last;
     while (n > 0) {
         int64_t a = low[--n], b = high[n], middle = ind__upper_middle(a, b);
-        if ((work += s->program.num_ops + 16) > IND__SOLVE_WORK) return IND_LIMIT;
+        if ((work += s->program.num_ops + 16) > IND__SOLVE_WORK) return IND_ERROR_LIMIT;
         ind__box_kind kind = a == b ? (ind__fits(s, a) ? IND__BOX_ALL : IND__BOX_NONE) : ind__judge(s, a, b);
         if (kind == IND__BOX_ALL) return *found = b, IND_OK;
         if (kind == IND__BOX_PREFIX && ind__bisect(s, a, b, found)) return IND_OK;
@@ -33499,7 +33583,7 @@ static ind_status ind__search(ind__solver *s, int64_t first, int64_t last, int64
         low[n] = a, high[n++] = middle - 1;
         low[n] = middle, high[n++] = b;
     }
-    return IND_OUT_OF_RANGE;
+    return IND_ERROR_OUT_OF_RANGE;
 }
 
 static ind_status ind__solver_require(ind__solver *s, ind_expr condition) {
@@ -33556,11 +33640,12 @@ static ind_status ind__solver_sizes(ind__solver *s, const char *sizes, int64_t *
         bool missing = given[i] == IND__SIZE_UNSET, derived = ind__ok(ind_module_size_formula(m, (int)i));
         s->slot[i] = missing ? 0 : given[i];
         if (i == s->size && !missing) {
-            status = ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: size %s is both asked for and given", name);
-        } else if (i != s->size && missing && !derived) {
             status =
-                ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: size %s has no value: give it as in \"%s=%lld\"",
-                          name, name, (long long)ind_module_query_size(m, (int)i)->hint);
+                ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "formula: size %s is both asked for and given", name);
+        } else if (i != s->size && missing && !derived) {
+            status = ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
+                               "formula: size %s has no value: give it as in \"%s=%lld\"", name, name,
+                               (long long)ind_module_query_size(m, (int)i)->hint);
         }
     }
     return status;
@@ -33608,10 +33693,10 @@ static ind_status ind__solve(ind__solver *s, int64_t *found) {
     ind__div_ends(symbol->lo, m, &first, &above);
     ind__div_ends(symbol->hi, m, &last, &above);
     first += symbol->lo % m != 0;
-    ind_status status = first <= last ? ind__search(s, first, last, found) : IND_OUT_OF_RANGE;
+    ind_status status = first <= last ? ind__search(s, first, last, found) : IND_ERROR_OUT_OF_RANGE;
     if (!status) return IND_OK;
-    if (status == IND_LIMIT) {
-        return ind__fail(s->module->context, IND_NOT_SUPPORTED,
+    if (status == IND_ERROR_LIMIT) {
+        return ind__fail(s->module->context, IND_ERROR_NOT_SUPPORTED,
                          "formula: it goes up and down with %s, or its conditions do, over too wide a range to search: "
                          "[%lld, %lld]",
                          symbol->name, (long long)symbol->lo, (long long)symbol->hi);
@@ -33624,7 +33709,8 @@ static int64_t ind__solve_formula(ind_module *module, ind_formula f, const char 
                                   int64_t limit) {
     int64_t found = 0;
     if (ind__check_formula(module, &f)) return -1;
-    if (!name) return ind__fail(module->context, IND_INVALID_ARGUMENT, "formula: the name of the size is NULL"), -1;
+    if (!name)
+        return ind__fail(module->context, IND_ERROR_INVALID_ARGUMENT, "formula: the name of the size is NULL"), -1;
     ind__solver s = {.module = module, .size = ind__free_size(module, name), .limit = limit};
     if (s.size == UINT32_MAX) return -1;
     s.step = ind_module_query_size(module, (int)s.size)->multiple_of;

@@ -361,7 +361,7 @@ void ind__target_rates(ind_target *t, int memory_bytes_per_ns);
 void ind__target_figures(ind_target *t, const ind_thresholds *figures);
 /* Fills the zero figures of a fusion policy with the target's. */
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p);
-/* Parses an architecture ("sm_90a") or a device ("L4"). Error: IND_INVALID_ARGUMENT names what is allowed. */
+/* Parses an architecture ("sm_90a") or a device ("L4"). Error: IND_ERROR_INVALID_ARGUMENT names what is allowed. */
 ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t);
 void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVRTC's --gpu-architecture */
 
@@ -765,7 +765,7 @@ typedef struct ind_plan {
     int64_t from, to;   /* the elements of its rows */
 } ind_plan;
 
-/* Error IND_NOT_SUPPORTED names the kernel and the reason. */
+/* Error IND_ERROR_NOT_SUPPORTED names the kernel and the reason. */
 ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_target *target, ind_plan **plan);
 void ind__plan_free(ind_plan *p);
 
@@ -5526,7 +5526,7 @@ static const char *cg__buffer(ind__writer *w, uint32_t buffer) {
     const ind_kernel *k = w->kernel;
     uint32_t i = cg__arg_of(k, buffer);
     if (i == UINT32_MAX) {
-        ind__fail(w->context, IND_VERIFY, "kernel %s uses buffer %u, which is not among its arguments", k->name,
+        ind__fail(w->context, IND_ERROR_VERIFY, "kernel %s uses buffer %u, which is not among its arguments", k->name,
                   buffer);
         cg__fail(w);
         return "";
@@ -5613,8 +5613,8 @@ static ind_expr cg__sizes_to_args(ind__writer *w, ind_expr e, int depth) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     if (kind == IND_EXPR_NONE) return e;
     if (depth > IND__CG_MAX_DEPTH) {
-        ind__fail(w->context, IND_LIMIT, "kernel %s: an index expression is nested more than %d deep", w->kernel->name,
-                  IND__CG_MAX_DEPTH);
+        ind__fail(w->context, IND_ERROR_LIMIT, "kernel %s: an index expression is nested more than %d deep",
+                  w->kernel->name, IND__CG_MAX_DEPTH);
         return (ind_expr){0};
     }
     if (ind__expr_is_size(e)) return cg__size_symbol(w, e);
@@ -5632,7 +5632,7 @@ static void cg__symbol_name(ind__text *t, ind_expr symbol, void *user) {
         if (!ind_expr_same(symbol, w->plan->domain.var[d])) continue;
         ind__textf(t, "%s", w->var[d] ? w->var[d] : "");
         if (!w->var[d]) {
-            ind__fail(w->context, IND_VERIFY, "kernel %s: loop variable %d is used where it has no value",
+            ind__fail(w->context, IND_ERROR_VERIFY, "kernel %s: loop variable %d is used where it has no value",
                       w->kernel->name, d);
             cg__fail(w);
         }
@@ -6182,7 +6182,7 @@ static void cg__compute(ind__writer *w, uint32_t i) {
     const char *approximate = cg__approximate_text(w, i),
                *s = approximate ? approximate : cg__find_op_template((ind_loop_op)inst->op, type);
     if (!s) {
-        ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: op %s does not exist for %s", w->kernel->name,
+        ind__fail(w->context, IND_ERROR_NOT_SUPPORTED, "kernel %s: op %s does not exist for %s", w->kernel->name,
                   ind__loop_op_name((ind_loop_op)inst->op), ind_dtype_name(type));
         cg__fail(w);
         return;
@@ -6281,7 +6281,7 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
     case IND_LOOP_SCAN:
     case IND_LOOP_STATE:
     case IND_LOOP_PAIR:
-        ind__fail(w->context, IND_VERIFY, "kernel %s: value %u of a reduction or scan is used before it is known",
+        ind__fail(w->context, IND_ERROR_VERIFY, "kernel %s: value %u of a reduction or scan is used before it is known",
                   w->kernel->name, i);
         cg__fail(w);
         break;
@@ -11948,7 +11948,7 @@ static void cg__sorted_row(ind__writer *w, int part, const char **begin, const c
     ind_expr stride, base;
     *begin = *step = "";
     if (!store || !ind__affine(cg__index_of(w, store), w->plan->domain.var[w->plan->domain.rank], &stride, &base)) {
-        ind__fail(w->context, IND_VERIFY, "kernel %s: a sorted row does not lie at one stride", w->kernel->name);
+        ind__fail(w->context, IND_ERROR_VERIFY, "kernel %s: a sorted row does not lie at one stride", w->kernel->name);
         cg__fail(w);
         return;
     }
@@ -18204,8 +18204,8 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
         cg__mm_choose(p, v->index_bits, d->w.target, &all, &reason);
     }
     if (!all.num)
-        return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
-                         d->w.kernel->name);
+        return ind__fail(d->w.context, IND_ERROR_NOT_SUPPORTED,
+                         "kernel %s: no configuration of a product fits the target", d->w.kernel->name);
     if (cg__mm_cluster_blocks(&all.item[0].values) > d->max_cluster)
         cg__mm_choose_fallback(p, v->index_bits, d->w.target, &all);
     const cg__mm_template *kept = cg__mm_kept_template(d, &all);
@@ -18262,7 +18262,7 @@ static void cg__mm_find_epilogue(cg__decider *d, cg__mm_problem *p) {
 
 static ind_status cg__choose_attention(cg__decider *d, ind__variant *v);
 
-/* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
+/* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_ERROR_NOT_SUPPORTED. */
 static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (d->w.kernel->scores) return cg__choose_attention(d, v);
     cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
@@ -18271,7 +18271,8 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     cg__mm_find_problem(d, p);
     if (d->w.failed) return ind__failed(d->w.context);
     if (p->sum == IND_BOOL)
-        return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: a matrix product of bool", d->w.kernel->name);
+        return ind__fail(d->w.context, IND_ERROR_NOT_SUPPORTED, "kernel %s: a matrix product of bool",
+                         d->w.kernel->name);
     cg__choose_index_bits(d);
     cg__mm_choose_loads(d, p);
     cg__mm_find_packed(d, p);
@@ -19036,7 +19037,7 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
             x->reduce = i;
     x->term = ind__softmax_term(w->body, x->reduce);
     if (!x->reduce || !x->term) {
-        ind__fail(w->context, IND_VERIFY, "kernel %s: attention without a softmax", k->name);
+        ind__fail(w->context, IND_ERROR_VERIFY, "kernel %s: attention without a softmax", k->name);
         cg__fail(w);
         return;
     }
@@ -19109,7 +19110,7 @@ static bool cg__at_skips_tiles(const ind__writer *w, const cg__mm_problem *p, co
     return x->heads == 1 || p->m < 0 || !ind__expr_depends(m->condition, w->plan->domain.var[p->m]);
 }
 
-/* Decides everything. Error: IND_VERIFY, if the body has no softmax. */
+/* Decides everything. Error: IND_ERROR_VERIFY, if the body has no softmax. */
 static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
     cg__attention *x = (cg__attention *)ind__arena_alloc(&d->w.scratch, sizeof *x);
@@ -23334,7 +23335,7 @@ static ind_expr cg__known_to_args(ind__writer *w, ind_expr e, int depth) {
     if (!ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return cg__size_symbol(w, e);
     if (n == 0) return e;
     if (n > 32 || depth > IND__CG_MAX_DEPTH) {
-        ind__fail(w->context, IND_LIMIT, "kernel %s: a size from data is nested too deep", w->kernel->name);
+        ind__fail(w->context, IND_ERROR_LIMIT, "kernel %s: a size from data is nested too deep", w->kernel->name);
         return (ind_expr){0};
     }
     for (int i = 0; i < n; i++) a[i] = cg__known_to_args(w, ind_expr_arg(e, i), depth + 1);
@@ -23371,7 +23372,7 @@ static ind_expr cg__most(ind__writer *w, ind_expr e, const char *what) {
     const ind__lowered *p = w->schedule->program;
     ind_expr most = ind__most(p->unbacked, p->num_unbacked, e);
     if (ind__ok(e) && !ind__ok(most)) {
-        ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: no bound in the declared sizes is found for its %s",
+        ind__fail(w->context, IND_ERROR_NOT_SUPPORTED, "kernel %s: no bound in the declared sizes is found for its %s",
                   w->kernel->name, what);
         cg__fail(w);
     }
@@ -23732,8 +23733,8 @@ static ind_status cg__check_text(ind_plan *p, const ind__writer *first) {
     ind_status status = plan ? cg__write_once(&again, p, first->kernel, &variant, plan) : ind__failed(p->context);
     if (!status) status = ind__refused_since(p->context, refusals);
     if (!status && !cg__same_text(&again, first))
-        status =
-            ind__fail(p->context, IND_VERIFY, "kernel %s: a copy of its plan gives another text", first->kernel->name);
+        status = ind__fail(p->context, IND_ERROR_VERIFY, "kernel %s: a copy of its plan gives another text",
+                           first->kernel->name);
     cg__free(&again);
     ind__arena_free(&arena);
     return status;
@@ -23851,7 +23852,7 @@ static ind_status cg__plan_alternative(ind_plan *p, const ind_kernel *k, ind__va
         cg__free(&d.w);
         if (status || fits) return status;
     }
-    return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
+    return ind__fail(p->context, IND_ERROR_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
 }
 
 /* Fallbacks of a variant. NVRTC 13.0 compiled 370 variants of norms and softmax for sm_90a: 20 spilled. The first
@@ -23874,7 +23875,7 @@ static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__varian
         }
         if (status || !more || fallbacks++ == IND__CG_MAX_FALLBACKS) return status;
         v->fallback = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
-        if (!v->fallback) return IND_OUT_OF_MEMORY;
+        if (!v->fallback) return IND_ERROR_OUT_OF_MEMORY;
     }
 }
 
@@ -23903,8 +23904,8 @@ typedef struct cg__variants {
 /* Plans the next variant, variant[num]; the caller keeps it by incrementing num. */
 static ind_status cg__next_variant(cg__variants *x, int assume) {
     if (x->num >= IND_MAX_VARIANTS)
-        return ind__fail(x->plan->context, IND_LIMIT, "kernel %s: it needs more than %d variants", x->kernel->name,
-                         IND_MAX_VARIANTS);
+        return ind__fail(x->plan->context, IND_ERROR_LIMIT, "kernel %s: it needs more than %d variants",
+                         x->kernel->name, IND_MAX_VARIANTS);
     return cg__plan_variant(x->plan, x->kernel, &x->variant[x->num], assume, &x->used);
 }
 
@@ -24535,7 +24536,7 @@ static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int thr
         cg__free(&d.w);
         if (status || fits) return status;
     }
-    return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
+    return ind__fail(p->context, IND_ERROR_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
 }
 
 /* Two forms of each kernel of a launch: a fast one, which may have guards, and a general one without guards. */
@@ -24630,7 +24631,7 @@ static ind_status cg__plan_chosen(ind_plan *p, cg__parts *x) {
     for (uint32_t i = 0; i < x->num_chosen; i++) guarded |= cg__has_guard(&x->chosen[i]->variant);
     ind_status status = cg__level_threads(p, x->chosen, x->num_chosen, IND__CG_ASSUME_PART);
     kp->variant = (ind__variant *)ind__arena_alloc(&p->arena, 2 * sizeof *kp->variant);
-    if (!kp->variant) return IND_OUT_OF_MEMORY;
+    if (!kp->variant) return IND_ERROR_OUT_OF_MEMORY;
     if (!status) status = cg__plan_combo_variant(p, x->chosen, x->num_chosen, &kp->variant[0]);
     kp->num_variants = guarded ? 2 : 1;
     if (!status && guarded) status = cg__level_threads(p, x->chosen_general, x->num_chosen, IND__ASSUME_NOTHING);
@@ -25207,7 +25208,7 @@ static ind_status cg__compare_launches(const ind_plan *p, uint32_t from, uint32_
                        !x->fallback == !y->fallback;
         }
         if (!same)
-            return ind__fail(p->context, IND_VERIFY, "kernels %u and %u (%s) are equal, but their plans differ",
+            return ind__fail(p->context, IND_ERROR_VERIFY, "kernels %u and %u (%s) are equal, but their plans differ",
                              from + k, to + k, b->kernel->name);
     }
     return IND_OK;
@@ -25976,7 +25977,7 @@ static bool cg__hand_rows(cg__tasks *x, uint32_t from, uint32_t to) {
     if (!able) return true;
     if (cg__plan_task(p, part, cg__task_launch_of(p, part->kernel).like, 0)) return false;
     if (part->why_not || part->variant.threads != x->threads) {
-        ind__fail(p->context, IND_VERIFY, "kernel %s: another plan that loads first", part->of->name);
+        ind__fail(p->context, IND_ERROR_VERIFY, "kernel %s: another plan that loads first", part->of->name);
         return false;
     }
     for (uint32_t i = from; i < to && part->variant.of.tile.loads_first; i++) {
@@ -26202,7 +26203,8 @@ void ind__plan_free(ind_plan *p) {
 }
 
 ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_target *target, ind_plan **plan) {
-    if (!c || !s || !plan) return c ? ind__fail(c, IND_INVALID_ARGUMENT, "plan: NULL argument") : IND_INVALID_ARGUMENT;
+    if (!c || !s || !plan)
+        return c ? ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "plan: NULL argument") : IND_ERROR_INVALID_ARGUMENT;
     *plan = NULL;
     ind_plan *p = (ind_plan *)ind__alloc(c, sizeof *p);
     if (!p) return ind__failed(c);
@@ -26451,8 +26453,8 @@ ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t) {
         }
     ind__text names = {.context = c};
     cg__target_names(&names);
-    ind_status status = ind__fail(c, IND_INVALID_ARGUMENT, "unknown target \"%s\": allowed are %s", arch ? arch : "",
-                                  names.data && !names.failed ? names.data : "sm_80 and above");
+    ind_status status = ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "unknown target \"%s\": allowed are %s",
+                                  arch ? arch : "", names.data && !names.failed ? names.data : "sm_80 and above");
     ind__text_free(&names);
     return status;
 }
@@ -26689,8 +26691,8 @@ ind_status ind__plan_verify(const ind_plan *p) {
             for (const ind__variant *one = &k->variant[v]; one && !rule; one = one->fallback)
                 rule = cg__broken_rule(p, k, one, v + 1 == k->num_variants);
             if (rule)
-                return ind__fail(p->context, IND_VERIFY, "plan of kernel %u (%s), variant %d: %s", i, k->kernel->name,
-                                 v, rule);
+                return ind__fail(p->context, IND_ERROR_VERIFY, "plan of kernel %u (%s), variant %d: %s", i,
+                                 k->kernel->name, v, rule);
         }
     }
     return IND_OK;

@@ -47,36 +47,56 @@ extern "C" {
 #define IND_API extern
 #endif
 
-#define IND_MAX_RANK 8 /* dimensions of a tensor; more give IND_LIMIT with the op's name */
+#define IND_MAX_RANK 8 /* dimensions of a tensor; more give IND_ERROR_LIMIT with the op's name */
 
 /* ============================================================================================= src/ir/base/status.h */
 /* ------------------------------------------------------------------------------------------------ >>status */
 
 /* Every function that can fail returns one of these; ind_error() gives the sentence that describes the failure. */
 #define IND_STATUSES(X)                                                                                                \
-    X(OK, "ok")                                                                                                        \
-    X(INVALID_ARGUMENT, "invalid argument")                                                                            \
-    X(OUT_OF_MEMORY, "out of memory")                                                                                  \
-    X(NOT_SUPPORTED, "not supported")                                                                                  \
-    X(NOT_FOUND, "not found")                                                                                          \
-    X(SHAPE_MISMATCH, "shapes do not fit")                                                                             \
-    X(TYPE_MISMATCH, "types do not fit")                                                                               \
-    X(OUT_OF_RANGE, "out of range")                                                                                    \
-    X(OVERFLOW, "integer overflow")                                                                                    \
-    X(LIMIT, "limit exceeded")                                                                                         \
-    X(PARSE, "syntax error")                                                                                           \
-    X(IO, "file error")                                                                                                \
-    X(LIBRARY, "library not found")                                                                                    \
-    X(DEVICE, "device error")                                                                                          \
-    X(COMPILE, "kernel compiler error")                                                                                \
-    X(INDEX_OUT_OF_RANGE, "index out of range")                                                                        \
-    X(VERIFY, "internal invariant broken")
+    X(IND_OK, "ok")                                                                                                    \
+    X(IND_ERROR_INVALID_ARGUMENT, "invalid argument")                                                                  \
+    X(IND_ERROR_OUT_OF_MEMORY, "out of memory")                                                                        \
+    X(IND_ERROR_NOT_SUPPORTED, "not supported")                                                                        \
+    X(IND_ERROR_NOT_FOUND, "not found")                                                                                \
+    X(IND_ERROR_SHAPE_MISMATCH, "shapes do not fit")                                                                   \
+    X(IND_ERROR_TYPE_MISMATCH, "types do not fit")                                                                     \
+    X(IND_ERROR_OUT_OF_RANGE, "out of range")                                                                          \
+    X(IND_ERROR_OVERFLOW, "integer overflow")                                                                          \
+    X(IND_ERROR_LIMIT, "limit exceeded")                                                                               \
+    X(IND_ERROR_PARSE, "syntax error")                                                                                 \
+    X(IND_ERROR_IO, "file error")                                                                                      \
+    X(IND_ERROR_LIBRARY, "library not found")                                                                          \
+    X(IND_ERROR_DEVICE, "device error")                                                                                \
+    X(IND_ERROR_COMPILE, "kernel compiler error")                                                                      \
+    X(IND_ERROR_INDEX_OUT_OF_RANGE, "index out of range")                                                              \
+    X(IND_ERROR_VERIFY, "internal invariant broken")
 
 typedef enum ind_status {
-#define X(name, text) IND_##name,
+#define X(status, text) status,
     IND_STATUSES(X)
 #undef X
 } ind_status;
+
+/* The names of version 0.1, which 0.3 will not have. IND_NO_OLD_NAMES leaves them out. */
+#ifndef IND_NO_OLD_NAMES
+#define IND_INVALID_ARGUMENT   IND_ERROR_INVALID_ARGUMENT
+#define IND_OUT_OF_MEMORY      IND_ERROR_OUT_OF_MEMORY
+#define IND_NOT_SUPPORTED      IND_ERROR_NOT_SUPPORTED
+#define IND_NOT_FOUND          IND_ERROR_NOT_FOUND
+#define IND_SHAPE_MISMATCH     IND_ERROR_SHAPE_MISMATCH
+#define IND_TYPE_MISMATCH      IND_ERROR_TYPE_MISMATCH
+#define IND_OUT_OF_RANGE       IND_ERROR_OUT_OF_RANGE
+#define IND_OVERFLOW           IND_ERROR_OVERFLOW
+#define IND_LIMIT              IND_ERROR_LIMIT
+#define IND_PARSE              IND_ERROR_PARSE
+#define IND_IO                 IND_ERROR_IO
+#define IND_LIBRARY            IND_ERROR_LIBRARY
+#define IND_DEVICE             IND_ERROR_DEVICE
+#define IND_COMPILE            IND_ERROR_COMPILE
+#define IND_INDEX_OUT_OF_RANGE IND_ERROR_INDEX_OUT_OF_RANGE
+#define IND_VERIFY             IND_ERROR_VERIFY
+#endif
 
 /* The text of a status code, never NULL. */
 IND_API const char *ind_status_text(ind_status status);
@@ -137,7 +157,8 @@ typedef struct ind_context_desc {
 typedef struct ind_context ind_context;
 
 /* Creates a context. desc may be NULL (all defaults). On success *context must be destroyed with ind_context_destroy.
-   Errors: IND_INVALID_ARGUMENT (context NULL, half an allocator), IND_OUT_OF_MEMORY. No device is touched yet. */
+   Errors: IND_ERROR_INVALID_ARGUMENT (context NULL, half an allocator), IND_ERROR_OUT_OF_MEMORY. No device is touched
+   yet. */
 IND_API ind_status ind_context_create(const ind_context_desc *desc, ind_context **context);
 
 /* Destroys the context and all objects made from it: graphs, modules, instances, expressions. NULL is allowed. */
@@ -198,9 +219,9 @@ IND_API ind_dtype ind_dtype_parse(const char *name, size_t length);
    computation is enough. A module has its own context, created by ind_compile. An operation on its expressions and the
    user's gives a result in the user's context. Any thread may read existing expressions at any time; only one thread at
    a time may create new ones. `//` and `%` are Python's: they round down for every sign.
-   Errors of every constructor: IND_OVERFLOW (an integer in it exceeds 64 bits), IND_LIMIT (nested more than 160 levels
-   deep, more than 65,536 terms, a product of more than 60 factors), IND_OUT_OF_MEMORY, IND_INVALID_ARGUMENT (operands
-   of unrelated contexts). */
+   Errors of every constructor: IND_ERROR_OVERFLOW (an integer in it exceeds 64 bits), IND_ERROR_LIMIT (nested more than
+   160 levels deep, more than 65,536 terms, a product of more than 60 factors), IND_ERROR_OUT_OF_MEMORY,
+   IND_ERROR_INVALID_ARGUMENT (operands of unrelated contexts). */
 typedef struct ind_expr {
     ind_context *context;
     uint32_t id;
@@ -266,8 +287,8 @@ IND_API ind_expr ind_expr_add(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_sub(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_mul(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_neg(ind_expr a);
-/* Division by a value that may be zero is IND_INVALID_ARGUMENT: b must be proven nonzero by its bounds, its form (a
-   product of nonzero factors) or the facts in force. */
+/* Division by a value that may be zero is IND_ERROR_INVALID_ARGUMENT: b must be proven nonzero by its bounds, its form
+   (a product of nonzero factors) or the facts in force. */
 IND_API ind_expr ind_expr_floordiv(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_mod(ind_expr a, ind_expr b); /* as floordiv; the result has b's sign */
 IND_API ind_expr ind_expr_ceildiv(ind_expr a, ind_expr b);
@@ -299,7 +320,7 @@ IND_API bool ind_expr_is_int(ind_expr e, int64_t *value); /* value may be NULL *
 IND_API bool ind_expr_same(ind_expr a, ind_expr b);       /* valid and equal, also across module contexts */
 
 /* Evaluates e. `value(symbol, user, &out)` gives the value of each symbol and returns false if it has none. Errors:
-   IND_NOT_FOUND (names the symbol), IND_OVERFLOW, IND_INVALID_ARGUMENT (division by zero). */
+   IND_ERROR_NOT_FOUND (names the symbol), IND_ERROR_OVERFLOW, IND_ERROR_INVALID_ARGUMENT (division by zero). */
 typedef bool (*ind_symbol_value_fn)(const ind_symbol *symbol, void *user, int64_t *out);
 IND_API ind_status ind_expr_eval(ind_expr e, ind_symbol_value_fn value, void *user, int64_t *out);
 
@@ -328,15 +349,15 @@ IND_API void ind_facts_destroy(ind_facts *facts); /* NULL allowed */
 
 /* Declares that a condition holds: s0 == 4*s1, s0 <= s1, s0 % 8 == 0, s0 != 0, i0 < s0, or an `and` of these; any other
    condition is stored as it is. An equality that can be solved for a symbol replaces the symbol; a bound of one symbol
-   narrows its range. Errors: IND_INVALID_ARGUMENT if it contradicts known facts (nothing is added),
-   IND_OUT_OF_MEMORY. */
+   narrows its range. Errors: IND_ERROR_INVALID_ARGUMENT if it contradicts known facts (nothing is added),
+   IND_ERROR_OUT_OF_MEMORY. */
 IND_API ind_status ind_facts_assume(ind_facts *facts, ind_expr condition);
 
 /* Puts a fact set in force. Until the next call it applies to everything built in the context: the known queries, the
    divisors (x // n needs n != 0) and the rules that need a proof. Symbols are not replaced; ind_simplify also replaces
    them. facts may be NULL: none. Returns the set that was in force, which the caller restores. An expression built
    under a set is valid only if its facts hold. NULL context: does nothing, returns NULL. A set of another context is
-   IND_INVALID_ARGUMENT (ind_error_status) and is not put in force. */
+   IND_ERROR_INVALID_ARGUMENT (ind_error_status) and is not put in force. */
 IND_API ind_facts *ind_facts_enter(ind_context *context, ind_facts *facts);
 
 /* Known under a fact set (NULL: none). simplify rebuilds e under the facts until nothing changes. The result has the
@@ -348,17 +369,17 @@ IND_API void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi);
 
 /* Guard: sets *holds to the truth of a condition. Proven true or false: nothing is recorded. Otherwise the hints
    decide, and the condition (or its negation) becomes a guard: true from here on, checked by ind_facts_check. If the
-   hints contradict known facts, the facts decide. Errors, with nothing recorded: IND_NOT_SUPPORTED if it depends on an
-   unbacked symbol or a loop index, as no hint may stand for data; IND_INVALID_ARGUMENT (a condition of another context,
-   holds NULL, a division by zero at the hints), IND_OVERFLOW (its value at the hints), IND_LIMIT (too many
-   consequences), IND_OUT_OF_MEMORY. */
+   hints contradict known facts, the facts decide. Errors, with nothing recorded: IND_ERROR_NOT_SUPPORTED if it depends
+   on an unbacked symbol or a loop index, as no hint may stand for data; IND_ERROR_INVALID_ARGUMENT (a condition of
+   another context, holds NULL, a division by zero at the hints), IND_ERROR_OVERFLOW (its value at the hints),
+   IND_ERROR_LIMIT (too many consequences), IND_ERROR_OUT_OF_MEMORY. */
 IND_API ind_status ind_guard(ind_facts *facts, ind_expr condition, bool *holds);
 IND_API int ind_facts_num_guards(const ind_facts *facts);
 IND_API ind_expr ind_facts_query_guard(const ind_facts *facts, int i); /* as given; invalid past the end */
 IND_API int ind_facts_num_declared(const ind_facts *facts);
 IND_API ind_expr ind_facts_query_declared(const ind_facts *facts, int i);
-/* Checks that all declared facts and guards hold for these values. IND_OK if so. IND_OUT_OF_RANGE names the first that
-   does not and returns it in *failed (may be NULL). IND_NOT_FOUND, IND_OVERFLOW as ind_expr_eval. */
+/* Checks that all declared facts and guards hold for these values. IND_OK if so. IND_ERROR_OUT_OF_RANGE names the first
+   that does not and returns it in *failed (may be NULL). IND_ERROR_NOT_FOUND, IND_ERROR_OVERFLOW as ind_expr_eval. */
 IND_API ind_status ind_facts_check(const ind_facts *facts, ind_symbol_value_fn value, void *user, ind_expr *failed);
 
 /* Printing. IND_PRINT_TEXT reads back to the same id (ind_expr_parse). It is the smallest form found, counted in
@@ -390,8 +411,8 @@ IND_API size_t ind_expr_print_as(ind_expr e, ind_print form, char *buffer, size_
    in Python; a chain of comparisons is refused. Also read: + before a value, x ** n (n from 0 to 64), True, False,
    FloorDiv, CleanDiv, Mod, PythonMod, Abs, Identity, Eq, Ne, Lt, Le, Gt, Ge, And, Or, Not. On failure returns the
    invalid expression, with the reason in ind_error and the 1-based column of the error in *column (may be NULL; 0 if
-   the text is not at fault). Errors: IND_PARSE, IND_LIMIT (more than 1 MiB, nested more than 1000 levels deep, the
-   result exceeds a limit), IND_OVERFLOW, IND_INVALID_ARGUMENT (a divisor that may be 0). */
+   the text is not at fault). Errors: IND_ERROR_PARSE, IND_ERROR_LIMIT (more than 1 MiB, nested more than 1000 levels
+   deep, the result exceeds a limit), IND_ERROR_OVERFLOW, IND_ERROR_INVALID_ARGUMENT (a divisor that may be 0). */
 typedef ind_expr (*ind_find_symbol_fn)(const char *name, size_t length, void *user);
 IND_API ind_expr ind_expr_parse(ind_context *context, const char *text, ind_find_symbol_fn find, void *user,
                                 int *column);
@@ -599,7 +620,7 @@ IND_API ind_value ind_op_index(ind_ops *o, ind_expr e, ind_dtype dtype);
 IND_API ind_value ind_op_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank);
 IND_API ind_value ind_op_cast(ind_ops *o, ind_value x, ind_dtype dtype); /* to f16 or bf16: rounds, stays f32 */
 /* Converts an integer value to an index in [0, size). It is checked at run time unless its range proves it. A violation
-   is reported as IND_INDEX_OUT_OF_RANGE and reads element 0. wrap: negative values count from the end. */
+   is reported as IND_ERROR_INDEX_OUT_OF_RANGE and reads element 0. wrap: negative values count from the end. */
 IND_API ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap);
 /* Returns fn's value if mask is true, else `other`; fn's loads do not access memory if mask is false. */
 IND_API ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_expr *index, int rank, void *user,
@@ -648,13 +669,14 @@ typedef ind_element (*ind_function_fn)(const ind_element *x, void *user);
 typedef struct ind_function_desc {
     const char *signature; /* "swish(x: f32, beta: f32) -> f32"; names are letters, digits and _ */
     const char *cuda;      /* an expression in the arguments, or, if it contains a ;, the body of a function */
-    ind_function_fn host;  /* NULL: none, and the host device returns IND_NOT_SUPPORTED */
+    ind_function_fn host;  /* NULL: none, and the host device returns IND_ERROR_NOT_SUPPORTED */
     void *user;
 } ind_function_desc;
 
 /* Registers a function in a context under its name; strings are copied. A text that declares it (>>text in inductor.h)
    finds its host twin by name; if this is the only use, cuda may be NULL. Registering the same again is allowed.
-   Errors: IND_INVALID_ARGUMENT (NULL; another function has the name), IND_PARSE (the signature), IND_LIMIT. */
+   Errors: IND_ERROR_INVALID_ARGUMENT (NULL; another function has the name), IND_ERROR_PARSE (the signature),
+   IND_ERROR_LIMIT. */
 IND_API ind_status ind_function_register(ind_context *context, const ind_function_desc *desc);
 
 /* An extern call: an op that runs a function of the caller, for example a kernel of another library. It is a separate
@@ -708,7 +730,7 @@ typedef ind_status (*ind_extern_shape_fn)(ind_context *context, const ind_extern
 
 typedef struct ind_extern_desc {
     const char *name;          /* letters, digits, _ and . */
-    ind_extern_fn host, cuda;  /* a missing one makes ind_compile for that device IND_NOT_SUPPORTED */
+    ind_extern_fn host, cuda;  /* a missing one makes ind_compile for that device IND_ERROR_NOT_SUPPORTED */
     ind_extern_shape_fn shape; /* NULL: each call declares the types of its results */
     void *user;
     /* Operands of two or more dimensions may be views, such as transposed matrices or parts of longer rows. One of the
@@ -718,7 +740,7 @@ typedef struct ind_extern_desc {
 } ind_extern_desc;
 
 /* Registers an extern call in a context under its name. Registering the same again is allowed. Errors:
-   IND_INVALID_ARGUMENT (NULL, no name; another one has the name), IND_OUT_OF_MEMORY. */
+   IND_ERROR_INVALID_ARGUMENT (NULL, no name; another one has the name), IND_ERROR_OUT_OF_MEMORY. */
 IND_API ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc);
 
 /* Returns the value of a user function inside a loop; arguments are cast to the declared types. Errors, as a failed op:
@@ -857,7 +879,7 @@ static inline bool ind__mul_overflow(int64_t a, int64_t b, int64_t *r) {
 }
 
 /* ============================================================================================= src/ir/base/memory.h */
-/* ---- memory: all through the context's allocator; NULL on failure, with IND_OUT_OF_MEMORY set ---- */
+/* ---- memory: all through the context's allocator; NULL on failure, with IND_ERROR_OUT_OF_MEMORY set ---- */
 
 void *ind__alloc(ind_context *c, size_t bytes);                                 /* zeroed */
 void ind__free(ind_context *c, void *p);                                        /* NULL allowed */
@@ -883,7 +905,7 @@ void *ind__grow(ind_context *c, void **items, uint32_t *num, uint32_t *capacity,
 
 /* Records the failure and returns status. printf format, with the limits of ind__textf. */
 ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
-ind_status ind__failed(ind_context *c); /* the recorded status; IND_VERIFY if none was recorded */
+ind_status ind__failed(ind_context *c); /* the recorded status; IND_ERROR_VERIFY if none was recorded */
 void ind__log(ind_context *c, int level, const char *format, ...) IND__PRINTF(3, 4);
 bool ind__verifying(ind_context *c); /* true if the verifier is on */
 
@@ -899,8 +921,8 @@ typedef struct ind__state {
 } ind__state;
 ind__state *ind__state_of(const ind_context *c); /* the calling thread's; never NULL */
 uint32_t ind__refusals(const ind_context *c);    /* ind__state_of(c)->refusals */
-/* IND_OUT_OF_MEMORY if an allocation was refused to this thread since ind__refusals was `before`. A proof that runs out
-   of memory returns "not proven", and the result of a stage must not depend on that. */
+/* IND_ERROR_OUT_OF_MEMORY if an allocation was refused to this thread since ind__refusals was `before`. A proof that
+   runs out of memory returns "not proven", and the result of a stage must not depend on that. */
 ind_status ind__refused_since(const ind_context *c, uint32_t before);
 
 /* Exclusive use of a context's expressions, facts and caches. Recursive: a thread may lock it again. */
@@ -1081,7 +1103,8 @@ ind_status ind__program_init(ind__program *p, ind_context *c, const ind_expr *in
 /* Adds e; returns the slot of its value, UINT32_MAX on failure (an unknown symbol or no memory). */
 uint32_t ind__program_add(ind__program *p, ind_expr e);
 /* slots has num_inputs + num_ops entries; the caller fills the first num_inputs. */
-ind_status ind__program_run(const ind__program *p, int64_t *slots); /* IND_OVERFLOW, IND_INVALID_ARGUMENT (x // 0) */
+/* Errors: IND_ERROR_OVERFLOW, IND_ERROR_INVALID_ARGUMENT (x // 0). */
+ind_status ind__program_run(const ind__program *p, int64_t *slots);
 void ind__program_close(ind__program *p); /* nothing is added any more: frees the memo */
 void ind__program_free(ind__program *p);
 
@@ -1136,7 +1159,7 @@ typedef struct ind__extern_call {
     uint32_t num_inputs, num_outputs;
     uint32_t workspace; /* buffer of bytes, written by the call; 0: none */
 } ind__extern_call;
-/* Returns IND_NOT_SUPPORTED, with the call's name, if it has no callback for the device. */
+/* Returns IND_ERROR_NOT_SUPPORTED, with the call's name, if it has no callback for the device. */
 ind_status ind__call_needs(ind_context *c, const ind__extern_call *call, ind_device device);
 
 /* ========================================================================================== src/ir/loops/internal.h */
@@ -1291,7 +1314,7 @@ ind_value ind__body_replay(ind_ops *o, const ind__replay *r);
 
 void ind__body_print(ind__text *t, const ind_body *b, const char *(*buffer_name)(uint32_t, void *), void *user);
 ind_status ind__body_verify(const ind_body *b);
-/* IND_NOT_SUPPORTED, naming it, if the body is a call or has a function without a host twin. */
+/* IND_ERROR_NOT_SUPPORTED, naming it, if the body is a call or has a function without a host twin. */
 ind_status ind__body_needs_host(const ind_body *b);
 const char *ind__loop_op_name(ind_loop_op op);
 int ind__loop_op_arity(ind_loop_op op);
@@ -1479,7 +1502,7 @@ ind_status ind__lowered_split(ind__lowered *p, const ind__split *split);
 ind_status ind__lowered_verify(const ind__lowered *p);
 /* Returns the unbacked symbols in the ranges and indices of a body, as a bit mask. */
 uint64_t ind__body_unbacked(const ind__lowered *p, const ind_body *body);
-/* Returns an upper bound of the buffer's bytes for all data. Error: IND_NOT_SUPPORTED. */
+/* Returns an upper bound of the buffer's bytes for all data. Error: IND_ERROR_NOT_SUPPORTED. */
 ind_expr ind__buffer_most_bytes(const ind__lowered *p, const ind__buffer *b);
 /* Returns the name of a graph node's op, or of its results ("values, indices"); NULL: unknown. */
 typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);
@@ -1622,7 +1645,7 @@ typedef union ind__lanes { /* by the value's dtype: f for f32, d for f64, i for 
 
 typedef struct ind__eval_buffer {
     void *data;
-    int64_t numel; /* addressable elements: accesses outside are an IND_VERIFY error, not a crash */
+    int64_t numel; /* addressable elements: accesses outside are an IND_ERROR_VERIFY error, not a crash */
     ind_dtype dtype;
 } ind__eval_buffer;
 
@@ -1665,8 +1688,8 @@ void ind__eval_spread(ind__lanes *v, ind_dtype d, int lanes);
 /* The value of index expression `index` of the body in lane 0. It may not depend on values. */
 int64_t ind__eval_index(ind__eval *e, uint32_t index);
 /* Runs the listed instructions in order for `lanes` points. The caller must fill in REDUCE, SCAN, STATE and PART before
-   their use; STOREs write memory. The caller records IND_VERIFY (e->bad_access): worker threads run this function and
-   record no failure. */
+   their use; STOREs write memory. The caller records IND_ERROR_VERIFY (e->bad_access): worker threads run this function
+   and record no failure. */
 ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes);
 /* Initialises the partial results of runs of rows with the neutral element. */
 void ind__eval_begin_runs(ind__eval *e);
@@ -1823,7 +1846,7 @@ static ir__lock *ir__lock_create(ind_context *c) {
     if (!l) return NULL;
     if (ir__mutex_init(&l->mutex)) return l;
     ind__free(c, l);
-    ind__fail(c, IND_OUT_OF_MEMORY, "the system has no resources for a mutex");
+    ind__fail(c, IND_ERROR_OUT_OF_MEMORY, "the system has no resources for a mutex");
     return NULL;
 }
 
@@ -1916,7 +1939,7 @@ uint32_t ind__refusals(const ind_context *c) {
 
 const char *ind_status_text(ind_status status) {
     static const char *const text[] = {
-#define X(name, text) text,
+#define X(status, text) text,
         IND_STATUSES(X)
 #undef X
     };
@@ -1937,7 +1960,7 @@ static void ir__default_free(void *memory, void *user) {
 void *ind__alloc(ind_context *c, size_t bytes) {
     void *p = bytes > PTRDIFF_MAX ? NULL : c->desc.allocator.alloc(bytes ? bytes : 1, c->desc.allocator.user);
     if (!p) {
-        ind__fail(c, IND_OUT_OF_MEMORY, "out of memory: the allocator refused %zu bytes", bytes);
+        ind__fail(c, IND_ERROR_OUT_OF_MEMORY, "out of memory: the allocator refused %zu bytes", bytes);
         return NULL;
     }
     return c->desc.allocator.alloc == ir__default_alloc ? p : memset(p, 0, bytes);
@@ -1963,7 +1986,7 @@ bool ind__size_mul(size_t a, size_t b, size_t *out) {
 
 void *ind__grow(ind_context *c, void **items, uint32_t *num, uint32_t *capacity, size_t item_bytes, uint32_t more) {
     if (more > UINT32_MAX / 2 - *num) {
-        ind__fail(c, IND_LIMIT, "more than %u elements in one table", UINT32_MAX / 2);
+        ind__fail(c, IND_ERROR_LIMIT, "more than %u elements in one table", UINT32_MAX / 2);
         return NULL;
     }
     if (*num + more > *capacity) {
@@ -1990,7 +2013,7 @@ struct ind__arena_block {
 
 void *ind__arena_alloc(ind__arena *a, size_t bytes) {
     if (bytes > PTRDIFF_MAX / 2) {
-        ind__fail(a->context, IND_OUT_OF_MEMORY, "out of memory: %zu bytes asked for", bytes);
+        ind__fail(a->context, IND_ERROR_OUT_OF_MEMORY, "out of memory: %zu bytes asked for", bytes);
         return NULL;
     }
     bytes = (bytes + 15) & ~(size_t)15;
@@ -2033,15 +2056,16 @@ void ind__arena_free(ind__arena *a) {
 
 ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...) {
     ind__state *s = ind__state_of(c);
-    s->overflows += status == IND_OVERFLOW;
-    if (s->quiet && (status == IND_OVERFLOW || status == IND_INVALID_ARGUMENT || status == IND_LIMIT)) return status;
+    s->overflows += status == IND_ERROR_OVERFLOW;
+    if (s->quiet && (status == IND_ERROR_OVERFLOW || status == IND_ERROR_INVALID_ARGUMENT || status == IND_ERROR_LIMIT))
+        return status;
     char text[sizeof s->text]; /* a copy: the old text may be an argument of the new one */
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     s->failures++;
-    s->refusals += status == IND_OUT_OF_MEMORY;
+    s->refusals += status == IND_ERROR_OUT_OF_MEMORY;
     s->status = status;
     memcpy(s->text, text, strlen(text) + 1);
     ind__log(c, 3, "%s", text);
@@ -2050,11 +2074,11 @@ ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...)
 
 ind_status ind__failed(ind_context *c) {
     const ind__state *s = ind__state_of(c);
-    return s->status ? s->status : ind__fail(c, IND_VERIFY, "a step failed without a reason");
+    return s->status ? s->status : ind__fail(c, IND_ERROR_VERIFY, "a step failed without a reason");
 }
 
 ind_status ind__refused_since(const ind_context *c, uint32_t before) {
-    return ind__refusals(c) == before ? IND_OK : IND_OUT_OF_MEMORY;
+    return ind__refusals(c) == before ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }
 
 void ind__log(ind_context *c, int level, const char *format, ...) {
@@ -2139,14 +2163,14 @@ static bool ir__context_begin(ind_context *c) {
 }
 
 ind_status ind_context_create(const ind_context_desc *desc, ind_context **context) {
-    if (!context) return IND_INVALID_ARGUMENT;
+    if (!context) return IND_ERROR_INVALID_ARGUMENT;
     *context = NULL;
     ind_context_desc d = {0};
     if (desc) d = *desc;
-    if (!d.allocator.alloc != !d.allocator.free) return IND_INVALID_ARGUMENT;
+    if (!d.allocator.alloc != !d.allocator.free) return IND_ERROR_INVALID_ARGUMENT;
     ir__context_defaults(&d);
     ind_context *c = (ind_context *)d.allocator.alloc(sizeof *c, d.allocator.user);
-    if (!c) return IND_OUT_OF_MEMORY;
+    if (!c) return IND_ERROR_OUT_OF_MEMORY;
     memset(c, 0, sizeof *c);
     c->desc = d;
     c->root = c->names.context = c;
@@ -2156,7 +2180,7 @@ ind_status ind_context_create(const ind_context_desc *desc, ind_context **contex
          ir__keep_string(c, &c->desc.cuda.cublaslt_path) && ir__keep_string(c, &c->desc.pack.path);
     if (!ok) {
         ind_context_destroy(c);
-        return IND_OUT_OF_MEMORY;
+        return IND_ERROR_OUT_OF_MEMORY;
     }
     *context = c;
     return IND_OK;
@@ -2208,7 +2232,7 @@ const char *ind_error(const ind_context *c) {
 }
 
 ind_status ind_error_status(const ind_context *c) {
-    return c ? ind__state_of(c)->status : IND_INVALID_ARGUMENT;
+    return c ? ind__state_of(c)->status : IND_ERROR_INVALID_ARGUMENT;
 }
 
 const ind_context_desc *ind_context_query_desc(const ind_context *c) {
@@ -2750,7 +2774,7 @@ static bool ir__interner_reserve(struct ind__interner *in, uint32_t id) {
 static uint32_t ir__interner_append(struct ind__interner *in) {
     uint32_t id = in->num_nodes;
     if (id == UINT32_MAX) {
-        ind__fail(in->context, IND_LIMIT, "too many different size expressions (%u)", id);
+        ind__fail(in->context, IND_ERROR_LIMIT, "too many different size expressions (%u)", id);
         return 0;
     }
     if (id / 7 >= in->table_size / 8 && !ir__interner_rehash(in)) return 0;
@@ -3011,7 +3035,7 @@ static ind_expr ir__intern(ind_context *c, ind_expr_kind kind, const uint32_t *a
         symbols |= a->symbols;
     }
     if (depth > IND__MAX_DEPTH || num_args > IND__MAX_TERMS) {
-        ind__fail(c, IND_LIMIT, "a size expression is nested more than %d levels deep or has more than %d terms",
+        ind__fail(c, IND_ERROR_LIMIT, "a size expression is nested more than %d levels deep or has more than %d terms",
                   IND__MAX_DEPTH, IND__MAX_TERMS);
         return ir__expr_none(c);
     }
@@ -3065,17 +3089,17 @@ static uint64_t ir__symbol_key(const char *name) {
 
 static ind_status ir__check_symbol(ind_context *c, const ind_symbol *s) {
     if (ind__ok(s->extent) && ir__node_of(s->extent)->depth >= IND__MAX_DEPTH)
-        return ind__fail(c, IND_LIMIT, "the extents of loop indices are nested more than %d levels deep",
+        return ind__fail(c, IND_ERROR_LIMIT, "the extents of loop indices are nested more than %d levels deep",
                          IND__MAX_DEPTH);
-    if (!s->name || !*s->name) return ind__fail(c, IND_INVALID_ARGUMENT, "a symbol needs a name");
+    if (!s->name || !*s->name) return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "a symbol needs a name");
     if (s->lo > s->hi)
-        return ind__fail(c, IND_INVALID_ARGUMENT, "size %s: the range [%lld, %lld] is empty", s->name, (long long)s->lo,
-                         (long long)s->hi);
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "size %s: the range [%lld, %lld] is empty", s->name,
+                         (long long)s->lo, (long long)s->hi);
     if (s->multiple_of < 1)
-        return ind__fail(c, IND_INVALID_ARGUMENT, "size %s: multiple_of is %lld, must be at least 1", s->name,
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "size %s: multiple_of is %lld, must be at least 1", s->name,
                          (long long)s->multiple_of);
     if (s->hint < s->lo || s->hint > s->hi)
-        return ind__fail(c, IND_INVALID_ARGUMENT, "size %s: hint %lld is outside [%lld, %lld]", s->name,
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "size %s: hint %lld is outside [%lld, %lld]", s->name,
                          (long long)s->hint, (long long)s->lo, (long long)s->hi);
     return IND_OK;
 }
@@ -3094,7 +3118,7 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
     if (ir__check_symbol(c, &s)) return ir__expr_none(c);
     ir__range given = {s.lo, s.hi}, range = ir__range_multiples(given, s.multiple_of);
     if (range.lo > range.hi) {
-        ind__fail(c, IND_INVALID_ARGUMENT, "size %s: no multiple of %lld is in the range [%lld, %lld]", s.name,
+        ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "size %s: no multiple of %lld is in the range [%lld, %lld]", s.name,
                   (long long)s.multiple_of, (long long)s.lo, (long long)s.hi);
         return ir__expr_none(c);
     }
@@ -3238,7 +3262,7 @@ uint32_t ind__expr_rule_fired(const ind_context *c, int rule) {
 }
 
 static ind_expr ir__fail_overflow(ind_context *c) {
-    ind__fail(c, IND_OVERFLOW, "a size expression exceeds 64 bits");
+    ind__fail(c, IND_ERROR_OVERFLOW, "a size expression exceeds 64 bits");
     return ir__expr_none(c);
 }
 
@@ -3612,7 +3636,7 @@ static bool ir__mul_terms(ir__term a, ir__term b, ir__term *out) {
     out->m = a.m;
     if (ind__mul_overflow(a.c, b.c, &out->c)) return false;
     if (num_f + num_g > IND__MAX_FACTORS) {
-        ind__fail(c, IND_LIMIT, "a size expression is a product of more than %d factors", IND__MAX_FACTORS);
+        ind__fail(c, IND_ERROR_LIMIT, "a size expression is a product of more than %d factors", IND__MAX_FACTORS);
         out->m = ir__expr_none(c);
         return true;
     }
@@ -4912,9 +4936,9 @@ static bool ir__check_divisor(ind_expr b) {
     char text[128];
     ind_expr_print(b, text, sizeof text);
     if (ind_expr_is_int(b, NULL))
-        ind__fail(b.context, IND_INVALID_ARGUMENT, "division by zero");
+        ind__fail(b.context, IND_ERROR_INVALID_ARGUMENT, "division by zero");
     else
-        ind__fail(b.context, IND_INVALID_ARGUMENT, "division by %s, which may be zero", text);
+        ind__fail(b.context, IND_ERROR_INVALID_ARGUMENT, "division by %s, which may be zero", text);
     return false;
 }
 
@@ -5510,7 +5534,7 @@ int ind__expr_symbols(ind_expr e, ind_expr *out, int max) {
 /* ---- values ---- */
 
 /* Intermediate results have 128 bits if the compiler supports it, so a value that fits in 64 bits is always found.
-   Otherwise an intermediate result beyond 64 bits is IND_OVERFLOW. */
+   Otherwise an intermediate result beyond 64 bits is IND_ERROR_OVERFLOW. */
 #if IND__GNU && defined(__SIZEOF_INT128__)
 __extension__ typedef __int128 ir__wide;
 
@@ -5568,7 +5592,7 @@ static ind_status ir__apply_wide(ind_context *c, ind_expr_kind kind, ir__wide a,
     case IND_EXPR_MUL: overflow = ir__wide_mul(a, b, out); break;
     case IND_EXPR_FLOORDIV:
     case IND_EXPR_MOD:
-        if (!b) return ind__fail(c, IND_INVALID_ARGUMENT, "division by zero in a size expression");
+        if (!b) return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "division by zero in a size expression");
         overflow = b == -1 && kind == IND_EXPR_FLOORDIV && ir__wide_negate(a, &negated);
         if (!overflow) *out = kind == IND_EXPR_MOD ? ir__wide_floor_mod(a, b) : ir__wide_floor_div(a, b);
         break;
@@ -5582,16 +5606,16 @@ static ind_status ir__apply_wide(ind_context *c, ind_expr_kind kind, ir__wide a,
     case IND_EXPR_OR: *out = a || b; break;
     case IND_EXPR_NOT: *out = !a; break;
     case IND_EXPR_WHERE: *out = a ? b : third; break;
-    default: return ind__fail(c, IND_VERIFY, "a size expression of kind %d has no value", (int)kind);
+    default: return ind__fail(c, IND_ERROR_VERIFY, "a size expression of kind %d has no value", (int)kind);
     }
-    return overflow ? ind__fail(c, IND_OVERFLOW, "a size exceeds 64 bits") : IND_OK;
+    return overflow ? ind__fail(c, IND_ERROR_OVERFLOW, "a size exceeds 64 bits") : IND_OK;
 }
 
 static ind_status ir__apply(ind_context *c, ind_expr_kind kind, int64_t a, int64_t b, int64_t third, int64_t *out) {
     ir__wide v = 0;
     ind_status status = ir__apply_wide(c, kind, a, b, third, &v);
     if (status) return status;
-    return ir__narrow_value(v, out) ? IND_OK : ind__fail(c, IND_OVERFLOW, "a size exceeds 64 bits");
+    return ir__narrow_value(v, out) ? IND_OK : ind__fail(c, IND_ERROR_OVERFLOW, "a size exceeds 64 bits");
 }
 
 /* True for kinds with any number of arguments, which are folded from the left, two at a time. */
@@ -5647,7 +5671,7 @@ static ind_status ir__eval(ir__evaluation *v, ind_expr e, ir__wide *out) {
     if (ind_expr_is_int(e, &value)) return *out = value, IND_OK;
     if (s) {
         if (!v->value || !v->value(s, v->user, &value))
-            return ind__fail(v->context, IND_NOT_FOUND, "no value is given for %s", s->name);
+            return ind__fail(v->context, IND_ERROR_NOT_FOUND, "no value is given for %s", s->name);
         return *out = value, IND_OK;
     }
     bool written = v->steps++ >= IND__UNRECORDED_VISITS;
@@ -5656,20 +5680,20 @@ static ind_status ir__eval(ir__evaluation *v, ind_expr e, ir__wide *out) {
     ind_status status = ir__is_chain(ind_expr_query_kind(e)) ? ir__eval_chain(v, e, out) : ir__eval_node(v, e, out);
     if (status || !written) return status;
     ir__wide *slot = IND__PUSH(v->context, ir__wide, v->done, v->num_done, v->cap_done);
-    if (!slot) return IND_OUT_OF_MEMORY;
+    if (!slot) return IND_ERROR_OUT_OF_MEMORY;
     *slot = *out;
-    return ir__map_put(&v->memo, e.id, v->num_done) ? IND_OK : IND_OUT_OF_MEMORY;
+    return ir__map_put(&v->memo, e.id, v->num_done) ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }
 
 ind_status ind_expr_eval(ind_expr e, ind_symbol_value_fn value, void *user, int64_t *out) {
-    if (!ind__ok(e) || !out) return IND_INVALID_ARGUMENT;
+    if (!ind__ok(e) || !out) return IND_ERROR_INVALID_ARGUMENT;
     ir__evaluation v = {.context = e.context, .value = value, .user = user, .memo = {.context = e.context}};
     ir__wide wide = 0;
     ind_status status = ir__eval(&v, e, &wide);
     ir__map_free(&v.memo);
     ind__free(e.context, v.done);
     if (status) return status;
-    return ir__narrow_value(wide, out) ? IND_OK : ind__fail(e.context, IND_OVERFLOW, "a size exceeds 64 bits");
+    return ir__narrow_value(wide, out) ? IND_OK : ind__fail(e.context, IND_ERROR_OVERFLOW, "a size exceeds 64 bits");
 }
 
 static bool ir__hint_of(const ind_symbol *s, void *user, int64_t *out) {
@@ -5844,7 +5868,7 @@ ind_expr ind_expr_substitute(ind_expr e, const ind_expr *symbols, const ind_expr
     for (int i = 0; i < n; i++) {
         if (!ind__ok(symbols[i]) || !ind__ok(values[i])) return ir__expr_none(e.context);
         if (!ind_expr_symbol(symbols[i])) {
-            ind__fail(e.context, IND_INVALID_ARGUMENT, "only symbols can be replaced");
+            ind__fail(e.context, IND_ERROR_INVALID_ARGUMENT, "only symbols can be replaced");
             return ir__expr_none(e.context);
         }
         if (symbols[i].context != c || values[i].context != c) c = e.context->root;
@@ -5967,7 +5991,7 @@ ind_facts *ind_facts_enter(ind_context *c, ind_facts *f) {
     if (!c) return NULL;
     ind_facts *before = c->interner->facts;
     if (f && f->context != c)
-        ind__fail(c, IND_INVALID_ARGUMENT, "a fact set of another context");
+        ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "a fact set of another context");
     else
         c->interner->facts = f;
     return before;
@@ -6750,9 +6774,9 @@ static void ir__facts_free(ind__owned *o) {
 
 ind_status ind_facts_create(ind_context *context, ind_facts **facts) {
     if (facts) *facts = NULL;
-    if (!context || !facts) return IND_INVALID_ARGUMENT;
+    if (!context || !facts) return IND_ERROR_INVALID_ARGUMENT;
     ind_facts *f = (ind_facts *)ind__alloc(context, sizeof *f);
-    if (!f) return IND_OUT_OF_MEMORY;
+    if (!f) return IND_ERROR_OUT_OF_MEMORY;
     ir__facts_init(f, context);
     ind__own(context, &f->owned, ir__facts_free);
     *facts = f;
@@ -6822,7 +6846,7 @@ ind_expr ind_simplify(ind_facts *facts, ind_expr e) {
     ind_facts_enter(c, before);
     if (failures == ind__state_of(c)->failures) return e;
     if (facts) ir__facts_changed(facts); /* drops cached results: without memory they may not be the simplest */
-    ind__fail(c, IND_OUT_OF_MEMORY, "out of memory while simplifying a size expression");
+    ind__fail(c, IND_ERROR_OUT_OF_MEMORY, "out of memory while simplifying a size expression");
     return ir__expr_none(c);
 }
 
@@ -6954,7 +6978,7 @@ void ind__known_bounds(ind_expr e, int64_t *lo, int64_t *hi) {
 /* Puts a condition on the agenda. A consequence without a 64-bit form is invalid and is dropped. */
 static ind_status ir__todo(ind_facts *f, ind_expr condition) {
     if (!ind__ok(condition)) return IND_OK;
-    return ir__ids_push(f->context, &f->agenda, condition.id) ? IND_OK : IND_OUT_OF_MEMORY;
+    return ir__ids_push(f->context, &f->agenda, condition.id) ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }
 
 /* Puts a >= 0 on the agenda. */
@@ -6963,7 +6987,7 @@ static ind_status ir__todo_ge0(ind_facts *f, ind_expr a) {
 }
 
 static ind_status ir__contradiction(ind_facts *f) {
-    return ind__fail(f->context, IND_INVALID_ARGUMENT, "contradicts known facts");
+    return ind__fail(f->context, IND_ERROR_INVALID_ARGUMENT, "contradicts known facts");
 }
 
 static ind_status ir__remember_truth(ind_facts *f, ind_expr condition) {
@@ -6973,7 +6997,7 @@ static ind_status ir__remember_truth(ind_facts *f, ind_expr condition) {
     bool ok = ir__map_put(&f->known.truth, condition.id, 1) && ir__ids_push(c, &f->known.condition, condition.id);
     if (ok && ind__ok(opposite) && !ind_expr_is_int(opposite, NULL)) ok = ir__map_put(&f->known.truth, opposite.id, 2);
     ir__facts_changed(f);
-    return ok ? IND_OK : IND_OUT_OF_MEMORY;
+    return ok ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }
 
 static bool ir__touches(const ind_facts *f, uint32_t id, ind_expr symbol) {
@@ -7037,7 +7061,7 @@ static ind_status ir__replace(ind_facts *f, ind_expr symbol, ind_expr value) {
     ind_context *c = f->context;
     if (!ir__ids_push(c, &k->from, symbol.id) || !ir__ids_push(c, &k->to, value.id) ||
         !ir__map_put(&k->replaced, symbol.id, k->from.num))
-        return IND_OUT_OF_MEMORY;
+        return IND_ERROR_OUT_OF_MEMORY;
     k->mask |= ir__node_of(symbol)->symbols;
     uint32_t conditions = k->condition.num;
     ind_status status = ir__relearn_list(f, &k->relation, symbol, ir__condition_of_relation, 1);
@@ -7049,7 +7073,7 @@ static ind_status ir__replace(ind_facts *f, ind_expr symbol, ind_expr value) {
     for (uint32_t i = 0; i + 1 < k->to.num && !status; i++) {
         if (!ir__touches(f, k->to.id[i], symbol)) continue;
         ind_expr to = ir__simplify_under(f, ir__id_at(f, &k->to, i));
-        if (!ind__ok(to)) return IND_OUT_OF_MEMORY;
+        if (!ind__ok(to)) return IND_ERROR_OUT_OF_MEMORY;
         k->to.id[i] = to.id;
         ir__facts_changed(f);
     }
@@ -7115,7 +7139,7 @@ static ind_status ir__propagate(ind_facts *f, ind_expr r) {
 
 static ind_status ir__add_relation(ind_facts *f, ind_expr r) {
     if (ir__ids_has(&f->known.relation, r.id)) return IND_OK;
-    if (!ir__ids_push(f->context, &f->known.relation, r.id)) return IND_OUT_OF_MEMORY;
+    if (!ir__ids_push(f->context, &f->known.relation, r.id)) return IND_ERROR_OUT_OF_MEMORY;
     ir__facts_changed(f);
     return ir__propagate(f, r);
 }
@@ -7203,7 +7227,8 @@ static ind_status ir__learn_ne0(ind_facts *f, ind_expr d) {
     if (status) return status;
     if (ir__prove_ge0(d)) return ir__todo_ge0(f, ind_expr_sub(d, one));
     if (ir__prove_ge0(ind_expr_neg(d))) return ir__todo_ge0(f, ind_expr_sub(ind_expr_neg(d), one));
-    if (!ir__ids_has(&f->known.nonzero, p.id) && !ir__ids_push(c, &f->known.nonzero, p.id)) return IND_OUT_OF_MEMORY;
+    if (!ir__ids_has(&f->known.nonzero, p.id) && !ir__ids_push(c, &f->known.nonzero, p.id))
+        return IND_ERROR_OUT_OF_MEMORY;
     ir__facts_changed(f);
     return IND_OK;
 }
@@ -7235,7 +7260,7 @@ static ind_status ir__learn_residue(ind_facts *f, ind_expr e, int64_t m, int64_t
     ind_expr modulus = ind_int(c, m), rest = ind_int(c, r);
     if (!ind__ok(rest) || !ir__ids_push(c, &f->known.residue, e.id) ||
         !ir__ids_push(c, &f->known.residue, modulus.id) || !ir__ids_push(c, &f->known.residue, rest.id))
-        return IND_OUT_OF_MEMORY;
+        return IND_ERROR_OUT_OF_MEMORY;
     ir__facts_changed(f);
     if (!ir__narrowable(e)) return IND_OK;
     ir__range range = ir__stored_range(c, e.id, NULL), to = ir__full_range;
@@ -7363,7 +7388,7 @@ static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
         if (ind_expr_query_kind(x) != IND_EXPR_MOD) continue;
         if (!ir__ids_push(c, &f->known.residue, ind_expr_arg(x, 0).id) ||
             !ir__ids_push(c, &f->known.residue, ind_expr_arg(x, 1).id) || !ir__ids_push(c, &f->known.residue, value.id))
-            return IND_OUT_OF_MEMORY;
+            return IND_ERROR_OUT_OF_MEMORY;
         ir__facts_changed(f);
         break;
     }
@@ -7452,7 +7477,7 @@ static ind_status ir__learn_all(ind_facts *f) {
     for (uint32_t at = 0; !status; at++) {
         if (at == f->agenda.num) status = ir__review_conditions(f);
         if (status || at >= f->agenda.num) break;
-        if (at > IND__MAX_LEARNT) return IND_LIMIT;
+        if (at > IND__MAX_LEARNT) return IND_ERROR_LIMIT;
         ind_expr condition = ir__simplify_under(f, ir__id_at(f, &f->agenda, at));
         int64_t truth;
         if (!ind_expr_is_int(condition, &truth))
@@ -7469,7 +7494,7 @@ static ind_status ir__conclude(const ind_facts *f, ind_expr condition, ir__knowl
     ind_facts work;
     ir__facts_init(&work, c);
     uint32_t failures = ind__state_of(c)->failures;
-    ind_status status = IND_OUT_OF_MEMORY;
+    ind_status status = IND_ERROR_OUT_OF_MEMORY;
     if (ir__knowledge_copy(c, &work.known, &f->known) && ir__ids_push(c, &work.agenda, condition.id)) {
         work.narrowings = 64;
         ind_facts *before = ind_facts_enter(c, &work);
@@ -7479,7 +7504,7 @@ static ind_status ir__conclude(const ind_facts *f, ind_expr condition, ir__knowl
         ind_facts_enter(c, before);
     }
     if (failures != ind__state_of(c)->failures)
-        status = ind__fail(c, IND_OUT_OF_MEMORY, "out of memory while learning a fact");
+        status = ind__fail(c, IND_ERROR_OUT_OF_MEMORY, "out of memory while learning a fact");
     *out = work.known;
     ir__knowledge none = {0};
     work.known = none;
@@ -7507,7 +7532,7 @@ static bool ir__excludes(ind_context *c, ind_expr fact, ind_expr condition) {
     ir__facts_init(&alone, c);
     ind__state_of(c)->quiet++;
     bool excludes = !ind__ok(fact) || !ir__accept(&alone, fact);
-    excludes = excludes && ir__accept(&alone, condition) == IND_INVALID_ARGUMENT;
+    excludes = excludes && ir__accept(&alone, condition) == IND_ERROR_INVALID_ARGUMENT;
     ind__state_of(c)->quiet--;
     ir__facts_clear(&alone);
     return excludes;
@@ -7523,23 +7548,25 @@ static ind_status ir__fail_contradiction(const ind_facts *f, ind_expr condition)
     else
         ind_expr_print(condition, text, sizeof text);
     if (ir__excludes(c, ir__expr_none(c), condition))
-        return ind__fail(c, IND_INVALID_ARGUMENT, "%s contradicts the ranges of its symbols", text);
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s contradicts the ranges of its symbols", text);
     for (int list = 0; list < 2; list++) {
         const ir__ids *given = list ? &f->guard : &f->declared;
         for (uint32_t i = 0; i < given->num && i < IND__MAX_BLAMED; i++) {
             ind_expr e = ir__id_at(f, given, i);
             if (!ir__excludes(c, e, condition)) continue;
             ind_expr_print(e, fact, sizeof fact);
-            return ind__fail(c, IND_INVALID_ARGUMENT, "%s contradicts the %s %s", text, list ? "guard" : "fact", fact);
+            return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s contradicts the %s %s", text, list ? "guard" : "fact",
+                             fact);
         }
     }
-    return ind__fail(c, IND_INVALID_ARGUMENT, "%s contradicts the facts known so far, taken together", text);
+    return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s contradicts the facts known so far, taken together", text);
 }
 
 /* Sets the message for a fact that could not be added. */
 static ind_status ir__fail_fact(const ind_facts *f, ind_expr condition, ind_status status) {
-    if (status == IND_INVALID_ARGUMENT) return ir__fail_contradiction(f, condition);
-    if (status == IND_LIMIT) ind__fail(f->context, status, "a fact has more than %d consequences", IND__MAX_LEARNT);
+    if (status == IND_ERROR_INVALID_ARGUMENT) return ir__fail_contradiction(f, condition);
+    if (status == IND_ERROR_LIMIT)
+        ind__fail(f->context, status, "a fact has more than %d consequences", IND__MAX_LEARNT);
     return status;
 }
 
@@ -7556,7 +7583,7 @@ static ind_status ir__list_given(ind_facts *f, ir__ids *list, ind_expr condition
     ok = ok && ir__ids_push(c, list, condition.id);
     if (!ok) f->symbol.num = before;
     ind__free(c, symbol);
-    return ok ? IND_OK : IND_OUT_OF_MEMORY;
+    return ok ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }
 
 static ind_status ir__facts_add(ind_facts *f, ind_expr condition, ir__ids *list) {
@@ -7572,7 +7599,7 @@ static ind_status ir__facts_add(ind_facts *f, ind_expr condition, ir__ids *list)
 }
 
 static ind_status ir__check_condition(const ind_facts *f, ind_expr *condition) {
-    if (!f) return IND_INVALID_ARGUMENT;
+    if (!f) return IND_ERROR_INVALID_ARGUMENT;
     if (ind__ok(*condition)) *condition = ind__in_context(f->context, *condition);
     return ind__ok(*condition) ? IND_OK : ind__failed(f->context);
 }
@@ -7588,7 +7615,7 @@ ind_status ind_facts_assume(ind_facts *f, ind_expr condition) {
 ind_status ind_guard(ind_facts *f, ind_expr condition, bool *holds) {
     ind_status status = ir__check_condition(f, &condition);
     if (status) return status;
-    if (!holds) return ind__fail(f->context, IND_INVALID_ARGUMENT, "a guard needs a pointer for its result");
+    if (!holds) return ind__fail(f->context, IND_ERROR_INVALID_ARGUMENT, "a guard needs a pointer for its result");
     ind_context *c = f->context;
     ind_expr known = ind_simplify(f, condition);
     int64_t v;
@@ -7597,15 +7624,16 @@ ind_status ind_guard(ind_facts *f, ind_expr condition, bool *holds) {
     if (ind__expr_has_kind(known, IND_SYMBOL_UNBACKED) || !ind__expr_is_size(known)) {
         char text[512];
         ind_expr_print(condition, text, sizeof text);
-        return ind__fail(c, IND_NOT_SUPPORTED, "whether %s cannot be decided: it depends on %s, which has no hint",
-                         text, ind__expr_is_size(known) ? "data" : "a loop index");
+        return ind__fail(c, IND_ERROR_NOT_SUPPORTED,
+                         "whether %s cannot be decided: it depends on %s, which has no hint", text,
+                         ind__expr_is_size(known) ? "data" : "a loop index");
     }
     status = ind_expr_eval(known, ir__hint_of, NULL, &v);
     if (status) return status;
     ind_expr guard = v ? condition : ind_expr_not(condition);
     if (!ind__ok(guard)) return ind__failed(c);
     status = ir__facts_add(f, guard, &f->guard);
-    if (status && status != IND_INVALID_ARGUMENT) return ir__fail_fact(f, guard, status);
+    if (status && status != IND_ERROR_INVALID_ARGUMENT) return ir__fail_fact(f, guard, status);
     *holds = (v != 0) == (status == IND_OK);
     return IND_OK;
 }
@@ -7644,7 +7672,8 @@ static ind_status ir__fail_check(const ind_facts *f, const char *what, ind_expr 
         int64_t v;
         if (value && value(s, user, &v)) ind__textf(&t, "%s %s = %lld", i ? "," : ":", s->name, (long long)v);
     }
-    ind_status status = t.failed ? IND_OUT_OF_MEMORY : ind__fail(f->context, IND_OUT_OF_RANGE, "%s", t.data);
+    ind_status status =
+        t.failed ? IND_ERROR_OUT_OF_MEMORY : ind__fail(f->context, IND_ERROR_OUT_OF_RANGE, "%s", t.data);
     ind__text_free(&t);
     return status;
 }
@@ -7666,18 +7695,19 @@ static ind_status ir__check_list(const ind_facts *f, bool guards, ind_symbol_val
 static ind_status ir__check_range(const ind_facts *f, ind_expr e, ind_symbol_value_fn value, void *user) {
     const ind_symbol *s = ind_expr_symbol(e);
     int64_t v;
-    if (!value || !value(s, user, &v)) return ind__fail(f->context, IND_NOT_FOUND, "no value is given for %s", s->name);
+    if (!value || !value(s, user, &v))
+        return ind__fail(f->context, IND_ERROR_NOT_FOUND, "no value is given for %s", s->name);
     if (v < s->lo || v > s->hi)
-        return ind__fail(f->context, IND_OUT_OF_RANGE, "%s = %lld is outside its range [%lld, %lld]", s->name,
+        return ind__fail(f->context, IND_ERROR_OUT_OF_RANGE, "%s = %lld is outside its range [%lld, %lld]", s->name,
                          (long long)v, (long long)s->lo, (long long)s->hi);
     if (v % s->multiple_of)
-        return ind__fail(f->context, IND_OUT_OF_RANGE, "%s = %lld is not a multiple of %lld", s->name, (long long)v,
-                         (long long)s->multiple_of);
+        return ind__fail(f->context, IND_ERROR_OUT_OF_RANGE, "%s = %lld is not a multiple of %lld", s->name,
+                         (long long)v, (long long)s->multiple_of);
     return IND_OK;
 }
 
 ind_status ind_facts_check(const ind_facts *f, ind_symbol_value_fn value, void *user, ind_expr *failed) {
-    if (!f) return IND_INVALID_ARGUMENT;
+    if (!f) return IND_ERROR_INVALID_ARGUMENT;
     if (failed) *failed = ir__expr_none(f->context);
     for (uint32_t i = 0; i < f->symbol.num; i++) {
         ind_status status = ir__check_range(f, ir__id_at(f, &f->symbol, i), value, user);
@@ -7736,7 +7766,7 @@ ind_expr ind__import_expr(ind__import *m, ind_expr e) {
 ind_expr ind__in_context(ind_context *c, ind_expr e) {
     if (!ind__ok(e) || e.context == c) return ind__ok(e) ? e : ir__expr_none(c);
     if (e.context->root != c->root) {
-        ind__fail(c, IND_INVALID_ARGUMENT, "size expressions of two different contexts");
+        ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "size expressions of two different contexts");
         return ir__expr_none(c);
     }
     ind__import m = ind__import_begin(c);
@@ -9946,7 +9976,7 @@ static const ir__form *ir__form_checked(ir__former *w, ind_expr e) {
     const ir__form *f = text ? ir__form_of(w, e) : NULL;
     if (s->refusals != refusals) return NULL; /* the text must not depend on memory */
     if (f && f->chars > IR__MAX_TEXT) {
-        ind__fail(c, IND_LIMIT, "the text of an expression is longer than %d characters", IR__MAX_TEXT);
+        ind__fail(c, IND_ERROR_LIMIT, "the text of an expression is longer than %d characters", IR__MAX_TEXT);
         return NULL;
     }
     if (!w->refused) return f;
@@ -10001,7 +10031,7 @@ size_t ind_expr_print_as(ind_expr e, ind_print form, char *buffer, size_t size) 
         ind__unlock(e.context);
     }
     const char *text = !ind__ok(e) ? "<invalid>" : !t.failed ? t.data : "<too long>";
-    if (t.failed && ind_error_status(e.context) != IND_LIMIT) text = "<no memory>";
+    if (t.failed && ind_error_status(e.context) != IND_ERROR_LIMIT) text = "<no memory>";
     size_t length = strlen(text);
     if (size) {
         size_t kept = length < size ? length : size - 1;
@@ -10135,7 +10165,7 @@ static bool ir__push_value(ir__expr_parser *p, ind_expr e, const char *at) {
 static bool ir__push_open(ir__expr_parser *p, int op, int strength, const char *at) {
     if (p->num_open == IR__MAX_NESTING) {
         p->at = at;
-        ind__fail(p->context, IND_LIMIT, "the expression is nested more than %d levels deep", IR__MAX_NESTING);
+        ind__fail(p->context, IND_ERROR_LIMIT, "the expression is nested more than %d levels deep", IR__MAX_NESTING);
         return false;
     }
     ir__open *o = IND__PUSH(p->context, ir__open, p->open, p->num_open, p->cap_open);
@@ -10160,7 +10190,7 @@ static ind_expr ir__balanced_tree(int op, const ind_expr *v, int n) {
 static ind_expr ir__power(ind_expr base, ind_expr exponent) {
     int64_t n;
     if (!ind_expr_is_int(exponent, &n) || n < 0 || n > IR__MAX_EXPONENT) {
-        ind__fail(base.context, IND_PARSE, "the exponent has to be a number from 0 to %d", IR__MAX_EXPONENT);
+        ind__fail(base.context, IND_ERROR_PARSE, "the exponent has to be a number from 0 to %d", IR__MAX_EXPONENT);
         return ir__expr_none(base.context);
     }
     ind_expr factor[IR__MAX_EXPONENT];
@@ -10263,7 +10293,7 @@ static bool ir__parse_least_integer(ir__expr_parser *p, const char *begin) {
     bool minus = p->num_open && p->open[p->num_open - 1].op == IR__FORM_NEG;
     ir__skip_space(p);
     if (!minus || (p->at[0] == '*' && p->at[1] == '*'))
-        return ir__parse_fail(p, begin, IND_OVERFLOW, "the number exceeds 64 bits");
+        return ir__parse_fail(p, begin, IND_ERROR_OVERFLOW, "the number exceeds 64 bits");
     p->num_open--;
     return ir__push_value(p, ind_int(p->context, INT64_MIN), begin);
 }
@@ -10274,7 +10304,7 @@ static bool ir__parse_number(ir__expr_parser *p) {
     const char *begin = p->at;
     for (; *p->at >= '0' && *p->at <= '9'; p->at++) {
         const uint64_t digit = (uint64_t)(*p->at - '0');
-        if (v > (most - digit) / 10) return ir__parse_fail(p, begin, IND_OVERFLOW, "the number exceeds 64 bits");
+        if (v > (most - digit) / 10) return ir__parse_fail(p, begin, IND_ERROR_OVERFLOW, "the number exceeds 64 bits");
         v = v * 10 + digit;
     }
     if (v > (uint64_t)INT64_MAX) return ir__parse_least_integer(p, begin);
@@ -10291,7 +10321,7 @@ static bool ir__parse_call(ir__expr_parser *p, const char *name, size_t length) 
         if (ir__word_is(name, length, ir__functions[i].name)) f = &ir__functions[i];
     if (!f) {
         p->at = name;
-        ind__fail(p->context, IND_PARSE,
+        ind__fail(p->context, IND_ERROR_PARSE,
                   "unknown function %.*s; known are Min, Max, Where, CeilDiv and ModularIndexing",
                   (int)(length < 64 ? length : 64), name);
         return false;
@@ -10304,7 +10334,7 @@ static bool ir__parse_call(ir__expr_parser *p, const char *name, size_t length) 
 
 static bool ir__parse_not(ir__expr_parser *p, const char *name) {
     if (p->num_open && p->open[p->num_open - 1].strength > 3)
-        return ir__parse_fail(p, name, IND_PARSE, "not binds less than the operator before it: write (not ..)");
+        return ir__parse_fail(p, name, IND_ERROR_PARSE, "not binds less than the operator before it: write (not ..)");
     return ir__push_open(p, IND_EXPR_NOT, 3, name);
 }
 
@@ -10314,7 +10344,7 @@ static bool ir__parse_name(ir__expr_parser *p) {
     size_t length = (size_t)(p->at - name);
     if (ir__word_is(name, length, "not")) return ir__parse_not(p, name);
     if (ir__word_is(name, length, "and") || ir__word_is(name, length, "or"))
-        return ir__parse_fail(p, name, IND_PARSE, "expected a number, a declared size or '('");
+        return ir__parse_fail(p, name, IND_ERROR_PARSE, "expected a number, a declared size or '('");
     const char *after = p->at;
     ir__skip_space(p);
     if (*p->at == '(') return ir__parse_call(p, name, length);
@@ -10324,7 +10354,7 @@ static bool ir__parse_name(ir__expr_parser *p) {
     bool word = ir__word_is(name, length, "True") || ir__word_is(name, length, "False");
     if (word) return ir__push_value(p, ind_int(p->context, *name == 'T'), name);
     p->at = name;
-    ind__fail(p->context, IND_PARSE, "size %.*s is not declared", (int)(length < 64 ? length : 64), name);
+    ind__fail(p->context, IND_ERROR_PARSE, "size %.*s is not declared", (int)(length < 64 ? length : 64), name);
     return false;
 }
 
@@ -10333,7 +10363,7 @@ static bool ir__parse_operand(ir__expr_parser *p) {
     if (*at >= '0' && *at <= '9') return ir__parse_number(p);
     if (ir__name_char(*at, true)) return ir__parse_name(p);
     if (*at != '-' && *at != '+' && *at != '(')
-        return ir__parse_fail(p, at, IND_PARSE, "expected a number, a declared size or '('");
+        return ir__parse_fail(p, at, IND_ERROR_PARSE, "expected a number, a declared size or '('");
     p->at++;
     if (*at == '(') return ir__push_open(p, IR__READ_GROUP, 0, at);
     return ir__push_open(p, *at == '-' ? IR__FORM_NEG : IR__READ_PLUS, 7, at);
@@ -10363,7 +10393,7 @@ static bool ir__parse_infix(ir__expr_parser *p, const ir__infix *x, const char *
     if (!ir__reduce_above(p, x->op == IR__READ_POWER ? 8 : x->strength)) return false; /* ** binds to the right */
     ir__open *top = p->num_open ? &p->open[p->num_open - 1] : NULL;
     if (top && top->strength == x->strength && x->strength == 4)
-        return ir__parse_fail(p, at, IND_PARSE, "a chain of comparisons: write a < b and b < c");
+        return ir__parse_fail(p, at, IND_ERROR_PARSE, "a chain of comparisons: write a < b and b < c");
     if (top && top->op == op && ir__is_nary(op)) {
         if (!ir__settle_minus(p, top)) return false;
         top->at = at;
@@ -10385,7 +10415,7 @@ static bool ir__finish_call(ir__expr_parser *p) {
     int n = (int)(p->num_values - o->values);
     if (n < f->least || n > f->most) {
         p->at = o->at;
-        ind__fail(p->context, IND_PARSE, "wrong number of arguments: %s takes %d%s, not %d", f->name, f->least,
+        ind__fail(p->context, IND_ERROR_PARSE, "wrong number of arguments: %s takes %d%s, not %d", f->name, f->least,
                   f->most > f->least ? " or more" : "", n);
         return false;
     }
@@ -10406,7 +10436,7 @@ static bool ir__parse_close(ir__expr_parser *p, bool *done) {
         p->operand = true;
         return true;
     }
-    if (*at != ')') return ir__parse_fail(p, at, IND_PARSE, call ? "expected ',' or ')'" : "expected ')'");
+    if (*at != ')') return ir__parse_fail(p, at, IND_ERROR_PARSE, call ? "expected ',' or ')'" : "expected ')'");
     if (call) return ir__finish_call(p);
     p->num_open--; /* ( value ) */
     p->before[p->num_values - 1] = p->num_open ? p->open[p->num_open - 1].at : at;
@@ -10424,7 +10454,8 @@ ind_expr ind__expr_parse(ind_context *c, const char *text, const char **end, ind
     bool done = false, ok = true;
     while (ok && !done) {
         ir__skip_space(&p);
-        ok = p.at - text <= IR__MAX_TEXT || ir__parse_fail(&p, text + IR__MAX_TEXT, IND_LIMIT, "the text is too long");
+        ok = p.at - text <= IR__MAX_TEXT ||
+             ir__parse_fail(&p, text + IR__MAX_TEXT, IND_ERROR_LIMIT, "the text is too long");
         if (ok) ok = p.operand ? ir__parse_operand(&p) : ir__parse_operator(&p, &done);
     }
     ind_expr e = ok ? p.value[0] : ir__expr_none(c);
@@ -10439,15 +10470,15 @@ ind_expr ind_expr_parse(ind_context *c, const char *text, ind_find_symbol_fn fin
     if (column) *column = 0;
     if (!c) return ir__expr_none(c);
     if (!text) {
-        ind__fail(c, IND_INVALID_ARGUMENT, "ind_expr_parse: no text");
+        ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "ind_expr_parse: no text");
         return ir__expr_none(c);
     }
     const char *end = text;
     ind_expr e = ind__expr_parse(c, text, &end, find, user);
     bool read = ind__ok(e);
-    if (read && *end) ind__fail(c, IND_PARSE, "expected an operator or the end of the text");
+    if (read && *end) ind__fail(c, IND_ERROR_PARSE, "expected an operator or the end of the text");
     if (read && !*end) return e;
-    if (column && ind_error_status(c) != IND_OUT_OF_MEMORY) *column = (int)(end - text) + 1;
+    if (column && ind_error_status(c) != IND_ERROR_OUT_OF_MEMORY) *column = (int)(end - text) + 1;
     return ir__expr_none(c);
 }
 
@@ -10521,7 +10552,7 @@ static bool ir__same_size(ind_expr a, ind_expr b) {
 static uint32_t ir__program_symbol(ind__program *p, ind_expr e) {
     for (uint32_t i = 0; i < p->num_inputs; i++)
         if (p->input[i].id == e.id || ir__same_size(p->input[i], e)) return i;
-    ind__fail(p->context, IND_NOT_FOUND, "no value is given for %s", ind_expr_symbol(e)->name);
+    ind__fail(p->context, IND_ERROR_NOT_FOUND, "no value is given for %s", ind_expr_symbol(e)->name);
     return UINT32_MAX;
 }
 
@@ -11046,7 +11077,8 @@ static ind_value ir__recorder_emit(ind_ops *o, const ind__inst *inst, const ind_
     if (!b) return ir__no_value;
     for (int k = 0; k < IND__MAX_ARGS; k++) {
         if (inst->arg[k] >= b->num_inst)
-            return ir__op_fail(o, IND_INVALID_ARGUMENT, "an operand is no value of this loop", (ind_loop_op)inst->op);
+            return ir__op_fail(o, IND_ERROR_INVALID_ARGUMENT, "an operand is no value of this loop",
+                               (ind_loop_op)inst->op);
     }
     ind__inst unmasked;
     if (ir__is_unmasked(b, inst)) inst = ir__without_mask(inst, &unmasked);
@@ -11099,7 +11131,8 @@ static int64_t ir__float_to_int(double v) {
 ind_value ind_op_constant(ind_ops *o, double value, ind_dtype dtype) {
     dtype = ind_dtype_compute(dtype);
     if (!o) return ir__no_value;
-    if (!ir__is_compute_dtype(dtype)) return ir__op_fail(o, IND_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CONSTANT);
+    if (!ir__is_compute_dtype(dtype))
+        return ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CONSTANT);
     if (!ind_dtype_is_float(dtype))
         return ind_op_constant_int(o, dtype == IND_BOOL ? value != 0 : ir__float_to_int(value), dtype);
     ind__inst i = {.op = IND_LOOP_CONSTANT, .dtype = (uint8_t)dtype};
@@ -11110,7 +11143,8 @@ ind_value ind_op_constant(ind_ops *o, double value, ind_dtype dtype) {
 ind_value ind_op_constant_int(ind_ops *o, int64_t value, ind_dtype dtype) {
     if (!o) return ir__no_value;
     if (ind_dtype_is_float(dtype)) return ind_op_constant(o, (double)value, dtype);
-    if (!ir__is_compute_dtype(dtype)) return ir__op_fail(o, IND_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CONSTANT);
+    if (!ir__is_compute_dtype(dtype))
+        return ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CONSTANT);
     ind__inst i = {.op = IND_LOOP_CONSTANT, .dtype = (uint8_t)dtype};
     i.imm.i = ind__wrap_int(dtype, value);
     return o->emit(o, &i, NULL);
@@ -11127,7 +11161,7 @@ ind_value ind_op_index(ind_ops *o, ind_expr e, ind_dtype dtype) {
 ind_value ind_op_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank) {
     if (!o || !x.id) return ir__no_value;
     if (!o->load_tensor)
-        return ir__op_fail(o, IND_INVALID_ARGUMENT, "tensors can only be loaded while their graph is built",
+        return ir__op_fail(o, IND_ERROR_INVALID_ARGUMENT, "tensors can only be loaded while their graph is built",
                            IND_LOOP_LOAD);
     return o->load_tensor(o, x, index, rank);
 }
@@ -11135,7 +11169,7 @@ ind_value ind_op_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank)
 ind_value ind_op_cast(ind_ops *o, ind_value x, ind_dtype dtype) {
     if (!o || !x.id) return ir__no_value;
     if (dtype <= IND_DTYPE_NONE || dtype >= IND_NUM_DTYPES)
-        return ir__op_fail(o, IND_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CAST);
+        return ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CAST);
     ind__inst i = {.op = IND_LOOP_CAST, .dtype = (uint8_t)ind_dtype_compute(dtype), .arg = {x.id}};
     ind_value v = o->emit(o, &i, NULL);
     switch (dtype) {
@@ -11160,7 +11194,7 @@ static bool ir__op_accepts(ind_loop_op op, ind_dtype d) {
 ind_value ind__emit1(ind_ops *o, ind_loop_op op, ind_value a) {
     if (!o || !a.id) return ir__no_value;
     ind_dtype d = o->dtype(o, a);
-    if (!ir__op_accepts(op, d)) return ir__op_fail(o, IND_TYPE_MISMATCH, ind_dtype_name(d), op);
+    if (!ir__op_accepts(op, d)) return ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, ind_dtype_name(d), op);
     ind__inst i = {.op = (uint8_t)op, .dtype = (uint8_t)d, .arg = {a.id}};
     return o->emit(o, &i, NULL);
 }
@@ -11169,11 +11203,11 @@ ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b) {
     if (!o || !a.id || !b.id) return ir__no_value;
     ind_dtype d = o->dtype(o, a), e = o->dtype(o, b);
     if (d != e) {
-        ind__fail(o->context, IND_TYPE_MISMATCH, "loop op %s: one operand is %s, the other %s; cast one of them",
+        ind__fail(o->context, IND_ERROR_TYPE_MISMATCH, "loop op %s: one operand is %s, the other %s; cast one of them",
                   ind__loop_op_name(op), ind_dtype_name(d), ind_dtype_name(e));
         return ir__no_value;
     }
-    if (!ir__op_accepts(op, d)) return ir__op_fail(o, IND_TYPE_MISMATCH, ind_dtype_name(d), op);
+    if (!ir__op_accepts(op, d)) return ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, ind_dtype_name(d), op);
     bool compare = ind__loop_op_class(op) == 'c';
     ind__inst i = {.op = (uint8_t)op, .dtype = (uint8_t)(compare ? IND_BOOL : d), .arg = {a.id, b.id}};
     return o->emit(o, &i, NULL);
@@ -11268,9 +11302,9 @@ IR__BINARY(X)
 ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b) {
     if (!o || !condition.id || !a.id || !b.id) return ir__no_value;
     if (o->dtype(o, condition) != IND_BOOL)
-        return ir__op_fail(o, IND_TYPE_MISMATCH, "the condition must be bool", IND_LOOP_WHERE);
+        return ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, "the condition must be bool", IND_LOOP_WHERE);
     if (o->dtype(o, a) != o->dtype(o, b))
-        return ir__op_fail(o, IND_TYPE_MISMATCH, "both values must have one type", IND_LOOP_WHERE);
+        return ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, "both values must have one type", IND_LOOP_WHERE);
     ind__inst i = {.op = IND_LOOP_WHERE, .dtype = (uint8_t)o->dtype(o, a), .arg = {condition.id, a.id, b.id}};
     return o->emit(o, &i, NULL);
 }
@@ -11278,11 +11312,11 @@ ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b
 ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value position, int first, int width) {
     if (!o || !key.id || !stream.id || !position.id) return ir__no_value;
     if (width < 1 || width > 63 || first < 0 || first > 127 || first % 64 + width > 64)
-        return ir__op_fail(o, IND_INVALID_ARGUMENT, "bits outside one half of 128", IND_LOOP_PHILOX);
+        return ir__op_fail(o, IND_ERROR_INVALID_ARGUMENT, "bits outside one half of 128", IND_LOOP_PHILOX);
     const ind_value arg[3] = {key, stream, position};
     for (int k = 0; k < 3; k++)
         if (o->dtype(o, arg[k]) != IND_I64)
-            return ir__op_fail(o, IND_TYPE_MISMATCH, "the operands must be i64", IND_LOOP_PHILOX);
+            return ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, "the operands must be i64", IND_LOOP_PHILOX);
     ind__inst i = {.op = IND_LOOP_PHILOX, .dtype = IND_I64, .arg = {key.id, stream.id, position.id}};
     i.imm.i = first | width << 8;
     return o->emit(o, &i, NULL);
@@ -11322,7 +11356,7 @@ typedef struct ir__signature {
 } ir__signature;
 
 static ind_status ir__signature_expects(const ir__signature *s, const char *what) {
-    return ind__fail(s->context, IND_PARSE,
+    return ind__fail(s->context, IND_ERROR_PARSE,
                      "function: \"%.200s\": column %d: expected %s; it is written as \"swish(x: f32) -> f32\"", s->text,
                      (int)(s->at - s->text) + 1, what);
 }
@@ -11365,21 +11399,21 @@ static ind_status ir__signature_dtype(ir__signature *s, int which) {
 /* signature = name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype */
 static ind_status ir__signature_parse(ir__signature *s) {
     ir__signature_take(s, "");
-    if (ir__signature_name(s, 0)) return IND_PARSE;
+    if (ir__signature_name(s, 0)) return IND_ERROR_PARSE;
     if (!ir__signature_take(s, "(")) return ir__signature_expects(s, "\"(\"");
     while (!ir__signature_take(s, ")")) {
         int k = s->num_args + 1;
         if (s->num_args && !ir__signature_take(s, ",")) return ir__signature_expects(s, "\",\" or \")\"");
         if (k > IND_MAX_FUNCTION_ARGS)
-            return ind__fail(s->context, IND_LIMIT, "function %s: at most %d arguments are possible", s->name[0],
+            return ind__fail(s->context, IND_ERROR_LIMIT, "function %s: at most %d arguments are possible", s->name[0],
                              IND_MAX_FUNCTION_ARGS);
-        if (ir__signature_name(s, k)) return IND_PARSE;
+        if (ir__signature_name(s, k)) return IND_ERROR_PARSE;
         if (!ir__signature_take(s, ":")) return ir__signature_expects(s, "\":\"");
-        if (ir__signature_dtype(s, k)) return IND_PARSE;
+        if (ir__signature_dtype(s, k)) return IND_ERROR_PARSE;
         s->num_args++;
     }
     if (!ir__signature_take(s, "->")) return ir__signature_expects(s, "\"->\"");
-    if (ir__signature_dtype(s, 0)) return IND_PARSE;
+    if (ir__signature_dtype(s, 0)) return IND_ERROR_PARSE;
     ir__signature_take(s, "");
     return *s->at ? ir__signature_expects(s, "the end") : IND_OK;
 }
@@ -11420,11 +11454,13 @@ static const ind__function *ir__function_make(ir__signature *s, const char *cuda
 }
 
 ind_status ind_function_register(ind_context *context, const ind_function_desc *desc) {
-    if (!context) return IND_INVALID_ARGUMENT;
+    if (!context) return IND_ERROR_INVALID_ARGUMENT;
     if (!desc || !desc->signature || (!desc->cuda && !desc->host))
-        return ind__fail(context, IND_INVALID_ARGUMENT, "function: the signature, or both of cuda and host, are NULL");
+        return ind__fail(context, IND_ERROR_INVALID_ARGUMENT,
+                         "function: the signature, or both of cuda and host, are NULL");
     if (desc->cuda && !desc->cuda[strspn(desc->cuda, " \t\n")])
-        return ind__fail(context, IND_INVALID_ARGUMENT, "function: \"%.100s\" has an empty text", desc->signature);
+        return ind__fail(context, IND_ERROR_INVALID_ARGUMENT, "function: \"%.100s\" has an empty text",
+                         desc->signature);
     ir__signature s = {.context = context, .text = desc->signature, .at = desc->signature};
     ind_status status = ir__signature_parse(&s);
     if (status) return status;
@@ -11433,7 +11469,8 @@ ind_status ind_function_register(ind_context *context, const ind_function_desc *
     bool same = ir__same_signature(old, &s) && ir__same_code(old->cuda, desc->cuda) && old->host == desc->host &&
                 old->user == desc->user;
     return same ? IND_OK
-                : ind__fail(context, IND_INVALID_ARGUMENT, "function: another function is registered as %s", s.name[0]);
+                : ind__fail(context, IND_ERROR_INVALID_ARGUMENT, "function: another function is registered as %s",
+                            s.name[0]);
 }
 
 /* ---- sources of functions that come from a text: no directive, pragma or assembly, as these name files
@@ -11499,7 +11536,7 @@ const ind__function *ind__function_declare(ind_context *c, const char *signature
     if (ir__signature_parse(&s)) return NULL;
     const ind__function *twin = ind__function_find(c, s.name[0]);
     if (twin && (!ir__same_signature(twin, &s) || (twin->cuda && strcmp(twin->cuda, cuda)))) {
-        ind__fail(c, IND_INVALID_ARGUMENT, "function: %s is registered with another %s", s.name[0],
+        ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "function: %s is registered with another %s", s.name[0],
                   ir__same_signature(twin, &s) ? "text" : "signature");
         return NULL;
     }
@@ -11507,7 +11544,7 @@ const ind__function *ind__function_declare(ind_context *c, const char *signature
     int line;
     const char *forbidden = c->desc.trust_texts ? NULL : ir__code_forbidden(cuda, &line);
     if (forbidden) {
-        ind__fail(c, IND_NOT_SUPPORTED,
+        ind__fail(c, IND_ERROR_NOT_SUPPORTED,
                   "function %s: line %d of its source has %s, which texts may not have unless the context trusts them "
                   "(ind_context_desc.trust_texts)",
                   s.name[0], line, forbidden);
@@ -11548,12 +11585,12 @@ ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc
 }
 
 ind_status ind__extern_register(ind_context *context, const ind_extern_desc *desc, bool product) {
-    if (!context) return IND_INVALID_ARGUMENT;
+    if (!context) return IND_ERROR_INVALID_ARGUMENT;
     if (!desc || !desc->name || !*desc->name || (!desc->host && !desc->cuda && !desc->shape))
-        return ind__fail(context, IND_INVALID_ARGUMENT, "extern: the name or all functions are NULL");
+        return ind__fail(context, IND_ERROR_INVALID_ARGUMENT, "extern: the name or all functions are NULL");
     size_t n = strspn(desc->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
     if (desc->name[n] || n > 63)
-        return ind__fail(context, IND_INVALID_ARGUMENT,
+        return ind__fail(context, IND_ERROR_INVALID_ARGUMENT,
                          "extern: \"%.80s\" is not a name; at most 63 letters, digits, _ and . are allowed",
                          desc->name);
     const ind__extern *old = ind__extern_find(context, desc->name);
@@ -11562,7 +11599,7 @@ ind_status ind__extern_register(ind_context *context, const ind_extern_desc *des
         bool same = d->host == desc->host && d->cuda == desc->cuda && d->shape == desc->shape &&
                     d->user == desc->user && d->strided == desc->strided;
         return same ? IND_OK
-                    : ind__fail(context, IND_INVALID_ARGUMENT, "extern: another extern call is registered as %s",
+                    : ind__fail(context, IND_ERROR_INVALID_ARGUMENT, "extern: another extern call is registered as %s",
                                 desc->name);
     }
     ind__lists_lock(context);
@@ -11583,16 +11620,17 @@ ind_value ind_op_call(ind_ops *o, const char *function, const ind_value *args, i
     if (!o) return ir__no_value;
     const ind__function *f = function ? ind__function_find(o->context, function) : NULL;
     if (!f || !f->cuda) {
-        ind__fail(o->context, IND_NOT_FOUND, "call: no function %.63s is registered", function ? function : "NULL");
+        ind__fail(o->context, IND_ERROR_NOT_FOUND, "call: no function %.63s is registered",
+                  function ? function : "NULL");
         return ir__no_value;
     }
     if (num_args != f->num_args || (num_args && !args))
-        return ir__op_fail(o, IND_INVALID_ARGUMENT, "another number of arguments is declared", IND_LOOP_CALL);
+        return ir__op_fail(o, IND_ERROR_INVALID_ARGUMENT, "another number of arguments is declared", IND_LOOP_CALL);
     for (int k = 0; k < num_args; k++) {
         if (!args[k].id) return ir__no_value;
         if (!ind__function_takes(f->arg_dtype[k], o->dtype(o, args[k])) &&
             o->dtype(o, args[k]) != ind_dtype_compute(f->arg_dtype[k]))
-            return ir__op_fail(o, IND_TYPE_MISMATCH, "an argument does not promote to its declared type",
+            return ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, "an argument does not promote to its declared type",
                                IND_LOOP_CALL);
     }
     return ind__emit_call(o, f, args);
@@ -11607,12 +11645,12 @@ void ind__function_print_signature(ind__text *t, const ind__function *f) {
 
 ind_status ind__call_needs(ind_context *c, const ind__extern_call *call, ind_device device) {
     if (!call->op)
-        return ind__fail(c, IND_NOT_SUPPORTED, "%s: this extern call is not registered (ind_extern_register)",
+        return ind__fail(c, IND_ERROR_NOT_SUPPORTED, "%s: this extern call is not registered (ind_extern_register)",
                          call->name);
     bool host = device == IND_DEVICE_HOST;
     if (host ? call->op->desc.host != NULL : call->op->desc.cuda != NULL) return IND_OK;
-    return ind__fail(c, IND_NOT_SUPPORTED, "%s: this extern call has no %s callback (ind_extern_register)", call->name,
-                     host ? "host" : "cuda");
+    return ind__fail(c, IND_ERROR_NOT_SUPPORTED, "%s: this extern call has no %s callback (ind_extern_register)",
+                     call->name, host ? "host" : "cuda");
 }
 
 ind_status ind__body_needs_host(const ind_body *b) {
@@ -11620,7 +11658,7 @@ ind_status ind__body_needs_host(const ind_body *b) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *x = &b->inst[i];
         if (x->op == IND_LOOP_CALL && !x->imm.function->host)
-            return ind__fail(b->context, IND_NOT_SUPPORTED,
+            return ind__fail(b->context, IND_ERROR_NOT_SUPPORTED,
                              "%s: the host device needs a host twin of this function (ind_function_register)",
                              x->imm.function->name);
     }
@@ -11733,7 +11771,7 @@ ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap) {
     ind_dtype d = o->dtype(o, x);
     ind_expr e;
     if (!ind_dtype_is_integer(d)) {
-        ir__op_fail(o, IND_TYPE_MISMATCH, "an index must be an integer", IND_LOOP_INDIRECT);
+        ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, "an index must be an integer", IND_LOOP_INDIRECT);
         return ir__expr_none(o->context);
     }
     if (o->emit == ir__recorder_emit && ir__known_index((ind__recorder *)o, x, size, &e)) return e;
@@ -12030,7 +12068,8 @@ ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *s
         if (s->body) ir__count_body(p, s);
         box = s->body ? ir__add_box(p, s) : NULL;
     }
-    if (!v.id && !ind__state_of(c)->status) ind__fail(c, IND_INVALID_ARGUMENT, "a loop function returned no value");
+    if (!v.id && !ind__state_of(c)->status)
+        ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "a loop function returned no value");
     ind__record_abort(&r);
     ind__free(c, origins.node);
     return box;
@@ -12358,7 +12397,8 @@ static ind_value ir__inline_load(ind_ops *o, const ind__inst *inst, const ind_ex
 ind_value ind__box_load(ind_ops *o, const ind__box *x, const ind_expr *index, int rank) {
     if (!o || !x) return ir__no_value;
     if (rank != x->rank) {
-        ind__fail(o->context, IND_INVALID_ARGUMENT, "a load gives %d indices for a tensor of rank %d", rank, x->rank);
+        ind__fail(o->context, IND_ERROR_INVALID_ARGUMENT, "a load gives %d indices for a tensor of rank %d", rank,
+                  x->rank);
         return ir__no_value;
     }
     const ind__storage *s = x->storage;
@@ -12521,7 +12561,7 @@ static ind_status ir__record_scatter(ind__lowered *p, ind__recorder *r, const in
         if (status || in_step) return status;
         if (attempt == 0) ind__record_abort(r);
     }
-    return ind__fail(p->context, IND_VERIFY, "a scatter reads elements that other points of it change");
+    return ind__fail(p->context, IND_ERROR_VERIFY, "a scatter reads elements that other points of it change");
 }
 
 ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_desc *d, ind__box **result) {
@@ -12530,7 +12570,7 @@ ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_des
     *result = NULL;
     uint32_t old = x ? x->storage->buffer : 0;
     if (!old || !x->identity || p->buffer[old].mutated_by || p->buffer[old].output)
-        return ind__fail(c, IND_VERIFY, "a scatter needs a whole buffer that it may change");
+        return ind__fail(c, IND_ERROR_VERIFY, "a scatter needs a whole buffer that it may change");
     uint32_t version = ir__add_version(p, old);
     if (!version) return ind__failed(c);
     ind__origins origins = {.context = c};
@@ -12635,7 +12675,7 @@ static uint32_t ir__call_result(ind__lowered *p, const ind_extern_type *t, ind__
 /* Adds the version that the call writes. Other later readers of the old contents store their values before the call. */
 static uint32_t ir__call_version(ind__lowered *p, const ind__call_arg *input, ind__call_arg *arg) {
     if (p->buffer[input->buffer].mutated_by || p->buffer[input->buffer].output) {
-        ind__fail(p->context, IND_VERIFY, "a call overwrites a buffer that it may not change");
+        ind__fail(p->context, IND_ERROR_VERIFY, "a call overwrites a buffer that it may not change");
         return 0;
     }
     uint32_t made = ir__realise_readers(p, input->buffer) ? 0 : ir__add_version(p, input->buffer);
@@ -12698,7 +12738,8 @@ ind_status ind__box_call(ind__lowered *p, const ind__call_desc *d, ind__box **re
     uint32_t most = d->num_inputs + d->num_results, versions = 0;
     for (uint32_t k = 0; k < d->num_inputs; k++) versions += d->overwrites[k];
     if (d->num_results + versions > IND_MAX_EXTERN_RESULTS)
-        return ind__fail(p->context, IND_LIMIT, "%s: at most %d results are possible", d->name, IND_MAX_EXTERN_RESULTS);
+        return ind__fail(p->context, IND_ERROR_LIMIT, "%s: at most %d results are possible", d->name,
+                         IND_MAX_EXTERN_RESULTS);
     ind__extern_call *call = (ind__extern_call *)ind__arena_alloc(&p->arena, sizeof *call);
     if (!call) return ind__failed(p->context);
     call->op = ind__extern_find(p->context, d->name);
@@ -12853,8 +12894,8 @@ ind_expr ind__buffer_most_bytes(const ind__lowered *p, const ind__buffer *b) {
     char text[200];
     if (!ind__ok(bytes) || ind__ok(most)) return most;
     ind_expr_print(bytes, text, sizeof text);
-    ind__fail(p->context, IND_NOT_SUPPORTED, "buffer %s: no bound in the declared sizes is found for its %s bytes",
-              b->name, text);
+    ind__fail(p->context, IND_ERROR_NOT_SUPPORTED,
+              "buffer %s: no bound in the declared sizes is found for its %s bytes", b->name, text);
     return most;
 }
 
@@ -13579,7 +13620,7 @@ ind_status ind__lowered_split(ind__lowered *p, const ind__split *split) {
 /* ------------------------------------------------------------------------------------------------ >>verify */
 
 static ind_status ir__body_broken(const ind_body *b, uint32_t inst, const char *rule) {
-    return ind__fail(b->context, IND_VERIFY, "loop body, value %u (%s): %s", inst,
+    return ind__fail(b->context, IND_ERROR_VERIFY, "loop body, value %u (%s): %s", inst,
                      inst < b->num_inst ? ind__loop_op_name((ind_loop_op)b->inst[inst].op) : "?", rule);
 }
 
@@ -15039,7 +15080,7 @@ ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int l
         e->epoch++;
     }
     for (uint32_t k = 0; k < num; k++) ir__eval_inst(e, inst[k], lanes);
-    return e->bad_access ? IND_VERIFY : IND_OK;
+    return e->bad_access ? IND_ERROR_VERIFY : IND_OK;
 }
 IND__VECTORS_END
 

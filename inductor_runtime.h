@@ -38,7 +38,8 @@ extern "C" {
 IND_API const char *ind_device_text(ind_context *context);
 
 /* Opens the device (driver, driver context, NVRTC) now. Otherwise the first compile opens it; for the CUDA device, the
-   driver then creates its context concurrently with that compile. The message of IND_LIBRARY lists every path tried. */
+   driver then creates its context concurrently with that compile. The message of IND_ERROR_LIBRARY lists every path
+   tried. */
 IND_API ind_status ind_device_open(ind_context *context, ind_device device);
 
 /* ------------------------------------------------------------------------------------------------ >>memory */
@@ -56,9 +57,9 @@ typedef struct ind_module ind_module;
 
 /* An input, constant or output tensor that the caller binds: contiguous, in the graph's dtype and shape at the sizes
    of the run. A run writes outputs, mutated inputs and donated inputs. Their memory must not overlap other bound
-   memory or the workspace; IND_INVALID_ARGUMENT names both. One exception: an output may be bound to the exact pointer
-   of the donated input that it takes over (ind_binding_info). Read-only inputs and constants may overlap. If sizes
-   come from data, a tensor's memory holds their maximum. */
+   memory or the workspace; IND_ERROR_INVALID_ARGUMENT names both. One exception: an output may be bound to the exact
+   pointer of the donated input that it takes over (ind_binding_info). Read-only inputs and constants may overlap. If
+   sizes come from data, a tensor's memory holds their maximum. */
 typedef struct ind_binding {
     const char *name; /* of an input, constant or output */
     void *data;
@@ -98,7 +99,7 @@ IND_API const ind_symbol *ind_module_query_data_size(const ind_module *module, i
 IND_API ind_expr ind_module_data_size_most(const ind_module *module, int index); /* invalid if out of range */
 /* Writes the shape of binding `index` to `shape`, one number per dimension. `sizes` gives the declared sizes as text
    ("B=7, S=300"; NULL: none). `data_sizes` gives the data-dependent ones; NULL: their maximum, as memory is allocated.
-   Errors: IND_INVALID_ARGUMENT (no such binding, shape is NULL), those of ind_run for the sizes. */
+   Errors: IND_ERROR_INVALID_ARGUMENT (no such binding, shape is NULL), those of ind_run for the sizes. */
 IND_API ind_status ind_module_shape(ind_module *module, int index, const char *sizes, const int64_t *data_sizes,
                                     int64_t *shape);
 
@@ -113,7 +114,7 @@ IND_API const char *ind_module_query_condition(const ind_module *module, int ind
    constant's exact size, which may not depend on symbolic sizes. If prepared constants depend on it, they are computed
    again by the next launch or ind_module_prepare, on a stream of the module: writes to the memory must be complete by
    then, and a caller that writes to it later calls this function again.
-   Errors: IND_NOT_FOUND (no such constant), IND_INVALID_ARGUMENT (size, NULL). */
+   Errors: IND_ERROR_NOT_FOUND (no such constant), IND_ERROR_INVALID_ARGUMENT (size, NULL). */
 IND_API ind_status ind_module_constant(ind_module *module, const char *name, const void *data, size_t bytes,
                                        ind_memory memory);
 
@@ -124,15 +125,15 @@ IND_API ind_status ind_module_constant(ind_module *module, const char *name, con
    captured graphs use the same memory, so call it also before a replay after a constant was set anew. Not allowed while
    the module runs and a constant was set since the last call. A launch that binds one of the constants to other memory
    than was set computes the values on its own stream, in memory of its instance: ind_instance_constants_changed.
-   Errors: IND_INVALID_ARGUMENT (a constant is not set, or was released), IND_OUT_OF_MEMORY, those of a launch. After a
-   failure the module is usable, and the next call or launch tries again. */
+   Errors: IND_ERROR_INVALID_ARGUMENT (a constant is not set, or was released), IND_ERROR_OUT_OF_MEMORY, those of a
+   launch. After a failure the module is usable, and the next call or launch tries again. */
 IND_API ind_status ind_module_prepare(ind_module *module);
 /* Bytes of the prepared constants of a module: a formula without sizes, 0 if it has none. */
 IND_API ind_expr ind_module_prepared_bytes(const ind_module *module);
 /* Releases a constant that is set and that the kernels of the module do not read (ind_binding_info.prepare_only), after
    computing the prepared constants if needed. The module frees its copy; the caller may free his memory. If another
    constant of these values is set later, the released one must be set again, too.
-   Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (it is not prepare_only), those of ind_module_prepare. */
+   Errors: IND_ERROR_NOT_FOUND, IND_ERROR_INVALID_ARGUMENT (it is not prepare_only), those of ind_module_prepare. */
 IND_API ind_status ind_module_release(ind_module *module, const char *name);
 /* The module that computes the prepared constants: its constants are those that it reads, its outputs the prepared
    ones. NULL if there is none. It belongs to the module. It may be queried and printed, but not launched. */
@@ -153,7 +154,8 @@ IND_API ind_status ind_module_upload(ind_module *module, void *to, const void *f
 IND_API ind_status ind_module_download(ind_module *module, void *to_host, const void *from, size_t bytes);
 
 /* Bytes that can still be allocated on the module's device, and all of its memory. On the host device: what the system
-   estimates to be available without swapping; limits of a container are not seen. IND_NOT_SUPPORTED: not known. */
+   estimates to be available without swapping; limits of a container are not seen. IND_ERROR_NOT_SUPPORTED: not known.
+ */
 IND_API ind_status ind_module_device_memory(ind_module *module, int64_t *available, int64_t *total);
 
 /* Formulas in the declared sizes, in bytes: the workspace an instance needs; the largest sum of live intermediates. */
@@ -217,9 +219,9 @@ IND_API ind_verdict ind_would_compile(ind_module *module, const char *sizes);
 /* --------------------------------------------------------------------------------------------------- >>run */
 
 /* Runs the module in one call: allocates, copies (host memory), runs, waits. Writes the inputs that the graph mutates.
-   Errors: IND_INVALID_ARGUMENT (a binding is missing, duplicate, NULL, too short, or overlaps another: see
-   ind_binding), IND_NOT_FOUND (unknown binding name), IND_OUT_OF_RANGE (sizes outside their declaration),
-   IND_INDEX_OUT_OF_RANGE (an index in the data), IND_OUT_OF_MEMORY, IND_DEVICE. */
+   Errors: IND_ERROR_INVALID_ARGUMENT (a binding is missing, duplicate, NULL, too short, or overlaps another: see
+   ind_binding), IND_ERROR_NOT_FOUND (unknown binding name), IND_ERROR_OUT_OF_RANGE (sizes outside their declaration),
+   IND_ERROR_INDEX_OUT_OF_RANGE (an index in the data), IND_ERROR_OUT_OF_MEMORY, IND_ERROR_DEVICE. */
 typedef struct ind_run_desc {
     const ind_binding *bindings;
     int num_bindings;
@@ -255,7 +257,7 @@ typedef struct ind_launch_desc {
    allocates only if a workspace that is not the caller's must grow. It locks only while the stream is being captured.
    ind_instance_check reports index errors.
    A call whose sizes or pointers are the first to select a kernel variant compiles and loads it, also during stream
-   capture. IND_LIBRARY, IND_COMPILE or IND_DEVICE report a failure; other launches are not affected.
+   capture. IND_ERROR_LIBRARY, IND_ERROR_COMPILE or IND_ERROR_DEVICE report a failure; other launches are not affected.
    Programmatic dependent launch: applies if the caller captures this launch directly after another launch of the
    same context. The first of several kernels may then begin before that launch is done, and waits for it; the graph
    has a programmatic edge. It needs sm_90 or later and a driver for CUDA 12.3 or later. It is not used if that kernel
@@ -265,18 +267,18 @@ typedef struct ind_launch_desc {
    Bindings are checked as by ind_run whenever a pointer or a size differs from the previous launch. The memory of
    `pointers` has no byte count.
    The first launch computes the prepared constants and waits for them (ind_module_prepare). On a stream that is being
-   captured this is IND_INVALID_ARGUMENT: call ind_module_prepare before. */
+   captured this is IND_ERROR_INVALID_ARGUMENT: call ind_module_prepare before. */
 IND_API ind_status ind_launch(ind_instance *instance, const ind_launch_desc *desc);
 /* The memory that launches bind to constants has new contents: the next launch of the instance computes its own
    prepared constants again (ind_module_prepare). Without this call, a launch or replay that binds the same memory to
    them as the one before uses the same values. NULL is allowed. */
 IND_API void ind_instance_constants_changed(ind_instance *instance);
-/* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. An index
-   is checked when its op computes an element with it. A result without elements checks no index. */
+/* Waits for the stream and reports index errors of the launches since the last check: IND_ERROR_INDEX_OUT_OF_RANGE. An
+   index is checked when its op computes an element with it. A result without elements checks no index. */
 IND_API ind_status ind_instance_check(ind_instance *instance);
 /* Data-dependent sizes of the last launch, in the order of ind_module_query_data_size, at most `max` of them. Waits
    for the stream. A launch never waits, so a launch with such sizes can be captured. Before any launch:
-   IND_INVALID_ARGUMENT. */
+   IND_ERROR_INVALID_ARGUMENT. */
 IND_API ind_status ind_instance_data_sizes(ind_instance *instance, int64_t *values, int max);
 /* Message of this instance's last failure. */
 IND_API const char *ind_instance_error(const ind_instance *instance);
@@ -329,8 +331,8 @@ typedef struct ind_tuned {
    not changed. Kernels that share a launch, products whose sizes depend on data, scans and sorts are not tuned.
    Every launch runs many times, so the contents of outputs and mutated inputs are undefined afterwards. At most
    max_tuned entries of tuned are filled (NULL with 0); *num_tuned (may be NULL) is the number of kernels measured.
-   Errors: as ind_launch; IND_NOT_SUPPORTED (the host device), IND_INVALID_ARGUMENT (repeats below 1 or above 1000).
-   Compiles of the context and queries of the module wait for it. */
+   Errors: as ind_launch; IND_ERROR_NOT_SUPPORTED (the host device), IND_ERROR_INVALID_ARGUMENT (repeats below 1 or
+   above 1000). Compiles of the context and queries of the module wait for it. */
 IND_API ind_status ind_tune(ind_instance *instance, const ind_launch_desc *desc, int repeats, ind_tuned *tuned,
                             int max_tuned, int *num_tuned);
 
@@ -344,8 +346,8 @@ IND_API ind_status ind_tune(ind_instance *instance, const ind_launch_desc *desc,
    A context with a pack plans modules for a target of the pack, not for the opened device: the one with most SMs of
    those with the same architecture, at most as many SMs, and at most as much shared memory as the device has. So it
    finds the kernels of a pack that was made for a similar device, or without a device.
-   The file is replaced atomically: after a failure the old one is unchanged. Errors: IND_IO, also if path is not a
-   regular file (a directory, a device, a FIFO, or a link to one). A symbolic link to a regular file is itself
+   The file is replaced atomically: after a failure the old one is unchanged. Errors: IND_ERROR_IO, also if path is not
+   a regular file (a directory, a device, a FIFO, or a link to one). A symbolic link to a regular file is itself
    replaced; its target is unchanged. */
 IND_API ind_status ind_pack_save(ind_context *context, const char *path);
 
@@ -357,7 +359,7 @@ typedef struct ind_pack_info {
 } ind_pack_info;
 /* Adds the contents of a pack to the context, as ind_context_desc.pack.path does at the first compile; several packs
    can be added, and ind_pack_save then writes all of them into one. Damaged entries are skipped and counted. info may
-   be NULL. Errors: IND_IO, IND_INVALID_ARGUMENT (the file is no pack of this format). */
+   be NULL. Errors: IND_ERROR_IO, IND_ERROR_INVALID_ARGUMENT (the file is no pack of this format). */
 IND_API ind_status ind_pack_load(ind_context *context, const char *path, ind_pack_info *info);
 
 /* A compiled kernel of the context. */
@@ -367,7 +369,7 @@ typedef struct ind_pack_kernel {
     int nvrtc_version;          /* 1300 for 13.0: drivers of an earlier major version refuse it */
     int registers, local_bytes; /* per thread; -1: not in the file */
 } ind_pack_kernel;
-/* Kernel number `index` (from 0) of those that ind_pack_save writes. IND_NOT_FOUND past the last. */
+/* Kernel number `index` (from 0) of those that ind_pack_save writes. IND_ERROR_NOT_FOUND past the last. */
 IND_API ind_status ind_pack_query_kernel(ind_context *context, int index, ind_pack_kernel *kernel);
 
 /* =========================================================================================== src/runtime/internal.h */
@@ -429,8 +431,8 @@ struct ind_module {
 };
 
 /* Begin and end of a query of a module. Queries are serialised, as they create expressions in the module's context.
-   They may be nested. The end returns the query's status, or IND_OUT_OF_MEMORY if an allocation failed meanwhile: the
-   answer may then be wrong. */
+   They may be nested. The end returns the query's status, or IND_ERROR_OUT_OF_MEMORY if an allocation failed meanwhile:
+   the answer may then be wrong. */
 typedef struct ind__query {
     ind_context *context;
     uint32_t refusals;
@@ -449,7 +451,7 @@ ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *de
 #define IND__CUBLASLT_SCALED      "cublaslt.scaled_mm"
 #define IND__CUBLASLT_SCALED_FAST "cublaslt.scaled_mm_fast" /* use_fast_accum */
 /* Registers these calls in the context. open: opens the library and creates a handle for the opened device.
-   Errors: IND_LIBRARY (says what was tried), IND_OUT_OF_MEMORY, IND_DEVICE. */
+   Errors: IND_ERROR_LIBRARY (says what was tried), IND_ERROR_OUT_OF_MEMORY, IND_ERROR_DEVICE. */
 ind_status ind__cublaslt_register(ind_context *c, bool open);
 /* Waits for the driver context even if it is not needed: a program may exit right after a failed compile. */
 void ind__device_settle(ind_context *c);
@@ -470,10 +472,11 @@ ind_status ind__write_file(ind_context *c, const char *path, const void *data,
 double ind__now_ms(void);
 #define IND__SIZE_UNSET INT64_MIN
 /* Parses "B=8, S=128" to values in order; IND__SIZE_UNSET for missing ones. Checks the ranges of given sizes. Messages
-   begin with who ("run"). Errors: IND_PARSE, IND_NOT_FOUND, IND_OUT_OF_RANGE (names the range as declared). */
+   begin with who ("run"). Errors: IND_ERROR_PARSE, IND_ERROR_NOT_FOUND, IND_ERROR_OUT_OF_RANGE (names the range as
+   declared). */
 ind_status ind__module_given_sizes(ind_module *m, const char *who, const char *text, int64_t *values);
 /* Like ind__module_given_sizes, for all sizes. Computes the sizes that follow from others and checks the conditions.
-   IND_INVALID_ARGUMENT names a missing size. */
+   IND_ERROR_INVALID_ARGUMENT names a missing size. */
 ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, int64_t *values);
 
 /* =================================================================================== src/headers/inductor_runtime.h */
@@ -795,10 +798,10 @@ static ind_status rt__read_all(ind_context *c, FILE *f, const char *path, char *
         buffer = grown;
         capacity *= 2;
     }
-    if (!buffer) return IND_OUT_OF_MEMORY;
+    if (!buffer) return IND_ERROR_OUT_OF_MEMORY;
     if (ferror(f)) {
         ind__free(c, buffer);
-        return ind__fail(c, IND_IO, "%s: cannot be read: %s", path, strerror(errno));
+        return ind__fail(c, IND_ERROR_IO, "%s: cannot be read: %s", path, strerror(errno));
     }
     buffer[size] = 0;
     *data = buffer;
@@ -810,7 +813,7 @@ ind_status ind__read_file(ind_context *c, const char *path, char **data, size_t 
     *data = NULL;
     *bytes = 0;
     FILE *f = fopen(path, "rb");
-    if (!f) return ind__fail(c, IND_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    if (!f) return ind__fail(c, IND_ERROR_IO, "%s: cannot be opened: %s", path, strerror(errno));
     ind_status status = rt__read_all(c, f, path, data, bytes);
     fclose(f);
     return status;
@@ -834,7 +837,8 @@ static bool rt__write_new(const char *path, const void *data, size_t bytes, bool
 static ind_status rt__write_file(ind_context *c, const char *path, const void *data, size_t bytes, bool private_file) {
     ind__text temporary = {.context = c};
     int error = 0;
-    if (rt__is_no_file(path)) return ind__fail(c, IND_IO, "%s: is not a regular file, so it is not written", path);
+    if (rt__is_no_file(path))
+        return ind__fail(c, IND_ERROR_IO, "%s: is not a regular file, so it is not written", path);
     /* The address of a stack variable separates threads that write one file at the same time. */
     ind__textf(&temporary, "%s.%d.%p.tmp", path, rt__process_id(), (void *)&temporary);
     if (temporary.failed) return ind__failed(c);
@@ -846,7 +850,7 @@ static ind_status rt__write_file(ind_context *c, const char *path, const void *d
         ok = false;
     }
     ind__text_free(&temporary);
-    return ok ? IND_OK : ind__fail(c, IND_IO, "%s: cannot be written: %s", path, strerror(error));
+    return ok ? IND_OK : ind__fail(c, IND_ERROR_IO, "%s: cannot be written: %s", path, strerror(error));
 }
 
 ind_status ind__write_file(ind_context *c, const char *path, const void *data, size_t bytes) {
@@ -1266,7 +1270,7 @@ static rt__runtime *rt__runtime_create(ind_context *c) {
         if (made > 1) rt__mutex_destroy(&r->captures.mutex);
         if (made > 0) rt__mutex_destroy(&r->mutex);
         ind__free(c, r);
-        ind__fail(c, IND_OUT_OF_MEMORY, "the system has no resources for a mutex");
+        ind__fail(c, IND_ERROR_OUT_OF_MEMORY, "the system has no resources for a mutex");
         return NULL;
     }
     return r;
@@ -1301,13 +1305,13 @@ static ind_status rt__cuda_open_driver(ind_context *c, rt__runtime *r) {
         library = rt__cuda_try_library(&tried, "", rt__driver_names[i]);
     ind_status status = ind__text_status(&tried);
     if (!status && !library)
-        status = ind__fail(c, IND_LIBRARY, "cuda: no driver library: tried %s; IND_DEVICE_HOST runs without one",
+        status = ind__fail(c, IND_ERROR_LIBRARY, "cuda: no driver library: tried %s; IND_DEVICE_HOST runs without one",
                            tried.data);
     if (!status) {
         const char *lacks = rt__cuda_load_table(
             library, rt__cuda_driver_table, sizeof rt__cuda_driver_table / sizeof *rt__cuda_driver_table, &r->driver);
         if (lacks)
-            status = ind__fail(c, IND_LIBRARY,
+            status = ind__fail(c, IND_ERROR_LIBRARY,
                                "cuda: the driver library has no %s (tried %s); a driver for CUDA 11.4 "
                                "or later is needed",
                                lacks, tried.data);
@@ -1373,18 +1377,18 @@ static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
         rt__cuda_find_library(c->desc.cuda.nvrtc_path, rt__nvrtc_names, &tried, r->nvrtc.path, sizeof r->nvrtc.path);
     ind_status status = ind__text_status(&tried);
     if (!status && !library)
-        status = ind__fail(c, IND_LIBRARY, "nvrtc: no library: tried %s; set IND_NVRTC_LIBRARY, or ship a kernel pack",
-                           tried.data);
+        status = ind__fail(c, IND_ERROR_LIBRARY,
+                           "nvrtc: no library: tried %s; set IND_NVRTC_LIBRARY, or ship a kernel pack", tried.data);
     const char *lacks = NULL;
     if (!status) {
         lacks = rt__cuda_load_nvrtc(library, &r->nvrtc);
         if (lacks)
-            status =
-                ind__fail(c, IND_LIBRARY, "nvrtc: %s has no %s; NVRTC 11.1 or later is needed", r->nvrtc.path, lacks);
+            status = ind__fail(c, IND_ERROR_LIBRARY, "nvrtc: %s has no %s; NVRTC 11.1 or later is needed",
+                               r->nvrtc.path, lacks);
     }
     int major = 0, minor = 0;
     if (!status && r->nvrtc.nvrtcVersion(&major, &minor))
-        status = ind__fail(c, IND_LIBRARY, "nvrtc: %s does not tell its version", r->nvrtc.path);
+        status = ind__fail(c, IND_ERROR_LIBRARY, "nvrtc: %s does not tell its version", r->nvrtc.path);
     r->nvrtc.version = 100 * major + minor;
     r->gpu.library_ms = ind__now_ms() - start;
     if (!status)
@@ -1404,7 +1408,7 @@ static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int r
     const char *name = NULL, *text = NULL;
     if (d->cuGetErrorName(result, &name) || !name) name = "unknown error";
     if (d->cuGetErrorString(result, &text) || !text) text = "the driver has no description";
-    return ind__fail(c, result == IND__CUDA_ERROR_OUT_OF_MEMORY_ ? IND_OUT_OF_MEMORY : IND_DEVICE,
+    return ind__fail(c, result == IND__CUDA_ERROR_OUT_OF_MEMORY_ ? IND_ERROR_OUT_OF_MEMORY : IND_ERROR_DEVICE,
                      "cuda: %s: %s (%d: %s)", call, name, result, text);
 }
 #define IND__CUDA_CALL(c, r, name, args) rt__cuda_check((c), &(r)->driver, (r)->driver.name args, #name)
@@ -1425,8 +1429,8 @@ static ind_status rt__cuda_pick_device(ind_context *c, rt__runtime *r) {
     if (result) {
         const char *text = NULL;
         if (r->driver.cuGetErrorString(result, &text) || !text) text = "unknown error";
-        return ind__fail(c, IND_DEVICE, "cuda: no usable device: %s (error %d); IND_DEVICE_HOST runs without one", text,
-                         result);
+        return ind__fail(c, IND_ERROR_DEVICE, "cuda: no usable device: %s (error %d); IND_DEVICE_HOST runs without one",
+                         text, result);
     }
     (void)r->driver.cuDriverGetVersion(&r->driver.version);
     if (c->desc.cuda.context) {
@@ -1439,8 +1443,8 @@ static ind_status rt__cuda_pick_device(ind_context *c, rt__runtime *r) {
     }
     int ordinal = c->desc.cuda.ordinal;
     if (ordinal < 0 || ordinal >= count)
-        return ind__fail(c, IND_DEVICE, "cuda: device %d asked for, there are %d; IND_DEVICE_HOST runs without one",
-                         ordinal, count);
+        return ind__fail(c, IND_ERROR_DEVICE,
+                         "cuda: device %d asked for, there are %d; IND_DEVICE_HOST runs without one", ordinal, count);
     return IND__CUDA_CALL(c, r, cuDeviceGet, (&r->gpu.ordinal, ordinal));
 }
 
@@ -1481,7 +1485,7 @@ static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
     ind__target_defaults(t);
     while (t->max_cluster > 1 && t->max_cluster * 8 > t->num_sms) t->max_cluster /= 2; /* fewer SMs on a MIG slice */
     if (t->sm < 80)
-        return ind__fail(c, IND_NOT_SUPPORTED,
+        return ind__fail(c, IND_ERROR_NOT_SUPPORTED,
                          "cuda: %s is sm_%d, sm_80 or later is needed; IND_DEVICE_HOST runs "
                          "without it",
                          r->gpu.name, t->sm);
@@ -1639,7 +1643,7 @@ static ind_status rt__device_resolve(ind_context *c, rt__runtime *r, ind_device 
         return IND_OK;
     }
     ind__textf(&r->why_not, "%s", ind_error(c));
-    if (wanted == IND_DEVICE_CUDA || status == IND_OUT_OF_MEMORY) return status;
+    if (wanted == IND_DEVICE_CUDA || status == IND_ERROR_OUT_OF_MEMORY) return status;
     ind__log(c, 2, "the host device is used: %s", r->why_not.data ? r->why_not.data : "");
     return IND_OK;
 }
@@ -1650,9 +1654,9 @@ static ind_status rt__device_open(ind_context *c, ind_device wanted, bool ready,
     *device = IND_DEVICE_HOST;
     if (wanted == IND_DEVICE_HOST) return IND_OK;
     if (wanted != IND_DEVICE_AUTO && wanted != IND_DEVICE_CUDA)
-        return ind__fail(c, IND_INVALID_ARGUMENT, "device %d is none of auto, host, cuda", (int)wanted);
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "device %d is none of auto, host, cuda", (int)wanted);
     rt__runtime *r = rt__runtime_of(c);
-    if (!r) return IND_OUT_OF_MEMORY;
+    if (!r) return IND_ERROR_OUT_OF_MEMORY;
     rt__mutex_lock(&r->mutex);
     ind_status status = rt__device_resolve(c, r, wanted, ready, device, target);
     rt__mutex_unlock(&r->mutex);
@@ -1664,7 +1668,7 @@ ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *de
 }
 
 ind_status ind_device_open(ind_context *c, ind_device device) {
-    if (!c) return IND_INVALID_ARGUMENT;
+    if (!c) return IND_ERROR_INVALID_ARGUMENT;
     ind_device got;
     return rt__device_open(c, device, true, &got, NULL);
 }
@@ -1809,7 +1813,7 @@ static ind_status rt__cuda_job_error(ind_context *c, const rt__cuda_job *j) {
         ind__textf(&text, "error %d: %.*s\n", j->result, error ? (int)length : 0, error ? error : "");
     }
     if (text.size && !text.failed) text.data[text.size - 1] = 0;
-    ind_status status = ind__fail(c, IND_COMPILE, "nvrtc: kernel %s: %s", j->name, text.failed ? "" : text.data);
+    ind_status status = ind__fail(c, IND_ERROR_COMPILE, "nvrtc: kernel %s: %s", j->name, text.failed ? "" : text.data);
     ind__text_free(&text);
     ind__free(c, log);
     return status;
@@ -1823,15 +1827,15 @@ static ind_status rt__cuda_job_result(ind_context *c, const rt__cuda_job *j, boo
     int result = ptx ? n->nvrtcGetPTXSize(j->program, bytes) : n->nvrtcGetCUBINSize(j->program, bytes);
     if (!result && !*bytes) result = -1;
     if (result)
-        return ind__fail(c, IND_COMPILE, "nvrtc: kernel %s: no %s came out (error %d)", j->name, ptx ? "PTX" : "cubin",
-                         result);
+        return ind__fail(c, IND_ERROR_COMPILE, "nvrtc: kernel %s: no %s came out (error %d)", j->name,
+                         ptx ? "PTX" : "cubin", result);
     *out = ind__alloc(c, *bytes);
-    if (!*out) return IND_OUT_OF_MEMORY;
+    if (!*out) return IND_ERROR_OUT_OF_MEMORY;
     result = ptx ? n->nvrtcGetPTX(j->program, (char *)*out) : n->nvrtcGetCUBIN(j->program, (char *)*out);
     if (!result) return IND_OK;
     ind__free(c, *out);
     *out = NULL;
-    return ind__fail(c, IND_COMPILE, "nvrtc: kernel %s: error %d", j->name, result);
+    return ind__fail(c, IND_ERROR_COMPILE, "nvrtc: kernel %s: error %d", j->name, result);
 }
 
 static void rt__cuda_job_free(rt__cuda_job *j) {
@@ -1850,7 +1854,7 @@ ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *na
     *out = NULL;
     *bytes = 0;
     rt__runtime *r = rt__runtime_of(c);
-    if (!r) return IND_OUT_OF_MEMORY;
+    if (!r) return IND_ERROR_OUT_OF_MEMORY;
     rt__mutex_lock(&r->mutex);
     ind_status status = rt__cuda_open_nvrtc(c, r);
     rt__mutex_unlock(&r->mutex);
@@ -1959,7 +1963,7 @@ static ind_status rt__add_target(ind_context *c, rt__runtime *r, const ind_targe
         return IND_OK;
     }
     rt__made_for *at = IND__PUSH(c, rt__made_for, r->compiled.target, r->compiled.num_targets, r->compiled.cap_targets);
-    if (!at) return IND_OUT_OF_MEMORY;
+    if (!at) return IND_ERROR_OUT_OF_MEMORY;
     *at = (rt__made_for){.target = *t, .from_pack = from_pack};
     return IND_OK;
 }
@@ -2089,7 +2093,7 @@ static ind_status rt__pack_take(rt__pack_reader *f, const rt__pack_entry *p, con
     ind__kernel_entry *e = copy ? rt__pack_add(c, r, p->key, p->name, p->arch) : NULL;
     if (!e) {
         ind__free(c, copy);
-        return IND_OUT_OF_MEMORY;
+        return IND_ERROR_OUT_OF_MEMORY;
     }
     memcpy(copy, cubin, (size_t)p->bytes);
     e->cubin = copy;
@@ -2116,7 +2120,7 @@ static rt__tuned *rt__find_tuned(const rt__runtime *r, const uint64_t key[2]) {
 static ind_status rt__store_tuned(ind_context *c, rt__runtime *r, const rt__tuned *t) {
     rt__tuned *at = rt__find_tuned(r, t->key);
     if (!at) at = IND__PUSH(c, rt__tuned, r->compiled.tuned, r->compiled.num_tuned, r->compiled.cap_tuned);
-    if (!at) return IND_OUT_OF_MEMORY;
+    if (!at) return IND_ERROR_OUT_OF_MEMORY;
     *at = *t;
     return IND_OK;
 }
@@ -2160,7 +2164,7 @@ static ind_status rt__pack_parse(rt__pack_reader *f) {
     const char *data = rt__pack_next(f, sizeof h);
     if (data) memcpy(&h, data, sizeof h);
     if (h.magic != IND__PACK_MAGIC || h.format != IND__PACK_FORMAT)
-        return ind__fail(f->context, IND_INVALID_ARGUMENT, "%s is no kernel pack of format %u", f->path,
+        return ind__fail(f->context, IND_ERROR_INVALID_ARGUMENT, "%s is no kernel pack of format %u", f->path,
                          IND__PACK_FORMAT);
     ind_status status = rt__pack_take_targets(f, &h, &data);
     for (uint32_t i = 0; i < h.num_entries && data && !status; i++) {
@@ -2194,20 +2198,20 @@ static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
     ind_pack_info info;
     if (r->compiled.pack_read || !c->desc.pack.path) return IND_OK;
     const ind_status status = rt__pack_read_file(c, r, c->desc.pack.path, &info);
-    r->compiled.pack_read = status != IND_OUT_OF_MEMORY;
-    if (status == IND_INVALID_ARGUMENT) ind__log(c, 1, "pack: %s; it is ignored", ind_error(c));
-    if (status == IND_IO) ind__log(c, 2, "pack: %s", ind_error(c));
+    r->compiled.pack_read = status != IND_ERROR_OUT_OF_MEMORY;
+    if (status == IND_ERROR_INVALID_ARGUMENT) ind__log(c, 1, "pack: %s; it is ignored", ind_error(c));
+    if (status == IND_ERROR_IO) ind__log(c, 2, "pack: %s", ind_error(c));
     return r->compiled.pack_read ? IND_OK : status;
 }
 
 ind_status ind_pack_load(ind_context *c, const char *path, ind_pack_info *info) {
     ind_pack_info unused;
-    if (!c) return IND_INVALID_ARGUMENT;
+    if (!c) return IND_ERROR_INVALID_ARGUMENT;
     if (!info) info = &unused;
     memset(info, 0, sizeof *info);
-    if (!path) return ind__fail(c, IND_INVALID_ARGUMENT, "ind_pack_load: path is NULL");
+    if (!path) return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "ind_pack_load: path is NULL");
     rt__runtime *r = rt__runtime_of(c);
-    if (!r) return IND_OUT_OF_MEMORY;
+    if (!r) return IND_ERROR_OUT_OF_MEMORY;
     rt__mutex_lock(&r->mutex);
     const ind_status status = rt__pack_read_file(c, r, path, info);
     rt__mutex_unlock(&r->mutex);
@@ -2232,11 +2236,11 @@ static void rt__pack_write_head(ind__text *t, const rt__runtime *r) {
 }
 
 ind_status ind_pack_query_kernel(ind_context *c, int index, ind_pack_kernel *kernel) {
-    if (!c || !kernel) return IND_INVALID_ARGUMENT;
+    if (!c || !kernel) return IND_ERROR_INVALID_ARGUMENT;
     memset(kernel, 0, sizeof *kernel);
     rt__runtime *r = rt__runtime_of(c);
-    if (!r) return IND_OUT_OF_MEMORY;
-    ind_status status = IND_NOT_FOUND;
+    if (!r) return IND_ERROR_OUT_OF_MEMORY;
+    ind_status status = IND_ERROR_NOT_FOUND;
     rt__mutex_lock(&r->mutex);
     for (uint32_t i = 0; i < r->compiled.num_entries && status && index >= 0; i++) {
         const ind__kernel_entry *e = r->compiled.entry[i];
@@ -2253,10 +2257,10 @@ ind_status ind_pack_query_kernel(ind_context *c, int index, ind_pack_kernel *ker
 }
 
 ind_status ind_pack_save(ind_context *c, const char *path) {
-    if (!c) return IND_INVALID_ARGUMENT;
-    if (!path) return ind__fail(c, IND_INVALID_ARGUMENT, "ind_pack_save: path is NULL");
+    if (!c) return IND_ERROR_INVALID_ARGUMENT;
+    if (!path) return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "ind_pack_save: path is NULL");
     rt__runtime *r = rt__runtime_of(c);
-    if (!r) return IND_OUT_OF_MEMORY;
+    if (!r) return IND_ERROR_OUT_OF_MEMORY;
     ind__text t = {.context = c};
     rt__mutex_lock(&r->mutex);
     rt__pack_write_head(&t, r);
@@ -2567,7 +2571,7 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     ind__text_free(&t);
     if (!status) status = rt__exec_slot(x, ind__buffer_most_bytes(m->desc.lowered, b), &x->memory.binding_bytes[at]);
     if (!status) status = rt__exec_slot(x, ind__buffer_bytes(b), &x->memory.binding_used[at]);
-    return !status && (!info->name || !x->memory.binding_text[at]) ? IND_OUT_OF_MEMORY : status;
+    return !status && (!info->name || !x->memory.binding_text[at]) ? IND_ERROR_OUT_OF_MEMORY : status;
 }
 
 /* Sets the outputs that may be bound to the memory of donated inputs. */
@@ -2587,7 +2591,8 @@ static ind_status rt__module_bindings(ind_module *m) {
     for (uint32_t i = 1; i < p->num_buffers; i++)
         if (rt__binding_kind(&p->buffer[i]) >= 0) count[rt__binding_kind(&p->buffer[i])]++;
     const uint32_t prepared = m->desc.prepare ? m->desc.prepare->num_public - m->desc.prepare->num_consts : 0;
-    if (prepared > count[1]) return ind__fail(m->context, IND_VERIFY, "graph \"%s\" lacks a constant", m->desc.name);
+    if (prepared > count[1])
+        return ind__fail(m->context, IND_ERROR_VERIFY, "graph \"%s\" lacks a constant", m->desc.name);
     count[1] -= prepared;
     m->num_inputs = count[0];
     m->num_consts = count[1];
@@ -2602,7 +2607,7 @@ static ind_status rt__module_bindings(ind_module *m) {
     x->memory.binding_text = (char **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->memory.binding_text);
     if (!m->binding || !m->constant || !m->constant_block || !x->memory.binding_bytes || !x->memory.binding_used ||
         !x->memory.binding_text)
-        return IND_OUT_OF_MEMORY;
+        return IND_ERROR_OUT_OF_MEMORY;
     uint32_t next[2] = {0, count[0]};
     for (uint32_t i = 1; i < p->num_buffers; i++) {
         int kind = rt__binding_kind(&p->buffer[i]);
@@ -2610,7 +2615,7 @@ static ind_status rt__module_bindings(ind_module *m) {
         uint32_t at = kind < 2 ? next[kind]++ : count[0] + count[1] + p->buffer[i].output - 1;
         if (kind == 1 && at >= count[0] + count[1]) at += count[2];
         if (at >= m->num_bindings || m->binding[at].name)
-            return ind__fail(m->context, IND_VERIFY, "output position %u of \"%s\" is not one of %u",
+            return ind__fail(m->context, IND_ERROR_VERIFY, "output position %u of \"%s\" is not one of %u",
                              p->buffer[i].output, p->buffer[i].name, count[2]);
         ind_status status = rt__module_binding(m, at, i);
         if (status) return status;
@@ -2654,7 +2659,7 @@ static ind_status rt__module_facts(ind_module *m) {
 /* Finds the indices of the sizes in e, for the failure message. */
 static ind_status rt__condition_sizes(ind_module *m, ind_expr e, rt__exec_condition *out) {
     out->size = (uint32_t *)ind__arena_alloc(&m->arena, m->desc.num_sizes * sizeof *out->size);
-    if (!out->size) return IND_OUT_OF_MEMORY;
+    if (!out->size) return IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++)
         if (ind__expr_depends(e, m->desc.sizes[i])) out->size[out->num_sizes++] = i;
     return IND_OK;
@@ -2666,7 +2671,7 @@ static ind_status rt__module_condition(ind_module *m, const ind__condition *c, r
     out->slot = ind__program_add(&x->conditions.check, c->e);
     if (out->slot == IND__RT_NONE) return ind__failed(m->context);
     out->text = ind__arena_string(&m->arena, c->text, strlen(c->text));
-    return out->text ? rt__condition_sizes(m, c->e, out) : IND_OUT_OF_MEMORY;
+    return out->text ? rt__condition_sizes(m, c->e, out) : IND_ERROR_OUT_OF_MEMORY;
 }
 
 static ind_status rt__module_derived(ind_module *m) {
@@ -2691,7 +2696,8 @@ static ind_status rt__module_conditions(ind_module *m) {
     x->conditions.condition = (rt__exec_condition *)ind__arena_alloc(&m->arena, num * sizeof *x->conditions.condition);
     x->conditions.size_formula = (ind_expr *)ind__arena_alloc(&m->arena, sizes * sizeof *x->conditions.size_formula);
     x->conditions.size_slot = (uint32_t *)ind__arena_alloc(&m->arena, sizes * sizeof *x->conditions.size_slot);
-    if (!x->conditions.condition || !x->conditions.size_formula || !x->conditions.size_slot) return IND_OUT_OF_MEMORY;
+    if (!x->conditions.condition || !x->conditions.size_formula || !x->conditions.size_slot)
+        return IND_ERROR_OUT_OF_MEMORY;
     ind_status status = ind__program_init(&x->conditions.check, m->context, m->desc.sizes, sizes);
     if (!status) status = ind__program_init(&x->conditions.derive, m->context, m->desc.sizes, sizes);
     if (!status) status = rt__module_facts(m);
@@ -2725,7 +2731,7 @@ static ind_status rt__module_copy_desc(ind_module *m, const ind__module_desc *d)
     m->desc.called_name = rt__copy_names(a, d->called_name ? d->called_name : d->origin_name, d->num_origins);
     bool ok = m->desc.name && m->desc.sizes && m->desc.condition && m->desc.origin_name && m->desc.called_name &&
               m->desc.result_name;
-    return ok ? IND_OK : IND_OUT_OF_MEMORY;
+    return ok ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }
 
 /* Returns the step that writes the buffer. */
@@ -2752,7 +2758,7 @@ static ind_status rt__module_symbols(ind_module *m) {
     x->sizes.num_declared = sizes;
     x->sizes.symbol =
         (ind_expr *)ind__arena_alloc(&m->arena, (x->sizes.num_symbols + (size_t)1) * sizeof *x->sizes.symbol);
-    if (!x->sizes.symbol) return IND_OUT_OF_MEMORY;
+    if (!x->sizes.symbol) return IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < sizes; i++) x->sizes.symbol[i] = m->desc.sizes[i];
     for (uint32_t u = 0; u < num; u++) {
         struct rt__data_size *d = &x->sizes.data_size[u];
@@ -2760,7 +2766,7 @@ static ind_status rt__module_symbols(ind_module *m) {
         d->symbol = *ind_expr_symbol(list[u].symbol);
         d->symbol.name = ind__arena_string(&m->arena, d->symbol.name, strlen(d->symbol.name));
         d->step = rt__step_of(m, list[u].buffer);
-        if (!d->symbol.name) return IND_OUT_OF_MEMORY;
+        if (!d->symbol.name) return IND_ERROR_OUT_OF_MEMORY;
     }
     ind_status status = ind__program_init(&x->sizes.program, m->context, x->sizes.symbol, x->sizes.num_symbols);
     if (!status) status = ind__program_init(&x->sizes.most, m->context, x->sizes.symbol, x->sizes.num_symbols);
@@ -2798,14 +2804,15 @@ static ind_status rt__module_tables(ind_module *m) {
     x->launches.step = (rt__exec_step *)ind__arena_alloc(a, x->launches.num_steps * sizeof *x->launches.step);
     if (!x->sizes.size || !x->memory.buffer_binding || !x->memory.buffer_offset || !x->memory.buffer_numel ||
         !x->launches.step)
-        return IND_OUT_OF_MEMORY;
+        return IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < n; i++)
         x->memory.buffer_binding[i] = x->memory.buffer_offset[i] = x->memory.buffer_numel[i] = IND__RT_NONE;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
         const ind_symbol *s = ind_expr_symbol(m->desc.sizes[i]);
-        if (!s) return ind__fail(c, IND_INVALID_ARGUMENT, "size %u of graph \"%s\" is no symbol", i, m->desc.name);
+        if (!s)
+            return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "size %u of graph \"%s\" is no symbol", i, m->desc.name);
         x->sizes.size[i] = *s;
-        if (!(x->sizes.size[i].name = ind__arena_string(a, s->name, strlen(s->name)))) return IND_OUT_OF_MEMORY;
+        if (!(x->sizes.size[i].name = ind__arena_string(a, s->name, strlen(s->name)))) return IND_ERROR_OUT_OF_MEMORY;
     }
     for (uint32_t i = 0; i < x->launches.num_steps; i++) x->launches.step[i].name = m->desc.schedule->kernel[i].name;
     return rt__module_symbols(m);
@@ -2846,7 +2853,7 @@ static ind_status rt__module_call(ind_module *m, uint32_t at) {
     x->launches.num_tensors += n;
     s->workspace_slot = call->workspace ? x->memory.buffer_numel[call->workspace] : IND__RT_NONE;
     s->tensor = (rt__exec_tensor *)ind__arena_alloc(&m->arena, n * sizeof *s->tensor);
-    ind_status status = s->tensor ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = s->tensor ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t k = 0; k < n && !status; k++) status = rt__call_tensor(m, &call->arg[k], &s->tensor[k]);
     return status;
 }
@@ -2942,12 +2949,12 @@ ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_mod
     ind_module *m = r ? (ind_module *)ind__alloc(c, sizeof *m) : NULL;
     if (!m) {
         rt__desc_destroy(c, d);
-        return IND_OUT_OF_MEMORY;
+        return IND_ERROR_OUT_OF_MEMORY;
     }
     m->context = m->arena.context = c;
     m->desc = *d;
     m->executable = (ind__executable *)ind__alloc(c, sizeof *m->executable);
-    ind_status status = m->executable ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = m->executable ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
     if (!status) {
         m->executable->runtime = r;
         atomic_init(&m->executable->ahead.stop, 0);
@@ -3029,21 +3036,23 @@ static bool rt__shape_value(const ind_symbol *s, void *user, int64_t *out) {
 }
 
 ind_status ind_module_shape(ind_module *m, int index, const char *sizes, const int64_t *data_sizes, int64_t *shape) {
-    if (!m) return IND_INVALID_ARGUMENT;
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
     if (index < 0 || (uint32_t)index >= m->num_public || !shape)
-        return ind__fail(m->context, IND_INVALID_ARGUMENT, "shape: there is no binding %d, or shape is NULL", index);
+        return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "shape: there is no binding %d, or shape is NULL",
+                         index);
     const ind__lowered *p = m->desc.lowered;
     const ind_binding_info *b = &m->binding[index];
     int64_t *values = (int64_t *)ind__alloc(m->context, (m->desc.num_sizes + (size_t)1) * sizeof *values);
-    if (!values) return IND_OUT_OF_MEMORY;
+    if (!values) return IND_ERROR_OUT_OF_MEMORY;
     const ind__query q = ind__query_begin(m);
     rt__shape_values v = {m->executable, values, data_sizes};
     ind_facts *before = ind_facts_enter(m->context, m->facts);
     ind_status status = ind__module_sizes(m, "run", sizes, values);
     for (int d = 0; d < b->rank && !status; d++) {
         ind_expr e = data_sizes ? b->size[d] : ind__most(p->unbacked, p->num_unbacked, b->size[d]);
-        status = ind__ok(e) ? ind_expr_eval(e, rt__shape_value, &v, &shape[d])
-                            : ind__fail(m->context, IND_NOT_SUPPORTED, "shape: dim %d of %s has no bound", d, b->name);
+        status = ind__ok(e)
+                     ? ind_expr_eval(e, rt__shape_value, &v, &shape[d])
+                     : ind__fail(m->context, IND_ERROR_NOT_SUPPORTED, "shape: dim %d of %s has no bound", d, b->name);
     }
     (void)ind_facts_enter(m->context, before);
     ind__free(m->context, values);
@@ -3093,9 +3102,9 @@ static ind_status rt__device_alloc(ind_module *m, size_t bytes, void **data, voi
         if (!status) *data = *block = (void *)(uintptr_t)p;
         return status;
     }
-    if (bytes > SIZE_MAX / 2) return ind__fail(c, IND_OUT_OF_MEMORY, "out of memory: %zu bytes asked for", bytes);
+    if (bytes > SIZE_MAX / 2) return ind__fail(c, IND_ERROR_OUT_OF_MEMORY, "out of memory: %zu bytes asked for", bytes);
     *block = ind__alloc(c, bytes + 255);
-    if (!*block) return IND_OUT_OF_MEMORY;
+    if (!*block) return IND_ERROR_OUT_OF_MEMORY;
     *data = (void *)(((uintptr_t)*block + 255) & ~(uintptr_t)255);
     return IND_OK;
 }
@@ -3143,8 +3152,8 @@ static ind_status rt__constant_upload(ind_module *m, uint32_t at, const void *da
 /* On the host device, the 256 bytes before the memory store the block to free. */
 ind_status ind_module_alloc(ind_module *m, size_t bytes, void **memory) {
     if (memory) *memory = NULL;
-    if (!m) return IND_INVALID_ARGUMENT;
-    if (!memory) return ind__fail(m->context, IND_INVALID_ARGUMENT, "ind_module_alloc: memory is NULL");
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
+    if (!memory) return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "ind_module_alloc: memory is NULL");
     bool host = m->desc.device == IND_DEVICE_HOST;
     void *data, *block;
     ind_status status = rt__module_enter(m);
@@ -3168,9 +3177,9 @@ void ind_module_free(ind_module *m, void *memory) {
 }
 
 static ind_status rt__module_copy(ind_module *m, void *to, const void *from, size_t bytes, bool up) {
-    if (!m) return IND_INVALID_ARGUMENT;
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
     if (!bytes) return IND_OK;
-    if (!to || !from) return ind__fail(m->context, IND_INVALID_ARGUMENT, "copy: a pointer is NULL");
+    if (!to || !from) return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "copy: a pointer is NULL");
     if (m->desc.device == IND_DEVICE_HOST) {
         memcpy(to, from, bytes);
         return IND_OK;
@@ -3195,13 +3204,14 @@ ind_status ind_module_download(ind_module *m, void *to_host, const void *from, s
 }
 
 ind_status ind_module_device_memory(ind_module *m, int64_t *available, int64_t *total) {
-    if (!m) return IND_INVALID_ARGUMENT;
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
     ind_context *c = m->context;
-    if (!available || !total) return ind__fail(c, IND_INVALID_ARGUMENT, "ind_module_device_memory: a pointer is NULL");
+    if (!available || !total)
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "ind_module_device_memory: a pointer is NULL");
     *available = *total = 0;
     if (m->desc.device == IND_DEVICE_HOST) {
         if (rt__host_memory(available, total)) return IND_OK;
-        return ind__fail(c, IND_NOT_SUPPORTED, "ind_module_device_memory: this system's memory is not known");
+        return ind__fail(c, IND_ERROR_NOT_SUPPORTED, "ind_module_device_memory: this system's memory is not known");
     }
     rt__runtime *r = m->executable->runtime;
     size_t bytes[2];
@@ -3214,24 +3224,24 @@ ind_status ind_module_device_memory(ind_module *m, int64_t *available, int64_t *
 }
 
 ind_status ind_module_constant(ind_module *m, const char *name, const void *data, size_t bytes, ind_memory memory) {
-    if (!m) return IND_INVALID_ARGUMENT;
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
     ind_context *c = m->context;
-    if (!name) return ind__fail(c, IND_INVALID_ARGUMENT, "ind_module_constant: name is NULL");
+    if (!name) return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "ind_module_constant: name is NULL");
     for (uint32_t i = m->num_inputs; i < m->num_inputs + m->num_consts; i++) {
         if (strcmp(m->binding[i].name, name)) continue;
         const ind_binding_info *b = &m->binding[i];
         int64_t want = 0;
         const ind__query q = ind__query_begin(m);
         ind_expr formula = ind_expr_mul(ind_expr_product(c, b->size, b->rank), ind_int(c, ind_dtype_bytes(b->dtype)));
-        if (ind__query_end(&q, IND_OK)) return IND_OUT_OF_MEMORY;
+        if (ind__query_end(&q, IND_OK)) return IND_ERROR_OUT_OF_MEMORY;
         if (!ind_expr_is_int(formula, &want))
-            return ind__fail(c, IND_INVALID_ARGUMENT, "%s has a symbolic size: bind it in each run",
+            return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s has a symbolic size: bind it in each run",
                              m->executable->memory.binding_text[i]);
         if ((uint64_t)want != bytes)
-            return ind__fail(c, IND_INVALID_ARGUMENT, "%s needs %lld bytes, %zu were given",
+            return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s needs %lld bytes, %zu were given",
                              m->executable->memory.binding_text[i], (long long)want, bytes);
         if (!data && bytes)
-            return ind__fail(c, IND_INVALID_ARGUMENT, "%s: data is NULL", m->executable->memory.binding_text[i]);
+            return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s: data is NULL", m->executable->memory.binding_text[i]);
         ind_status status = rt__module_enter(m);
         if (status) return status;
         if (memory == IND_MEMORY_HOST) {
@@ -3245,7 +3255,7 @@ ind_status ind_module_constant(ind_module *m, const char *name, const void *data
         rt__module_leave(m);
         return status;
     }
-    return ind__fail(c, IND_NOT_FOUND, "graph \"%s\" has no constant \"%s\"", m->desc.name, name);
+    return ind__fail(c, IND_ERROR_NOT_FOUND, "graph \"%s\" has no constant \"%s\"", m->desc.name, name);
 }
 
 /* ============================================================================================== src/runtime/sizes.c */
@@ -3264,12 +3274,12 @@ static ind_status rt__check_size(ind_module *m, const char *who, uint32_t size, 
         char lo[24], hi[24];
         rt__print_bound(lo, s->lo);
         rt__print_bound(hi, s->hi);
-        return ind__fail(m->context, IND_OUT_OF_RANGE,
+        return ind__fail(m->context, IND_ERROR_OUT_OF_RANGE,
                          "%s: %s = %lld is outside [%s, %s], as declared for graph \"%s\"", who, s->name,
                          (long long)value, lo, hi, m->desc.name);
     }
     if (s->multiple_of > 1 && value % s->multiple_of)
-        return ind__fail(m->context, IND_OUT_OF_RANGE,
+        return ind__fail(m->context, IND_ERROR_OUT_OF_RANGE,
                          "%s: %s = %lld is no multiple of %lld, as declared for graph \"%s\"", who, s->name,
                          (long long)value, (long long)s->multiple_of, m->desc.name);
     return IND_OK;
@@ -3305,23 +3315,25 @@ static ind_status rt__parse_one_size(ind_module *m, const char *who, const char 
     int shown = length < 64 ? (int)length : 64;
     p = rt__skip_spaces(p);
     if (!length || *p != '=')
-        return ind__fail(c, IND_PARSE, "%s: sizes \"%.200s\": expected NAME=VALUE at column %d, as in \"B=8, S=128\"",
-                         who, text, (int)(name - text) + 1);
+        return ind__fail(c, IND_ERROR_PARSE,
+                         "%s: sizes \"%.200s\": expected NAME=VALUE at column %d, as in \"B=8, S=128\"", who, text,
+                         (int)(name - text) + 1);
     p = rt__skip_spaces(p + 1);
     int64_t value;
     if (!rt__parse_int64(&p, &value))
-        return ind__fail(c, IND_PARSE, "%s: sizes \"%.200s\": expected an integer at column %d", who, text,
+        return ind__fail(c, IND_ERROR_PARSE, "%s: sizes \"%.200s\": expected an integer at column %d", who, text,
                          (int)(p - text) + 1);
     *at = p;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
         const ind_symbol *s = &m->executable->sizes.size[i];
         if (strlen(s->name) != length || memcmp(s->name, name, length)) continue;
         if (values[i] != IND__SIZE_UNSET)
-            return ind__fail(c, IND_INVALID_ARGUMENT, "%s: size %s is given twice in \"%.200s\"", who, s->name, text);
+            return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s: size %s is given twice in \"%.200s\"", who, s->name,
+                             text);
         values[i] = value;
         return rt__check_size(m, who, i, value);
     }
-    return ind__fail(c, IND_NOT_FOUND, "%s: graph \"%s\" has no size \"%.*s\"", who, m->desc.name, shown, name);
+    return ind__fail(c, IND_ERROR_NOT_FOUND, "%s: graph \"%s\" has no size \"%.*s\"", who, m->desc.name, shown, name);
 }
 
 ind_status ind__module_given_sizes(ind_module *m, const char *who, const char *text, int64_t *values) {
@@ -3342,9 +3354,10 @@ static ind_status rt__derive_sizes(ind_module *m, const char *who, int64_t *valu
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
         scratch[i] = values[i] == IND__SIZE_UNSET ? 0 : values[i];
         if (values[i] == IND__SIZE_UNSET && x->conditions.size_slot[i] == IND__RT_NONE)
-            return ind__fail(
-                m->context, IND_INVALID_ARGUMENT, "%s: size %s of graph \"%s\" has no value: give it as in \"%s=%lld\"",
-                who, x->sizes.size[i].name, m->desc.name, x->sizes.size[i].name, (long long)x->sizes.size[i].hint);
+            return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
+                             "%s: size %s of graph \"%s\" has no value: give it as in \"%s=%lld\"", who,
+                             x->sizes.size[i].name, m->desc.name, x->sizes.size[i].name,
+                             (long long)x->sizes.size[i].hint);
     }
     ind_status status = ind__program_run(&x->conditions.derive, scratch);
     for (uint32_t i = 0; i < m->desc.num_sizes && !status; i++) {
@@ -3363,8 +3376,8 @@ static ind_status rt__condition_failed(ind_module *m, const char *who, const rt_
     for (uint32_t i = 0; i < c->num_sizes && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s = %lld", i ? ", " : "",
                                  m->executable->sizes.size[c->size[i]].name, (long long)values[c->size[i]]);
-    return ind__fail(m->context, IND_OUT_OF_RANGE, "%s: %s %.400s does not hold: %s", who, c->guard ? "guard" : "fact",
-                     c->text, list);
+    return ind__fail(m->context, IND_ERROR_OUT_OF_RANGE, "%s: %s %.400s does not hold: %s", who,
+                     c->guard ? "guard" : "fact", c->text, list);
 }
 
 /* Checks facts before guards: if a fact fails, guards are irrelevant. *guard: the failed condition is a guard. */
@@ -3619,13 +3632,13 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
     n->calls.tensor = (ind_extern_tensor *)rt__instance_array(n, x->launches.num_tensors, sizeof *n->calls.tensor, &ok);
     n->calls.dim =
         (int64_t *)rt__instance_array(n, (size_t)x->launches.num_tensors * 2 * IND_MAX_RANK, sizeof *n->calls.dim, &ok);
-    if (!ok) return IND_OUT_OF_MEMORY;
+    if (!ok) return IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i <= m->num_bindings; i++) n->bindings.range[i].binding = i;
     rt__instance_params(n);
     if (desc && desc->workspace) {
         if ((uintptr_t)desc->workspace & 255)
-            return ind__fail(m->context, IND_INVALID_ARGUMENT, "the workspace must be aligned to 256 bytes, %p is not",
-                             desc->workspace);
+            return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
+                             "the workspace must be aligned to 256 bytes, %p is not", desc->workspace);
         n->workspace.memory = desc->workspace;
         n->workspace.bytes = desc->workspace_bytes;
         n->workspace.given = true;
@@ -3671,10 +3684,10 @@ static void rt__instance_clear(ind_instance *n) {
 }
 
 ind_status ind_instance_create(ind_module *m, const ind_instance_desc *desc, ind_instance **instance) {
-    if (!m || !instance) return IND_INVALID_ARGUMENT;
+    if (!m || !instance) return IND_ERROR_INVALID_ARGUMENT;
     *instance = NULL;
     ind_instance *n = (ind_instance *)ind__alloc(m->context, sizeof *n);
-    if (!n) return IND_OUT_OF_MEMORY;
+    if (!n) return IND_ERROR_OUT_OF_MEMORY;
     ind_status status = rt__module_enter(m);
     if (!status) {
         status = rt__instance_init(n, m, desc);
@@ -3760,24 +3773,24 @@ static ind_status rt__bind_names(ind_instance *n, const ind_binding *list, int n
     ind_module *m = n->module;
     ind_context *c = m->context;
     if (num < 0 || (num && !list))
-        return ind__fail(c, IND_INVALID_ARGUMENT, "run: bindings is NULL, num_bindings is %d", num);
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "run: bindings is NULL, num_bindings is %d", num);
     for (uint32_t i = 0; i < m->num_bindings; i++) out[i] = NULL;
     for (int i = 0; i < num; i++) {
-        if (!list[i].name) return ind__fail(c, IND_INVALID_ARGUMENT, "run: binding %d has no name", i);
+        if (!list[i].name) return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "run: binding %d has no name", i);
         uint32_t at = rt__binding_find(m, list[i].name);
         if (at == IND__RT_NONE)
-            return ind__fail(c, IND_NOT_FOUND, "run: graph \"%s\" has no input, constant or output \"%.200s\"",
+            return ind__fail(c, IND_ERROR_NOT_FOUND, "run: graph \"%s\" has no input, constant or output \"%.200s\"",
                              m->desc.name, list[i].name);
         for (int k = 0; k < i; k++)
             if (!strcmp(list[k].name, list[i].name))
-                return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound twice",
+                return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "run: %s is bound twice",
                                  m->executable->memory.binding_text[at]);
         const int64_t need = n->sizes.slot[m->executable->memory.binding_bytes[at]];
         if (list[i].bytes && need > 0 && (uint64_t)need > list[i].bytes)
-            return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s needs %lld bytes at these sizes, %zu are bound",
+            return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "run: %s needs %lld bytes at these sizes, %zu are bound",
                              m->executable->memory.binding_text[at], (long long)need, list[i].bytes);
         if (!list[i].data && !m->constant[at] && need)
-            return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound to NULL",
+            return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "run: %s is bound to NULL",
                              m->executable->memory.binding_text[at]);
         out[at] = list[i].data;
     }
@@ -3798,7 +3811,7 @@ static ind_status rt__bind_complete(ind_instance *n, void **pointer) {
     for (uint32_t i = 0; i < m->num_bindings; i++) {
         if (!pointer[i]) pointer[i] = m->constant[i];
         if (!pointer[i] && rt__binding_needed(n, i))
-            return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
+            return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "run: %s has no binding",
                              m->executable->memory.binding_text[i]);
     }
     return IND_OK;
@@ -3865,9 +3878,9 @@ static ind_status rt__ranges_overlap(const ind_instance *n, const rt__range *a, 
     const uint32_t first = swap ? b->binding : a->binding, second = swap ? a->binding : b->binding;
     char *const *text = m->executable->memory.binding_text;
     if (first == m->num_bindings || second == m->num_bindings)
-        return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s shares memory with the workspace",
+        return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "run: %s shares memory with the workspace",
                          text[first == m->num_bindings ? second : first]);
-    return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s is %s, but shares memory with %s", text[first],
+    return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "run: %s is %s, but shares memory with %s", text[first],
                      rt__is_donated(m, first) ? "donated" : "written", text[second]);
 }
 
@@ -3905,10 +3918,10 @@ static ind_status rt__instance_workspace(ind_instance *n) {
     ind_module *m = n->module;
     int64_t need = n->sizes.slot[m->executable->memory.arena_slot];
     if (need < 0 || (uint64_t)need > SIZE_MAX / 2)
-        return ind__fail(m->context, IND_OVERFLOW, "run: a workspace of %lld bytes cannot be", (long long)need);
+        return ind__fail(m->context, IND_ERROR_OVERFLOW, "run: a workspace of %lld bytes cannot be", (long long)need);
     if ((size_t)need <= n->workspace.bytes) return IND_OK;
     if (n->workspace.given)
-        return ind__fail(m->context, IND_OUT_OF_MEMORY,
+        return ind__fail(m->context, IND_ERROR_OUT_OF_MEMORY,
                          "run: graph \"%s\" needs a workspace of %lld bytes, it was given %zu", m->desc.name,
                          (long long)need, n->workspace.bytes);
     void *data, *block;
@@ -4032,8 +4045,9 @@ static void rt__fill_cell(ind_instance *n, const rt__exec_arg *a, uint32_t step,
 static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int64_t blocks) {
     static const int64_t limit[3] = {INT32_MAX, 65535, 65535};
     if (blocks >= 0 && blocks <= limit[d]) return IND_OK;
-    return ind__fail(c, IND_LIMIT, "kernel %s needs a grid of %lld blocks in dimension %d, at most %lld are possible",
-                     kernel, (long long)blocks, d, (long long)limit[d]);
+    return ind__fail(c, IND_ERROR_LIMIT,
+                     "kernel %s needs a grid of %lld blocks in dimension %d, at most %lld are possible", kernel,
+                     (long long)blocks, d, (long long)limit[d]);
 }
 
 static const rt__exec_variant *rt__built(rt__exec_variant *v) {
@@ -4066,7 +4080,7 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at, uint32_t *taken) {
     }
     while (k < s->num_variants && !rt__variant_fits(n, &s->variant[k])) k++;
     if (k == s->num_variants)
-        return ind__fail(c, IND_VERIFY, "kernel %s has no variant for these sizes and pointers", s->name);
+        return ind__fail(c, IND_ERROR_VERIFY, "kernel %s has no variant for these sizes and pointers", s->name);
     const rt__exec_variant *v = rt__built(&s->variant[k]);
     *taken = at + 1 + s->variant[k].num_taken;
     n->launch.chosen[at] = rt__is_empty(n, &s->variant[k]) ? IND__STEP_SKIPPED : (uint8_t)k;
@@ -4172,7 +4186,7 @@ static ind_status rt__instance_bind(ind_instance *n, void *stream) {
 
 static ind_status rt__instance_prepare(ind_instance *n, const ind_launch_desc *d) {
     ind_module *m = n->module;
-    if (!d) return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: desc is NULL");
+    if (!d) return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "run: desc is NULL");
     ind_status status = rt__instance_sizes(n, d->sizes, d->sizes_v);
     if (status) return status;
     if (d->pointers)
@@ -4196,7 +4210,7 @@ static ind_status rt__launch_all(ind_instance *n, void *stream) {
 }
 
 ind_status ind_launch(ind_instance *n, const ind_launch_desc *desc) {
-    if (!n) return IND_INVALID_ARGUMENT;
+    if (!n) return IND_ERROR_INVALID_ARGUMENT;
     ind_status status = rt__module_enter(n->module);
     if (status) return rt__instance_failed(n, status);
     status = rt__instance_prepare(n, desc);
@@ -4260,22 +4274,22 @@ static ind_status rt__instance_check(ind_instance *n) {
         const ind_kernel *k = &m->desc.schedule->kernel[i];
         const char *size = rt__device_size(m, k);
         if (e[0] == UINT64_MAX) {
-            status = ind__fail(m->context, IND_DEVICE,
+            status = ind__fail(m->context, IND_ERROR_DEVICE,
                                "the persistent launch that begins with kernel %s: a task waited for the %llu tasks "
                                "before it for more than %u ms (watchdog_ms)",
                                k->name, (unsigned long long)e[1], (unsigned)m->desc.lowered->options.watchdog_ms);
             break;
         }
-        status = ind__fail(m->context, IND_INDEX_OUT_OF_RANGE, "%s%s: index %lld is outside [0, %lld) (kernel %s)",
-                           size ? "size " : "", size ? size : rt__index_origin(m, k), (long long)e[1], (long long)e[2],
-                           k->name);
+        status = ind__fail(m->context, IND_ERROR_INDEX_OUT_OF_RANGE,
+                           "%s%s: index %lld is outside [0, %lld) (kernel %s)", size ? "size " : "",
+                           size ? size : rt__index_origin(m, k), (long long)e[1], (long long)e[2], k->name);
     }
     if (x->launches.checked) memset(n->index_errors.host, 0, (size_t)x->launches.num_steps * 32);
     return status;
 }
 
 ind_status ind_instance_check(ind_instance *n) {
-    if (!n) return IND_INVALID_ARGUMENT;
+    if (!n) return IND_ERROR_INVALID_ARGUMENT;
     ind_status status = rt__module_enter(n->module);
     if (status) return rt__instance_failed(n, status);
     status = rt__instance_check(n);
@@ -4304,12 +4318,12 @@ static ind_status rt__instance_data_sizes(ind_instance *n, int64_t *values, int 
 }
 
 ind_status ind_instance_data_sizes(ind_instance *n, int64_t *values, int max) {
-    if (!n) return IND_INVALID_ARGUMENT;
+    if (!n) return IND_ERROR_INVALID_ARGUMENT;
     ind_context *c = n->module->context;
     if (max < 0 || (max && !values))
-        return rt__instance_failed(n, ind__fail(c, IND_INVALID_ARGUMENT, "data sizes: values is NULL"));
+        return rt__instance_failed(n, ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "data sizes: values is NULL"));
     if (!n->launch.launched)
-        return rt__instance_failed(n, ind__fail(c, IND_INVALID_ARGUMENT, "data sizes: nothing was launched"));
+        return rt__instance_failed(n, ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "data sizes: nothing was launched"));
     ind_status status = rt__module_enter(n->module);
     if (status) return rt__instance_failed(n, status);
     status = rt__instance_data_sizes(n, values, max);
@@ -4329,7 +4343,7 @@ static ind_status rt__run_stage_in(ind_instance *n, void *stream, void **host, v
     for (uint32_t i = 0; i < m->num_bindings; i++) {
         int64_t bytes = n->sizes.slot[x->memory.binding_bytes[i]];
         if (bytes < 0 || (uint64_t)bytes > SIZE_MAX / 4 || total > SIZE_MAX / 4)
-            return ind__fail(m->context, IND_OVERFLOW, "run: %s has %lld bytes", x->memory.binding_text[i],
+            return ind__fail(m->context, IND_ERROR_OVERFLOW, "run: %s has %lld bytes", x->memory.binding_text[i],
                              (long long)bytes);
         host[i] = n->bindings.next[i];
         if (host[i]) total += ((size_t)bytes + 255) & ~(size_t)255;
@@ -4369,7 +4383,7 @@ static ind_status rt__run_staged(ind_instance *n, void *stream) {
     ind_module *m = n->module;
     void *block = NULL;
     void **host = (void **)ind__alloc(m->context, m->num_bindings * sizeof *host);
-    ind_status status = host ? rt__check_overlaps(n, n->bindings.next) : IND_OUT_OF_MEMORY;
+    ind_status status = host ? rt__check_overlaps(n, n->bindings.next) : IND_ERROR_OUT_OF_MEMORY;
     if (!status) status = rt__run_stage_in(n, stream, host, &block);
     if (!status) status = rt__instance_bind(n, stream);
     if (!status) status = rt__launch_all(n, stream);
@@ -4387,7 +4401,7 @@ static ind_status rt__run_once(ind_instance *n, const ind_run_desc *d) {
     if (status) return status;
     for (uint32_t i = 0; i < m->num_bindings; i++) /* report missing bindings before any copy */
         if (!n->bindings.next[i] && !m->constant[i] && rt__binding_needed(n, i))
-            return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
+            return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "run: %s has no binding",
                              m->executable->memory.binding_text[i]);
     if (d->memory == IND_MEMORY_HOST && m->desc.device == IND_DEVICE_CUDA) return rt__run_staged(n, d->stream);
     status = rt__instance_bind(n, d->stream);
@@ -4396,8 +4410,8 @@ static ind_status rt__run_once(ind_instance *n, const ind_run_desc *d) {
 }
 
 ind_status ind_run(ind_module *m, const ind_run_desc *desc) {
-    if (!m) return IND_INVALID_ARGUMENT;
-    if (!desc) return ind__fail(m->context, IND_INVALID_ARGUMENT, "ind_run: desc is NULL");
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
+    if (!desc) return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "ind_run: desc is NULL");
     ind_instance n = {0};
     ind_status status = rt__module_enter(m);
     if (status) return status;
@@ -4424,14 +4438,15 @@ typedef struct rt__host_deps {
 static ind_status rt__deps_add_expr(rt__host_deps *d, const ind_body *b, uint32_t self, ind_expr e) {
     ind_expr symbol[64];
     int n = ind__expr_symbols(e, symbol, 64);
-    if (n > 64) return ind__fail(b->context, IND_LIMIT, "an index expression has %d symbols, 64 are possible", n);
+    if (n > 64) return ind__fail(b->context, IND_ERROR_LIMIT, "an index expression has %d symbols, 64 are possible", n);
     for (int i = 0; i < n; i++) {
         ind_symbol_kind kind = ind_expr_symbol(symbol[i])->kind;
         for (int v = 0; kind == IND_SYMBOL_INDEX && v < b->rank + b->rrank; v++)
             if (b->var[v].id == symbol[i].id) d->vars |= 1u << v;
         for (uint32_t k = 1; kind == IND_SYMBOL_INDIRECT && k < self; k++) {
             if (b->inst[k].op != IND_LOOP_INDIRECT || b->index[b->inst[k].index + 1].id != symbol[i].id) continue;
-            if (d->num == 64) return ind__fail(b->context, IND_LIMIT, "an access has more than 60 indirect indices");
+            if (d->num == 64)
+                return ind__fail(b->context, IND_ERROR_LIMIT, "an access has more than 60 indirect indices");
             d->source[d->num++] = k;
         }
     }
@@ -4593,7 +4608,7 @@ static ind_status rt__host_make_list(ind_module *m, const ind_body *b, const rt_
     uint32_t num = 0;
     for (uint32_t i = 1; i < b->num_inst; i++) num += filter(b, f, i, level);
     list->inst = (uint32_t *)ind__arena_alloc(&m->arena, num * sizeof *list->inst);
-    if (!list->inst) return IND_OUT_OF_MEMORY;
+    if (!list->inst) return IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 1; i < b->num_inst; i++)
         if (filter(b, f, i, level)) list->inst[list->num++] = i;
     return IND_OK;
@@ -4784,7 +4799,7 @@ static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
         h->scan.before.num = kept;
     }
     ind__free(m->context, from_state);
-    return from_state && inst ? IND_OK : IND_OUT_OF_MEMORY;
+    return from_state && inst ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }
 
 /* For a scan with a combine function: splits the loop at the SCAN and finds the results. */
@@ -4818,7 +4833,7 @@ static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, con
     const ind_body *b = h->body = k->body;
     h->kernel = k;
     rt__host_facts *f = (rt__host_facts *)ind__alloc(c, b->num_inst * sizeof *f);
-    if (!f) return IND_OUT_OF_MEMORY;
+    if (!f) return IND_ERROR_OUT_OF_MEMORY;
     ind_status status = rt__host_analyse(b, f);
     if (!status) h->element_stage = rt__host_element_stage(b, f);
     for (uint32_t i = 1; i < b->num_inst && !status; i++) {
@@ -4830,7 +4845,7 @@ static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, con
     h->num_stages++;
     h->scan.first = ind__body_scan(b);
     h->stage = status ? NULL : (rt__host_stage *)ind__arena_alloc(&m->arena, h->num_stages * sizeof *h->stage);
-    if (!status && !h->stage) status = IND_OUT_OF_MEMORY;
+    if (!status && !h->stage) status = IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t s = 0; s < h->num_stages && !status; s++) status = rt__host_make_stage(m, h, f, s);
     if (!status) rt__host_make_sort(m, h, f);
     if (!status && h->scan.first && b->inst[h->scan.first].reduction == IND_SCAN_COMBINE)
@@ -4860,7 +4875,7 @@ static ind_status rt__host_prepare(ind_module *m) {
     ind_context *c = m->context;
     x->on_host.kernel =
         (rt__host_kernel *)ind__arena_alloc(&m->arena, x->launches.num_steps * sizeof *x->on_host.kernel);
-    ind_status status = x->on_host.kernel ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = x->on_host.kernel ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < x->launches.num_steps && !status; i++) {
         rt__host_kernel *h = &x->on_host.kernel[i];
         if (x->launches.step[i].call) continue;
@@ -6659,7 +6674,7 @@ static ind_status rt__host_grow_rows(ind_instance *n, int64_t elements) {
         w->row_capacity = 0;
         bool fits = ind__size_mul((size_t)elements, sizeof *w->row, &bytes);
         w->row = fits ? (rt__host_sorted *)ind__alloc(c, bytes) : NULL;
-        if (!w->row) return IND_OUT_OF_MEMORY;
+        if (!w->row) return IND_ERROR_OUT_OF_MEMORY;
         w->row_capacity = elements;
     }
     return IND_OK;
@@ -6687,8 +6702,8 @@ static ind_status rt__host_task_init(rt__host_task *t, ind_instance *n, const rt
         t->var[v] = v;
         t->extent[v] = x;
         if (x < 0 || (x && *total > INT64_MAX / x))
-            return ind__fail(n->module->context, IND_OVERFLOW, "kernel %s: a loop of %lld times %lld", h->kernel->name,
-                             (long long)*total, (long long)x);
+            return ind__fail(n->module->context, IND_ERROR_OVERFLOW, "kernel %s: a loop of %lld times %lld",
+                             h->kernel->name, (long long)*total, (long long)x);
         *total *= x;
     }
     return IND_OK;
@@ -6711,12 +6726,12 @@ static ind_status rt__host_task_end(const rt__host_task *t, uint32_t step) {
     ind_context *c = n->module->context;
     for (int i = 0; i < n->host.num_workers; i++) {
         const rt__host_worker *w = &n->host.worker[i];
-        if (w->status == IND_VERIFY && w->eval.bad_access)
-            return ind__fail(c, IND_VERIFY, "kernel %s reaches outside a buffer", t->kernel->kernel->name);
+        if (w->status == IND_ERROR_VERIFY && w->eval.bad_access)
+            return ind__fail(c, IND_ERROR_VERIFY, "kernel %s reaches outside a buffer", t->kernel->kernel->name);
         if (w->status) return w->status;
         if (!w->eval.bad_index.set) continue;
         if (!n->module->executable->launches.checked)
-            return ind__fail(c, IND_VERIFY, "kernel %s: index %lld was proven to be in [0, %lld)",
+            return ind__fail(c, IND_ERROR_VERIFY, "kernel %s: index %lld was proven to be in [0, %lld)",
                              t->kernel->kernel->name, (long long)w->eval.bad_index.value,
                              (long long)w->eval.bad_index.size);
         uint64_t *e = n->index_errors.host + (size_t)step * 4;
@@ -6816,7 +6831,7 @@ static ind_status rt__host_instance(ind_instance *n) {
     }
     for (uint32_t i = 1; i < x->memory.num_buffers && ok; i++)
         n->host.buffer[i].dtype = m->desc.lowered->buffer[i].dtype;
-    return ok ? IND_OK : IND_OUT_OF_MEMORY;
+    return ok ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }
 
 /* ======================================================================================= src/runtime/cuda/entries.c */
@@ -6858,7 +6873,7 @@ static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind
     ind__target_name(&m->desc.plan->target, arch);
     *built = false;
     *entry = rt__cuda_entry(c, r, v, arch);
-    if (!*entry) return IND_OUT_OF_MEMORY;
+    if (!*entry) return IND_ERROR_OUT_OF_MEMORY;
     ind_status status = (*entry)->cubin ? IND_OK : rt__cuda_open_nvrtc(c, r);
     if (status || (*entry)->cubin) return status;
     rt__cuda_job job = rt__cuda_job_of(m, v, option);
@@ -6878,7 +6893,7 @@ ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void *
     ind_status status = rt__pack_read(c, r);
     if (!status) status = rt__add_target(c, r, &m->desc.plan->target, false);
     if (!status) status = rt__cuda_build_entry(m, v, &e, &built);
-    if (!status && !(*cubin = ind__alloc(c, e->bytes))) status = IND_OUT_OF_MEMORY;
+    if (!status && !(*cubin = ind__alloc(c, e->bytes))) status = IND_ERROR_OUT_OF_MEMORY;
     if (!status) {
         memcpy(*cubin, e->cubin, e->bytes);
         *bytes = e->bytes;
@@ -6896,7 +6911,7 @@ static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, con
     char option[64];
     rt__cuda_job *job = (rt__cuda_job *)ind__alloc(c, num * sizeof *job);
     ind__kernel_entry **todo = (ind__kernel_entry **)ind__alloc(c, num * sizeof *todo);
-    ind_status status = job && todo ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = job && todo ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
     uint32_t num_jobs = 0;
     for (uint32_t i = 0; i < num && !status; i++) {
         if (entry[i]->cubin) continue;
@@ -6934,7 +6949,7 @@ static ind_status rt__cuda_refused(ind_context *c, const rt__runtime *r, const i
                                    ind_status status) {
     int nvrtc = e->nvrtc_version / 100, driver = r->driver.version / 1000;
     char reason[256];
-    if (nvrtc <= driver || status == IND_OUT_OF_MEMORY) return status;
+    if (nvrtc <= driver || status == IND_ERROR_OUT_OF_MEMORY) return status;
     snprintf(reason, sizeof reason, "%.200s", ind_error(c));
     return ind__fail(c, status,
                      "%s: compiled by NVRTC %d, the driver is of CUDA %d: update the driver, or name an NVRTC %d in "
@@ -6964,7 +6979,7 @@ static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, 
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
     ind_status status = rt__cuda_load(c, r, e, v->source.entry);
-    if (!status || status == IND_OUT_OF_MEMORY || !e->from_pack) return status;
+    if (!status || status == IND_ERROR_OUT_OF_MEMORY || !e->from_pack) return status;
     ind__log(c, 1, "pack: the driver refuses kernel %s (%s); it is compiled again", e->name, ind_error(c));
     ind__free(c, e->cubin);
     e->cubin = NULL;
@@ -7013,7 +7028,7 @@ static ind_status rt__cuda_prepare_map(ind_module *m, const ind__tensor_map *pla
     ind__executable *x = m->executable;
     rt__exec_map *map =
         IND__PUSH(m->context, rt__exec_map, x->launches.map, x->launches.num_maps, x->launches.cap_maps);
-    if (!map) return IND_OUT_OF_MEMORY;
+    if (!map) return IND_ERROR_OUT_OF_MEMORY;
     *at = x->launches.num_maps - 1;
     *map = (rt__exec_map){.plan = plan};
     ind_status status = rt__exec_slot(x, plan->offset, &map->offset);
@@ -7032,15 +7047,15 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
     for (uint32_t i = 0; i < v->num_args; i++) {
         rt__exec_arg *a =
             IND__PUSH(m->context, rt__exec_arg, x->launches.arg, x->launches.num_args, x->launches.cap_args);
-        if (!a) return IND_OUT_OF_MEMORY;
+        if (!a) return IND_ERROR_OUT_OF_MEMORY;
         a->kind = v->arg[i].kind;
         a->buffer = v->arg[i].buffer;
         a->wide = v->index_bits == 64 || v->arg[i].reciprocal || v->arg[i].wide;
         a->part = v->arg[i].part;
         a->offset = v->arg[i].offset;
         if (a->kind == IND__ARG_BUFFER && a->buffer >= x->memory.num_buffers)
-            return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->source.entry, a->buffer,
-                             x->memory.num_buffers);
+            return ind__fail(m->context, IND_ERROR_VERIFY, "kernel %s takes buffer %u of %u", v->source.entry,
+                             a->buffer, x->memory.num_buffers);
         if (a->kind == IND__ARG_BUFFER) out->reads_constants |= program->buffer[a->buffer].kind == IND__BUFFER_CONST;
         if (a->kind == IND__ARG_BUFFER && i < 32 && ind__tile_of(v)->early >> i & 1)
             out->reads_early |= program->buffer[a->buffer].kind != IND__BUFFER_CONST;
@@ -7090,8 +7105,9 @@ static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, 
 }
 
 static ind_status rt__cuda_cluster_does_not_fit(ind_module *m, const ind__variant *v) {
-    return ind__fail(m->context, IND_NOT_SUPPORTED, "cuda: kernel %s: the device cannot run a cluster of %d blocks",
-                     v->source.entry, ind__cluster_of(v));
+    return ind__fail(m->context, IND_ERROR_NOT_SUPPORTED,
+                     "cuda: kernel %s: the device cannot run a cluster of %d blocks", v->source.entry,
+                     ind__cluster_of(v));
 }
 
 /* Finds the number of clusters that the device can run at once. Of a persistent grid, any further cluster would start
@@ -7135,7 +7151,7 @@ static ind_status rt__cuda_prepare_alternatives(ind_module *m, const ind__varian
     while (!status && (v = v->fallback) != NULL) {
         out->fallback = (rt__exec_variant *)ind__arena_alloc(&m->arena, sizeof *out->fallback);
         out = out->fallback;
-        status = out ? rt__cuda_prepare_variant(m, v, out) : IND_OUT_OF_MEMORY;
+        status = out ? rt__cuda_prepare_variant(m, v, out) : IND_ERROR_OUT_OF_MEMORY;
     }
     return status;
 }
@@ -7179,7 +7195,7 @@ static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, cons
                 continue;
             }
             ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, v, arch);
-            if (!e) return IND_OUT_OF_MEMORY;
+            if (!e) return IND_ERROR_OUT_OF_MEMORY;
             for (n = 0; n < *num && entry[n] != e;) n++;
             of[at++] = n;
             if (n < *num) continue;
@@ -7250,7 +7266,7 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
                     continue;
                 const ind__variant *fallback = variant[num] = p->kernel[i].variant[k].fallback;
                 entry[num] = rt__cuda_entry(m->context, m->executable->runtime, fallback, arch);
-                if (!entry[num]) return IND_OUT_OF_MEMORY;
+                if (!entry[num]) return IND_ERROR_OUT_OF_MEMORY;
                 uint32_t n = 0;
                 while (entry[n] != entry[num]) n++;
                 num += n == num;
@@ -7270,7 +7286,7 @@ static ind_status rt__cuda_prepare_step(ind_module *m, uint32_t i, ind__kernel_e
     rt__exec_step *s = &m->executable->launches.step[i];
     ind_status status = IND_OK;
     s->variant = (rt__exec_variant *)ind__arena_alloc(&m->arena, (size_t)(k->num_variants + 1) * sizeof *s->variant);
-    if (!s->variant) return IND_OUT_OF_MEMORY;
+    if (!s->variant) return IND_ERROR_OUT_OF_MEMORY;
     s->num_variants = k->num_variants;
     for (int j = 0; j < k->num_variants && !status; j++) {
         ind__variant *v = &k->variant[j];
@@ -7427,13 +7443,13 @@ static ind_status rt__cuda_prepare(ind_module *m) {
     ind_context *c = m->context;
     const ind_plan *p = m->desc.plan;
     if (!p || p->num_kernels != m->executable->launches.num_steps)
-        return ind__fail(c, IND_INVALID_ARGUMENT, "a module for the cuda device needs the plan of its schedule");
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "a module for the cuda device needs the plan of its schedule");
     m->desc.stats.num_kernels = (int)p->num_launches;
     size_t most = (size_t)p->num_kernels * IND_MAX_VARIANTS;
     ind__kernel_entry **entry = (ind__kernel_entry **)ind__alloc(c, most * sizeof *entry);
     const ind__variant **variant = (const ind__variant **)ind__alloc(c, most * sizeof *variant);
     uint32_t *of = (uint32_t *)ind__alloc(c, most * sizeof *of);
-    ind_status status = entry && variant && of ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = entry && variant && of ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
     if (!status) {
         rt__mutex_lock(&m->executable->runtime->mutex);
         status = rt__cuda_prepare_locked(m, entry, variant, of);
@@ -7456,7 +7472,7 @@ static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_varia
     char arch[16];
     ind__target_name(&m->desc.plan->target, arch);
     ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, v, arch);
-    if (!e) return IND_OUT_OF_MEMORY;
+    if (!e) return IND_ERROR_OUT_OF_MEMORY;
     ind_status status = rt__cuda_compile(m, &e, &v, 1);
     ind__lists_lock(m->context);
     m->desc.stats.num_late += late;
@@ -7523,7 +7539,8 @@ static ind_status rt__cuda_build(ind_module *m, rt__exec_variant *first, bool la
     ind__log(m->context, 3, "cuda: kernel %s: %s (%s)", first->plan->source.entry,
              late ? "a launch needs another variant" : "another variant, before a launch needs it",
              status ? "it cannot be built" : "built");
-    if (status && status != IND_OUT_OF_MEMORY && late) status = rt__cuda_late_failed(m->context, first->plan, status);
+    if (status && status != IND_ERROR_OUT_OF_MEMORY && late)
+        status = rt__cuda_late_failed(m->context, first->plan, status);
     rt__mutex_unlock(&r->mutex);
     return status;
 }
@@ -7638,7 +7655,7 @@ typedef struct rt__sources {
 
 static ind_status rt__add_source(ind_module *m, rt__sources *s, const ind__variant *v, const char *arch) {
     ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, v, arch);
-    if (!e) return IND_OUT_OF_MEMORY;
+    if (!e) return IND_ERROR_OUT_OF_MEMORY;
     e->only_tried = false;
     for (uint32_t i = 0; i < s->num; i++)
         if (s->entry[i] == e) return IND_OK;
@@ -7680,7 +7697,7 @@ ind_status ind__build_cubins(ind_module *m) {
     rt__sources s = {.entry = (ind__kernel_entry **)ind__alloc(c, most * sizeof *s.entry),
                      .variant = (const ind__variant **)ind__alloc(c, most * sizeof *s.variant)};
     const ind__variant **chain = (const ind__variant **)ind__alloc(c, most * sizeof *chain);
-    ind_status status = s.entry && s.variant && chain ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = s.entry && s.variant && chain ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
     uint32_t num = 0;
     for (uint32_t i = 0; i < p->num_kernels && !status; i++)
         for (int k = 0; k < p->kernel[i].num_variants; k++) chain[num++] = &p->kernel[i].variant[k];
@@ -7709,7 +7726,7 @@ static ind_status rt__cuda_compile_ahead(ind_module *m, const ind__variant *v) {
     rt__mutex_lock(&r->mutex);
     ind__kernel_entry *e = rt__cuda_entry(c, r, v, arch);
     const bool compiled = e && e->cubin;
-    ind_status status = !e ? IND_OUT_OF_MEMORY : compiled ? IND_OK : rt__cuda_open_nvrtc(c, r);
+    ind_status status = !e ? IND_ERROR_OUT_OF_MEMORY : compiled ? IND_OK : rt__cuda_open_nvrtc(c, r);
     rt__mutex_unlock(&r->mutex);
     if (status || compiled) return status;
     rt__cuda_job job = rt__cuda_job_of(m, v, option);
@@ -7738,7 +7755,7 @@ static ind_status rt__cuda_build_step(ind_module *m, rt__exec_step *s) {
 }
 
 ind_status ind_module_build_variants(ind_module *m) {
-    if (!m) return IND_INVALID_ARGUMENT;
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
     if (m->desc.device != IND_DEVICE_CUDA) return IND_OK;
     struct rt__exec_launches *x = &m->executable->launches;
     ind_status first = rt__module_enter(m);
@@ -7796,7 +7813,7 @@ static ind_status rt__prepared_constants(ind_module *m, const rt__prepared *p) {
         const char *name = p->module->binding[k].name;
         while (at < m->num_inputs + m->num_consts && strcmp(m->binding[at].name, name) != 0) at++;
         if (at == m->num_inputs + m->num_consts)
-            return ind__fail(m->context, IND_VERIFY, "graph \"%s\" has no constant \"%s\" to prepare from",
+            return ind__fail(m->context, IND_ERROR_VERIFY, "graph \"%s\" has no constant \"%s\" to prepare from",
                              m->desc.name, name);
         p->constant[k] = at;
         m->binding[at].prepare_only = true;
@@ -7820,13 +7837,14 @@ static ind_status rt__prepared_offsets(ind_module *m, rt__prepared *p) {
                                       ind_int(m->context, ind_dtype_bytes(b->dtype)));
         int64_t at;
         if (!ind_expr_is_int(total, &at) || at < 0 || (uint64_t)at > SIZE_MAX / 2)
-            return ind__fail(m->context, IND_OVERFLOW, "prepared constants: the size of \"%s\" is no number", b->name);
+            return ind__fail(m->context, IND_ERROR_OVERFLOW, "prepared constants: the size of \"%s\" is no number",
+                             b->name);
         p->offset[v] = (size_t)at;
         total = ind_expr_add(total, ind_expr_mul(ind_expr_ceildiv(bytes, unit), unit));
     }
     int64_t all;
     if (!ind_expr_is_int(total, &all) || all < 0 || (uint64_t)all > SIZE_MAX / 2)
-        return ind__fail(m->context, IND_OVERFLOW, "prepared constants: too many bytes");
+        return ind__fail(m->context, IND_ERROR_OVERFLOW, "prepared constants: too many bytes");
     p->bytes = (size_t)all;
     p->formula = total;
     return IND_OK;
@@ -7834,16 +7852,16 @@ static ind_status rt__prepared_offsets(ind_module *m, rt__prepared *p) {
 
 static ind_status rt__prepared_init(ind_module *m) {
     rt__prepared *p = m->prepared = (rt__prepared *)ind__arena_alloc(&m->arena, sizeof *p);
-    if (!p) return IND_OUT_OF_MEMORY;
+    if (!p) return IND_ERROR_OUT_OF_MEMORY;
     p->module = m->desc.prepare;
     p->constant = (uint32_t *)ind__arena_alloc(&m->arena, (p->module->num_consts + (size_t)1) * sizeof *p->constant);
     p->released = (bool *)ind__arena_alloc(&m->arena, (p->module->num_consts + (size_t)1) * sizeof *p->released);
     p->offset = (size_t *)ind__arena_alloc(&m->arena, (rt__num_prepared(m) + (size_t)1) * sizeof *p->offset);
-    if (!p->constant || !p->released || !p->offset) return IND_OUT_OF_MEMORY;
+    if (!p->constant || !p->released || !p->offset) return IND_ERROR_OUT_OF_MEMORY;
     atomic_init(&p->wanted, 1);
     atomic_init(&p->done, 0);
     p->has_mutex = rt__mutex_init(&p->mutex);
-    if (!p->has_mutex) return ind__fail(m->context, IND_OUT_OF_MEMORY, "the system has no resources for a mutex");
+    if (!p->has_mutex) return ind__fail(m->context, IND_ERROR_OUT_OF_MEMORY, "the system has no resources for a mutex");
     m->desc.stats.num_prepared = (int)rt__num_prepared(m);
     m->desc.stats.num_prepare_kernels = p->module->desc.stats.num_kernels;
     ind_status status = rt__prepared_constants(m, p);
@@ -7886,7 +7904,8 @@ static ind_status rt__prepared_check(const ind_module *m, void *const *constant)
         for (int d = 0; d < m->binding[at].rank; d++)
             empty |= ind_expr_is_int(m->binding[at].size[d], &size) && size == 0;
         if (!constant[k] && !empty)
-            return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s %s", m->executable->memory.binding_text[at],
+            return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "run: %s %s",
+                             m->executable->memory.binding_text[at],
                              p->released[k] ? "was released and is needed again: set it" : "has no binding");
     }
     return IND_OK;
@@ -7920,7 +7939,7 @@ static ind_status rt__prepare_values(ind_module *m) {
     rt__prepared *p = m->prepared;
     const uint32_t wanted = atomic_load_explicit(&p->wanted, memory_order_relaxed);
     void **pointer = (void **)ind__alloc(m->context, (p->module->num_bindings + (size_t)1) * sizeof *pointer);
-    if (!pointer) return IND_OUT_OF_MEMORY;
+    if (!pointer) return IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t k = 0; k < p->module->num_consts; k++) pointer[k] = m->constant[p->constant[k]];
     ind_status status = rt__prepared_check(m, pointer);
     if (!status && !p->block) status = rt__device_alloc(m, p->bytes, &p->data, &p->block);
@@ -7957,7 +7976,7 @@ static ind_status rt__prepare_own_memory(ind_instance *n) {
     if (!own->pointer)
         own->pointer =
             (void **)ind__alloc(m->context, (m->prepared->module->num_bindings + (size_t)1) * sizeof *own->pointer);
-    if (!own->pointer) return IND_OUT_OF_MEMORY;
+    if (!own->pointer) return IND_ERROR_OUT_OF_MEMORY;
     if (!own->instance) status = ind_instance_create(m->prepared->module, NULL, &own->instance);
     if (!status && !own->block) status = rt__device_alloc(m, m->prepared->bytes, &own->data, &own->block);
     return status;
@@ -7991,7 +8010,7 @@ static ind_status rt__prepare_own(ind_instance *n, void *const *captured) {
     if (!given)
         given = n->prepared.given =
             (void **)ind__alloc(n->module->context, (p->module->num_consts + (size_t)1) * sizeof *given);
-    if (!given) return IND_OUT_OF_MEMORY;
+    if (!given) return IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t k = 0; k < p->module->num_consts; k++) {
         void *bound = captured ? captured[k] : n->bindings.next[p->constant[k]];
         given[k] = bound ? bound : n->module->constant[p->constant[k]];
@@ -8018,7 +8037,7 @@ static bool rt__is_captured(const ind_module *m, void *stream) {
 static ind_status rt__prepare_before(ind_module *m, void *stream) {
     if (rt__prepared_valid(m->prepared)) return IND_OK;
     if (rt__is_captured(m, stream))
-        return ind__fail(m->context, IND_INVALID_ARGUMENT,
+        return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
                          "run: the prepared constants of graph \"%s\" are not computed: call ind_module_prepare before "
                          "the capture",
                          m->desc.name);
@@ -8055,7 +8074,7 @@ static ind_status rt__prepare_for_capture(ind_instance *n, void *stream) {
     if (!n->module->prepared || !n->prepared.own || n->prepared.current) return IND_OK;
     if (rt__is_captured(n->module, stream))
         return ind__fail(
-            n->module->context, IND_INVALID_ARGUMENT,
+            n->module->context, IND_ERROR_INVALID_ARGUMENT,
             "ind_capture: the prepared constants of graph \"%s\" are not computed, and the stream is being "
             "captured",
             n->module->desc.name);
@@ -8080,7 +8099,7 @@ static ind_status rt__prepare_captured(ind_instance *n) {
     n->captured.own = n->prepared.own;
     if (!n->prepared.own) return IND_OK;
     n->captured.constant = (void **)ind__alloc(m->context, (num + 1) * sizeof *n->captured.constant);
-    if (!n->captured.constant) return IND_OUT_OF_MEMORY;
+    if (!n->captured.constant) return IND_ERROR_OUT_OF_MEMORY;
     for (size_t k = 0; k < num; k++) {
         void *bound = n->prepared.pointer[k];
         n->captured.constant[k] = bound == m->constant[m->prepared->constant[k]] ? NULL : bound;
@@ -8091,7 +8110,7 @@ static ind_status rt__prepare_captured(ind_instance *n) {
 /* ---- public */
 
 ind_status ind_module_prepare(ind_module *m) {
-    if (!m) return IND_INVALID_ARGUMENT;
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
     if (!m->prepared) return IND_OK;
     ind_status status = rt__module_enter(m);
     if (status) return status;
@@ -8105,13 +8124,13 @@ void ind_instance_constants_changed(ind_instance *n) {
 }
 
 ind_status ind_module_release(ind_module *m, const char *name) {
-    if (!m) return IND_INVALID_ARGUMENT;
-    if (!name) return ind__fail(m->context, IND_INVALID_ARGUMENT, "ind_module_release: name is NULL");
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
+    if (!name) return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "ind_module_release: name is NULL");
     const uint32_t at = rt__binding_find(m, name);
     if (at == IND__RT_NONE || m->binding[at].kind != IND_BINDING_CONST)
-        return ind__fail(m->context, IND_NOT_FOUND, "graph \"%s\" has no constant \"%s\"", m->desc.name, name);
+        return ind__fail(m->context, IND_ERROR_NOT_FOUND, "graph \"%s\" has no constant \"%s\"", m->desc.name, name);
     if (!m->binding[at].prepare_only)
-        return ind__fail(m->context, IND_INVALID_ARGUMENT, "%s cannot be released: kernels read it",
+        return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "%s cannot be released: kernels read it",
                          m->executable->memory.binding_text[at]);
     ind_status status = ind_module_prepare(m);
     if (!status) status = rt__module_enter(m);
@@ -8162,7 +8181,7 @@ static ind_status rt__host_capture(ind_instance *n, rt__captured *out) {
     bool ok = true;
     out->pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *out->pointer, &ok);
     out->size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *out->size, &ok);
-    if (!ok) return IND_OUT_OF_MEMORY;
+    if (!ok) return IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < m->num_public; i++)
         out->pointer[i] = n->bindings.pointer[i] == m->constant[i] ? NULL : n->bindings.pointer[i];
     memcpy(out->size, n->sizes.value, m->desc.num_sizes * sizeof *out->size);
@@ -8171,7 +8190,7 @@ static ind_status rt__host_capture(ind_instance *n, rt__captured *out) {
 }
 
 ind_status ind_capture(ind_instance *n, const ind_launch_desc *desc) {
-    if (!n) return IND_INVALID_ARGUMENT;
+    if (!n) return IND_ERROR_INVALID_ARGUMENT;
     ind_module *m = n->module;
     ind_status status = rt__module_enter(m);
     if (status) return rt__instance_failed(n, status);
@@ -8189,10 +8208,11 @@ ind_status ind_capture(ind_instance *n, const ind_launch_desc *desc) {
 }
 
 ind_status ind_replay(ind_instance *n, void *stream) {
-    if (!n) return IND_INVALID_ARGUMENT;
+    if (!n) return IND_ERROR_INVALID_ARGUMENT;
     ind_module *m = n->module;
     if (!n->captured.valid)
-        return rt__instance_failed(n, ind__fail(m->context, IND_INVALID_ARGUMENT, "ind_replay: nothing was captured"));
+        return rt__instance_failed(
+            n, ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "ind_replay: nothing was captured"));
     if (m->desc.device == IND_DEVICE_HOST)
         return ind_launch(
             n, &(ind_launch_desc){.stream = stream, .pointers = n->captured.pointer, .sizes_v = n->captured.size});
@@ -8340,7 +8360,7 @@ static ind_status rt__profile_run(ind_instance *n, const ind_launch_desc *desc, 
     rt__runtime *r = m->executable->runtime;
     rt__stopwatch w = {{NULL, NULL}, 0};
     double *sample = (double *)ind__alloc(m->context, (size_t)repeats * sizeof *sample);
-    ind_status status = sample ? rt__instance_prepare(n, desc) : IND_OUT_OF_MEMORY;
+    ind_status status = sample ? rt__instance_prepare(n, desc) : IND_ERROR_OUT_OF_MEMORY;
     for (int i = 0; i < 2 && !status && m->desc.device == IND_DEVICE_CUDA; i++)
         status = IND__CUDA_CALL(m->context, r, cuEventCreate, (&w.event[i], 0));
     if (!status) status = rt__launch_prepared(n, desc->stream);
@@ -8353,11 +8373,11 @@ static ind_status rt__profile_run(ind_instance *n, const ind_launch_desc *desc, 
 
 ind_status ind_profile(ind_instance *n, const ind_launch_desc *desc, int repeats, ind_kernel_time *times, int max_times,
                        int *num_times, double *total_ms) {
-    if (!n) return IND_INVALID_ARGUMENT;
+    if (!n) return IND_ERROR_INVALID_ARGUMENT;
     ind_module *m = n->module;
     if (num_times) *num_times = m->desc.stats.num_kernels;
     if (repeats < 1 || repeats > 1000000 || max_times < 0 || (max_times && !times))
-        return rt__instance_failed(n, ind__fail(m->context, IND_INVALID_ARGUMENT,
+        return rt__instance_failed(n, ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
                                                 "ind_profile: repeats is %d (1 to 1000000), "
                                                 "max_times is %d, times is %s",
                                                 repeats, max_times, times ? "given" : "NULL"));
@@ -8515,11 +8535,11 @@ static ind_status rt__tune_arguments(rt__tuner *t, uint32_t step, const ind__var
                                      bool *fits) {
     a->memory.context = t->instance->module->context;
     a->param = (void **)ind__arena_alloc(&a->memory, v->num_args * sizeof *a->param);
-    if (!a->param) return IND_OUT_OF_MEMORY;
+    if (!a->param) return IND_ERROR_OUT_OF_MEMORY;
     ind_status status = rt__tune_counters(t, v, a);
     for (uint32_t i = 0; i < v->num_args && *fits && !status; i++) {
         a->param[i] = rt__tune_argument(t->instance, step, v, &v->arg[i], a, fits);
-        if (!a->param[i]) status = IND_OUT_OF_MEMORY;
+        if (!a->param[i]) status = IND_ERROR_OUT_OF_MEMORY;
     }
     return status;
 }
@@ -8655,7 +8675,7 @@ static ind_status rt__tune_run(ind_instance *n, const ind_launch_desc *desc, int
     void *block = NULL;
     int l2 = 0;
     t.sample = (double *)ind__alloc(c, (size_t)repeats * sizeof *t.sample);
-    ind_status status = t.sample ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = t.sample ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
     t.stream = desc->stream;
     if (!status)
         status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (&l2, IND__CUDA_ATTRIBUTE_L2_BYTES, r->gpu.ordinal));
@@ -8672,14 +8692,15 @@ static ind_status rt__tune_run(ind_instance *n, const ind_launch_desc *desc, int
 
 ind_status ind_tune(ind_instance *n, const ind_launch_desc *desc, int repeats, ind_tuned *tuned, int max_tuned,
                     int *num_tuned) {
-    if (!n) return IND_INVALID_ARGUMENT;
+    if (!n) return IND_ERROR_INVALID_ARGUMENT;
     ind_module *m = n->module;
     int num = 0;
     if (num_tuned) *num_tuned = 0;
     if (m->desc.device != IND_DEVICE_CUDA)
-        return rt__instance_failed(n, ind__fail(m->context, IND_NOT_SUPPORTED, "ind_tune: not on the host device"));
+        return rt__instance_failed(n,
+                                   ind__fail(m->context, IND_ERROR_NOT_SUPPORTED, "ind_tune: not on the host device"));
     if (repeats < 1 || repeats > 1000 || max_tuned < 0 || (max_tuned && !tuned))
-        return rt__instance_failed(n, ind__fail(m->context, IND_INVALID_ARGUMENT,
+        return rt__instance_failed(n, ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
                                                 "ind_tune: repeats is %d (1 to 1000), max_tuned is %d, tuned is %s",
                                                 repeats, max_tuned, tuned ? "given" : "NULL"));
     ind_status status = rt__module_enter(m);
@@ -8767,7 +8788,8 @@ static ind_verdict rt__verdict(ind_module *m, const char *text, int64_t *values,
     rt__readiness r = {.module = m, .sizes = {m->executable->sizes.size, values, m->desc.num_sizes}};
     ind_verdict v = {.ready = IND_BAD_SIZES, .num_kernels = m->desc.stats.num_kernels};
     v.status = rt__module_sizes(m, "sizes", text, values, slots, &guard);
-    if (v.status == IND_OUT_OF_RANGE || v.status == IND_OVERFLOW) v.ready = guard ? IND_GUARD_FAILS : IND_OUTSIDE;
+    if (v.status == IND_ERROR_OUT_OF_RANGE || v.status == IND_ERROR_OVERFLOW)
+        v.ready = guard ? IND_GUARD_FAILS : IND_OUTSIDE;
     if (!v.status && (v.status = rt__module_readiness(&r, slots)) != IND_OK) v.ready = IND_OUTSIDE;
     const ind_module_stats *t = &m->desc.stats;
     if (guard) v.compile_ms = t->lower_ms + t->schedule_ms + t->emit_ms + t->compile_ms + t->load_ms;
@@ -8788,14 +8810,14 @@ static ind_verdict rt__verdict(ind_module *m, const char *text, int64_t *values,
 }
 
 ind_verdict ind_would_compile(ind_module *m, const char *sizes) {
-    ind_verdict none = {.ready = IND_BAD_SIZES, .status = IND_INVALID_ARGUMENT, .reason = "the module is NULL"};
+    ind_verdict none = {.ready = IND_BAD_SIZES, .status = IND_ERROR_INVALID_ARGUMENT, .reason = "the module is NULL"};
     if (!m) return none;
     const ind__executable *x = m->executable;
     size_t slots = (size_t)x->sizes.program.num_inputs + x->sizes.program.num_ops + x->conditions.num_scratch,
            num = m->desc.num_sizes;
     int64_t *memory = (int64_t *)ind__alloc(m->context, (slots + num + 1) * sizeof *memory);
     if (!memory) {
-        none.status = IND_OUT_OF_MEMORY;
+        none.status = IND_ERROR_OUT_OF_MEMORY;
         snprintf(none.reason, sizeof none.reason, "out of memory");
         return none;
     }
@@ -8803,7 +8825,7 @@ ind_verdict ind_would_compile(ind_module *m, const char *sizes) {
     ind_verdict v = rt__verdict(m, sizes, memory + slots, memory);
     ind__free(m->context, memory);
     if (!ind__query_end(&q, IND_OK)) return v;
-    none.status = IND_OUT_OF_MEMORY;
+    none.status = IND_ERROR_OUT_OF_MEMORY;
     snprintf(none.reason, sizeof none.reason, "out of memory");
     return none;
 }
@@ -8860,15 +8882,15 @@ enum {
 
 /* cublasStatus_t: value, name, meaning, status of the library. */
 #define IND__CUBLAS_STATUSES(X)                                                                                        \
-    X(1, "NOT_INITIALIZED", "cuBLAS is not initialised", IND_DEVICE)                                                   \
-    X(3, "ALLOC_FAILED", "cuBLAS could not allocate memory", IND_OUT_OF_MEMORY)                                        \
-    X(7, "INVALID_VALUE", "an argument is invalid", IND_DEVICE)                                                        \
-    X(8, "ARCH_MISMATCH", "the GPU lacks a feature", IND_NOT_SUPPORTED)                                                \
-    X(11, "MAPPING_ERROR", "access to GPU memory failed", IND_DEVICE)                                                  \
-    X(13, "EXECUTION_FAILED", "the GPU program failed", IND_DEVICE)                                                    \
-    X(14, "INTERNAL_ERROR", "an internal operation failed", IND_DEVICE)                                                \
-    X(15, "NOT_SUPPORTED", "the combination of types and sizes is not supported", IND_NOT_SUPPORTED)                   \
-    X(16, "LICENSE_ERROR", "the licence could not be checked", IND_DEVICE)
+    X(1, "NOT_INITIALIZED", "cuBLAS is not initialised", IND_ERROR_DEVICE)                                             \
+    X(3, "ALLOC_FAILED", "cuBLAS could not allocate memory", IND_ERROR_OUT_OF_MEMORY)                                  \
+    X(7, "INVALID_VALUE", "an argument is invalid", IND_ERROR_DEVICE)                                                  \
+    X(8, "ARCH_MISMATCH", "the GPU lacks a feature", IND_ERROR_NOT_SUPPORTED)                                          \
+    X(11, "MAPPING_ERROR", "access to GPU memory failed", IND_ERROR_DEVICE)                                            \
+    X(13, "EXECUTION_FAILED", "the GPU program failed", IND_ERROR_DEVICE)                                              \
+    X(14, "INTERNAL_ERROR", "an internal operation failed", IND_ERROR_DEVICE)                                          \
+    X(15, "NOT_SUPPORTED", "the combination of types and sizes is not supported", IND_ERROR_NOT_SUPPORTED)             \
+    X(16, "LICENSE_ERROR", "the licence could not be checked", IND_ERROR_DEVICE)
 
 /* cublasLtMatmulHeuristicResult_t. */
 typedef struct rt__lt_choice {
@@ -8933,7 +8955,7 @@ typedef struct rt__cublaslt {
 /* Turns a cublasStatus_t into a status. text: says what failed, with the number and its meaning. */
 static ind_status rt__lt_status(int status, const char *function, char *text, size_t bytes) {
     const char *name = "unknown status", *meaning = "no description";
-    ind_status out = IND_DEVICE;
+    ind_status out = IND_ERROR_DEVICE;
     if (!status) return IND_OK;
 #define X(value, title, sentence, as)                                                                                  \
     if (status == (value)) name = title, meaning = sentence, out = (as);
@@ -8950,12 +8972,13 @@ static ind_status rt__lt_load(rt__cublaslt *lt, ind_context *c) {
     void *library = rt__cuda_find_library(c->desc.cuda.cublaslt_path, rt__cublaslt_names, &tried, path, sizeof path);
     ind_status status = ind__text_status(&tried);
     if (!status && !library)
-        status = ind__fail(c, IND_LIBRARY, "cublaslt: no library: tried %s; set IND_CUBLASLT_LIBRARY", tried.data);
+        status =
+            ind__fail(c, IND_ERROR_LIBRARY, "cublaslt: no library: tried %s; set IND_CUBLASLT_LIBRARY", tried.data);
     if (!status) {
         const char *lacks =
             rt__cuda_load_table(library, rt__lt_table, sizeof rt__lt_table / sizeof *rt__lt_table, &lt->f);
         if (lacks)
-            status = ind__fail(c, IND_LIBRARY, "cublaslt: %s has no %s; CUDA 12 or later is needed", path, lacks);
+            status = ind__fail(c, IND_ERROR_LIBRARY, "cublaslt: %s has no %s; CUDA 12 or later is needed", path, lacks);
     }
     if (!status)
         lt->library = library;
@@ -8995,7 +9018,7 @@ static rt__cublaslt *rt__lt_create(ind_context *c, rt__runtime *r) {
     lt->runtime = r;
     if (!rt__mutex_init(&lt->mutex)) {
         ind__free(c, lt);
-        ind__fail(c, IND_OUT_OF_MEMORY, "the system has no resources for a mutex");
+        ind__fail(c, IND_ERROR_OUT_OF_MEMORY, "the system has no resources for a mutex");
         return NULL;
     }
     lt->op[1].tf32 = lt->op[2].scaled = lt->op[3].scaled = lt->op[3].fast = true;
@@ -9017,10 +9040,10 @@ static ind_status rt__lt_register(ind_context *c, rt__cublaslt *lt) {
 
 ind_status ind__cublaslt_register(ind_context *c, bool open) {
     rt__runtime *r = rt__runtime_of(c);
-    if (!r) return IND_OUT_OF_MEMORY;
+    if (!r) return IND_ERROR_OUT_OF_MEMORY;
     rt__mutex_lock(&r->mutex);
     if (!r->cublaslt) r->cublaslt = rt__lt_create(c->root, r);
-    ind_status status = r->cublaslt ? rt__lt_register(c->root, r->cublaslt) : IND_OUT_OF_MEMORY;
+    ind_status status = r->cublaslt ? rt__lt_register(c->root, r->cublaslt) : IND_ERROR_OUT_OF_MEMORY;
     if (!status && open) status = rt__lt_open(r->cublaslt, c);
     rt__mutex_unlock(&r->mutex);
     return status;
@@ -9147,7 +9170,7 @@ static void rt__lt_choose(rt__cublaslt *lt, rt__lt_plan *p, rt__lt_error *e) {
     if (e->status) return;
     (void)rt__lt_ok(e, p->choice.status, "the algorithm of cublasLtMatmulAlgoGetHeuristic");
     if (e->status || found > 0) return;
-    e->status = IND_NOT_SUPPORTED;
+    e->status = IND_ERROR_NOT_SUPPORTED;
     snprintf(e->text, IND_EXTERN_MESSAGE, "cublasLtMatmulAlgoGetHeuristic: no algorithm for %lld x %lld x %lld",
              (long long)key->m, (long long)key->n, (long long)key->k);
 }
@@ -9173,7 +9196,7 @@ static rt__lt_plan **rt__lt_place(rt__cublaslt *lt, const rt__lt_key *key) {
 static rt__lt_plan *rt__lt_make_plan(rt__cublaslt *lt, const rt__lt_key *key, const rt__lt_pointers *pointers,
                                      rt__lt_error *e) {
     rt__lt_plan *p = (rt__lt_plan *)ind__alloc(lt->context, sizeof *p);
-    if (!p) return e->status = IND_OUT_OF_MEMORY, NULL;
+    if (!p) return e->status = IND_ERROR_OUT_OF_MEMORY, NULL;
     p->key = *key;
     rt__lt_describe(lt, p, e);
     rt__lt_point(lt, p, pointers, e);
@@ -9393,13 +9416,13 @@ static ind_status rt__lt_call(const ind_extern_call *call) {
     const char *why = lt->handle ? rt__lt_read(&p, call, op) : "the library is not open";
     if (why) {
         snprintf(call->message, IND_EXTERN_MESSAGE, "%s", why);
-        return IND_INVALID_ARGUMENT;
+        return IND_ERROR_INVALID_ARGUMENT;
     }
     if (rt__lt_is_empty(&call->output[0])) return IND_OK;
     const int result = lt->runtime->driver.cuThreadExchangeStreamCaptureMode(&mode);
     if (result) {
         snprintf(call->message, IND_EXTERN_MESSAGE, "cuThreadExchangeStreamCaptureMode: error %d", result);
-        return IND_DEVICE;
+        return IND_ERROR_DEVICE;
     }
     rt__mutex_lock(&lt->mutex);
     rt__lt_enqueue_all(lt, &p, call, &e);

@@ -254,7 +254,7 @@ typedef struct ind_fusion_policy {
     bool disable_finish;            /* a reduction of the results of a few rows is a separate launch */
     bool persistent;                /* one launch for consecutive small ones: docs/strategies.md, "persistent launch" */
     uint32_t watchdog_ms;           /* of a persistent launch: its tasks end after waiting so long, and
-                                       ind_instance_check returns IND_DEVICE. 0: no limit */
+                                       ind_instance_check returns IND_ERROR_DEVICE. 0: no limit */
     uint32_t max_fusions;           /* fusion stops after this many pairs; 0: no limit. For bisection */
 #define X(type, field, value, scale, meaning, source) type field;
     IND_FUSION_FIGURES(X)
@@ -412,7 +412,8 @@ ind_status ind__split_reductions(ind__lowered *program, const ind_fusion_policy 
 
 /* Schedules the program (layouts must be fixed). policy may be NULL. origin_name returns the op name of a graph node,
    for names of kernels; it may be NULL and may return NULL. user is passed to it. On success free *s with
-   ind__schedule_free. Errors: IND_INVALID_ARGUMENT, IND_OUT_OF_MEMORY, and IND_VERIFY if the verifier is on. */
+   ind__schedule_free. Errors: IND_ERROR_INVALID_ARGUMENT, IND_ERROR_OUT_OF_MEMORY, and IND_ERROR_VERIFY if the verifier
+   is on. */
 ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, const ind_fusion_policy *policy,
                                 const char *(*origin_name)(uint32_t node, void *user), void *user, ind_schedule **s);
 void ind__schedule_free(ind_schedule *s);
@@ -5039,8 +5040,8 @@ static bool sched__set_work(sched__fuser *f, ind_kernel *k, const uint32_t *mask
     k->flops = sched__upper_bound(f, sched__flops(k, mask));
     bool ok = ind__ok(k->numel) && ind__ok(k->rnumel) && ind__ok(k->bytes_read) && ind__ok(k->bytes_written) &&
               ind__ok(k->flops);
-    if (!ok && ind_error_status(f->context) == IND_OVERFLOW)
-        ind__fail(f->context, IND_OVERFLOW, "%s: the number of its elements, bytes or operations exceeds 64 bits",
+    if (!ok && ind_error_status(f->context) == IND_ERROR_OVERFLOW)
+        ind__fail(f->context, IND_ERROR_OVERFLOW, "%s: the number of its elements, bytes or operations exceeds 64 bits",
                   k->name);
     return ok || sched__fail(f);
 }
@@ -7150,7 +7151,7 @@ static const struct {
 };
 
 ind_status ind__schedule_verify(const ind_schedule *s) {
-    if (!s) return IND_INVALID_ARGUMENT;
+    if (!s) return IND_ERROR_INVALID_ARGUMENT;
     ind_context *c = s->context;
     uint32_t buffers = s->program->num_buffers;
     sched__check v = {.s = s};
@@ -7161,12 +7162,12 @@ ind_status ind__schedule_verify(const ind_schedule *s) {
     v.life = ind__alloc(c, (buffers + 1) * sizeof *v.life);
     v.number = ind__alloc(c, (buffers + 1) * sizeof *v.number);
     const bool ready = v.step && v.made && v.last && v.contents && v.life && v.number;
-    ind_status status = ready ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = ready ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; !status && i < sizeof sched__rules / sizeof *sched__rules; i++) {
         if (sched__rules[i].holds(&v)) continue;
-        status = IND_OUT_OF_MEMORY; /* a proof without memory proves nothing; the reason is recorded */
-        if (ind_error_status(c) != IND_OUT_OF_MEMORY)
-            status = ind__fail(c, IND_VERIFY, "schedule: broken rule: %s (kernel %u, buffers %u and %u)",
+        status = IND_ERROR_OUT_OF_MEMORY; /* a proof without memory proves nothing; the reason is recorded */
+        if (ind_error_status(c) != IND_ERROR_OUT_OF_MEMORY)
+            status = ind__fail(c, IND_ERROR_VERIFY, "schedule: broken rule: %s (kernel %u, buffers %u and %u)",
                                sched__rules[i].text, v.kernel, v.buffer, v.other);
     }
     ind__free(c, v.number);
@@ -7696,11 +7697,11 @@ void ind__schedule_free(ind_schedule *s) {
 static ind_status sched__create(const sched__fuser *f, ind_schedule **out) {
     ind_context *c = f->context;
     ind_schedule *s = *out = ind__alloc(c, sizeof *s);
-    if (!s) return IND_OUT_OF_MEMORY;
+    if (!s) return IND_ERROR_OUT_OF_MEMORY;
     *s = (ind_schedule){
         .context = c, .program = f->program, .arena = {.context = c}, .fusion_limit = f->policy.max_fusions};
     sched__fuser *run = ind__alloc(c, sizeof *run);
-    ind_status status = run ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = run ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
     if (run) {
         *run = *f;
         run->schedule = s, run->scratch = (ind__arena){.context = c};
@@ -7879,13 +7880,13 @@ static ind_status sched__limit_memory(sched__fuser *f, ind_schedule **s) {
 ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, const ind_fusion_policy *policy,
                                 const char *(*origin_name)(uint32_t node, void *user), void *user, ind_schedule **out) {
     if (out) *out = NULL;
-    if (!c) return IND_INVALID_ARGUMENT;
+    if (!c) return IND_ERROR_INVALID_ARGUMENT;
     if (!program || !out)
-        return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: the program or the result pointer is NULL");
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "schedule: the program or the result pointer is NULL");
     if (!program->layouts_fixed)
-        return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: the program's layouts are not fixed");
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "schedule: the program's layouts are not fixed");
     sched__fuser *f = ind__alloc(c, sizeof *f);
-    if (!f) return IND_OUT_OF_MEMORY;
+    if (!f) return IND_ERROR_OUT_OF_MEMORY;
     *f = (sched__fuser){.context = c, .program = program, .origin.name = origin_name, .origin.user = user};
     f->scratch.context = c;
     if (policy) f->policy = *policy;

@@ -61,7 +61,7 @@ static int kernels(const char *file, const char *arch) {
     if (!small || !m) return failed(ctx, file);
     ind_status status = time_source(small, 0, false);
     for (int i = 0; !status; i++) status = time_source(m, i, true);
-    if (status != IND_NOT_FOUND) return failed(ctx, "NVRTC");
+    if (status != IND_ERROR_NOT_FOUND) return failed(ctx, "NVRTC");
     ind__free(ctx, text);
     ind_context_destroy(ctx);
     return 0;

@@ -41,7 +41,7 @@ static ind_status bench_keep_pairs(ind_module *m, int pair_m, int pair_n) {
             }
         }
     if (!status && !num)
-        return ind__fail(m->context, IND_NOT_SUPPORTED, "no product can be computed in clusters of %d x %d tiles",
+        return ind__fail(m->context, IND_ERROR_NOT_SUPPORTED, "no product can be computed in clusters of %d x %d tiles",
                          pair_m, pair_n);
     return status;
 }
@@ -116,7 +116,7 @@ static ind_status bench_find(ind_module *m, bench_product *x) {
             if (!ind__ok(v->guard) && ind__strategy_row_of(v->strategy)->family == IND__FAMILY_MATMUL) return IND_OK;
         }
     }
-    return ind__fail(m->context, IND_NOT_FOUND, "the module has no launch of a product for all sizes");
+    return ind__fail(m->context, IND_ERROR_NOT_FOUND, "the module has no launch of a product for all sizes");
 }
 
 /* Decides the variant of the product again, as the plan does not keep what the cost model reads: with tensor maps,
@@ -172,7 +172,7 @@ static ind_status bench_find_all(const bench_product *x, cg__mm_choices *all) {
     int at = 0;
     cg__mm_choose(p, x->decided.index_bits, &x->plan->target, all, &reason);
     const cg__mm_choice first = all->item[0];
-    if (!bench_add_pairs(p, &x->plan->target, all)) return IND_OUT_OF_MEMORY;
+    if (!bench_add_pairs(p, &x->plan->target, all)) return IND_ERROR_OUT_OF_MEMORY;
     while (at < all->num && !cg__mm_same_values(&all->item[at].values, &first.values)) at++;
     for (; at > 0; at--) all->item[at] = all->item[at - 1];
     all->item[0] = first;
@@ -186,7 +186,7 @@ ind_status bench_list(ind_module *m, bench_choice *choice, int most, int *num) {
     cg__mm_choices all = {.item = malloc(BENCH_MOST_CHOICES * sizeof *all.item), .most = BENCH_MOST_CHOICES};
     ind_status status = bench_begin(m, &x);
     *num = 0;
-    if (!status) status = all.item ? bench_find_all(&x, &all) : IND_OUT_OF_MEMORY;
+    if (!status) status = all.item ? bench_find_all(&x, &all) : IND_ERROR_OUT_OF_MEMORY;
     for (; !status && *num < all.num && *num < most; ++*num) {
         const cg__mm_choice *c = &all.item[*num];
         choice[*num] = (bench_choice){c->values, bench_ns(&x, c->cost), bench_only_tuned(&x, &c->values)};
@@ -243,7 +243,7 @@ ind_status bench_plan(ind_module *m, const ind__tile_choice *values) {
     ind_status status = bench_find(m, &x);
     if (!status) status = ind__plan_tuned(x.plan, x.kernel, x.variant, (ind__tuning){.tile = *values}, &tuned);
     if (!status && !ind__is_tuned(&tuned))
-        status = ind__fail(m->context, IND_NOT_SUPPORTED, "the product cannot have this configuration");
+        status = ind__fail(m->context, IND_ERROR_NOT_SUPPORTED, "the product cannot have this configuration");
     if (!status) x.plan->kernel[x.kernel].variant[x.variant] = tuned;
     return ind__query_end(&query, status);
 }
@@ -264,7 +264,7 @@ ind_status bench_force(ind_graph *graph, ind_module *first, const ind__tile_choi
     if (status || after) return status ? status : after;
     if (bench_find(*module, &x) || !ind__is_tuned(&x.plan->kernel[x.kernel].variant[x.variant])) {
         ind_module_destroy(*module);
-        return ind__fail(first->context, IND_NOT_SUPPORTED, "the product cannot have this configuration");
+        return ind__fail(first->context, IND_ERROR_NOT_SUPPORTED, "the product cannot have this configuration");
     }
     return IND_OK;
 }

@@ -109,7 +109,7 @@ int main(void) {
     if (!failed) {
         failed = ind_module_query_stats(m).num_sources != compiled; /* no run compiled anything */
         printf("with B=17: %s\n", run(m, 17, 5) ? ind_error(ctx) : "no error");
-        failed |= ind_error_status(ctx) != IND_OUT_OF_RANGE;
+        failed |= ind_error_status(ctx) != IND_ERROR_OUT_OF_RANGE;
     }
     ind_context_destroy(ctx);
     return failed;

@@ -46,7 +46,7 @@ static ind_status roll_cuda(const ind_extern_call *c) {
     unsigned long long x = (uintptr_t)c->input[0].data, y = (uintptr_t)c->output[0].data;
     int failed =
         (rows > 1 && copy(y, x + row, (rows - 1) * row, c->stream)) || copy(y + (rows - 1) * row, x, row, c->stream);
-    return failed ? IND_DEVICE : IND_OK;
+    return failed ? IND_ERROR_DEVICE : IND_OK;
 }
 
 static ind_status register_ours(ind_context *ctx, void **copy) {

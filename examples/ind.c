@@ -312,7 +312,7 @@ static int write_cubins(ind_context *ctx, ind_module *m, const char *dir) {
         ind_cubin_free(m, &cubin);
         if (failed) return fail("%s", why);
     }
-    return status == IND_NOT_FOUND ? 0 : fail("%s", ind_error(ctx));
+    return status == IND_ERROR_NOT_FOUND ? 0 : fail("%s", ind_error(ctx));
 }
 
 /* The --size options as one text; the page is at the hints of the others. */

@@ -351,7 +351,7 @@ static int size_var(size_tool *t, const char *text) {
    may exclude that a divisor is zero. */
 static ind_expr size_condition(size_tool *t, const char *text, int *column, bool *under_facts) {
     ind_expr e = ind_expr_parse(t->ctx, text, size_find, t, column);
-    *under_facts = !e.id && ind_error_status(t->ctx) == IND_INVALID_ARGUMENT;
+    *under_facts = !e.id && ind_error_status(t->ctx) == IND_ERROR_INVALID_ARGUMENT;
     if (!*under_facts) return e;
     ind_facts_enter(t->ctx, t->facts);
     e = ind_expr_parse(t->ctx, text, size_find, t, column);
@@ -537,10 +537,10 @@ static int size_expression(size_tool *t, const char *text, const char *where) {
     int64_t lo, hi, value = 0;
     ind_expr e = ind_expr_parse(t->ctx, text, size_find, t, &column);
     if (e.id) e = ind_simplify(t->facts, e);
-    ind_status status = e.id ? IND_NOT_FOUND : ind_error_status(t->ctx);
+    ind_status status = e.id ? IND_ERROR_NOT_FOUND : ind_error_status(t->ctx);
     if (e.id && t->at_point) status = ind_expr_eval(e, size_value_of, t, &value);
     bool out_of_memory = t->no_memory || (e.id && !size_print(t, e));
-    if (!e.id || out_of_memory || (status && status != IND_NOT_FOUND)) {
+    if (!e.id || out_of_memory || (status && status != IND_ERROR_NOT_FOUND)) {
         printf("error\t-\t-\n");
         return size_fail(where, column, "%s",
                          out_of_memory ? "no memory, or a text of more than 1 MiB" : ind_error(t->ctx));

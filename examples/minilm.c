@@ -204,7 +204,7 @@ static uint16_t bf16(float x) {
 static ind_status upload_one(program *p, const safetensors_tensor *t) {
     if (p->dtype == IND_F32) return ind_module_constant(p->module, t->name, t->data, t->num_bytes, IND_MEMORY_HOST);
     uint16_t *half = malloc((size_t)t->count * sizeof *half + 1);
-    if (!half) return IND_OUT_OF_MEMORY;
+    if (!half) return IND_ERROR_OUT_OF_MEMORY;
     for (int64_t i = 0; i < t->count; i++) half[i] = bf16(((const float *)t->data)[i]);
     ind_status status = ind_module_constant(p->module, t->name, half, (size_t)t->count * sizeof *half, IND_MEMORY_HOST);
     free(half);
@@ -223,7 +223,7 @@ static int upload(program *p) {
         ind_status status = upload_one(p, t);
         if (status)
             return fail("%s: %s", info->name,
-                        status == IND_OUT_OF_MEMORY ? ind_status_text(status) : ind_error(p->context));
+                        status == IND_ERROR_OUT_OF_MEMORY ? ind_status_text(status) : ind_error(p->context));
     }
     p->ms.upload = now_ms() - start;
     return 0;

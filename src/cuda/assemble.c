@@ -233,7 +233,7 @@ static ind_expr cg__known_to_args(ind__writer *w, ind_expr e, int depth) {
     if (!ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return cg__size_symbol(w, e);
     if (n == 0) return e;
     if (n > 32 || depth > IND__CG_MAX_DEPTH) {
-        ind__fail(w->context, IND_LIMIT, "kernel %s: a size from data is nested too deep", w->kernel->name);
+        ind__fail(w->context, IND_ERROR_LIMIT, "kernel %s: a size from data is nested too deep", w->kernel->name);
         return (ind_expr){0};
     }
     for (int i = 0; i < n; i++) a[i] = cg__known_to_args(w, ind_expr_arg(e, i), depth + 1);
@@ -270,7 +270,7 @@ static ind_expr cg__most(ind__writer *w, ind_expr e, const char *what) {
     const ind__lowered *p = w->schedule->program;
     ind_expr most = ind__most(p->unbacked, p->num_unbacked, e);
     if (ind__ok(e) && !ind__ok(most)) {
-        ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: no bound in the declared sizes is found for its %s",
+        ind__fail(w->context, IND_ERROR_NOT_SUPPORTED, "kernel %s: no bound in the declared sizes is found for its %s",
                   w->kernel->name, what);
         cg__fail(w);
     }

@@ -406,7 +406,7 @@ static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int thr
         cg__free(&d.w);
         if (status || fits) return status;
     }
-    return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
+    return ind__fail(p->context, IND_ERROR_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
 }
 
 /* Two forms of each kernel of a launch: a fast one, which may have guards, and a general one without guards. */
@@ -501,7 +501,7 @@ static ind_status cg__plan_chosen(ind_plan *p, cg__parts *x) {
     for (uint32_t i = 0; i < x->num_chosen; i++) guarded |= cg__has_guard(&x->chosen[i]->variant);
     ind_status status = cg__level_threads(p, x->chosen, x->num_chosen, IND__CG_ASSUME_PART);
     kp->variant = (ind__variant *)ind__arena_alloc(&p->arena, 2 * sizeof *kp->variant);
-    if (!kp->variant) return IND_OUT_OF_MEMORY;
+    if (!kp->variant) return IND_ERROR_OUT_OF_MEMORY;
     if (!status) status = cg__plan_combo_variant(p, x->chosen, x->num_chosen, &kp->variant[0]);
     kp->num_variants = guarded ? 2 : 1;
     if (!status && guarded) status = cg__level_threads(p, x->chosen_general, x->num_chosen, IND__ASSUME_NOTHING);

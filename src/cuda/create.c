@@ -100,7 +100,8 @@ void ind__plan_free(ind_plan *p) {
 }
 
 ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_target *target, ind_plan **plan) {
-    if (!c || !s || !plan) return c ? ind__fail(c, IND_INVALID_ARGUMENT, "plan: NULL argument") : IND_INVALID_ARGUMENT;
+    if (!c || !s || !plan)
+        return c ? ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "plan: NULL argument") : IND_ERROR_INVALID_ARGUMENT;
     *plan = NULL;
     ind_plan *p = (ind_plan *)ind__alloc(c, sizeof *p);
     if (!p) return ind__failed(c);

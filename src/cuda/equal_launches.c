@@ -204,7 +204,7 @@ static ind_status cg__compare_launches(const ind_plan *p, uint32_t from, uint32_
                        !x->fallback == !y->fallback;
         }
         if (!same)
-            return ind__fail(p->context, IND_VERIFY, "kernels %u and %u (%s) are equal, but their plans differ",
+            return ind__fail(p->context, IND_ERROR_VERIFY, "kernels %u and %u (%s) are equal, but their plans differ",
                              from + k, to + k, b->kernel->name);
     }
     return IND_OK;

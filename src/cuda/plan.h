@@ -246,7 +246,7 @@ typedef struct ind_plan {
     int64_t from, to;   /* the elements of its rows */
 } ind_plan;
 
-/* Error IND_NOT_SUPPORTED names the kernel and the reason. */
+/* Error IND_ERROR_NOT_SUPPORTED names the kernel and the reason. */
 ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_target *target, ind_plan **plan);
 void ind__plan_free(ind_plan *p);
 

@@ -160,7 +160,7 @@ static bool cg__hand_rows(cg__tasks *x, uint32_t from, uint32_t to) {
     if (!able) return true;
     if (cg__plan_task(p, part, cg__task_launch_of(p, part->kernel).like, 0)) return false;
     if (part->why_not || part->variant.threads != x->threads) {
-        ind__fail(p->context, IND_VERIFY, "kernel %s: another plan that loads first", part->of->name);
+        ind__fail(p->context, IND_ERROR_VERIFY, "kernel %s: another plan that loads first", part->of->name);
         return false;
     }
     for (uint32_t i = from; i < to && part->variant.of.tile.loads_first; i++) {

@@ -266,6 +266,6 @@ void ind__target_rates(ind_target *t, int memory_bytes_per_ns);
 void ind__target_figures(ind_target *t, const ind_thresholds *figures);
 /* Fills the zero figures of a fusion policy with the target's. */
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p);
-/* Parses an architecture ("sm_90a") or a device ("L4"). Error: IND_INVALID_ARGUMENT names what is allowed. */
+/* Parses an architecture ("sm_90a") or a device ("L4"). Error: IND_ERROR_INVALID_ARGUMENT names what is allowed. */
 ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t);
 void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVRTC's --gpu-architecture */

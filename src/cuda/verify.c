@@ -229,8 +229,8 @@ ind_status ind__plan_verify(const ind_plan *p) {
             for (const ind__variant *one = &k->variant[v]; one && !rule; one = one->fallback)
                 rule = cg__broken_rule(p, k, one, v + 1 == k->num_variants);
             if (rule)
-                return ind__fail(p->context, IND_VERIFY, "plan of kernel %u (%s), variant %d: %s", i, k->kernel->name,
-                                 v, rule);
+                return ind__fail(p->context, IND_ERROR_VERIFY, "plan of kernel %u (%s), variant %d: %s", i,
+                                 k->kernel->name, v, rule);
         }
     }
     return IND_OK;

@@ -63,7 +63,7 @@ static ind_status ind__compile_device(ind__compilation *k) {
 static ind_status ind__compile_begin(ind__compilation *k, const ind_graph *g) {
     if (g->status) return ind__fail(g->context, g->status, "%s", g->error);
     if (g->outputs.num + g->in_place.num == 0)
-        return ind__fail(g->context, IND_INVALID_ARGUMENT, "graph %s has no output", g->name);
+        return ind__fail(g->context, IND_ERROR_INVALID_ARGUMENT, "graph %s has no output", g->name);
     k->context = ind__context_fork(g->context);
     k->given = k->context ? ind__graph_import(k->context, g) : NULL;
     if (!k->given) return ind__failed(g->context);
@@ -338,8 +338,8 @@ static ind_status ind__compile_prepare(ind__compilation *k) {
 }
 
 ind_status ind_target_named(ind_context *context, const char *arch, ind_target *target) {
-    if (!context) return IND_INVALID_ARGUMENT;
-    if (!arch || !target) return ind__fail(context, IND_INVALID_ARGUMENT, "target: arch or target is NULL");
+    if (!context) return IND_ERROR_INVALID_ARGUMENT;
+    if (!arch || !target) return ind__fail(context, IND_ERROR_INVALID_ARGUMENT, "target: arch or target is NULL");
     return ind__target_parse(context, arch, target);
 }
 
@@ -356,8 +356,8 @@ ind_status ind_target_named(ind_context *context, const char *arch, ind_target *
      module              NVRTC, load              inductor_runtime.h */
 ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_module **module) {
     if (module) *module = NULL;
-    if (!graph) return IND_INVALID_ARGUMENT;
-    if (!module) return ind__fail(graph->context, IND_INVALID_ARGUMENT, "compile: module is NULL");
+    if (!graph) return IND_ERROR_INVALID_ARGUMENT;
+    if (!module) return ind__fail(graph->context, IND_ERROR_INVALID_ARGUMENT, "compile: module is NULL");
     ind__compilation k = {.refusals = ind__refusals(graph->context)};
     if (desc) k.desc = *desc;
 

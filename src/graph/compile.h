@@ -99,7 +99,7 @@ typedef struct ind_compile_desc {
     uint32_t disabled_passes; /* one bit per ind_pass */
     /* Names of patterns and passes, separated by spaces; may be NULL. enabled: patterns and passes that are off by
        default, because their replacement is not faster yet, or because it changes results by more than rounding. A pass
-       that decides by cost is applied whatever it costs. IND_NOT_FOUND: no such pattern or pass. */
+       that decides by cost is applied whatever it costs. IND_ERROR_NOT_FOUND: no such pattern or pass. */
     const char *enabled_patterns, *disabled_patterns;
     /* Passes stop after this many changes; 0: no limit. With fusion.max_fusions it finds the change that gives a wrong
        result: `ind bisect`. Removing unused ops is no change. */
@@ -112,11 +112,12 @@ typedef struct ind_compile_desc {
        ind_context_desc.cuda.cublaslt_path. It adds a bias that is one number per column. Everything else is fused into
        generated kernels before and after. A product that cuBLASLt does not take, or of constants alone, is generated;
        the text of IND_STAGE_PASSES says why. The flag is ignored for the host device. With emit_only the library is not
-       opened, and a module with such products does not run. Error: IND_LIBRARY says what was tried. */
+       opened, and a module with such products does not run. Error: IND_ERROR_LIBRARY says what was tried. */
     bool cublaslt;
 } ind_compile_desc;
 
-/* Finds the target of an architecture name: "sm_80", "sm_90a". Error: IND_INVALID_ARGUMENT lists the allowed names. */
+/* Finds the target of an architecture name: "sm_80", "sm_90a". Error: IND_ERROR_INVALID_ARGUMENT lists the allowed
+   names. */
 IND_API ind_status ind_target_named(ind_context *context, const char *arch, ind_target *target);
 
 /* Compiles a graph: passes, lowering, schedule, plan, CUDA C, cubin. The graph is not changed and may be destroyed

@@ -9,8 +9,8 @@ IND_API const char *ind_module_json(ind_module *module, ind_stage stage); /* SCH
    memory over time and the CUDA source. It lists every edge between loops with the reason why it was fused or not. A
    click on an op shows its kernels, their source and the buffers that it writes. Sizes can be changed in the page. The
    page starts at `sizes` ("B=8, S=128"; NULL: none given) and uses the hints of the other sizes. The module owns the
-   page, which is valid until the next call for this module. NULL on failure: as ind_module_text of PLAN; IND_NOT_FOUND
-   or IND_OUT_OF_RANGE for the sizes. */
+   page, which is valid until the next call for this module. NULL on failure: as ind_module_text of PLAN;
+   IND_ERROR_NOT_FOUND or IND_ERROR_OUT_OF_RANGE for the sizes. */
 IND_API const char *ind_module_html(ind_module *module, const char *sizes);
 
 /* A buffer between two loops, and the reason why they were fused into one kernel or not. */
@@ -26,7 +26,7 @@ typedef struct ind_edge_info {
     ind_expr bytes;          /* memory traffic of the edge, or the traffic saved if it is fused: a formula */
 } ind_edge_info;
 
-/* All edges of the schedule, in no particular order. IND_NOT_FOUND past the last. */
+/* All edges of the schedule, in no particular order. IND_ERROR_NOT_FOUND past the last. */
 IND_API int ind_module_num_edges(const ind_module *module);
 IND_API ind_status ind_module_query_edge(ind_module *module, int index, ind_edge_info *info);
 
@@ -38,11 +38,11 @@ IND_API ind_status ind_module_query_edge(ind_module *module, int index, ind_edge
    kernel wrote to one of the inputs (the text of the stage names it: "# kernel 2 makes i (nonzero), u0 in buf3"). The
    graph is in the module's context, outlives the module and may be changed. Instructions without a corresponding op
    become ops of equal meaning: a part of a Welford reduction var_mean, of an online softmax amax and sum, a masked
-   access where. NULL on failure: IND_NOT_FOUND past the last kernel; IND_NOT_SUPPORTED names the part that has no op.
-   IND_STAGE_KERNELS has the text of all graphs. */
+   access where. NULL on failure: IND_ERROR_NOT_FOUND past the last kernel; IND_ERROR_NOT_SUPPORTED names the part that
+   has no op. IND_STAGE_KERNELS has the text of all graphs. */
 IND_API ind_graph *ind_module_kernel_graph(ind_module *module, int kernel);
 /* Returns the function of a custom op as such a graph; x is the result of ind_pointwise. Its inputs are the tensors
-   that the function loads, its output is x. Errors: IND_INVALID_ARGUMENT, IND_NOT_SUPPORTED. */
+   that the function loads, its output is x. Errors: IND_ERROR_INVALID_ARGUMENT, IND_ERROR_NOT_SUPPORTED. */
 IND_API ind_graph *ind_pointwise_graph(ind_tensor x);
 
 /* One compiled kernel of the plan. Each distinct source is compiled once; PTX and CUBIN need NVRTC but no GPU. */
@@ -53,7 +53,7 @@ typedef struct ind_cubin {
     int registers, local_bytes; /* per thread; -1: not in the file */
 } ind_cubin;
 /* Compiles source `index` (0-based) for the plan's target. If it spills and the plan has a fallback variant, it
-   compiles the fallback instead, as a module for the device does. IND_NOT_FOUND past the last. Free with
+   compiles the fallback instead, as a module for the device does. IND_ERROR_NOT_FOUND past the last. Free with
    ind_cubin_free. */
 IND_API ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin);
 IND_API void ind_cubin_free(ind_module *module, ind_cubin *cubin); /* NULL allowed */

@@ -31,7 +31,7 @@ typedef struct ind_kernel_info {
 
 /* The kernels in execution order. Independent kernels may share a launch (num_kernels of ind_module_query_stats counts
    the launches of a run). A host module lists the launches that CUDA would have on the default target. Its plan is
-   created on first use; IND_NOT_SUPPORTED if there can be none. IND_NOT_FOUND past the last. */
+   created on first use; IND_ERROR_NOT_SUPPORTED if there can be none. IND_ERROR_NOT_FOUND past the last. */
 IND_API int ind_module_num_kernels(const ind_module *module);
 IND_API ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info);
 IND_API const char *ind_module_kernel_origin(const ind_module *module, int kernel, int index); /* NULL: no such op */
@@ -57,20 +57,20 @@ IND_API ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t
 
 /* Returns the largest value of the size `name` for which f <= limit, with the other sizes given. The value is in the
    range of the size and a multiple of its multiple_of; all facts and guards hold. Correct for every formula; a value at
-   which f exceeds 64 bits does not fit. -1 with an error: IND_OUT_OF_RANGE (none fits), IND_NOT_FOUND (no such size),
-   IND_INVALID_ARGUMENT (a size is missing, or a fact determines `name`), IND_NOT_SUPPORTED (f is not monotonic over a
-   range too wide to search). */
+   which f exceeds 64 bits does not fit. -1 with an error: IND_ERROR_OUT_OF_RANGE (none fits), IND_ERROR_NOT_FOUND (no
+   such size), IND_ERROR_INVALID_ARGUMENT (a size is missing, or a fact determines `name`), IND_ERROR_NOT_SUPPORTED (f
+   is not monotonic over a range too wide to search). */
 IND_API int64_t ind_formula_solve(ind_module *module, ind_formula f, const char *name, const char *sizes,
                                   int64_t limit);
 /* Returns the same as a formula in the other sizes: (limit - rest) // coefficient. f must be affine in the size, with a
    provably positive coefficient. The result is rounded down to the size's multiple_of, but not clamped to its range.
-   Errors: as above; IND_NOT_SUPPORTED names the reason. */
+   Errors: as above; IND_ERROR_NOT_SUPPORTED names the reason. */
 IND_API ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *name, int64_t limit);
 
 /* Formulas prepared for evaluation at many sizes. An evaluation takes a few nanoseconds per formula, no memory and no
    lock. One thread at a time uses an evaluator. sizes_v: values of all sizes in declaration order, not checked. values
-   receives one per formula. Errors: IND_OVERFLOW, IND_INVALID_ARGUMENT (a division by zero). Destroy before the
-   context; NULL allowed. */
+   receives one per formula. Errors: IND_ERROR_OVERFLOW, IND_ERROR_INVALID_ARGUMENT (a division by zero). Destroy before
+   the context; NULL allowed. */
 typedef struct ind_evaluator ind_evaluator;
 IND_API ind_status ind_evaluator_create(ind_module *module, const ind_formula *f, int num, ind_evaluator **evaluator);
 IND_API ind_status ind_evaluator_run(ind_evaluator *evaluator, const int64_t *sizes_v, int64_t *values);

@@ -20,14 +20,14 @@ IND_API ind_expr ind_size(ind_graph *graph, const char *declaration);
 
 /* Declares that a condition on sizes holds: "S == 4*T", "S <= T", "S % 8 == 0", "S != T", combined by `and`. An
    equality that gives a size in terms of others replaces that size everywhere. Call it before the first tensor with a
-   size of the condition. Errors: IND_PARSE, IND_INVALID_ARGUMENT (contradicts known facts, is not a condition, comes
-   too late). */
+   size of the condition. Errors: IND_ERROR_PARSE, IND_ERROR_INVALID_ARGUMENT (contradicts known facts, is not a
+   condition, comes too late). */
 IND_API ind_status ind_fact(ind_graph *graph, const char *condition);
 
 /* Restricts the module to sizes for which a condition holds. After the call the condition is a fact of the graph. If
    `holds` is not NULL, it receives whether the condition holds at the hints; if not, the negation becomes the guard. So
    a caller may choose between two graphs. A condition that follows from the declarations is not recorded. Errors: as
-   ind_fact; IND_OUT_OF_RANGE if it does not hold at the hints and holds is NULL. */
+   ind_fact; IND_ERROR_OUT_OF_RANGE if it does not hold at the hints and holds is NULL. */
 IND_API ind_status ind_guard_that(ind_graph *graph, const char *condition, bool *holds);
 
 /* Inputs and constants with their type as text: "f32[B, 256]"; sizes are expressions in declared symbols. Constants
@@ -39,15 +39,16 @@ IND_API ind_status ind_output(ind_graph *graph, const char *name, ind_tensor x);
 /* Stores `value` (of the same type) in the memory bound to `input` at the end of each run, as in-place ops of PyTorch
    do. Ops that read `input` see the old contents. If nothing reads the old contents later, scatters write into that
    memory directly and store only the changed elements. So cache2 = index_put(cache, ..) with ind_mutate(cache, cache2)
-   copies no cache. Errors: IND_INVALID_ARGUMENT (not an input; mutated twice), IND_SHAPE_MISMATCH,
-   IND_TYPE_MISMATCH. */
+   copies no cache. Errors: IND_ERROR_INVALID_ARGUMENT (not an input; mutated twice), IND_ERROR_SHAPE_MISMATCH,
+   IND_ERROR_TYPE_MISMATCH. */
 IND_API ind_status ind_mutate(ind_tensor input, ind_tensor value);
 
 /* Lets the module overwrite the memory bound to `input` after the last use of the input. Intermediates then take less
    of the workspace, and an output may be bound to the same memory (ind_binding_info.takes_over names it). After a run
    the contents are undefined unless they are such an output. The caller still owns the memory and may free it or bind
    it again. It must not overlap any other bound memory; a run fails if it does. A run with IND_MEMORY_HOST on a GPU
-   overwrites the copy on the GPU. Errors: IND_INVALID_ARGUMENT (not an input; it is mutated). In text: `donate x`. */
+   overwrites the copy on the GPU. Errors: IND_ERROR_INVALID_ARGUMENT (not an input; it is mutated). In text: `donate
+   x`. */
 IND_API ind_status ind_donate(ind_tensor input);
 
 /* Applies an op in place: x, and the memory that it shares with other tensors through views, becomes `result`. `result`
@@ -55,9 +56,9 @@ IND_API ind_status ind_donate(ind_tensor input);
    x[2:5].zero_() is ind_inplace(x2, ind_zeros_like(x2, IND_DTYPE_NONE)) with x2 = ind_slice(x, ..). x.copy_(y) is
    ind_inplace(x, ind_copy(x, y)). After the call all tensors of that memory read as changed; earlier ops, outputs and
    mutations keep the values that they read. For an input's memory, ind_mutate is implied. Returns x; an invalid tensor
-   on error: IND_SHAPE_MISMATCH, IND_TYPE_MISMATCH (a float result to integers, numbers to bool; ind_copy and ind_fill
-   convert), IND_INVALID_ARGUMENT (x is a constant or a view of one; x has an element of memory several times, as after
-   expand; ind_mutate was called for the input). */
+   on error: IND_ERROR_SHAPE_MISMATCH, IND_ERROR_TYPE_MISMATCH (a float result to integers, numbers to bool; ind_copy
+   and ind_fill convert), IND_ERROR_INVALID_ARGUMENT (x is a constant or a view of one; x has an element of memory
+   several times, as after expand; ind_mutate was called for the input). */
 IND_API ind_tensor ind_inplace(ind_tensor x, ind_tensor result);
 
 /* Properties of a tensor. */

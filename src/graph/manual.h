@@ -71,11 +71,11 @@
        there   [engine.c:41]
 
    MEMORY
-   All host memory comes from the context's allocator and is freed with the context. A call returns IND_OUT_OF_MEMORY if
-   one of its allocations fails. A graph is not needed after its compile. A module owns the expressions that it returns;
-   they are valid until it is destroyed. Combined with other expressions, they give expressions of the context. Inputs,
-   constants and outputs are contiguous and stay yours. Intermediates share one workspace. The library allocates it or
-   you pass one (ind_instance_desc); its size is a formula: ind_module_workspace.
+   All host memory comes from the context's allocator and is freed with the context. A call returns
+   IND_ERROR_OUT_OF_MEMORY if one of its allocations fails. A graph is not needed after its compile. A module owns the
+   expressions that it returns; they are valid until it is destroyed. Combined with other expressions, they give
+   expressions of the context. Inputs, constants and outputs are contiguous and stay yours. Intermediates share one
+   workspace. The library allocates it or you pass one (ind_instance_desc); its size is a formula: ind_module_workspace.
 
    IN PLACE
    An op with an underscore after its name writes its result to the memory of its first operand, as in PyTorch. In text:
@@ -102,7 +102,8 @@
    step that receives the stream, pointers, sizes and workspace.
 
    A text with functions is code: the source of a function becomes part of a kernel, which may do whatever a kernel may.
-   Compiling it reads no other file, however. A source that a text declares is refused (IND_NOT_SUPPORTED) if it holds
+   Compiling it reads no other file, however. A source that a text declares is refused (IND_ERROR_NOT_SUPPORTED) if it
+   holds
      - a preprocessor directive: #, %: or its trigraph ??= as the first character of a line that is not blank, also
        after comments and line continuations. This includes #pragma, and __has_include, which only a directive may hold;
      - _Pragma or __pragma, which are directives in another form;

@@ -58,9 +58,9 @@ static ind_status rt__ranges_overlap(const ind_instance *n, const rt__range *a, 
     const uint32_t first = swap ? b->binding : a->binding, second = swap ? a->binding : b->binding;
     char *const *text = m->executable->memory.binding_text;
     if (first == m->num_bindings || second == m->num_bindings)
-        return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s shares memory with the workspace",
+        return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "run: %s shares memory with the workspace",
                          text[first == m->num_bindings ? second : first]);
-    return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s is %s, but shares memory with %s", text[first],
+    return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "run: %s is %s, but shares memory with %s", text[first],
                      rt__is_donated(m, first) ? "donated" : "written", text[second]);
 }
 
@@ -98,10 +98,10 @@ static ind_status rt__instance_workspace(ind_instance *n) {
     ind_module *m = n->module;
     int64_t need = n->sizes.slot[m->executable->memory.arena_slot];
     if (need < 0 || (uint64_t)need > SIZE_MAX / 2)
-        return ind__fail(m->context, IND_OVERFLOW, "run: a workspace of %lld bytes cannot be", (long long)need);
+        return ind__fail(m->context, IND_ERROR_OVERFLOW, "run: a workspace of %lld bytes cannot be", (long long)need);
     if ((size_t)need <= n->workspace.bytes) return IND_OK;
     if (n->workspace.given)
-        return ind__fail(m->context, IND_OUT_OF_MEMORY,
+        return ind__fail(m->context, IND_ERROR_OUT_OF_MEMORY,
                          "run: graph \"%s\" needs a workspace of %lld bytes, it was given %zu", m->desc.name,
                          (long long)need, n->workspace.bytes);
     void *data, *block;
@@ -225,8 +225,9 @@ static void rt__fill_cell(ind_instance *n, const rt__exec_arg *a, uint32_t step,
 static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int64_t blocks) {
     static const int64_t limit[3] = {INT32_MAX, 65535, 65535};
     if (blocks >= 0 && blocks <= limit[d]) return IND_OK;
-    return ind__fail(c, IND_LIMIT, "kernel %s needs a grid of %lld blocks in dimension %d, at most %lld are possible",
-                     kernel, (long long)blocks, d, (long long)limit[d]);
+    return ind__fail(c, IND_ERROR_LIMIT,
+                     "kernel %s needs a grid of %lld blocks in dimension %d, at most %lld are possible", kernel,
+                     (long long)blocks, d, (long long)limit[d]);
 }
 
 static const rt__exec_variant *rt__built(rt__exec_variant *v) {
@@ -259,7 +260,7 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at, uint32_t *taken) {
     }
     while (k < s->num_variants && !rt__variant_fits(n, &s->variant[k])) k++;
     if (k == s->num_variants)
-        return ind__fail(c, IND_VERIFY, "kernel %s has no variant for these sizes and pointers", s->name);
+        return ind__fail(c, IND_ERROR_VERIFY, "kernel %s has no variant for these sizes and pointers", s->name);
     const rt__exec_variant *v = rt__built(&s->variant[k]);
     *taken = at + 1 + s->variant[k].num_taken;
     n->launch.chosen[at] = rt__is_empty(n, &s->variant[k]) ? IND__STEP_SKIPPED : (uint8_t)k;
@@ -365,7 +366,7 @@ static ind_status rt__instance_bind(ind_instance *n, void *stream) {
 
 static ind_status rt__instance_prepare(ind_instance *n, const ind_launch_desc *d) {
     ind_module *m = n->module;
-    if (!d) return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: desc is NULL");
+    if (!d) return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "run: desc is NULL");
     ind_status status = rt__instance_sizes(n, d->sizes, d->sizes_v);
     if (status) return status;
     if (d->pointers)
@@ -389,7 +390,7 @@ static ind_status rt__launch_all(ind_instance *n, void *stream) {
 }
 
 ind_status ind_launch(ind_instance *n, const ind_launch_desc *desc) {
-    if (!n) return IND_INVALID_ARGUMENT;
+    if (!n) return IND_ERROR_INVALID_ARGUMENT;
     ind_status status = rt__module_enter(n->module);
     if (status) return rt__instance_failed(n, status);
     status = rt__instance_prepare(n, desc);
@@ -453,22 +454,22 @@ static ind_status rt__instance_check(ind_instance *n) {
         const ind_kernel *k = &m->desc.schedule->kernel[i];
         const char *size = rt__device_size(m, k);
         if (e[0] == UINT64_MAX) {
-            status = ind__fail(m->context, IND_DEVICE,
+            status = ind__fail(m->context, IND_ERROR_DEVICE,
                                "the persistent launch that begins with kernel %s: a task waited for the %llu tasks "
                                "before it for more than %u ms (watchdog_ms)",
                                k->name, (unsigned long long)e[1], (unsigned)m->desc.lowered->options.watchdog_ms);
             break;
         }
-        status = ind__fail(m->context, IND_INDEX_OUT_OF_RANGE, "%s%s: index %lld is outside [0, %lld) (kernel %s)",
-                           size ? "size " : "", size ? size : rt__index_origin(m, k), (long long)e[1], (long long)e[2],
-                           k->name);
+        status = ind__fail(m->context, IND_ERROR_INDEX_OUT_OF_RANGE,
+                           "%s%s: index %lld is outside [0, %lld) (kernel %s)", size ? "size " : "",
+                           size ? size : rt__index_origin(m, k), (long long)e[1], (long long)e[2], k->name);
     }
     if (x->launches.checked) memset(n->index_errors.host, 0, (size_t)x->launches.num_steps * 32);
     return status;
 }
 
 ind_status ind_instance_check(ind_instance *n) {
-    if (!n) return IND_INVALID_ARGUMENT;
+    if (!n) return IND_ERROR_INVALID_ARGUMENT;
     ind_status status = rt__module_enter(n->module);
     if (status) return rt__instance_failed(n, status);
     status = rt__instance_check(n);
@@ -497,12 +498,12 @@ static ind_status rt__instance_data_sizes(ind_instance *n, int64_t *values, int 
 }
 
 ind_status ind_instance_data_sizes(ind_instance *n, int64_t *values, int max) {
-    if (!n) return IND_INVALID_ARGUMENT;
+    if (!n) return IND_ERROR_INVALID_ARGUMENT;
     ind_context *c = n->module->context;
     if (max < 0 || (max && !values))
-        return rt__instance_failed(n, ind__fail(c, IND_INVALID_ARGUMENT, "data sizes: values is NULL"));
+        return rt__instance_failed(n, ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "data sizes: values is NULL"));
     if (!n->launch.launched)
-        return rt__instance_failed(n, ind__fail(c, IND_INVALID_ARGUMENT, "data sizes: nothing was launched"));
+        return rt__instance_failed(n, ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "data sizes: nothing was launched"));
     ind_status status = rt__module_enter(n->module);
     if (status) return rt__instance_failed(n, status);
     status = rt__instance_data_sizes(n, values, max);

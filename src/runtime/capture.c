@@ -25,7 +25,7 @@ static ind_status rt__host_capture(ind_instance *n, rt__captured *out) {
     bool ok = true;
     out->pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *out->pointer, &ok);
     out->size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *out->size, &ok);
-    if (!ok) return IND_OUT_OF_MEMORY;
+    if (!ok) return IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < m->num_public; i++)
         out->pointer[i] = n->bindings.pointer[i] == m->constant[i] ? NULL : n->bindings.pointer[i];
     memcpy(out->size, n->sizes.value, m->desc.num_sizes * sizeof *out->size);
@@ -34,7 +34,7 @@ static ind_status rt__host_capture(ind_instance *n, rt__captured *out) {
 }
 
 ind_status ind_capture(ind_instance *n, const ind_launch_desc *desc) {
-    if (!n) return IND_INVALID_ARGUMENT;
+    if (!n) return IND_ERROR_INVALID_ARGUMENT;
     ind_module *m = n->module;
     ind_status status = rt__module_enter(m);
     if (status) return rt__instance_failed(n, status);
@@ -52,10 +52,11 @@ ind_status ind_capture(ind_instance *n, const ind_launch_desc *desc) {
 }
 
 ind_status ind_replay(ind_instance *n, void *stream) {
-    if (!n) return IND_INVALID_ARGUMENT;
+    if (!n) return IND_ERROR_INVALID_ARGUMENT;
     ind_module *m = n->module;
     if (!n->captured.valid)
-        return rt__instance_failed(n, ind__fail(m->context, IND_INVALID_ARGUMENT, "ind_replay: nothing was captured"));
+        return rt__instance_failed(
+            n, ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "ind_replay: nothing was captured"));
     if (m->desc.device == IND_DEVICE_HOST)
         return ind_launch(
             n, &(ind_launch_desc){.stream = stream, .pointers = n->captured.pointer, .sizes_v = n->captured.size});

@@ -6,7 +6,7 @@ static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int r
     const char *name = NULL, *text = NULL;
     if (d->cuGetErrorName(result, &name) || !name) name = "unknown error";
     if (d->cuGetErrorString(result, &text) || !text) text = "the driver has no description";
-    return ind__fail(c, result == IND__CUDA_ERROR_OUT_OF_MEMORY_ ? IND_OUT_OF_MEMORY : IND_DEVICE,
+    return ind__fail(c, result == IND__CUDA_ERROR_OUT_OF_MEMORY_ ? IND_ERROR_OUT_OF_MEMORY : IND_ERROR_DEVICE,
                      "cuda: %s: %s (%d: %s)", call, name, result, text);
 }
 #define IND__CUDA_CALL(c, r, name, args) rt__cuda_check((c), &(r)->driver, (r)->driver.name args, #name)
@@ -27,8 +27,8 @@ static ind_status rt__cuda_pick_device(ind_context *c, rt__runtime *r) {
     if (result) {
         const char *text = NULL;
         if (r->driver.cuGetErrorString(result, &text) || !text) text = "unknown error";
-        return ind__fail(c, IND_DEVICE, "cuda: no usable device: %s (error %d); IND_DEVICE_HOST runs without one", text,
-                         result);
+        return ind__fail(c, IND_ERROR_DEVICE, "cuda: no usable device: %s (error %d); IND_DEVICE_HOST runs without one",
+                         text, result);
     }
     (void)r->driver.cuDriverGetVersion(&r->driver.version);
     if (c->desc.cuda.context) {
@@ -41,8 +41,8 @@ static ind_status rt__cuda_pick_device(ind_context *c, rt__runtime *r) {
     }
     int ordinal = c->desc.cuda.ordinal;
     if (ordinal < 0 || ordinal >= count)
-        return ind__fail(c, IND_DEVICE, "cuda: device %d asked for, there are %d; IND_DEVICE_HOST runs without one",
-                         ordinal, count);
+        return ind__fail(c, IND_ERROR_DEVICE,
+                         "cuda: device %d asked for, there are %d; IND_DEVICE_HOST runs without one", ordinal, count);
     return IND__CUDA_CALL(c, r, cuDeviceGet, (&r->gpu.ordinal, ordinal));
 }
 
@@ -83,7 +83,7 @@ static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
     ind__target_defaults(t);
     while (t->max_cluster > 1 && t->max_cluster * 8 > t->num_sms) t->max_cluster /= 2; /* fewer SMs on a MIG slice */
     if (t->sm < 80)
-        return ind__fail(c, IND_NOT_SUPPORTED,
+        return ind__fail(c, IND_ERROR_NOT_SUPPORTED,
                          "cuda: %s is sm_%d, sm_80 or later is needed; IND_DEVICE_HOST runs "
                          "without it",
                          r->gpu.name, t->sm);

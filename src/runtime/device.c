@@ -148,7 +148,7 @@ static ind_status rt__device_resolve(ind_context *c, rt__runtime *r, ind_device 
         return IND_OK;
     }
     ind__textf(&r->why_not, "%s", ind_error(c));
-    if (wanted == IND_DEVICE_CUDA || status == IND_OUT_OF_MEMORY) return status;
+    if (wanted == IND_DEVICE_CUDA || status == IND_ERROR_OUT_OF_MEMORY) return status;
     ind__log(c, 2, "the host device is used: %s", r->why_not.data ? r->why_not.data : "");
     return IND_OK;
 }
@@ -159,9 +159,9 @@ static ind_status rt__device_open(ind_context *c, ind_device wanted, bool ready,
     *device = IND_DEVICE_HOST;
     if (wanted == IND_DEVICE_HOST) return IND_OK;
     if (wanted != IND_DEVICE_AUTO && wanted != IND_DEVICE_CUDA)
-        return ind__fail(c, IND_INVALID_ARGUMENT, "device %d is none of auto, host, cuda", (int)wanted);
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "device %d is none of auto, host, cuda", (int)wanted);
     rt__runtime *r = rt__runtime_of(c);
-    if (!r) return IND_OUT_OF_MEMORY;
+    if (!r) return IND_ERROR_OUT_OF_MEMORY;
     rt__mutex_lock(&r->mutex);
     ind_status status = rt__device_resolve(c, r, wanted, ready, device, target);
     rt__mutex_unlock(&r->mutex);
@@ -173,7 +173,7 @@ ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *de
 }
 
 ind_status ind_device_open(ind_context *c, ind_device device) {
-    if (!c) return IND_INVALID_ARGUMENT;
+    if (!c) return IND_ERROR_INVALID_ARGUMENT;
     ind_device got;
     return rt__device_open(c, device, true, &got, NULL);
 }

@@ -12,10 +12,10 @@ static ind_status rt__read_all(ind_context *c, FILE *f, const char *path, char *
         buffer = grown;
         capacity *= 2;
     }
-    if (!buffer) return IND_OUT_OF_MEMORY;
+    if (!buffer) return IND_ERROR_OUT_OF_MEMORY;
     if (ferror(f)) {
         ind__free(c, buffer);
-        return ind__fail(c, IND_IO, "%s: cannot be read: %s", path, strerror(errno));
+        return ind__fail(c, IND_ERROR_IO, "%s: cannot be read: %s", path, strerror(errno));
     }
     buffer[size] = 0;
     *data = buffer;
@@ -27,7 +27,7 @@ ind_status ind__read_file(ind_context *c, const char *path, char **data, size_t 
     *data = NULL;
     *bytes = 0;
     FILE *f = fopen(path, "rb");
-    if (!f) return ind__fail(c, IND_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    if (!f) return ind__fail(c, IND_ERROR_IO, "%s: cannot be opened: %s", path, strerror(errno));
     ind_status status = rt__read_all(c, f, path, data, bytes);
     fclose(f);
     return status;
@@ -51,7 +51,8 @@ static bool rt__write_new(const char *path, const void *data, size_t bytes, bool
 static ind_status rt__write_file(ind_context *c, const char *path, const void *data, size_t bytes, bool private_file) {
     ind__text temporary = {.context = c};
     int error = 0;
-    if (rt__is_no_file(path)) return ind__fail(c, IND_IO, "%s: is not a regular file, so it is not written", path);
+    if (rt__is_no_file(path))
+        return ind__fail(c, IND_ERROR_IO, "%s: is not a regular file, so it is not written", path);
     /* The address of a stack variable separates threads that write one file at the same time. */
     ind__textf(&temporary, "%s.%d.%p.tmp", path, rt__process_id(), (void *)&temporary);
     if (temporary.failed) return ind__failed(c);
@@ -63,7 +64,7 @@ static ind_status rt__write_file(ind_context *c, const char *path, const void *d
         ok = false;
     }
     ind__text_free(&temporary);
-    return ok ? IND_OK : ind__fail(c, IND_IO, "%s: cannot be written: %s", path, strerror(error));
+    return ok ? IND_OK : ind__fail(c, IND_ERROR_IO, "%s: cannot be written: %s", path, strerror(error));
 }
 
 ind_status ind__write_file(ind_context *c, const char *path, const void *data, size_t bytes) {

@@ -213,13 +213,13 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
     n->calls.tensor = (ind_extern_tensor *)rt__instance_array(n, x->launches.num_tensors, sizeof *n->calls.tensor, &ok);
     n->calls.dim =
         (int64_t *)rt__instance_array(n, (size_t)x->launches.num_tensors * 2 * IND_MAX_RANK, sizeof *n->calls.dim, &ok);
-    if (!ok) return IND_OUT_OF_MEMORY;
+    if (!ok) return IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i <= m->num_bindings; i++) n->bindings.range[i].binding = i;
     rt__instance_params(n);
     if (desc && desc->workspace) {
         if ((uintptr_t)desc->workspace & 255)
-            return ind__fail(m->context, IND_INVALID_ARGUMENT, "the workspace must be aligned to 256 bytes, %p is not",
-                             desc->workspace);
+            return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
+                             "the workspace must be aligned to 256 bytes, %p is not", desc->workspace);
         n->workspace.memory = desc->workspace;
         n->workspace.bytes = desc->workspace_bytes;
         n->workspace.given = true;
@@ -265,10 +265,10 @@ static void rt__instance_clear(ind_instance *n) {
 }
 
 ind_status ind_instance_create(ind_module *m, const ind_instance_desc *desc, ind_instance **instance) {
-    if (!m || !instance) return IND_INVALID_ARGUMENT;
+    if (!m || !instance) return IND_ERROR_INVALID_ARGUMENT;
     *instance = NULL;
     ind_instance *n = (ind_instance *)ind__alloc(m->context, sizeof *n);
-    if (!n) return IND_OUT_OF_MEMORY;
+    if (!n) return IND_ERROR_OUT_OF_MEMORY;
     ind_status status = rt__module_enter(m);
     if (!status) {
         status = rt__instance_init(n, m, desc);

@@ -56,8 +56,8 @@ struct ind_module {
 };
 
 /* Begin and end of a query of a module. Queries are serialised, as they create expressions in the module's context.
-   They may be nested. The end returns the query's status, or IND_OUT_OF_MEMORY if an allocation failed meanwhile: the
-   answer may then be wrong. */
+   They may be nested. The end returns the query's status, or IND_ERROR_OUT_OF_MEMORY if an allocation failed meanwhile:
+   the answer may then be wrong. */
 typedef struct ind__query {
     ind_context *context;
     uint32_t refusals;
@@ -76,7 +76,7 @@ ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *de
 #define IND__CUBLASLT_SCALED      "cublaslt.scaled_mm"
 #define IND__CUBLASLT_SCALED_FAST "cublaslt.scaled_mm_fast" /* use_fast_accum */
 /* Registers these calls in the context. open: opens the library and creates a handle for the opened device.
-   Errors: IND_LIBRARY (says what was tried), IND_OUT_OF_MEMORY, IND_DEVICE. */
+   Errors: IND_ERROR_LIBRARY (says what was tried), IND_ERROR_OUT_OF_MEMORY, IND_ERROR_DEVICE. */
 ind_status ind__cublaslt_register(ind_context *c, bool open);
 /* Waits for the driver context even if it is not needed: a program may exit right after a failed compile. */
 void ind__device_settle(ind_context *c);
@@ -97,8 +97,9 @@ ind_status ind__write_file(ind_context *c, const char *path, const void *data,
 double ind__now_ms(void);
 #define IND__SIZE_UNSET INT64_MIN
 /* Parses "B=8, S=128" to values in order; IND__SIZE_UNSET for missing ones. Checks the ranges of given sizes. Messages
-   begin with who ("run"). Errors: IND_PARSE, IND_NOT_FOUND, IND_OUT_OF_RANGE (names the range as declared). */
+   begin with who ("run"). Errors: IND_ERROR_PARSE, IND_ERROR_NOT_FOUND, IND_ERROR_OUT_OF_RANGE (names the range as
+   declared). */
 ind_status ind__module_given_sizes(ind_module *m, const char *who, const char *text, int64_t *values);
 /* Like ind__module_given_sizes, for all sizes. Computes the sizes that follow from others and checks the conditions.
-   IND_INVALID_ARGUMENT names a missing size. */
+   IND_ERROR_INVALID_ARGUMENT names a missing size. */
 ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, int64_t *values);

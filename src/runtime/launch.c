@@ -39,24 +39,24 @@ static ind_status rt__bind_names(ind_instance *n, const ind_binding *list, int n
     ind_module *m = n->module;
     ind_context *c = m->context;
     if (num < 0 || (num && !list))
-        return ind__fail(c, IND_INVALID_ARGUMENT, "run: bindings is NULL, num_bindings is %d", num);
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "run: bindings is NULL, num_bindings is %d", num);
     for (uint32_t i = 0; i < m->num_bindings; i++) out[i] = NULL;
     for (int i = 0; i < num; i++) {
-        if (!list[i].name) return ind__fail(c, IND_INVALID_ARGUMENT, "run: binding %d has no name", i);
+        if (!list[i].name) return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "run: binding %d has no name", i);
         uint32_t at = rt__binding_find(m, list[i].name);
         if (at == IND__RT_NONE)
-            return ind__fail(c, IND_NOT_FOUND, "run: graph \"%s\" has no input, constant or output \"%.200s\"",
+            return ind__fail(c, IND_ERROR_NOT_FOUND, "run: graph \"%s\" has no input, constant or output \"%.200s\"",
                              m->desc.name, list[i].name);
         for (int k = 0; k < i; k++)
             if (!strcmp(list[k].name, list[i].name))
-                return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound twice",
+                return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "run: %s is bound twice",
                                  m->executable->memory.binding_text[at]);
         const int64_t need = n->sizes.slot[m->executable->memory.binding_bytes[at]];
         if (list[i].bytes && need > 0 && (uint64_t)need > list[i].bytes)
-            return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s needs %lld bytes at these sizes, %zu are bound",
+            return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "run: %s needs %lld bytes at these sizes, %zu are bound",
                              m->executable->memory.binding_text[at], (long long)need, list[i].bytes);
         if (!list[i].data && !m->constant[at] && need)
-            return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound to NULL",
+            return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "run: %s is bound to NULL",
                              m->executable->memory.binding_text[at]);
         out[at] = list[i].data;
     }
@@ -77,7 +77,7 @@ static ind_status rt__bind_complete(ind_instance *n, void **pointer) {
     for (uint32_t i = 0; i < m->num_bindings; i++) {
         if (!pointer[i]) pointer[i] = m->constant[i];
         if (!pointer[i] && rt__binding_needed(n, i))
-            return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
+            return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "run: %s has no binding",
                              m->executable->memory.binding_text[i]);
     }
     return IND_OK;

@@ -12,9 +12,9 @@ static ind_status rt__device_alloc(ind_module *m, size_t bytes, void **data, voi
         if (!status) *data = *block = (void *)(uintptr_t)p;
         return status;
     }
-    if (bytes > SIZE_MAX / 2) return ind__fail(c, IND_OUT_OF_MEMORY, "out of memory: %zu bytes asked for", bytes);
+    if (bytes > SIZE_MAX / 2) return ind__fail(c, IND_ERROR_OUT_OF_MEMORY, "out of memory: %zu bytes asked for", bytes);
     *block = ind__alloc(c, bytes + 255);
-    if (!*block) return IND_OUT_OF_MEMORY;
+    if (!*block) return IND_ERROR_OUT_OF_MEMORY;
     *data = (void *)(((uintptr_t)*block + 255) & ~(uintptr_t)255);
     return IND_OK;
 }
@@ -62,8 +62,8 @@ static ind_status rt__constant_upload(ind_module *m, uint32_t at, const void *da
 /* On the host device, the 256 bytes before the memory store the block to free. */
 ind_status ind_module_alloc(ind_module *m, size_t bytes, void **memory) {
     if (memory) *memory = NULL;
-    if (!m) return IND_INVALID_ARGUMENT;
-    if (!memory) return ind__fail(m->context, IND_INVALID_ARGUMENT, "ind_module_alloc: memory is NULL");
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
+    if (!memory) return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "ind_module_alloc: memory is NULL");
     bool host = m->desc.device == IND_DEVICE_HOST;
     void *data, *block;
     ind_status status = rt__module_enter(m);
@@ -87,9 +87,9 @@ void ind_module_free(ind_module *m, void *memory) {
 }
 
 static ind_status rt__module_copy(ind_module *m, void *to, const void *from, size_t bytes, bool up) {
-    if (!m) return IND_INVALID_ARGUMENT;
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
     if (!bytes) return IND_OK;
-    if (!to || !from) return ind__fail(m->context, IND_INVALID_ARGUMENT, "copy: a pointer is NULL");
+    if (!to || !from) return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "copy: a pointer is NULL");
     if (m->desc.device == IND_DEVICE_HOST) {
         memcpy(to, from, bytes);
         return IND_OK;
@@ -114,13 +114,14 @@ ind_status ind_module_download(ind_module *m, void *to_host, const void *from, s
 }
 
 ind_status ind_module_device_memory(ind_module *m, int64_t *available, int64_t *total) {
-    if (!m) return IND_INVALID_ARGUMENT;
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
     ind_context *c = m->context;
-    if (!available || !total) return ind__fail(c, IND_INVALID_ARGUMENT, "ind_module_device_memory: a pointer is NULL");
+    if (!available || !total)
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "ind_module_device_memory: a pointer is NULL");
     *available = *total = 0;
     if (m->desc.device == IND_DEVICE_HOST) {
         if (rt__host_memory(available, total)) return IND_OK;
-        return ind__fail(c, IND_NOT_SUPPORTED, "ind_module_device_memory: this system's memory is not known");
+        return ind__fail(c, IND_ERROR_NOT_SUPPORTED, "ind_module_device_memory: this system's memory is not known");
     }
     rt__runtime *r = m->executable->runtime;
     size_t bytes[2];
@@ -133,24 +134,24 @@ ind_status ind_module_device_memory(ind_module *m, int64_t *available, int64_t *
 }
 
 ind_status ind_module_constant(ind_module *m, const char *name, const void *data, size_t bytes, ind_memory memory) {
-    if (!m) return IND_INVALID_ARGUMENT;
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
     ind_context *c = m->context;
-    if (!name) return ind__fail(c, IND_INVALID_ARGUMENT, "ind_module_constant: name is NULL");
+    if (!name) return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "ind_module_constant: name is NULL");
     for (uint32_t i = m->num_inputs; i < m->num_inputs + m->num_consts; i++) {
         if (strcmp(m->binding[i].name, name)) continue;
         const ind_binding_info *b = &m->binding[i];
         int64_t want = 0;
         const ind__query q = ind__query_begin(m);
         ind_expr formula = ind_expr_mul(ind_expr_product(c, b->size, b->rank), ind_int(c, ind_dtype_bytes(b->dtype)));
-        if (ind__query_end(&q, IND_OK)) return IND_OUT_OF_MEMORY;
+        if (ind__query_end(&q, IND_OK)) return IND_ERROR_OUT_OF_MEMORY;
         if (!ind_expr_is_int(formula, &want))
-            return ind__fail(c, IND_INVALID_ARGUMENT, "%s has a symbolic size: bind it in each run",
+            return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s has a symbolic size: bind it in each run",
                              m->executable->memory.binding_text[i]);
         if ((uint64_t)want != bytes)
-            return ind__fail(c, IND_INVALID_ARGUMENT, "%s needs %lld bytes, %zu were given",
+            return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s needs %lld bytes, %zu were given",
                              m->executable->memory.binding_text[i], (long long)want, bytes);
         if (!data && bytes)
-            return ind__fail(c, IND_INVALID_ARGUMENT, "%s: data is NULL", m->executable->memory.binding_text[i]);
+            return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s: data is NULL", m->executable->memory.binding_text[i]);
         ind_status status = rt__module_enter(m);
         if (status) return status;
         if (memory == IND_MEMORY_HOST) {
@@ -164,5 +165,5 @@ ind_status ind_module_constant(ind_module *m, const char *name, const void *data
         rt__module_leave(m);
         return status;
     }
-    return ind__fail(c, IND_NOT_FOUND, "graph \"%s\" has no constant \"%s\"", m->desc.name, name);
+    return ind__fail(c, IND_ERROR_NOT_FOUND, "graph \"%s\" has no constant \"%s\"", m->desc.name, name);
 }

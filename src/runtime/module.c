@@ -259,7 +259,7 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     ind__text_free(&t);
     if (!status) status = rt__exec_slot(x, ind__buffer_most_bytes(m->desc.lowered, b), &x->memory.binding_bytes[at]);
     if (!status) status = rt__exec_slot(x, ind__buffer_bytes(b), &x->memory.binding_used[at]);
-    return !status && (!info->name || !x->memory.binding_text[at]) ? IND_OUT_OF_MEMORY : status;
+    return !status && (!info->name || !x->memory.binding_text[at]) ? IND_ERROR_OUT_OF_MEMORY : status;
 }
 
 /* Sets the outputs that may be bound to the memory of donated inputs. */
@@ -279,7 +279,8 @@ static ind_status rt__module_bindings(ind_module *m) {
     for (uint32_t i = 1; i < p->num_buffers; i++)
         if (rt__binding_kind(&p->buffer[i]) >= 0) count[rt__binding_kind(&p->buffer[i])]++;
     const uint32_t prepared = m->desc.prepare ? m->desc.prepare->num_public - m->desc.prepare->num_consts : 0;
-    if (prepared > count[1]) return ind__fail(m->context, IND_VERIFY, "graph \"%s\" lacks a constant", m->desc.name);
+    if (prepared > count[1])
+        return ind__fail(m->context, IND_ERROR_VERIFY, "graph \"%s\" lacks a constant", m->desc.name);
     count[1] -= prepared;
     m->num_inputs = count[0];
     m->num_consts = count[1];
@@ -294,7 +295,7 @@ static ind_status rt__module_bindings(ind_module *m) {
     x->memory.binding_text = (char **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->memory.binding_text);
     if (!m->binding || !m->constant || !m->constant_block || !x->memory.binding_bytes || !x->memory.binding_used ||
         !x->memory.binding_text)
-        return IND_OUT_OF_MEMORY;
+        return IND_ERROR_OUT_OF_MEMORY;
     uint32_t next[2] = {0, count[0]};
     for (uint32_t i = 1; i < p->num_buffers; i++) {
         int kind = rt__binding_kind(&p->buffer[i]);
@@ -302,7 +303,7 @@ static ind_status rt__module_bindings(ind_module *m) {
         uint32_t at = kind < 2 ? next[kind]++ : count[0] + count[1] + p->buffer[i].output - 1;
         if (kind == 1 && at >= count[0] + count[1]) at += count[2];
         if (at >= m->num_bindings || m->binding[at].name)
-            return ind__fail(m->context, IND_VERIFY, "output position %u of \"%s\" is not one of %u",
+            return ind__fail(m->context, IND_ERROR_VERIFY, "output position %u of \"%s\" is not one of %u",
                              p->buffer[i].output, p->buffer[i].name, count[2]);
         ind_status status = rt__module_binding(m, at, i);
         if (status) return status;
@@ -346,7 +347,7 @@ static ind_status rt__module_facts(ind_module *m) {
 /* Finds the indices of the sizes in e, for the failure message. */
 static ind_status rt__condition_sizes(ind_module *m, ind_expr e, rt__exec_condition *out) {
     out->size = (uint32_t *)ind__arena_alloc(&m->arena, m->desc.num_sizes * sizeof *out->size);
-    if (!out->size) return IND_OUT_OF_MEMORY;
+    if (!out->size) return IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++)
         if (ind__expr_depends(e, m->desc.sizes[i])) out->size[out->num_sizes++] = i;
     return IND_OK;
@@ -358,7 +359,7 @@ static ind_status rt__module_condition(ind_module *m, const ind__condition *c, r
     out->slot = ind__program_add(&x->conditions.check, c->e);
     if (out->slot == IND__RT_NONE) return ind__failed(m->context);
     out->text = ind__arena_string(&m->arena, c->text, strlen(c->text));
-    return out->text ? rt__condition_sizes(m, c->e, out) : IND_OUT_OF_MEMORY;
+    return out->text ? rt__condition_sizes(m, c->e, out) : IND_ERROR_OUT_OF_MEMORY;
 }
 
 static ind_status rt__module_derived(ind_module *m) {
@@ -383,7 +384,8 @@ static ind_status rt__module_conditions(ind_module *m) {
     x->conditions.condition = (rt__exec_condition *)ind__arena_alloc(&m->arena, num * sizeof *x->conditions.condition);
     x->conditions.size_formula = (ind_expr *)ind__arena_alloc(&m->arena, sizes * sizeof *x->conditions.size_formula);
     x->conditions.size_slot = (uint32_t *)ind__arena_alloc(&m->arena, sizes * sizeof *x->conditions.size_slot);
-    if (!x->conditions.condition || !x->conditions.size_formula || !x->conditions.size_slot) return IND_OUT_OF_MEMORY;
+    if (!x->conditions.condition || !x->conditions.size_formula || !x->conditions.size_slot)
+        return IND_ERROR_OUT_OF_MEMORY;
     ind_status status = ind__program_init(&x->conditions.check, m->context, m->desc.sizes, sizes);
     if (!status) status = ind__program_init(&x->conditions.derive, m->context, m->desc.sizes, sizes);
     if (!status) status = rt__module_facts(m);
@@ -417,7 +419,7 @@ static ind_status rt__module_copy_desc(ind_module *m, const ind__module_desc *d)
     m->desc.called_name = rt__copy_names(a, d->called_name ? d->called_name : d->origin_name, d->num_origins);
     bool ok = m->desc.name && m->desc.sizes && m->desc.condition && m->desc.origin_name && m->desc.called_name &&
               m->desc.result_name;
-    return ok ? IND_OK : IND_OUT_OF_MEMORY;
+    return ok ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }
 
 /* Returns the step that writes the buffer. */
@@ -444,7 +446,7 @@ static ind_status rt__module_symbols(ind_module *m) {
     x->sizes.num_declared = sizes;
     x->sizes.symbol =
         (ind_expr *)ind__arena_alloc(&m->arena, (x->sizes.num_symbols + (size_t)1) * sizeof *x->sizes.symbol);
-    if (!x->sizes.symbol) return IND_OUT_OF_MEMORY;
+    if (!x->sizes.symbol) return IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < sizes; i++) x->sizes.symbol[i] = m->desc.sizes[i];
     for (uint32_t u = 0; u < num; u++) {
         struct rt__data_size *d = &x->sizes.data_size[u];
@@ -452,7 +454,7 @@ static ind_status rt__module_symbols(ind_module *m) {
         d->symbol = *ind_expr_symbol(list[u].symbol);
         d->symbol.name = ind__arena_string(&m->arena, d->symbol.name, strlen(d->symbol.name));
         d->step = rt__step_of(m, list[u].buffer);
-        if (!d->symbol.name) return IND_OUT_OF_MEMORY;
+        if (!d->symbol.name) return IND_ERROR_OUT_OF_MEMORY;
     }
     ind_status status = ind__program_init(&x->sizes.program, m->context, x->sizes.symbol, x->sizes.num_symbols);
     if (!status) status = ind__program_init(&x->sizes.most, m->context, x->sizes.symbol, x->sizes.num_symbols);
@@ -490,14 +492,15 @@ static ind_status rt__module_tables(ind_module *m) {
     x->launches.step = (rt__exec_step *)ind__arena_alloc(a, x->launches.num_steps * sizeof *x->launches.step);
     if (!x->sizes.size || !x->memory.buffer_binding || !x->memory.buffer_offset || !x->memory.buffer_numel ||
         !x->launches.step)
-        return IND_OUT_OF_MEMORY;
+        return IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < n; i++)
         x->memory.buffer_binding[i] = x->memory.buffer_offset[i] = x->memory.buffer_numel[i] = IND__RT_NONE;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
         const ind_symbol *s = ind_expr_symbol(m->desc.sizes[i]);
-        if (!s) return ind__fail(c, IND_INVALID_ARGUMENT, "size %u of graph \"%s\" is no symbol", i, m->desc.name);
+        if (!s)
+            return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "size %u of graph \"%s\" is no symbol", i, m->desc.name);
         x->sizes.size[i] = *s;
-        if (!(x->sizes.size[i].name = ind__arena_string(a, s->name, strlen(s->name)))) return IND_OUT_OF_MEMORY;
+        if (!(x->sizes.size[i].name = ind__arena_string(a, s->name, strlen(s->name)))) return IND_ERROR_OUT_OF_MEMORY;
     }
     for (uint32_t i = 0; i < x->launches.num_steps; i++) x->launches.step[i].name = m->desc.schedule->kernel[i].name;
     return rt__module_symbols(m);
@@ -538,7 +541,7 @@ static ind_status rt__module_call(ind_module *m, uint32_t at) {
     x->launches.num_tensors += n;
     s->workspace_slot = call->workspace ? x->memory.buffer_numel[call->workspace] : IND__RT_NONE;
     s->tensor = (rt__exec_tensor *)ind__arena_alloc(&m->arena, n * sizeof *s->tensor);
-    ind_status status = s->tensor ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = s->tensor ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t k = 0; k < n && !status; k++) status = rt__call_tensor(m, &call->arg[k], &s->tensor[k]);
     return status;
 }
@@ -634,12 +637,12 @@ ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_mod
     ind_module *m = r ? (ind_module *)ind__alloc(c, sizeof *m) : NULL;
     if (!m) {
         rt__desc_destroy(c, d);
-        return IND_OUT_OF_MEMORY;
+        return IND_ERROR_OUT_OF_MEMORY;
     }
     m->context = m->arena.context = c;
     m->desc = *d;
     m->executable = (ind__executable *)ind__alloc(c, sizeof *m->executable);
-    ind_status status = m->executable ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = m->executable ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
     if (!status) {
         m->executable->runtime = r;
         atomic_init(&m->executable->ahead.stop, 0);
@@ -721,21 +724,23 @@ static bool rt__shape_value(const ind_symbol *s, void *user, int64_t *out) {
 }
 
 ind_status ind_module_shape(ind_module *m, int index, const char *sizes, const int64_t *data_sizes, int64_t *shape) {
-    if (!m) return IND_INVALID_ARGUMENT;
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
     if (index < 0 || (uint32_t)index >= m->num_public || !shape)
-        return ind__fail(m->context, IND_INVALID_ARGUMENT, "shape: there is no binding %d, or shape is NULL", index);
+        return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "shape: there is no binding %d, or shape is NULL",
+                         index);
     const ind__lowered *p = m->desc.lowered;
     const ind_binding_info *b = &m->binding[index];
     int64_t *values = (int64_t *)ind__alloc(m->context, (m->desc.num_sizes + (size_t)1) * sizeof *values);
-    if (!values) return IND_OUT_OF_MEMORY;
+    if (!values) return IND_ERROR_OUT_OF_MEMORY;
     const ind__query q = ind__query_begin(m);
     rt__shape_values v = {m->executable, values, data_sizes};
     ind_facts *before = ind_facts_enter(m->context, m->facts);
     ind_status status = ind__module_sizes(m, "run", sizes, values);
     for (int d = 0; d < b->rank && !status; d++) {
         ind_expr e = data_sizes ? b->size[d] : ind__most(p->unbacked, p->num_unbacked, b->size[d]);
-        status = ind__ok(e) ? ind_expr_eval(e, rt__shape_value, &v, &shape[d])
-                            : ind__fail(m->context, IND_NOT_SUPPORTED, "shape: dim %d of %s has no bound", d, b->name);
+        status = ind__ok(e)
+                     ? ind_expr_eval(e, rt__shape_value, &v, &shape[d])
+                     : ind__fail(m->context, IND_ERROR_NOT_SUPPORTED, "shape: dim %d of %s has no bound", d, b->name);
     }
     (void)ind_facts_enter(m->context, before);
     ind__free(m->context, values);

@@ -89,7 +89,7 @@ static ind_status rt__cuda_job_error(ind_context *c, const rt__cuda_job *j) {
         ind__textf(&text, "error %d: %.*s\n", j->result, error ? (int)length : 0, error ? error : "");
     }
     if (text.size && !text.failed) text.data[text.size - 1] = 0;
-    ind_status status = ind__fail(c, IND_COMPILE, "nvrtc: kernel %s: %s", j->name, text.failed ? "" : text.data);
+    ind_status status = ind__fail(c, IND_ERROR_COMPILE, "nvrtc: kernel %s: %s", j->name, text.failed ? "" : text.data);
     ind__text_free(&text);
     ind__free(c, log);
     return status;
@@ -103,15 +103,15 @@ static ind_status rt__cuda_job_result(ind_context *c, const rt__cuda_job *j, boo
     int result = ptx ? n->nvrtcGetPTXSize(j->program, bytes) : n->nvrtcGetCUBINSize(j->program, bytes);
     if (!result && !*bytes) result = -1;
     if (result)
-        return ind__fail(c, IND_COMPILE, "nvrtc: kernel %s: no %s came out (error %d)", j->name, ptx ? "PTX" : "cubin",
-                         result);
+        return ind__fail(c, IND_ERROR_COMPILE, "nvrtc: kernel %s: no %s came out (error %d)", j->name,
+                         ptx ? "PTX" : "cubin", result);
     *out = ind__alloc(c, *bytes);
-    if (!*out) return IND_OUT_OF_MEMORY;
+    if (!*out) return IND_ERROR_OUT_OF_MEMORY;
     result = ptx ? n->nvrtcGetPTX(j->program, (char *)*out) : n->nvrtcGetCUBIN(j->program, (char *)*out);
     if (!result) return IND_OK;
     ind__free(c, *out);
     *out = NULL;
-    return ind__fail(c, IND_COMPILE, "nvrtc: kernel %s: error %d", j->name, result);
+    return ind__fail(c, IND_ERROR_COMPILE, "nvrtc: kernel %s: error %d", j->name, result);
 }
 
 static void rt__cuda_job_free(rt__cuda_job *j) {
@@ -130,7 +130,7 @@ ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *na
     *out = NULL;
     *bytes = 0;
     rt__runtime *r = rt__runtime_of(c);
-    if (!r) return IND_OUT_OF_MEMORY;
+    if (!r) return IND_ERROR_OUT_OF_MEMORY;
     rt__mutex_lock(&r->mutex);
     ind_status status = rt__cuda_open_nvrtc(c, r);
     rt__mutex_unlock(&r->mutex);

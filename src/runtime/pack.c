@@ -104,7 +104,7 @@ static ind_status rt__pack_take(rt__pack_reader *f, const rt__pack_entry *p, con
     ind__kernel_entry *e = copy ? rt__pack_add(c, r, p->key, p->name, p->arch) : NULL;
     if (!e) {
         ind__free(c, copy);
-        return IND_OUT_OF_MEMORY;
+        return IND_ERROR_OUT_OF_MEMORY;
     }
     memcpy(copy, cubin, (size_t)p->bytes);
     e->cubin = copy;
@@ -131,7 +131,7 @@ static rt__tuned *rt__find_tuned(const rt__runtime *r, const uint64_t key[2]) {
 static ind_status rt__store_tuned(ind_context *c, rt__runtime *r, const rt__tuned *t) {
     rt__tuned *at = rt__find_tuned(r, t->key);
     if (!at) at = IND__PUSH(c, rt__tuned, r->compiled.tuned, r->compiled.num_tuned, r->compiled.cap_tuned);
-    if (!at) return IND_OUT_OF_MEMORY;
+    if (!at) return IND_ERROR_OUT_OF_MEMORY;
     *at = *t;
     return IND_OK;
 }
@@ -175,7 +175,7 @@ static ind_status rt__pack_parse(rt__pack_reader *f) {
     const char *data = rt__pack_next(f, sizeof h);
     if (data) memcpy(&h, data, sizeof h);
     if (h.magic != IND__PACK_MAGIC || h.format != IND__PACK_FORMAT)
-        return ind__fail(f->context, IND_INVALID_ARGUMENT, "%s is no kernel pack of format %u", f->path,
+        return ind__fail(f->context, IND_ERROR_INVALID_ARGUMENT, "%s is no kernel pack of format %u", f->path,
                          IND__PACK_FORMAT);
     ind_status status = rt__pack_take_targets(f, &h, &data);
     for (uint32_t i = 0; i < h.num_entries && data && !status; i++) {
@@ -209,20 +209,20 @@ static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
     ind_pack_info info;
     if (r->compiled.pack_read || !c->desc.pack.path) return IND_OK;
     const ind_status status = rt__pack_read_file(c, r, c->desc.pack.path, &info);
-    r->compiled.pack_read = status != IND_OUT_OF_MEMORY;
-    if (status == IND_INVALID_ARGUMENT) ind__log(c, 1, "pack: %s; it is ignored", ind_error(c));
-    if (status == IND_IO) ind__log(c, 2, "pack: %s", ind_error(c));
+    r->compiled.pack_read = status != IND_ERROR_OUT_OF_MEMORY;
+    if (status == IND_ERROR_INVALID_ARGUMENT) ind__log(c, 1, "pack: %s; it is ignored", ind_error(c));
+    if (status == IND_ERROR_IO) ind__log(c, 2, "pack: %s", ind_error(c));
     return r->compiled.pack_read ? IND_OK : status;
 }
 
 ind_status ind_pack_load(ind_context *c, const char *path, ind_pack_info *info) {
     ind_pack_info unused;
-    if (!c) return IND_INVALID_ARGUMENT;
+    if (!c) return IND_ERROR_INVALID_ARGUMENT;
     if (!info) info = &unused;
     memset(info, 0, sizeof *info);
-    if (!path) return ind__fail(c, IND_INVALID_ARGUMENT, "ind_pack_load: path is NULL");
+    if (!path) return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "ind_pack_load: path is NULL");
     rt__runtime *r = rt__runtime_of(c);
-    if (!r) return IND_OUT_OF_MEMORY;
+    if (!r) return IND_ERROR_OUT_OF_MEMORY;
     rt__mutex_lock(&r->mutex);
     const ind_status status = rt__pack_read_file(c, r, path, info);
     rt__mutex_unlock(&r->mutex);
@@ -247,11 +247,11 @@ static void rt__pack_write_head(ind__text *t, const rt__runtime *r) {
 }
 
 ind_status ind_pack_query_kernel(ind_context *c, int index, ind_pack_kernel *kernel) {
-    if (!c || !kernel) return IND_INVALID_ARGUMENT;
+    if (!c || !kernel) return IND_ERROR_INVALID_ARGUMENT;
     memset(kernel, 0, sizeof *kernel);
     rt__runtime *r = rt__runtime_of(c);
-    if (!r) return IND_OUT_OF_MEMORY;
-    ind_status status = IND_NOT_FOUND;
+    if (!r) return IND_ERROR_OUT_OF_MEMORY;
+    ind_status status = IND_ERROR_NOT_FOUND;
     rt__mutex_lock(&r->mutex);
     for (uint32_t i = 0; i < r->compiled.num_entries && status && index >= 0; i++) {
         const ind__kernel_entry *e = r->compiled.entry[i];
@@ -268,10 +268,10 @@ ind_status ind_pack_query_kernel(ind_context *c, int index, ind_pack_kernel *ker
 }
 
 ind_status ind_pack_save(ind_context *c, const char *path) {
-    if (!c) return IND_INVALID_ARGUMENT;
-    if (!path) return ind__fail(c, IND_INVALID_ARGUMENT, "ind_pack_save: path is NULL");
+    if (!c) return IND_ERROR_INVALID_ARGUMENT;
+    if (!path) return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "ind_pack_save: path is NULL");
     rt__runtime *r = rt__runtime_of(c);
-    if (!r) return IND_OUT_OF_MEMORY;
+    if (!r) return IND_ERROR_OUT_OF_MEMORY;
     ind__text t = {.context = c};
     rt__mutex_lock(&r->mutex);
     rt__pack_write_head(&t, r);

@@ -54,7 +54,7 @@ static ind_status rt__add_target(ind_context *c, rt__runtime *r, const ind_targe
         return IND_OK;
     }
     rt__made_for *at = IND__PUSH(c, rt__made_for, r->compiled.target, r->compiled.num_targets, r->compiled.cap_targets);
-    if (!at) return IND_OUT_OF_MEMORY;
+    if (!at) return IND_ERROR_OUT_OF_MEMORY;
     *at = (rt__made_for){.target = *t, .from_pack = from_pack};
     return IND_OK;
 }

@@ -18,7 +18,7 @@ static ind_status rt__prepared_constants(ind_module *m, const rt__prepared *p) {
         const char *name = p->module->binding[k].name;
         while (at < m->num_inputs + m->num_consts && strcmp(m->binding[at].name, name) != 0) at++;
         if (at == m->num_inputs + m->num_consts)
-            return ind__fail(m->context, IND_VERIFY, "graph \"%s\" has no constant \"%s\" to prepare from",
+            return ind__fail(m->context, IND_ERROR_VERIFY, "graph \"%s\" has no constant \"%s\" to prepare from",
                              m->desc.name, name);
         p->constant[k] = at;
         m->binding[at].prepare_only = true;
@@ -42,13 +42,14 @@ static ind_status rt__prepared_offsets(ind_module *m, rt__prepared *p) {
                                       ind_int(m->context, ind_dtype_bytes(b->dtype)));
         int64_t at;
         if (!ind_expr_is_int(total, &at) || at < 0 || (uint64_t)at > SIZE_MAX / 2)
-            return ind__fail(m->context, IND_OVERFLOW, "prepared constants: the size of \"%s\" is no number", b->name);
+            return ind__fail(m->context, IND_ERROR_OVERFLOW, "prepared constants: the size of \"%s\" is no number",
+                             b->name);
         p->offset[v] = (size_t)at;
         total = ind_expr_add(total, ind_expr_mul(ind_expr_ceildiv(bytes, unit), unit));
     }
     int64_t all;
     if (!ind_expr_is_int(total, &all) || all < 0 || (uint64_t)all > SIZE_MAX / 2)
-        return ind__fail(m->context, IND_OVERFLOW, "prepared constants: too many bytes");
+        return ind__fail(m->context, IND_ERROR_OVERFLOW, "prepared constants: too many bytes");
     p->bytes = (size_t)all;
     p->formula = total;
     return IND_OK;
@@ -56,16 +57,16 @@ static ind_status rt__prepared_offsets(ind_module *m, rt__prepared *p) {
 
 static ind_status rt__prepared_init(ind_module *m) {
     rt__prepared *p = m->prepared = (rt__prepared *)ind__arena_alloc(&m->arena, sizeof *p);
-    if (!p) return IND_OUT_OF_MEMORY;
+    if (!p) return IND_ERROR_OUT_OF_MEMORY;
     p->module = m->desc.prepare;
     p->constant = (uint32_t *)ind__arena_alloc(&m->arena, (p->module->num_consts + (size_t)1) * sizeof *p->constant);
     p->released = (bool *)ind__arena_alloc(&m->arena, (p->module->num_consts + (size_t)1) * sizeof *p->released);
     p->offset = (size_t *)ind__arena_alloc(&m->arena, (rt__num_prepared(m) + (size_t)1) * sizeof *p->offset);
-    if (!p->constant || !p->released || !p->offset) return IND_OUT_OF_MEMORY;
+    if (!p->constant || !p->released || !p->offset) return IND_ERROR_OUT_OF_MEMORY;
     atomic_init(&p->wanted, 1);
     atomic_init(&p->done, 0);
     p->has_mutex = rt__mutex_init(&p->mutex);
-    if (!p->has_mutex) return ind__fail(m->context, IND_OUT_OF_MEMORY, "the system has no resources for a mutex");
+    if (!p->has_mutex) return ind__fail(m->context, IND_ERROR_OUT_OF_MEMORY, "the system has no resources for a mutex");
     m->desc.stats.num_prepared = (int)rt__num_prepared(m);
     m->desc.stats.num_prepare_kernels = p->module->desc.stats.num_kernels;
     ind_status status = rt__prepared_constants(m, p);
@@ -108,7 +109,8 @@ static ind_status rt__prepared_check(const ind_module *m, void *const *constant)
         for (int d = 0; d < m->binding[at].rank; d++)
             empty |= ind_expr_is_int(m->binding[at].size[d], &size) && size == 0;
         if (!constant[k] && !empty)
-            return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s %s", m->executable->memory.binding_text[at],
+            return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "run: %s %s",
+                             m->executable->memory.binding_text[at],
                              p->released[k] ? "was released and is needed again: set it" : "has no binding");
     }
     return IND_OK;
@@ -142,7 +144,7 @@ static ind_status rt__prepare_values(ind_module *m) {
     rt__prepared *p = m->prepared;
     const uint32_t wanted = atomic_load_explicit(&p->wanted, memory_order_relaxed);
     void **pointer = (void **)ind__alloc(m->context, (p->module->num_bindings + (size_t)1) * sizeof *pointer);
-    if (!pointer) return IND_OUT_OF_MEMORY;
+    if (!pointer) return IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t k = 0; k < p->module->num_consts; k++) pointer[k] = m->constant[p->constant[k]];
     ind_status status = rt__prepared_check(m, pointer);
     if (!status && !p->block) status = rt__device_alloc(m, p->bytes, &p->data, &p->block);
@@ -179,7 +181,7 @@ static ind_status rt__prepare_own_memory(ind_instance *n) {
     if (!own->pointer)
         own->pointer =
             (void **)ind__alloc(m->context, (m->prepared->module->num_bindings + (size_t)1) * sizeof *own->pointer);
-    if (!own->pointer) return IND_OUT_OF_MEMORY;
+    if (!own->pointer) return IND_ERROR_OUT_OF_MEMORY;
     if (!own->instance) status = ind_instance_create(m->prepared->module, NULL, &own->instance);
     if (!status && !own->block) status = rt__device_alloc(m, m->prepared->bytes, &own->data, &own->block);
     return status;
@@ -213,7 +215,7 @@ static ind_status rt__prepare_own(ind_instance *n, void *const *captured) {
     if (!given)
         given = n->prepared.given =
             (void **)ind__alloc(n->module->context, (p->module->num_consts + (size_t)1) * sizeof *given);
-    if (!given) return IND_OUT_OF_MEMORY;
+    if (!given) return IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t k = 0; k < p->module->num_consts; k++) {
         void *bound = captured ? captured[k] : n->bindings.next[p->constant[k]];
         given[k] = bound ? bound : n->module->constant[p->constant[k]];
@@ -240,7 +242,7 @@ static bool rt__is_captured(const ind_module *m, void *stream) {
 static ind_status rt__prepare_before(ind_module *m, void *stream) {
     if (rt__prepared_valid(m->prepared)) return IND_OK;
     if (rt__is_captured(m, stream))
-        return ind__fail(m->context, IND_INVALID_ARGUMENT,
+        return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
                          "run: the prepared constants of graph \"%s\" are not computed: call ind_module_prepare before "
                          "the capture",
                          m->desc.name);
@@ -277,7 +279,7 @@ static ind_status rt__prepare_for_capture(ind_instance *n, void *stream) {
     if (!n->module->prepared || !n->prepared.own || n->prepared.current) return IND_OK;
     if (rt__is_captured(n->module, stream))
         return ind__fail(
-            n->module->context, IND_INVALID_ARGUMENT,
+            n->module->context, IND_ERROR_INVALID_ARGUMENT,
             "ind_capture: the prepared constants of graph \"%s\" are not computed, and the stream is being "
             "captured",
             n->module->desc.name);
@@ -302,7 +304,7 @@ static ind_status rt__prepare_captured(ind_instance *n) {
     n->captured.own = n->prepared.own;
     if (!n->prepared.own) return IND_OK;
     n->captured.constant = (void **)ind__alloc(m->context, (num + 1) * sizeof *n->captured.constant);
-    if (!n->captured.constant) return IND_OUT_OF_MEMORY;
+    if (!n->captured.constant) return IND_ERROR_OUT_OF_MEMORY;
     for (size_t k = 0; k < num; k++) {
         void *bound = n->prepared.pointer[k];
         n->captured.constant[k] = bound == m->constant[m->prepared->constant[k]] ? NULL : bound;
@@ -313,7 +315,7 @@ static ind_status rt__prepare_captured(ind_instance *n) {
 /* ---- public */
 
 ind_status ind_module_prepare(ind_module *m) {
-    if (!m) return IND_INVALID_ARGUMENT;
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
     if (!m->prepared) return IND_OK;
     ind_status status = rt__module_enter(m);
     if (status) return status;
@@ -327,13 +329,13 @@ void ind_instance_constants_changed(ind_instance *n) {
 }
 
 ind_status ind_module_release(ind_module *m, const char *name) {
-    if (!m) return IND_INVALID_ARGUMENT;
-    if (!name) return ind__fail(m->context, IND_INVALID_ARGUMENT, "ind_module_release: name is NULL");
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
+    if (!name) return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "ind_module_release: name is NULL");
     const uint32_t at = rt__binding_find(m, name);
     if (at == IND__RT_NONE || m->binding[at].kind != IND_BINDING_CONST)
-        return ind__fail(m->context, IND_NOT_FOUND, "graph \"%s\" has no constant \"%s\"", m->desc.name, name);
+        return ind__fail(m->context, IND_ERROR_NOT_FOUND, "graph \"%s\" has no constant \"%s\"", m->desc.name, name);
     if (!m->binding[at].prepare_only)
-        return ind__fail(m->context, IND_INVALID_ARGUMENT, "%s cannot be released: kernels read it",
+        return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "%s cannot be released: kernels read it",
                          m->executable->memory.binding_text[at]);
     ind_status status = ind_module_prepare(m);
     if (!status) status = rt__module_enter(m);

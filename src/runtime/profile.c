@@ -126,7 +126,7 @@ static ind_status rt__profile_run(ind_instance *n, const ind_launch_desc *desc, 
     rt__runtime *r = m->executable->runtime;
     rt__stopwatch w = {{NULL, NULL}, 0};
     double *sample = (double *)ind__alloc(m->context, (size_t)repeats * sizeof *sample);
-    ind_status status = sample ? rt__instance_prepare(n, desc) : IND_OUT_OF_MEMORY;
+    ind_status status = sample ? rt__instance_prepare(n, desc) : IND_ERROR_OUT_OF_MEMORY;
     for (int i = 0; i < 2 && !status && m->desc.device == IND_DEVICE_CUDA; i++)
         status = IND__CUDA_CALL(m->context, r, cuEventCreate, (&w.event[i], 0));
     if (!status) status = rt__launch_prepared(n, desc->stream);
@@ -139,11 +139,11 @@ static ind_status rt__profile_run(ind_instance *n, const ind_launch_desc *desc, 
 
 ind_status ind_profile(ind_instance *n, const ind_launch_desc *desc, int repeats, ind_kernel_time *times, int max_times,
                        int *num_times, double *total_ms) {
-    if (!n) return IND_INVALID_ARGUMENT;
+    if (!n) return IND_ERROR_INVALID_ARGUMENT;
     ind_module *m = n->module;
     if (num_times) *num_times = m->desc.stats.num_kernels;
     if (repeats < 1 || repeats > 1000000 || max_times < 0 || (max_times && !times))
-        return rt__instance_failed(n, ind__fail(m->context, IND_INVALID_ARGUMENT,
+        return rt__instance_failed(n, ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
                                                 "ind_profile: repeats is %d (1 to 1000000), "
                                                 "max_times is %d, times is %s",
                                                 repeats, max_times, times ? "given" : "NULL"));

@@ -66,7 +66,8 @@ static ind_verdict rt__verdict(ind_module *m, const char *text, int64_t *values,
     rt__readiness r = {.module = m, .sizes = {m->executable->sizes.size, values, m->desc.num_sizes}};
     ind_verdict v = {.ready = IND_BAD_SIZES, .num_kernels = m->desc.stats.num_kernels};
     v.status = rt__module_sizes(m, "sizes", text, values, slots, &guard);
-    if (v.status == IND_OUT_OF_RANGE || v.status == IND_OVERFLOW) v.ready = guard ? IND_GUARD_FAILS : IND_OUTSIDE;
+    if (v.status == IND_ERROR_OUT_OF_RANGE || v.status == IND_ERROR_OVERFLOW)
+        v.ready = guard ? IND_GUARD_FAILS : IND_OUTSIDE;
     if (!v.status && (v.status = rt__module_readiness(&r, slots)) != IND_OK) v.ready = IND_OUTSIDE;
     const ind_module_stats *t = &m->desc.stats;
     if (guard) v.compile_ms = t->lower_ms + t->schedule_ms + t->emit_ms + t->compile_ms + t->load_ms;
@@ -87,14 +88,14 @@ static ind_verdict rt__verdict(ind_module *m, const char *text, int64_t *values,
 }
 
 ind_verdict ind_would_compile(ind_module *m, const char *sizes) {
-    ind_verdict none = {.ready = IND_BAD_SIZES, .status = IND_INVALID_ARGUMENT, .reason = "the module is NULL"};
+    ind_verdict none = {.ready = IND_BAD_SIZES, .status = IND_ERROR_INVALID_ARGUMENT, .reason = "the module is NULL"};
     if (!m) return none;
     const ind__executable *x = m->executable;
     size_t slots = (size_t)x->sizes.program.num_inputs + x->sizes.program.num_ops + x->conditions.num_scratch,
            num = m->desc.num_sizes;
     int64_t *memory = (int64_t *)ind__alloc(m->context, (slots + num + 1) * sizeof *memory);
     if (!memory) {
-        none.status = IND_OUT_OF_MEMORY;
+        none.status = IND_ERROR_OUT_OF_MEMORY;
         snprintf(none.reason, sizeof none.reason, "out of memory");
         return none;
     }
@@ -102,7 +103,7 @@ ind_verdict ind_would_compile(ind_module *m, const char *sizes) {
     ind_verdict v = rt__verdict(m, sizes, memory + slots, memory);
     ind__free(m->context, memory);
     if (!ind__query_end(&q, IND_OK)) return v;
-    none.status = IND_OUT_OF_MEMORY;
+    none.status = IND_ERROR_OUT_OF_MEMORY;
     snprintf(none.reason, sizeof none.reason, "out of memory");
     return none;
 }

@@ -9,7 +9,7 @@ static ind_status rt__run_stage_in(ind_instance *n, void *stream, void **host, v
     for (uint32_t i = 0; i < m->num_bindings; i++) {
         int64_t bytes = n->sizes.slot[x->memory.binding_bytes[i]];
         if (bytes < 0 || (uint64_t)bytes > SIZE_MAX / 4 || total > SIZE_MAX / 4)
-            return ind__fail(m->context, IND_OVERFLOW, "run: %s has %lld bytes", x->memory.binding_text[i],
+            return ind__fail(m->context, IND_ERROR_OVERFLOW, "run: %s has %lld bytes", x->memory.binding_text[i],
                              (long long)bytes);
         host[i] = n->bindings.next[i];
         if (host[i]) total += ((size_t)bytes + 255) & ~(size_t)255;
@@ -49,7 +49,7 @@ static ind_status rt__run_staged(ind_instance *n, void *stream) {
     ind_module *m = n->module;
     void *block = NULL;
     void **host = (void **)ind__alloc(m->context, m->num_bindings * sizeof *host);
-    ind_status status = host ? rt__check_overlaps(n, n->bindings.next) : IND_OUT_OF_MEMORY;
+    ind_status status = host ? rt__check_overlaps(n, n->bindings.next) : IND_ERROR_OUT_OF_MEMORY;
     if (!status) status = rt__run_stage_in(n, stream, host, &block);
     if (!status) status = rt__instance_bind(n, stream);
     if (!status) status = rt__launch_all(n, stream);
@@ -67,7 +67,7 @@ static ind_status rt__run_once(ind_instance *n, const ind_run_desc *d) {
     if (status) return status;
     for (uint32_t i = 0; i < m->num_bindings; i++) /* report missing bindings before any copy */
         if (!n->bindings.next[i] && !m->constant[i] && rt__binding_needed(n, i))
-            return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
+            return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "run: %s has no binding",
                              m->executable->memory.binding_text[i]);
     if (d->memory == IND_MEMORY_HOST && m->desc.device == IND_DEVICE_CUDA) return rt__run_staged(n, d->stream);
     status = rt__instance_bind(n, d->stream);
@@ -76,8 +76,8 @@ static ind_status rt__run_once(ind_instance *n, const ind_run_desc *d) {
 }
 
 ind_status ind_run(ind_module *m, const ind_run_desc *desc) {
-    if (!m) return IND_INVALID_ARGUMENT;
-    if (!desc) return ind__fail(m->context, IND_INVALID_ARGUMENT, "ind_run: desc is NULL");
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
+    if (!desc) return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "ind_run: desc is NULL");
     ind_instance n = {0};
     ind_status status = rt__module_enter(m);
     if (status) return status;

@@ -6,7 +6,8 @@
 IND_API const char *ind_device_text(ind_context *context);
 
 /* Opens the device (driver, driver context, NVRTC) now. Otherwise the first compile opens it; for the CUDA device, the
-   driver then creates its context concurrently with that compile. The message of IND_LIBRARY lists every path tried. */
+   driver then creates its context concurrently with that compile. The message of IND_ERROR_LIBRARY lists every path
+   tried. */
 IND_API ind_status ind_device_open(ind_context *context, ind_device device);
 
 /* ------------------------------------------------------------------------------------------------ >>memory */
@@ -24,9 +25,9 @@ typedef struct ind_module ind_module;
 
 /* An input, constant or output tensor that the caller binds: contiguous, in the graph's dtype and shape at the sizes
    of the run. A run writes outputs, mutated inputs and donated inputs. Their memory must not overlap other bound
-   memory or the workspace; IND_INVALID_ARGUMENT names both. One exception: an output may be bound to the exact pointer
-   of the donated input that it takes over (ind_binding_info). Read-only inputs and constants may overlap. If sizes
-   come from data, a tensor's memory holds their maximum. */
+   memory or the workspace; IND_ERROR_INVALID_ARGUMENT names both. One exception: an output may be bound to the exact
+   pointer of the donated input that it takes over (ind_binding_info). Read-only inputs and constants may overlap. If
+   sizes come from data, a tensor's memory holds their maximum. */
 typedef struct ind_binding {
     const char *name; /* of an input, constant or output */
     void *data;
@@ -66,7 +67,7 @@ IND_API const ind_symbol *ind_module_query_data_size(const ind_module *module, i
 IND_API ind_expr ind_module_data_size_most(const ind_module *module, int index); /* invalid if out of range */
 /* Writes the shape of binding `index` to `shape`, one number per dimension. `sizes` gives the declared sizes as text
    ("B=7, S=300"; NULL: none). `data_sizes` gives the data-dependent ones; NULL: their maximum, as memory is allocated.
-   Errors: IND_INVALID_ARGUMENT (no such binding, shape is NULL), those of ind_run for the sizes. */
+   Errors: IND_ERROR_INVALID_ARGUMENT (no such binding, shape is NULL), those of ind_run for the sizes. */
 IND_API ind_status ind_module_shape(ind_module *module, int index, const char *sizes, const int64_t *data_sizes,
                                     int64_t *shape);
 
@@ -81,7 +82,7 @@ IND_API const char *ind_module_query_condition(const ind_module *module, int ind
    constant's exact size, which may not depend on symbolic sizes. If prepared constants depend on it, they are computed
    again by the next launch or ind_module_prepare, on a stream of the module: writes to the memory must be complete by
    then, and a caller that writes to it later calls this function again.
-   Errors: IND_NOT_FOUND (no such constant), IND_INVALID_ARGUMENT (size, NULL). */
+   Errors: IND_ERROR_NOT_FOUND (no such constant), IND_ERROR_INVALID_ARGUMENT (size, NULL). */
 IND_API ind_status ind_module_constant(ind_module *module, const char *name, const void *data, size_t bytes,
                                        ind_memory memory);
 
@@ -92,15 +93,15 @@ IND_API ind_status ind_module_constant(ind_module *module, const char *name, con
    captured graphs use the same memory, so call it also before a replay after a constant was set anew. Not allowed while
    the module runs and a constant was set since the last call. A launch that binds one of the constants to other memory
    than was set computes the values on its own stream, in memory of its instance: ind_instance_constants_changed.
-   Errors: IND_INVALID_ARGUMENT (a constant is not set, or was released), IND_OUT_OF_MEMORY, those of a launch. After a
-   failure the module is usable, and the next call or launch tries again. */
+   Errors: IND_ERROR_INVALID_ARGUMENT (a constant is not set, or was released), IND_ERROR_OUT_OF_MEMORY, those of a
+   launch. After a failure the module is usable, and the next call or launch tries again. */
 IND_API ind_status ind_module_prepare(ind_module *module);
 /* Bytes of the prepared constants of a module: a formula without sizes, 0 if it has none. */
 IND_API ind_expr ind_module_prepared_bytes(const ind_module *module);
 /* Releases a constant that is set and that the kernels of the module do not read (ind_binding_info.prepare_only), after
    computing the prepared constants if needed. The module frees its copy; the caller may free his memory. If another
    constant of these values is set later, the released one must be set again, too.
-   Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (it is not prepare_only), those of ind_module_prepare. */
+   Errors: IND_ERROR_NOT_FOUND, IND_ERROR_INVALID_ARGUMENT (it is not prepare_only), those of ind_module_prepare. */
 IND_API ind_status ind_module_release(ind_module *module, const char *name);
 /* The module that computes the prepared constants: its constants are those that it reads, its outputs the prepared
    ones. NULL if there is none. It belongs to the module. It may be queried and printed, but not launched. */
@@ -121,7 +122,8 @@ IND_API ind_status ind_module_upload(ind_module *module, void *to, const void *f
 IND_API ind_status ind_module_download(ind_module *module, void *to_host, const void *from, size_t bytes);
 
 /* Bytes that can still be allocated on the module's device, and all of its memory. On the host device: what the system
-   estimates to be available without swapping; limits of a container are not seen. IND_NOT_SUPPORTED: not known. */
+   estimates to be available without swapping; limits of a container are not seen. IND_ERROR_NOT_SUPPORTED: not known.
+ */
 IND_API ind_status ind_module_device_memory(ind_module *module, int64_t *available, int64_t *total);
 
 /* Formulas in the declared sizes, in bytes: the workspace an instance needs; the largest sum of live intermediates. */
@@ -185,9 +187,9 @@ IND_API ind_verdict ind_would_compile(ind_module *module, const char *sizes);
 /* --------------------------------------------------------------------------------------------------- >>run */
 
 /* Runs the module in one call: allocates, copies (host memory), runs, waits. Writes the inputs that the graph mutates.
-   Errors: IND_INVALID_ARGUMENT (a binding is missing, duplicate, NULL, too short, or overlaps another: see
-   ind_binding), IND_NOT_FOUND (unknown binding name), IND_OUT_OF_RANGE (sizes outside their declaration),
-   IND_INDEX_OUT_OF_RANGE (an index in the data), IND_OUT_OF_MEMORY, IND_DEVICE. */
+   Errors: IND_ERROR_INVALID_ARGUMENT (a binding is missing, duplicate, NULL, too short, or overlaps another: see
+   ind_binding), IND_ERROR_NOT_FOUND (unknown binding name), IND_ERROR_OUT_OF_RANGE (sizes outside their declaration),
+   IND_ERROR_INDEX_OUT_OF_RANGE (an index in the data), IND_ERROR_OUT_OF_MEMORY, IND_ERROR_DEVICE. */
 typedef struct ind_run_desc {
     const ind_binding *bindings;
     int num_bindings;
@@ -223,7 +225,7 @@ typedef struct ind_launch_desc {
    allocates only if a workspace that is not the caller's must grow. It locks only while the stream is being captured.
    ind_instance_check reports index errors.
    A call whose sizes or pointers are the first to select a kernel variant compiles and loads it, also during stream
-   capture. IND_LIBRARY, IND_COMPILE or IND_DEVICE report a failure; other launches are not affected.
+   capture. IND_ERROR_LIBRARY, IND_ERROR_COMPILE or IND_ERROR_DEVICE report a failure; other launches are not affected.
    Programmatic dependent launch: applies if the caller captures this launch directly after another launch of the
    same context. The first of several kernels may then begin before that launch is done, and waits for it; the graph
    has a programmatic edge. It needs sm_90 or later and a driver for CUDA 12.3 or later. It is not used if that kernel
@@ -233,18 +235,18 @@ typedef struct ind_launch_desc {
    Bindings are checked as by ind_run whenever a pointer or a size differs from the previous launch. The memory of
    `pointers` has no byte count.
    The first launch computes the prepared constants and waits for them (ind_module_prepare). On a stream that is being
-   captured this is IND_INVALID_ARGUMENT: call ind_module_prepare before. */
+   captured this is IND_ERROR_INVALID_ARGUMENT: call ind_module_prepare before. */
 IND_API ind_status ind_launch(ind_instance *instance, const ind_launch_desc *desc);
 /* The memory that launches bind to constants has new contents: the next launch of the instance computes its own
    prepared constants again (ind_module_prepare). Without this call, a launch or replay that binds the same memory to
    them as the one before uses the same values. NULL is allowed. */
 IND_API void ind_instance_constants_changed(ind_instance *instance);
-/* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. An index
-   is checked when its op computes an element with it. A result without elements checks no index. */
+/* Waits for the stream and reports index errors of the launches since the last check: IND_ERROR_INDEX_OUT_OF_RANGE. An
+   index is checked when its op computes an element with it. A result without elements checks no index. */
 IND_API ind_status ind_instance_check(ind_instance *instance);
 /* Data-dependent sizes of the last launch, in the order of ind_module_query_data_size, at most `max` of them. Waits
    for the stream. A launch never waits, so a launch with such sizes can be captured. Before any launch:
-   IND_INVALID_ARGUMENT. */
+   IND_ERROR_INVALID_ARGUMENT. */
 IND_API ind_status ind_instance_data_sizes(ind_instance *instance, int64_t *values, int max);
 /* Message of this instance's last failure. */
 IND_API const char *ind_instance_error(const ind_instance *instance);
@@ -297,8 +299,8 @@ typedef struct ind_tuned {
    not changed. Kernels that share a launch, products whose sizes depend on data, scans and sorts are not tuned.
    Every launch runs many times, so the contents of outputs and mutated inputs are undefined afterwards. At most
    max_tuned entries of tuned are filled (NULL with 0); *num_tuned (may be NULL) is the number of kernels measured.
-   Errors: as ind_launch; IND_NOT_SUPPORTED (the host device), IND_INVALID_ARGUMENT (repeats below 1 or above 1000).
-   Compiles of the context and queries of the module wait for it. */
+   Errors: as ind_launch; IND_ERROR_NOT_SUPPORTED (the host device), IND_ERROR_INVALID_ARGUMENT (repeats below 1 or
+   above 1000). Compiles of the context and queries of the module wait for it. */
 IND_API ind_status ind_tune(ind_instance *instance, const ind_launch_desc *desc, int repeats, ind_tuned *tuned,
                             int max_tuned, int *num_tuned);
 
@@ -312,8 +314,8 @@ IND_API ind_status ind_tune(ind_instance *instance, const ind_launch_desc *desc,
    A context with a pack plans modules for a target of the pack, not for the opened device: the one with most SMs of
    those with the same architecture, at most as many SMs, and at most as much shared memory as the device has. So it
    finds the kernels of a pack that was made for a similar device, or without a device.
-   The file is replaced atomically: after a failure the old one is unchanged. Errors: IND_IO, also if path is not a
-   regular file (a directory, a device, a FIFO, or a link to one). A symbolic link to a regular file is itself
+   The file is replaced atomically: after a failure the old one is unchanged. Errors: IND_ERROR_IO, also if path is not
+   a regular file (a directory, a device, a FIFO, or a link to one). A symbolic link to a regular file is itself
    replaced; its target is unchanged. */
 IND_API ind_status ind_pack_save(ind_context *context, const char *path);
 
@@ -325,7 +327,7 @@ typedef struct ind_pack_info {
 } ind_pack_info;
 /* Adds the contents of a pack to the context, as ind_context_desc.pack.path does at the first compile; several packs
    can be added, and ind_pack_save then writes all of them into one. Damaged entries are skipped and counted. info may
-   be NULL. Errors: IND_IO, IND_INVALID_ARGUMENT (the file is no pack of this format). */
+   be NULL. Errors: IND_ERROR_IO, IND_ERROR_INVALID_ARGUMENT (the file is no pack of this format). */
 IND_API ind_status ind_pack_load(ind_context *context, const char *path, ind_pack_info *info);
 
 /* A compiled kernel of the context. */
@@ -335,5 +337,5 @@ typedef struct ind_pack_kernel {
     int nvrtc_version;          /* 1300 for 13.0: drivers of an earlier major version refuse it */
     int registers, local_bytes; /* per thread; -1: not in the file */
 } ind_pack_kernel;
-/* Kernel number `index` (from 0) of those that ind_pack_save writes. IND_NOT_FOUND past the last. */
+/* Kernel number `index` (from 0) of those that ind_pack_save writes. IND_ERROR_NOT_FOUND past the last. */
 IND_API ind_status ind_pack_query_kernel(ind_context *context, int index, ind_pack_kernel *kernel);

@@ -13,12 +13,12 @@ static ind_status rt__check_size(ind_module *m, const char *who, uint32_t size, 
         char lo[24], hi[24];
         rt__print_bound(lo, s->lo);
         rt__print_bound(hi, s->hi);
-        return ind__fail(m->context, IND_OUT_OF_RANGE,
+        return ind__fail(m->context, IND_ERROR_OUT_OF_RANGE,
                          "%s: %s = %lld is outside [%s, %s], as declared for graph \"%s\"", who, s->name,
                          (long long)value, lo, hi, m->desc.name);
     }
     if (s->multiple_of > 1 && value % s->multiple_of)
-        return ind__fail(m->context, IND_OUT_OF_RANGE,
+        return ind__fail(m->context, IND_ERROR_OUT_OF_RANGE,
                          "%s: %s = %lld is no multiple of %lld, as declared for graph \"%s\"", who, s->name,
                          (long long)value, (long long)s->multiple_of, m->desc.name);
     return IND_OK;
@@ -54,23 +54,25 @@ static ind_status rt__parse_one_size(ind_module *m, const char *who, const char 
     int shown = length < 64 ? (int)length : 64;
     p = rt__skip_spaces(p);
     if (!length || *p != '=')
-        return ind__fail(c, IND_PARSE, "%s: sizes \"%.200s\": expected NAME=VALUE at column %d, as in \"B=8, S=128\"",
-                         who, text, (int)(name - text) + 1);
+        return ind__fail(c, IND_ERROR_PARSE,
+                         "%s: sizes \"%.200s\": expected NAME=VALUE at column %d, as in \"B=8, S=128\"", who, text,
+                         (int)(name - text) + 1);
     p = rt__skip_spaces(p + 1);
     int64_t value;
     if (!rt__parse_int64(&p, &value))
-        return ind__fail(c, IND_PARSE, "%s: sizes \"%.200s\": expected an integer at column %d", who, text,
+        return ind__fail(c, IND_ERROR_PARSE, "%s: sizes \"%.200s\": expected an integer at column %d", who, text,
                          (int)(p - text) + 1);
     *at = p;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
         const ind_symbol *s = &m->executable->sizes.size[i];
         if (strlen(s->name) != length || memcmp(s->name, name, length)) continue;
         if (values[i] != IND__SIZE_UNSET)
-            return ind__fail(c, IND_INVALID_ARGUMENT, "%s: size %s is given twice in \"%.200s\"", who, s->name, text);
+            return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s: size %s is given twice in \"%.200s\"", who, s->name,
+                             text);
         values[i] = value;
         return rt__check_size(m, who, i, value);
     }
-    return ind__fail(c, IND_NOT_FOUND, "%s: graph \"%s\" has no size \"%.*s\"", who, m->desc.name, shown, name);
+    return ind__fail(c, IND_ERROR_NOT_FOUND, "%s: graph \"%s\" has no size \"%.*s\"", who, m->desc.name, shown, name);
 }
 
 ind_status ind__module_given_sizes(ind_module *m, const char *who, const char *text, int64_t *values) {
@@ -91,9 +93,10 @@ static ind_status rt__derive_sizes(ind_module *m, const char *who, int64_t *valu
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
         scratch[i] = values[i] == IND__SIZE_UNSET ? 0 : values[i];
         if (values[i] == IND__SIZE_UNSET && x->conditions.size_slot[i] == IND__RT_NONE)
-            return ind__fail(
-                m->context, IND_INVALID_ARGUMENT, "%s: size %s of graph \"%s\" has no value: give it as in \"%s=%lld\"",
-                who, x->sizes.size[i].name, m->desc.name, x->sizes.size[i].name, (long long)x->sizes.size[i].hint);
+            return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
+                             "%s: size %s of graph \"%s\" has no value: give it as in \"%s=%lld\"", who,
+                             x->sizes.size[i].name, m->desc.name, x->sizes.size[i].name,
+                             (long long)x->sizes.size[i].hint);
     }
     ind_status status = ind__program_run(&x->conditions.derive, scratch);
     for (uint32_t i = 0; i < m->desc.num_sizes && !status; i++) {
@@ -112,8 +115,8 @@ static ind_status rt__condition_failed(ind_module *m, const char *who, const rt_
     for (uint32_t i = 0; i < c->num_sizes && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s = %lld", i ? ", " : "",
                                  m->executable->sizes.size[c->size[i]].name, (long long)values[c->size[i]]);
-    return ind__fail(m->context, IND_OUT_OF_RANGE, "%s: %s %.400s does not hold: %s", who, c->guard ? "guard" : "fact",
-                     c->text, list);
+    return ind__fail(m->context, IND_ERROR_OUT_OF_RANGE, "%s: %s %.400s does not hold: %s", who,
+                     c->guard ? "guard" : "fact", c->text, list);
 }
 
 /* Checks facts before guards: if a fact fails, guards are irrelevant. *guard: the failed condition is a guard. */

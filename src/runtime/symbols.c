@@ -259,7 +259,7 @@ static rt__runtime *rt__runtime_create(ind_context *c) {
         if (made > 1) rt__mutex_destroy(&r->captures.mutex);
         if (made > 0) rt__mutex_destroy(&r->mutex);
         ind__free(c, r);
-        ind__fail(c, IND_OUT_OF_MEMORY, "the system has no resources for a mutex");
+        ind__fail(c, IND_ERROR_OUT_OF_MEMORY, "the system has no resources for a mutex");
         return NULL;
     }
     return r;
@@ -294,13 +294,13 @@ static ind_status rt__cuda_open_driver(ind_context *c, rt__runtime *r) {
         library = rt__cuda_try_library(&tried, "", rt__driver_names[i]);
     ind_status status = ind__text_status(&tried);
     if (!status && !library)
-        status = ind__fail(c, IND_LIBRARY, "cuda: no driver library: tried %s; IND_DEVICE_HOST runs without one",
+        status = ind__fail(c, IND_ERROR_LIBRARY, "cuda: no driver library: tried %s; IND_DEVICE_HOST runs without one",
                            tried.data);
     if (!status) {
         const char *lacks = rt__cuda_load_table(
             library, rt__cuda_driver_table, sizeof rt__cuda_driver_table / sizeof *rt__cuda_driver_table, &r->driver);
         if (lacks)
-            status = ind__fail(c, IND_LIBRARY,
+            status = ind__fail(c, IND_ERROR_LIBRARY,
                                "cuda: the driver library has no %s (tried %s); a driver for CUDA 11.4 "
                                "or later is needed",
                                lacks, tried.data);
@@ -366,18 +366,18 @@ static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
         rt__cuda_find_library(c->desc.cuda.nvrtc_path, rt__nvrtc_names, &tried, r->nvrtc.path, sizeof r->nvrtc.path);
     ind_status status = ind__text_status(&tried);
     if (!status && !library)
-        status = ind__fail(c, IND_LIBRARY, "nvrtc: no library: tried %s; set IND_NVRTC_LIBRARY, or ship a kernel pack",
-                           tried.data);
+        status = ind__fail(c, IND_ERROR_LIBRARY,
+                           "nvrtc: no library: tried %s; set IND_NVRTC_LIBRARY, or ship a kernel pack", tried.data);
     const char *lacks = NULL;
     if (!status) {
         lacks = rt__cuda_load_nvrtc(library, &r->nvrtc);
         if (lacks)
-            status =
-                ind__fail(c, IND_LIBRARY, "nvrtc: %s has no %s; NVRTC 11.1 or later is needed", r->nvrtc.path, lacks);
+            status = ind__fail(c, IND_ERROR_LIBRARY, "nvrtc: %s has no %s; NVRTC 11.1 or later is needed",
+                               r->nvrtc.path, lacks);
     }
     int major = 0, minor = 0;
     if (!status && r->nvrtc.nvrtcVersion(&major, &minor))
-        status = ind__fail(c, IND_LIBRARY, "nvrtc: %s does not tell its version", r->nvrtc.path);
+        status = ind__fail(c, IND_ERROR_LIBRARY, "nvrtc: %s does not tell its version", r->nvrtc.path);
     r->nvrtc.version = 100 * major + minor;
     r->gpu.library_ms = ind__now_ms() - start;
     if (!status)

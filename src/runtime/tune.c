@@ -144,11 +144,11 @@ static ind_status rt__tune_arguments(rt__tuner *t, uint32_t step, const ind__var
                                      bool *fits) {
     a->memory.context = t->instance->module->context;
     a->param = (void **)ind__arena_alloc(&a->memory, v->num_args * sizeof *a->param);
-    if (!a->param) return IND_OUT_OF_MEMORY;
+    if (!a->param) return IND_ERROR_OUT_OF_MEMORY;
     ind_status status = rt__tune_counters(t, v, a);
     for (uint32_t i = 0; i < v->num_args && *fits && !status; i++) {
         a->param[i] = rt__tune_argument(t->instance, step, v, &v->arg[i], a, fits);
-        if (!a->param[i]) status = IND_OUT_OF_MEMORY;
+        if (!a->param[i]) status = IND_ERROR_OUT_OF_MEMORY;
     }
     return status;
 }
@@ -284,7 +284,7 @@ static ind_status rt__tune_run(ind_instance *n, const ind_launch_desc *desc, int
     void *block = NULL;
     int l2 = 0;
     t.sample = (double *)ind__alloc(c, (size_t)repeats * sizeof *t.sample);
-    ind_status status = t.sample ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = t.sample ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
     t.stream = desc->stream;
     if (!status)
         status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (&l2, IND__CUDA_ATTRIBUTE_L2_BYTES, r->gpu.ordinal));
@@ -301,14 +301,15 @@ static ind_status rt__tune_run(ind_instance *n, const ind_launch_desc *desc, int
 
 ind_status ind_tune(ind_instance *n, const ind_launch_desc *desc, int repeats, ind_tuned *tuned, int max_tuned,
                     int *num_tuned) {
-    if (!n) return IND_INVALID_ARGUMENT;
+    if (!n) return IND_ERROR_INVALID_ARGUMENT;
     ind_module *m = n->module;
     int num = 0;
     if (num_tuned) *num_tuned = 0;
     if (m->desc.device != IND_DEVICE_CUDA)
-        return rt__instance_failed(n, ind__fail(m->context, IND_NOT_SUPPORTED, "ind_tune: not on the host device"));
+        return rt__instance_failed(n,
+                                   ind__fail(m->context, IND_ERROR_NOT_SUPPORTED, "ind_tune: not on the host device"));
     if (repeats < 1 || repeats > 1000 || max_tuned < 0 || (max_tuned && !tuned))
-        return rt__instance_failed(n, ind__fail(m->context, IND_INVALID_ARGUMENT,
+        return rt__instance_failed(n, ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
                                                 "ind_tune: repeats is %d (1 to 1000), max_tuned is %d, tuned is %s",
                                                 repeats, max_tuned, tuned ? "given" : "NULL"));
     ind_status status = rt__module_enter(m);

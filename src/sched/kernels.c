@@ -229,8 +229,8 @@ static bool sched__set_work(sched__fuser *f, ind_kernel *k, const uint32_t *mask
     k->flops = sched__upper_bound(f, sched__flops(k, mask));
     bool ok = ind__ok(k->numel) && ind__ok(k->rnumel) && ind__ok(k->bytes_read) && ind__ok(k->bytes_written) &&
               ind__ok(k->flops);
-    if (!ok && ind_error_status(f->context) == IND_OVERFLOW)
-        ind__fail(f->context, IND_OVERFLOW, "%s: the number of its elements, bytes or operations exceeds 64 bits",
+    if (!ok && ind_error_status(f->context) == IND_ERROR_OVERFLOW)
+        ind__fail(f->context, IND_ERROR_OVERFLOW, "%s: the number of its elements, bytes or operations exceeds 64 bits",
                   k->name);
     return ok || sched__fail(f);
 }

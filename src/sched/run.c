@@ -46,11 +46,11 @@ void ind__schedule_free(ind_schedule *s) {
 static ind_status sched__create(const sched__fuser *f, ind_schedule **out) {
     ind_context *c = f->context;
     ind_schedule *s = *out = ind__alloc(c, sizeof *s);
-    if (!s) return IND_OUT_OF_MEMORY;
+    if (!s) return IND_ERROR_OUT_OF_MEMORY;
     *s = (ind_schedule){
         .context = c, .program = f->program, .arena = {.context = c}, .fusion_limit = f->policy.max_fusions};
     sched__fuser *run = ind__alloc(c, sizeof *run);
-    ind_status status = run ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = run ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
     if (run) {
         *run = *f;
         run->schedule = s, run->scratch = (ind__arena){.context = c};

@@ -166,7 +166,7 @@ typedef struct ind_fusion_policy {
     bool disable_finish;            /* a reduction of the results of a few rows is a separate launch */
     bool persistent;                /* one launch for consecutive small ones: docs/strategies.md, "persistent launch" */
     uint32_t watchdog_ms;           /* of a persistent launch: its tasks end after waiting so long, and
-                                       ind_instance_check returns IND_DEVICE. 0: no limit */
+                                       ind_instance_check returns IND_ERROR_DEVICE. 0: no limit */
     uint32_t max_fusions;           /* fusion stops after this many pairs; 0: no limit. For bisection */
 #define X(type, field, value, scale, meaning, source) type field;
     IND_FUSION_FIGURES(X)
@@ -324,7 +324,8 @@ ind_status ind__split_reductions(ind__lowered *program, const ind_fusion_policy 
 
 /* Schedules the program (layouts must be fixed). policy may be NULL. origin_name returns the op name of a graph node,
    for names of kernels; it may be NULL and may return NULL. user is passed to it. On success free *s with
-   ind__schedule_free. Errors: IND_INVALID_ARGUMENT, IND_OUT_OF_MEMORY, and IND_VERIFY if the verifier is on. */
+   ind__schedule_free. Errors: IND_ERROR_INVALID_ARGUMENT, IND_ERROR_OUT_OF_MEMORY, and IND_ERROR_VERIFY if the verifier
+   is on. */
 ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, const ind_fusion_policy *policy,
                                 const char *(*origin_name)(uint32_t node, void *user), void *user, ind_schedule **s);
 void ind__schedule_free(ind_schedule *s);

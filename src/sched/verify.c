@@ -652,7 +652,7 @@ static const struct {
 };
 
 ind_status ind__schedule_verify(const ind_schedule *s) {
-    if (!s) return IND_INVALID_ARGUMENT;
+    if (!s) return IND_ERROR_INVALID_ARGUMENT;
     ind_context *c = s->context;
     uint32_t buffers = s->program->num_buffers;
     sched__check v = {.s = s};
@@ -663,12 +663,12 @@ ind_status ind__schedule_verify(const ind_schedule *s) {
     v.life = ind__alloc(c, (buffers + 1) * sizeof *v.life);
     v.number = ind__alloc(c, (buffers + 1) * sizeof *v.number);
     const bool ready = v.step && v.made && v.last && v.contents && v.life && v.number;
-    ind_status status = ready ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = ready ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; !status && i < sizeof sched__rules / sizeof *sched__rules; i++) {
         if (sched__rules[i].holds(&v)) continue;
-        status = IND_OUT_OF_MEMORY; /* a proof without memory proves nothing; the reason is recorded */
-        if (ind_error_status(c) != IND_OUT_OF_MEMORY)
-            status = ind__fail(c, IND_VERIFY, "schedule: broken rule: %s (kernel %u, buffers %u and %u)",
+        status = IND_ERROR_OUT_OF_MEMORY; /* a proof without memory proves nothing; the reason is recorded */
+        if (ind_error_status(c) != IND_ERROR_OUT_OF_MEMORY)
+            status = ind__fail(c, IND_ERROR_VERIFY, "schedule: broken rule: %s (kernel %u, buffers %u and %u)",
                                sched__rules[i].text, v.kernel, v.buffer, v.other);
     }
     ind__free(c, v.number);

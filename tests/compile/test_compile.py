@@ -28,7 +28,7 @@ COMPILERS = ["gcc", "clang"]
 # One use of each header's functions, so that linking proves that they are there.
 USES = {
     "inductor_ir.h": "ind_status_text(IND_OK) != 0",
-    "inductor_sched.h": "ind_status_text(IND_IO) != 0",
+    "inductor_sched.h": "ind_status_text(IND_ERROR_IO) != 0",
     "inductor_codegen_cuda.h": "ind_dtype_bytes(IND_F32) == 4",
     "inductor_runtime.h": "ind_module_num_bindings(0) == 0",
     "inductor.h": "ind_graph_create(0, 0) == 0",

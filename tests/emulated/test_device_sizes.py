@@ -7,7 +7,7 @@ import pytest
 from emulation import InEachOrder, Library, compiled, emulated
 from test_attention_kernels import BOUND, attention, numbers, stored
 
-IND_INDEX_OUT_OF_RANGE = 15
+IND_ERROR_INDEX_OUT_OF_RANGE = 15
 
 
 @pytest.fixture(params=["host", "8.0", "9.0"])
@@ -42,7 +42,7 @@ def test_out_of_range(library, p, index):
     module = compiled(library, SUM, {})
     x = np.random.default_rng(1).standard_normal((70, 8)).astype(np.float32)
     arrays = {"x": x, "P": np.array(p, np.int64), "s": np.zeros(8, np.float32)}
-    assert library.run(module, arrays, {"N": 70}) == IND_INDEX_OUT_OF_RANGE
+    assert library.run(module, arrays, {"N": 70}) == IND_ERROR_INDEX_OUT_OF_RANGE
     assert f"size P: index {index} is outside [0, 71)" in library.error(), library.error()
     library.c.ind_module_destroy(module)
 

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 import llama  # noqa: E402
 
 # Without wgmma, which tasks do not have: its sums are rounded otherwise.
-IND_OK, IND_DEVICE = 0, 13
+IND_OK, IND_ERROR_DEVICE = 0, 13
 TARGET = {"target.sm": 90, "all_variants": 1}
 LAYERS = llama.Size(layers=2, width=576, heads=9, kv_heads=3, head=64, ffn=512)
 CACHE = 192
@@ -200,8 +200,8 @@ def test_watchdog(device, monkeypatch):
         for again in range(runs):  # the order of the blocks differs; in a few of them no task waits
             now = {name: a.copy() for name, a in arrays.items()}
             status = library.run(module, now, {})
-            assert status == IND_OK or (status == IND_DEVICE and re.search(message, library.error())), library.error()
-            late += status == IND_DEVICE
+            assert status == IND_OK or (status == IND_ERROR_DEVICE and re.search(message, library.error())), library.error()
+            late += status == IND_ERROR_DEVICE
             found += [now["x1"].tobytes()] if status == IND_OK else []
         library.c.ind_module_destroy(module)
         assert late > 10 if limit == 1 else late == 0

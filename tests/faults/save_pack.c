@@ -26,7 +26,7 @@ int main(int argc, char **argv) {
         printf("%s %zu %016llx\n", cubin.name, cubin.bytes, (unsigned long long)ind__hash(cubin.data, cubin.bytes, 0));
         ind_cubin_free(m, &cubin);
     }
-    if (status != IND_NOT_FOUND || ind_pack_save(c, argv[1])) return failed(c);
+    if (status != IND_ERROR_NOT_FOUND || ind_pack_save(c, argv[1])) return failed(c);
     ind_context_destroy(c);
     return 0;
 }

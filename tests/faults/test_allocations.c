@@ -78,17 +78,17 @@ static ind_graph *build(ind_context *ctx) {
 
 static ind_status print_all(ind_module *m) {
     for (int stage = IND_STAGE_GRAPH; stage <= IND_STAGE_CUDA; stage++)
-        if (!ind_module_text(m, (ind_stage)stage)) return IND_OUT_OF_MEMORY;
-    if (!ind_module_json(m, IND_STAGE_SCHEDULE) || !ind_module_json(m, IND_STAGE_PLAN)) return IND_OUT_OF_MEMORY;
+        if (!ind_module_text(m, (ind_stage)stage)) return IND_ERROR_OUT_OF_MEMORY;
+    if (!ind_module_json(m, IND_STAGE_SCHEDULE) || !ind_module_json(m, IND_STAGE_PLAN)) return IND_ERROR_OUT_OF_MEMORY;
     int64_t bytes;
-    if (ind_formula_eval(m, ind_module_workspace(m), "B=4", &bytes)) return IND_OUT_OF_MEMORY;
-    return ind_formula_solve(m, ind_module_workspace(m), "B", "", bytes) < 4 ? IND_OUT_OF_MEMORY : IND_OK;
+    if (ind_formula_eval(m, ind_module_workspace(m), "B=4", &bytes)) return IND_ERROR_OUT_OF_MEMORY;
+    return ind_formula_solve(m, ind_module_workspace(m), "B", "", bytes) < 4 ? IND_ERROR_OUT_OF_MEMORY : IND_OK;
 }
 
 /* After the run: it prints much, and what comes after it is repeated once for each of its allocations. */
 static ind_status explain(ind_module *m) {
     ind_edge_info edge;
-    if (!ind_module_html(m, "B=4") || !ind_module_time_ns(m).id) return IND_OUT_OF_MEMORY;
+    if (!ind_module_html(m, "B=4") || !ind_module_time_ns(m).id) return IND_ERROR_OUT_OF_MEMORY;
     return ind_module_query_edge(m, 0, &edge);
 }
 
@@ -110,7 +110,7 @@ static ind_status job(ind_allocator allocator, bool api, float y[4], int64_t ind
     ind_status status = ind_context_create(&desc, &ctx);
     if (status) return status;
     ind_graph *g = api ? build(ctx) : ind_graph_parse(ctx, text, "job.ind");
-    if (!g || !ind_graph_text(g)) status = IND_OUT_OF_MEMORY;
+    if (!g || !ind_graph_text(g)) status = IND_ERROR_OUT_OF_MEMORY;
     if (!status) status = ind_compile(g, NULL, &m);
     if (status) CHECK(!m, "a module from a failed compile");
     if (!status) status = print_all(m);
@@ -168,7 +168,7 @@ static void tell(const forks *f, ind_status status, int failed_before) {
     int seen = status ? REFUSED : UNNOTICED;
     if (f->heap.live) seen |= LEAK;
     if (f->heap.live) printf("allocation %ld fails: %ld blocks leak\n", f->heap.fail_at, f->heap.live);
-    if (status && status != IND_OUT_OF_MEMORY) seen |= OTHER_STATUS;
+    if (status && status != IND_ERROR_OUT_OF_MEMORY) seen |= OTHER_STATUS;
     if (seen & OTHER_STATUS) printf("allocation %ld: %s\n", f->heap.fail_at, ind_status_text(status));
     if (checks_failed > failed_before) seen |= FAILED_CHECK;
     fflush(stdout);

@@ -92,7 +92,7 @@ static ind_status job(check_heap *heap, float y[3][RESULTS]) {
     if (status) return status;
     ind_graph *g = ind_graph_parse(ctx, text, NULL);
     ind_compile_desc compile = {.cublaslt = true};
-    status = g ? ind_compile(g, &compile, &m) : IND_OUT_OF_MEMORY;
+    status = g ? ind_compile(g, &compile, &m) : IND_ERROR_OUT_OF_MEMORY;
     if (!status) status = ind_module_constant(m, "w", w, sizeof w, IND_MEMORY_HOST);
     if (!status) status = ind_module_constant(m, "b", b, sizeof b, IND_MEMORY_HOST);
     if (!status) status = run_once(m, 3, y[0]);
@@ -119,7 +119,7 @@ static bool try_job(const emulation *lt, const emulation *cuda, long fail_at, co
           left[STAT_OBJECTS]);
     const bool same = status || (right(y[0], 3) && right(y[1], MOST) && right(y[2], 3));
     CHECK(same, "%s %d fails unseen, and the results differ", what, at);
-    CHECK(!fail_at || !status || status == IND_OUT_OF_MEMORY, "%s %d: %s", what, at, ind_status_text(status));
+    CHECK(!fail_at || !status || status == IND_ERROR_OUT_OF_MEMORY, "%s %d: %s", what, at, ind_status_text(status));
     return status != IND_OK;
 }
 
@@ -151,10 +151,10 @@ static void statuses(const emulation *lt) {
     static const struct {
         const char *spec, *say;
         ind_status status;
-    } cases[] = {{"cublasLtMatmul:1:13", "cublaslt.matmul: cublasLtMatmul: EXECUTION_FAILED (13: the GPU program failed)", IND_DEVICE},
-                 {"cublasLtMatmul:1:3", "cublasLtMatmul: ALLOC_FAILED (3: ", IND_OUT_OF_MEMORY},
-                 {"cublasLtMatmulAlgoGetHeuristic:1:15", "cublasLtMatmulAlgoGetHeuristic: NOT_SUPPORTED (15: ", IND_NOT_SUPPORTED},
-                 {"cublasLtMatmulDescCreate:1:77", "cublasLtMatmulDescCreate: unknown status (77: ", IND_DEVICE}};
+    } cases[] = {{"cublasLtMatmul:1:13", "cublaslt.matmul: cublasLtMatmul: EXECUTION_FAILED (13: the GPU program failed)", IND_ERROR_DEVICE},
+                 {"cublasLtMatmul:1:3", "cublasLtMatmul: ALLOC_FAILED (3: ", IND_ERROR_OUT_OF_MEMORY},
+                 {"cublasLtMatmulAlgoGetHeuristic:1:15", "cublasLtMatmulAlgoGetHeuristic: NOT_SUPPORTED (15: ", IND_ERROR_NOT_SUPPORTED},
+                 {"cublasLtMatmulDescCreate:1:77", "cublasLtMatmulDescCreate: unknown status (77: ", IND_ERROR_DEVICE}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         ind_context *ctx;
         ind_module *m = NULL;

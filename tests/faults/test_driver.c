@@ -99,7 +99,7 @@ static ind_status job(check_heap *heap, float *first, float *second, const emula
     ind_status status = ind_context_create(&desc, &ctx);
     if (status) return status;
     ind_graph *g = build(ctx);
-    status = g ? ind_compile(g, NULL, &m) : IND_OUT_OF_MEMORY;
+    status = g ? ind_compile(g, NULL, &m) : IND_ERROR_OUT_OF_MEMORY;
     if (!status) status = run_once(m, first);
     if (!status) status = ind_instance_create(m, NULL, &n);
     if (!status) status = launch(m, n, second);
@@ -156,7 +156,7 @@ static void context_fails(const emulation *cuda) {
         cuda->fail(spec);
         status = k == 0 ? ind_compile(build(ctx), NULL, &m) : ind_device_open(ctx, device);
         const char *text = k == 2 ? ind_device_text(ctx) : ind_error(ctx);
-        CHECK(status == (k == 2 ? IND_OK : IND_DEVICE) && strstr(text, call), "%d: %s, %s", k, ind_status_text(status), text);
+        CHECK(status == (k == 2 ? IND_OK : IND_ERROR_DEVICE) && strstr(text, call), "%d: %s, %s", k, ind_status_text(status), text);
         text = ind_device_text(ctx);
         CHECK(strstr(text, call) && strncmp(text, k == 2 ? "host" : "none", 4) == 0, "%d: the text says %s", k, text);
         cuda->fail("");

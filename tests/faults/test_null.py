@@ -211,7 +211,7 @@ static void good_combine(ind_ops *o, const ind_value *left, const ind_value *rig
 }
 
 static ind_status good_call(const ind_extern_call *call) {
-    return call ? IND_OK : IND_INVALID_ARGUMENT;
+    return call ? IND_OK : IND_ERROR_INVALID_ARGUMENT;
 }
 
 static bool good_symbol(const ind_symbol *symbol, void *user, int64_t *out) {

@@ -1,5 +1,5 @@
 /* test_refused.c - the n-th allocation is refused while a graph is parsed, compiled, explained and run, for many n.
- * Either a call reports IND_OUT_OF_MEMORY, or the results and the CUDA text are those of a run in which nothing was
+ * Either a call reports IND_ERROR_OUT_OF_MEMORY, or the results and the CUDA text are those of a run in which nothing was
  * refused.
  *
  *   test_refused [EVERY [GRAPH]]   EVERY: refuse each EVERY-th allocation (default: some 30 of each graph; 1: all)
@@ -201,7 +201,7 @@ static ind_status explain(ind_module *m, results *r) {
     if (!cuda) return ind_error_status(m->context);
     r->cuda = malloc(strlen(cuda) + 1);
     if (r->cuda) strcpy(r->cuda, cuda);
-    return r->cuda ? IND_OK : IND_OUT_OF_MEMORY;
+    return r->cuda ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }
 
 static ind_status job(ind_allocator allocator, int which, results *r) {
@@ -218,7 +218,7 @@ static ind_status job(ind_allocator allocator, int which, results *r) {
     if (!status) status = run(m, graphs[which].sizes, r);
     if (!status) status = explain(m, r);
     CHECK(!status || *ind_error(ctx), "%s without a message", ind_status_text(status));
-    if (status && status != IND_OUT_OF_MEMORY) printf("%s: %s\n", graphs[which].name, ind_error(ctx));
+    if (status && status != IND_ERROR_OUT_OF_MEMORY) printf("%s: %s\n", graphs[which].name, ind_error(ctx));
     ind_context_destroy(ctx);
     r->done = !status;
     return status;
@@ -280,7 +280,7 @@ static void refuse(int which, long every) {
     status = job((ind_allocator){fork_alloc, fork_free, &f}, which, &got);
     int seen = status ? REFUSED : UNNOTICED;
     if (f.heap.live) seen |= LEAK;
-    if (status && status != IND_OUT_OF_MEMORY) seen |= OTHER_STATUS;
+    if (status && status != IND_ERROR_OUT_OF_MEMORY) seen |= OTHER_STATUS;
     if ((f.child && checks_failed > f.failed) || (!status && !same(&want, &got))) seen |= WRONG;
     fflush(stdout);
     if (f.child) _exit(seen);

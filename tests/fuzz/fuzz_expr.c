@@ -118,7 +118,7 @@ static void check_text(ind_context *ctx, ind_facts *facts, ind_expr e, uint32_t 
         else
             require(again.id == e.id, "reads back as another expression", text);
     } else {
-        require(ind_error_status(ctx) == IND_LIMIT, ind_error(ctx), text);
+        require(ind_error_status(ctx) == IND_ERROR_LIMIT, ind_error(ctx), text);
     }
     free(text);
 }

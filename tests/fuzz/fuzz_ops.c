@@ -1114,7 +1114,7 @@ static bool make_blocks(graph *g, ind_module *m, int c, int k, bool strict, bloc
 /* Results whose size comes from data are as long as they turned out. */
 static ind_status count_results(ind_module *m, blocks *b) {
     for (int i = 0; ind_module_num_data_sizes(m) && i < b->n; i++) {
-        if (!count_elements(m, i, b->sizes, b->data_sizes, &b->count[i])) return IND_OUT_OF_RANGE;
+        if (!count_elements(m, i, b->sizes, b->data_sizes, &b->count[i])) return IND_ERROR_OUT_OF_RANGE;
     }
     return IND_OK;
 }
@@ -1157,7 +1157,7 @@ static ind_status run_steps(ind_instance *n, const ind_launch_desc *d, char *wor
     uint32_t steps = n->module->executable->launches.num_steps, buffers = n->module->desc.lowered->num_buffers;
     place *p = calloc(buffers, sizeof *p);
     char *kept = malloc(size);
-    ind_status status = p && kept ? rt__instance_prepare(n, d) : IND_OUT_OF_MEMORY;
+    ind_status status = p && kept ? rt__instance_prepare(n, d) : IND_ERROR_OUT_OF_MEMORY;
     if (!status) status = find_places(n, d->sizes, workspace, p);
     if (!status) status = rt__launch_prepared(n, NULL);
     for (uint32_t k = 0; k < steps && !status; k++) {
@@ -1182,7 +1182,7 @@ static ind_status run_poisoned(ind_module *m, blocks *b) {
     char *workspace = status ? NULL : aligned_alloc(256, size);
     ind_instance_desc d = {workspace, size};
     ind_launch_desc launch = {.bindings = b->io, .num_bindings = b->n, .sizes = b->sizes};
-    if (!status) status = workspace ? ind_instance_create(m, &d, &instance) : IND_OUT_OF_MEMORY;
+    if (!status) status = workspace ? ind_instance_create(m, &d, &instance) : IND_ERROR_OUT_OF_MEMORY;
     if (!status) status = run_steps(instance, &launch, workspace, size);
     if (!status) status = ind_instance_check(instance);
     if (!status) status = ind_instance_data_sizes(instance, b->data_sizes, MOST_SIZES);
@@ -1523,7 +1523,7 @@ static ind_status set_size(trial *t, ind_module *m, int c, const blocks *b) {
 static ind_status run_trial(trial *t, ind_module *m, int c, int k) {
     blocks *b = calloc(1, sizeof *b);
     run_sizes(b->sizes, sizeof b->sizes, t->g, c, true);
-    ind_status status = make_blocks(t->g, m, c, k, t->strict, b) ? run_copied(m, b) : IND_OUT_OF_RANGE;
+    ind_status status = make_blocks(t->g, m, c, k, t->strict, b) ? run_copied(m, b) : IND_ERROR_OUT_OF_RANGE;
     if (!status) status = set_size(t, m, c, b);
     for (int i = 0; !status && i < b->n; i++) {
         const ind_binding_info *info = ind_module_query_binding(m, i);
@@ -1571,11 +1571,11 @@ static ind_status run_values(trial *t, ind_module *m, ind_module *noisy, bool an
     for (int c = 0; !status && c < t->g->num_cases; c++) {
         bool inexact = false;
         status = run_trial(t, m, c, 0);
-        if (!status && (cast_is_open(t, c) || bags_are_open(t, c))) status = IND_OUT_OF_RANGE;
+        if (!status && (cast_is_open(t, c) || bags_are_open(t, c))) status = IND_ERROR_OUT_OF_RANGE;
         for (int i = 0; !status && i < t->s.num_results; i++) {
             const value *v = &t->g->v[t->s.result + i];
             inexact = inexact || !v->exact;
-            if (!moderate(v, c, any)) status = IND_OUT_OF_RANGE;
+            if (!moderate(v, c, any)) status = IND_ERROR_OUT_OF_RANGE;
         }
         for (int k = 1; !status && inexact && k <= SAMPLES; k++) status = run_trial(t, noisy ? noisy : m, c, k);
         for (int i = 0; !status && inexact && i < t->s.num_results; i++) {
@@ -1584,7 +1584,7 @@ static ind_status run_values(trial *t, ind_module *m, ind_module *noisy, bool an
                 free(v->data[c][k]);
                 v->data[c][k] = NULL;
             }
-            if (!any && !well_conditioned(v, c)) status = IND_OUT_OF_RANGE;
+            if (!any && !well_conditioned(v, c)) status = IND_ERROR_OUT_OF_RANGE;
         }
     }
     return status;
@@ -1615,8 +1615,8 @@ static void count_accepted(const trial *t) {
 }
 
 static bool is_refusal(ind_status s) {
-    return s == IND_OUT_OF_RANGE || s == IND_NOT_SUPPORTED || s == IND_INDEX_OUT_OF_RANGE || s == IND_OVERFLOW ||
-           s == IND_LIMIT;
+    return s == IND_ERROR_OUT_OF_RANGE || s == IND_ERROR_NOT_SUPPORTED || s == IND_ERROR_INDEX_OUT_OF_RANGE ||
+           s == IND_ERROR_OVERFLOW || s == IND_ERROR_LIMIT;
 }
 
 /* Sizes that come from data are declared in a trial, and then known better than in the whole graph, which may refuse
@@ -2073,7 +2073,7 @@ static int run_case(graph *g, ind_module *m, const way *w, int c, blocks *b, cha
     run_sizes(b->sizes, sizeof b->sizes, g, c, false);
     if (check_memory(m, b->sizes, why)) return 1;
     if (g->plans) return 0;
-    if (!make_blocks(g, m, c, 0, true, b)) status = IND_OUT_OF_RANGE;
+    if (!make_blocks(g, m, c, 0, true, b)) status = IND_ERROR_OUT_OF_RANGE;
     if (!status) status = w->order ? run_copied(m, b) : run_poisoned(m, b);
     if (status) return snprintf(why, WHY, "%s (%s)", ind_error(g->ctx), b->sizes), 1;
     return compare_blocks(g, m, c, b, why);

@@ -113,7 +113,7 @@ static int compile(ind_context *ctx, ind_graph *g, const char *text) {
     ind_compile_desc desc = {.device = emit ? IND_DEVICE_CUDA : IND_DEVICE_HOST, .emit_only = emit};
     if (ind_compile(g, &desc, &m)) {
         if (m) return complain("a module from a failed compile", text);
-        if (ind_error_status(ctx) == IND_VERIFY) return complain(ind_error(ctx), text);
+        if (ind_error_status(ctx) == IND_ERROR_VERIFY) return complain(ind_error(ctx), text);
         return refused(ctx, text);
     }
     if (!ind_module_text(m, emit ? IND_STAGE_CUDA : IND_STAGE_SCHEDULE)) return complain(ind_error(ctx), text);

@@ -183,7 +183,7 @@ static ind_status own_move(const ind_extern_call *c, void *to, const void *from,
     if (!bytes) return IND_OK;
     if (c->device == IND_DEVICE_HOST) return memmove(to, from, bytes), IND_OK;
     if (!own_copy) own_find_driver();
-    return !own_copy || own_copy((uintptr_t)to, (uintptr_t)from, bytes, c->stream) ? IND_DEVICE : IND_OK;
+    return !own_copy || own_copy((uintptr_t)to, (uintptr_t)from, bytes, c->stream) ? IND_ERROR_DEVICE : IND_OK;
 }
 
 static size_t own_bytes(const ind_extern_tensor *t) {
@@ -196,7 +196,7 @@ static size_t own_bytes(const ind_extern_tensor *t) {
 static ind_status own_turn(const ind_extern_call *c) {
     size_t bytes = own_bytes(&c->input[0]), rows = bytes ? (size_t)c->input[0].size[0] : 1, row = bytes / rows;
     char *y = c->output[0].data;
-    if (c->workspace_bytes < (int64_t)bytes) return IND_INVALID_ARGUMENT;
+    if (c->workspace_bytes < (int64_t)bytes) return IND_ERROR_INVALID_ARGUMENT;
     ind_status status = own_move(c, c->workspace, c->input[0].data, bytes);
     if (!status && bytes) status = own_move(c, y, (char *)c->workspace + row, bytes - row);
     if (!status && bytes) status = own_move(c, y + bytes - row, c->workspace, row);
@@ -206,7 +206,7 @@ static ind_status own_turn(const ind_extern_call *c) {
 static ind_status own_turn_shape(ind_context *c, const ind_extern_type *input, int num_inputs, ind_extern_type *result,
                                  int *num_results, ind_expr *workspace, void *user) {
     (void)user;
-    if (num_inputs != 1 || !input[0].rank) return ind__fail(c, IND_SHAPE_MISMATCH, "own_turn takes rows");
+    if (num_inputs != 1 || !input[0].rank) return ind__fail(c, IND_ERROR_SHAPE_MISMATCH, "own_turn takes rows");
     result[0] = result[1] = input[0];
     *num_results = 2;
     *workspace = ind_int(c, ind_dtype_bytes(input[0].dtype));
@@ -217,7 +217,7 @@ static ind_status own_turn_shape(ind_context *c, const ind_extern_type *input, i
 /* The beginning of x becomes y. */
 static ind_status own_put(const ind_extern_call *c) {
     size_t most = own_bytes(&c->output[0]), bytes = own_bytes(&c->input[1]);
-    if (c->input[0].dtype != c->input[1].dtype || c->output[0].data != c->input[0].data) return IND_NOT_SUPPORTED;
+    if (c->input[0].dtype != c->input[1].dtype || c->output[0].data != c->input[0].data) return IND_ERROR_NOT_SUPPORTED;
     return own_move(c, c->output[0].data, c->input[1].data, bytes < most ? bytes : most);
 }
 
@@ -337,7 +337,7 @@ static ind_graph *own_parse(ind_context *c, const char *text) {
         } else if (own_parse_line(p.g, p.at)) {
             p.at = strchr(p.at, '\n');
         } else {
-            p.status = ind__fail(c, IND_INVALID_ARGUMENT, "%s", ind_graph_error(p.g));
+            p.status = ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s", ind_graph_error(p.g));
             p.error_at = p.at;
         }
     }

@@ -39,7 +39,7 @@ static int compile_all(ind_context *ctx, ind_module *m, const char *folder, int 
         ind_cubin_free(m, &cubin);
         if (failed) return fprintf(stderr, "%s: cannot be written\n", folder), 1;
     }
-    return status == IND_NOT_FOUND ? 0 : (fprintf(stderr, "%s\n", ind_error(ctx)), 1);
+    return status == IND_ERROR_NOT_FOUND ? 0 : (fprintf(stderr, "%s\n", ind_error(ctx)), 1);
 }
 
 static int one(const char *text, const char *arch, const char *folder, const char *flag, int *number) {

@@ -137,14 +137,15 @@ static void test_limit(size_t most) {
     ind_context *ctx;
     ind_status status = create(&m, &ctx);
     if (status) {
-        CHECK(status == IND_OUT_OF_MEMORY, "creation with %zu bytes: %s", most, ind_status_text(status));
+        CHECK(status == IND_ERROR_OUT_OF_MEMORY, "creation with %zu bytes: %s", most, ind_status_text(status));
         CHECK(!m.live, "%zu bytes are left", m.live);
         return;
     }
     source s = make_source(ctx);
     ind_expr sum = ind_expr_add(s.symbol[0], s.symbol[1]);
     CHECK(!grow(&s, UINT32_MAX), "%zu bytes hold everything", most);
-    CHECK(ind_error_status(ctx) == IND_OUT_OF_MEMORY, "%s: %s", ind_status_text(ind_error_status(ctx)), ind_error(ctx));
+    CHECK(ind_error_status(ctx) == IND_ERROR_OUT_OF_MEMORY, "%s: %s", ind_status_text(ind_error_status(ctx)),
+          ind_error(ctx));
     uint32_t reached = ind__num_exprs(ctx);
     m.most = SIZE_MAX;
     if (sum.id) {

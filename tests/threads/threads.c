@@ -162,21 +162,23 @@ static void fail_all(unsigned *seed) {
     const int rows = 65 + (int)(next(seed) % 900);
     snprintf(sizes, sizeof sizes, "N=%d", rows);
     snprintf(part, sizeof part, "N = %d is outside [1, 64]", rows);
-    expect_error(run(module[0], 0, 1, given[0][1], y, sizes), IND_OUT_OF_RANGE, part);
-    expect_error(run(module[2], 2, 1, given[2][1], y, "N=3, M=7"), IND_OUT_OF_RANGE, "fact M == 2*N does not hold");
-    expect_error(run(module[1], 1, 1, given[1][1], y, "Q=3"), IND_NOT_FOUND, "no size \"Q\"");
+    expect_error(run(module[0], 0, 1, given[0][1], y, sizes), IND_ERROR_OUT_OF_RANGE, part);
+    expect_error(run(module[2], 2, 1, given[2][1], y, "N=3, M=7"), IND_ERROR_OUT_OF_RANGE,
+                 "fact M == 2*N does not hold");
+    expect_error(run(module[1], 1, 1, given[1][1], y, "Q=3"), IND_ERROR_NOT_FOUND, "no size \"Q\"");
     bad[0] = rows;
     ind_binding io[] = {{"x", given[3][1]}, {"i", bad}, {"y", y}};
     ind_run_desc d = {.bindings = io, .num_bindings = 3, .sizes = "N=1", .memory = IND_MEMORY_HOST};
     snprintf(part, sizeof part, "index %d is outside [0, 1)", rows);
-    expect_error(ind_run(module[3], &d), IND_INDEX_OUT_OF_RANGE, part);
+    expect_error(ind_run(module[3], &d), IND_ERROR_INDEX_OUT_OF_RANGE, part);
     d.num_bindings = 2;
-    expect_error(ind_run(module[3], &d), IND_INVALID_ARGUMENT, "output \"y\"");
+    expect_error(ind_run(module[3], &d), IND_ERROR_INVALID_ARGUMENT, "output \"y\"");
     ind_graph *g =
         ind_graph_parse(shared, "graph bad {\n  input x : f32[2, 3]\n  y = matmul(x, x)\n  output y\n}\n", "bad");
     EXPECT(!g && strstr(ind_error(shared), "matmul"), "%s", ind_error(shared));
     int64_t v;
-    expect_error(ind_formula_eval(module[0], ind_module_workspace(module[0]), "N=99", &v), IND_OUT_OF_RANGE, "N = 99");
+    expect_error(ind_formula_eval(module[0], ind_module_workspace(module[0]), "N=99", &v), IND_ERROR_OUT_OF_RANGE,
+                 "N = 99");
 }
 
 static void ask_module(ind_module *m, int rows) {

@@ -18,7 +18,7 @@ static inline void cubins_check(ind_context *c, ind_module *m, const char *name)
         CHECK(cubin.local_bytes <= 0, "%s: %s needs %d bytes of local memory", name, cubin.name, cubin.local_bytes);
         ind_cubin_free(m, &cubin);
     }
-    CHECK(status == IND_NOT_FOUND, "%s: %s", name, ind_error(c));
+    CHECK(status == IND_ERROR_NOT_FOUND, "%s: %s", name, ind_error(c));
 }
 
 #endif

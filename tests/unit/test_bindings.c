@@ -79,7 +79,7 @@ static void test_pairs(ind_context *c, ind_memory memory) {
         memcpy(x, at(pairs[i].x), sizeof x), memcpy(v, at(pairs[i].v), sizeof v), memcpy(k, at(pairs[i].k), sizeof k);
         const ind_status status = ind_run(m, &run);
         if (pairs[i].written) {
-            CHECK(status == IND_INVALID_ARGUMENT, "case %d: status %d", (int)i, (int)status);
+            CHECK(status == IND_ERROR_INVALID_ARGUMENT, "case %d: status %d", (int)i, (int)status);
             CHECK(names_both(ind_error(c), pairs[i].written, pairs[i].other), "case %d: %s", (int)i, ind_error(c));
             continue;
         }
@@ -103,7 +103,8 @@ static void test_sizes_change(ind_context *c) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const bool fits = sizes[i] <= 4;
         const ind_status status = ind_launch(n, &(ind_launch_desc){.pointers = pointers, .sizes_v = &sizes[i]});
-        CHECK(status == (fits ? IND_OK : IND_INVALID_ARGUMENT), "N = %d: %s", (int)sizes[i], ind_instance_error(n));
+        CHECK(status == (fits ? IND_OK : IND_ERROR_INVALID_ARGUMENT), "N = %d: %s", (int)sizes[i],
+              ind_instance_error(n));
         CHECK(fits || names_both(ind_instance_error(n), "\"x\"", "\"y\""), "%s", ind_instance_error(n));
         CHECK(!ind_instance_check(n), "%s", ind_instance_error(n));
     }
@@ -118,9 +119,10 @@ static void test_capture(ind_context *c) {
     const int64_t size = 2;
     CHECK(!ind_instance_create(m, NULL, &n), "%s", ind_error(c));
     void *good[] = {at(0), at(32), at(64), at(80), at(112)}, *bad[] = {at(0), at(32), at(64), at(112), at(112)};
-    CHECK(ind_capture(n, &(ind_launch_desc){.pointers = bad, .sizes_v = &size}) == IND_INVALID_ARGUMENT, "captured");
+    CHECK(ind_capture(n, &(ind_launch_desc){.pointers = bad, .sizes_v = &size}) == IND_ERROR_INVALID_ARGUMENT,
+          "captured");
     CHECK(names_both(ind_instance_error(n), "\"y\"", "\"z\""), "%s", ind_instance_error(n));
-    CHECK(ind_replay(n, NULL) == IND_INVALID_ARGUMENT, "nothing was captured");
+    CHECK(ind_replay(n, NULL) == IND_ERROR_INVALID_ARGUMENT, "nothing was captured");
     fill_inputs();
     CHECK(!ind_capture(n, &(ind_launch_desc){.pointers = good, .sizes_v = &size}), "%s", ind_instance_error(n));
     CHECK(!ind_replay(n, NULL) && !ind_instance_check(n), "%s", ind_instance_error(n));
@@ -146,7 +148,7 @@ static void test_mutated(ind_context *c) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const ind_binding io[] = {{"x", at(cases[i].x)}, {"v", at(cases[i].v)}, {"y", at(cases[i].y)}};
         const ind_status status = ind_run(m, &(ind_run_desc){.bindings = io, .num_bindings = 3});
-        CHECK(status == (cases[i].written ? IND_INVALID_ARGUMENT : IND_OK), "case %d: %s", (int)i, ind_error(c));
+        CHECK(status == (cases[i].written ? IND_ERROR_INVALID_ARGUMENT : IND_OK), "case %d: %s", (int)i, ind_error(c));
         CHECK(!status || names_both(ind_error(c), cases[i].written, cases[i].other), "case %d: %s", (int)i,
               ind_error(c));
     }
@@ -162,8 +164,8 @@ static void test_device_memory(ind_context *c, ind_device device) {
     CHECK(!ind_module_alloc(m, 1 << 20, &memory) && !ind_module_device_memory(m, &after, &total), "%s", ind_error(c));
     if (device == IND_DEVICE_CUDA) CHECK(before - after == 1 << 20, "%lld bytes", (long long)(before - after));
     ind_module_free(m, memory);
-    CHECK(ind_module_device_memory(m, NULL, &total) == IND_INVALID_ARGUMENT, "a pointer is NULL");
-    CHECK(ind_module_device_memory(NULL, &before, &total) == IND_INVALID_ARGUMENT, "no module");
+    CHECK(ind_module_device_memory(m, NULL, &total) == IND_ERROR_INVALID_ARGUMENT, "a pointer is NULL");
+    CHECK(ind_module_device_memory(NULL, &before, &total) == IND_ERROR_INVALID_ARGUMENT, "no module");
     ind_module_destroy(m);
 }
 
@@ -183,7 +185,8 @@ static void test_workspace(ind_context *c) {
         for (int k = 0; k < 2; k++) {
             const ind_status status = ind_launch(n, &(ind_launch_desc){.pointers = k ? x : y});
             const bool apart = offset >= need; /* bytes beyond the needed ones are not written */
-            CHECK(status == (apart ? IND_OK : IND_INVALID_ARGUMENT), "%d: %s", (int)offset, ind_instance_error(n));
+            CHECK(status == (apart ? IND_OK : IND_ERROR_INVALID_ARGUMENT), "%d: %s", (int)offset,
+                  ind_instance_error(n));
             CHECK(apart || (strstr(ind_instance_error(n), k ? "\"x\"" : "\"y\"") &&
                             strstr(ind_instance_error(n), "shares memory with the workspace")),
                   "%s", ind_instance_error(n));
@@ -203,10 +206,11 @@ static void test_data_sizes(ind_context *c) {
         const ind_binding io[] = {{"x", at(80)}, {"i", at(y - 36)}}; /* i has 80 bytes at most */
         const ind_status status =
             ind_run(m, &(ind_run_desc){.bindings = io, .num_bindings = 2, .memory = IND_MEMORY_HOST});
-        CHECK(status == (y > 36 ? IND_INVALID_ARGUMENT : IND_OK), "%s", ind_error(c));
+        CHECK(status == (y > 36 ? IND_ERROR_INVALID_ARGUMENT : IND_OK), "%s", ind_error(c));
     }
     const ind_binding short_one[] = {{"x", at(80), 40}, {"i", at(0), 79}};
-    CHECK(ind_run(m, &(ind_run_desc){.bindings = short_one, .num_bindings = 2}) == IND_INVALID_ARGUMENT, "too short");
+    CHECK(ind_run(m, &(ind_run_desc){.bindings = short_one, .num_bindings = 2}) == IND_ERROR_INVALID_ARGUMENT,
+          "too short");
     CHECK(strstr(ind_error(c), "needs 80 bytes") && strstr(ind_error(c), "79 are bound"), "%s", ind_error(c));
     ind_module_destroy(m);
 }
@@ -232,7 +236,7 @@ static void test_bytes(ind_context *c, ind_memory memory) {
         const ind_run_desc run = {.bindings = io, .num_bindings = 5, .sizes = cases[i].sizes, .memory = memory};
         const ind_status status = ind_run(m, &run);
         const char *text = ind_error(c);
-        CHECK(status == (cases[i].name ? IND_INVALID_ARGUMENT : IND_OK), "case %d: %s", (int)i, text);
+        CHECK(status == (cases[i].name ? IND_ERROR_INVALID_ARGUMENT : IND_OK), "case %d: %s", (int)i, text);
         CHECK(!status || (strstr(text, cases[i].name) && strstr(text, cases[i].need) && strstr(text, cases[i].given)),
               "case %d: %s", (int)i, text);
     }
@@ -282,7 +286,7 @@ static void test_many(ind_context *c) {
         const long calls = heap.calls;
         const ind_status status = ind_launch(n, &(ind_launch_desc){.pointers = pointer});
         refused += bad;
-        CHECK(status == (bad ? IND_INVALID_ARGUMENT : IND_OK), "try %d: %s", t, ind_instance_error(n));
+        CHECK(status == (bad ? IND_ERROR_INVALID_ARGUMENT : IND_OK), "try %d: %s", t, ind_instance_error(n));
         CHECK(heap.calls == calls || t == 0, "a launch allocates");
         CHECK(!ind_instance_check(n), "%s", ind_instance_error(n));
     }

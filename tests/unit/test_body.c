@@ -447,10 +447,10 @@ static void evaluate_masked(void) {
     CHECK(out[0] == 1 && out[3] == 4 && out[4] == -1 && out[7] == -1, "%g %g %g %g", (double)out[0], (double)out[3], (double)out[4], (double)out[7]);
     ind__eval_free(&e);
     buffers[1].numel = 3;
-    CHECK(evaluate(r.body, buffers, 3, 8, 8, &e) == IND_VERIFY, "a load outside is an error");
+    CHECK(evaluate(r.body, buffers, 3, 8, 8, &e) == IND_ERROR_VERIFY, "a load outside is an error");
     ind__eval_free(&e);
     buffers[1].numel = 4, buffers[2].numel = 7;
-    CHECK(evaluate(r.body, buffers, 3, 8, 8, &e) == IND_VERIFY, "a store outside is an error");
+    CHECK(evaluate(r.body, buffers, 3, 8, 8, &e) == IND_ERROR_VERIFY, "a store outside is an error");
     ind__eval_free(&e);
     ind__record_abort(&r);
 }
@@ -600,9 +600,9 @@ static ind_status lower_views(ind__lowered *p, bool realise) {
     uint32_t x = ind__lowered_input(p, "x", IND__BUFFER_INPUT, IND_F32, size, 2);
     uint32_t w = ind__lowered_input(p, "w", IND__BUFFER_CONST, IND_F32, turned, 2);
     ind__box *a = ind__box_buffer(p, x), *b = ind__box_buffer(p, w);
-    if (!a || !b) return IND_OUT_OF_MEMORY;
+    if (!a || !b) return IND_ERROR_OUT_OF_MEMORY;
     pair both = {permuted(p, a), b};
-    if (!both.a) return IND_OUT_OF_MEMORY;
+    if (!both.a) return IND_ERROR_OUT_OF_MEMORY;
     ind__box *sum = ind__box_pointwise(p, IND_F32, turned, 2, add_boxes, &both);
     ind__box *y = sum ? ind__box_reshape(p, permuted(p, sum), &flat, 1) : NULL;
     if (!y) return ind__failed(ctx);
@@ -651,7 +651,7 @@ static ind_status lower_reduction(ind__lowered *p) {
     ind_expr size[2] = {ind_symbol_expr(ctx, &symbol), n(12)};
     uint32_t input = ind__lowered_input(p, "x", IND__BUFFER_INPUT, IND_BF16, size, 2);
     ind__box *x = ind__box_buffer(p, input), *results[2] = {0};
-    if (!x) return IND_OUT_OF_MEMORY;
+    if (!x) return IND_ERROR_OUT_OF_MEMORY;
     ind__reduction_desc d = {.type = IND_REDUCE_WELFORD, .dtype = IND_F32, .size = size, .rank = 1, .rrange = size + 1, .rrank = 1, .fn = square, .user = x};
     ind_status status = ind__box_reduction(p, &d, results);
     if (!status) status = ind__box_output(p, results[0], "mean", 0);
@@ -713,7 +713,7 @@ static void realise_rules(void) {
 /* ---- the verifier ---- */
 
 static void broken(const ind_body *b, const char *what) {
-    CHECK(ind__body_verify(b) == IND_VERIFY, "accepted: %s", what);
+    CHECK(ind__body_verify(b) == IND_ERROR_VERIFY, "accepted: %s", what);
     CHECK(*ind_error(ctx), "no message: %s", what);
 }
 
@@ -798,7 +798,7 @@ static void failing_allocations(void) {
         if (!ind_context_create(&d, &ctx)) {
             everything();
             reached = heap.calls >= at;
-            if (reached && heap.calls > at && ind_error_status(ctx) != IND_OUT_OF_MEMORY) leaks += 1000000;
+            if (reached && heap.calls > at && ind_error_status(ctx) != IND_ERROR_OUT_OF_MEMORY) leaks += 1000000;
             ind_context_destroy(ctx);
         }
         leaks += heap.live;

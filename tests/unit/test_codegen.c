@@ -616,7 +616,7 @@ static void check_dependent(const struct test_case *t, const stages *s, size_t a
             CHECK(v->dependent == wanted && wanted == !!strstr(v->source.text, "griddepcontrol"), "%s on %s: kernel %u",
                   t->name, archs[arch], k);
             v->dependent = !wanted;
-            CHECK(ind__plan_verify(s->plan) == IND_VERIFY, "%s on %s: a wait that is not there, or not meant", t->name,
+            CHECK(ind__plan_verify(s->plan) == IND_ERROR_VERIFY, "%s on %s: a wait that is not there, or not meant", t->name,
                   archs[arch]);
             v->dependent = wanted;
         }
@@ -678,7 +678,7 @@ static void test_most_variants(void) {
         *x = (cg__variants){.plan = s.plan, .kernel = s.plan->kernel[0].kernel, .num = IND_MAX_VARIANTS - 1};
         CHECK(!cg__next_variant(x, IND__ASSUME_NOTHING), "the last variant: %s", ind_error(c));
         x->num++;
-        CHECK(cg__next_variant(x, IND__ASSUME_NOTHING) == IND_LIMIT, "one more variant than the list holds");
+        CHECK(cg__next_variant(x, IND__ASSUME_NOTHING) == IND_ERROR_LIMIT, "one more variant than the list holds");
         CHECK(strstr(ind_error(c), "more than 30 variants"), "%s", ind_error(c));
     }
     free(x);
@@ -700,7 +700,7 @@ static void test_targets(void) {
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ind_target t = {0};
-        CHECK(ind__target_parse(c, bad[i], &t) == IND_INVALID_ARGUMENT, "%s", bad[i] ? bad[i] : "NULL");
+        CHECK(ind__target_parse(c, bad[i], &t) == IND_ERROR_INVALID_ARGUMENT, "%s", bad[i] ? bad[i] : "NULL");
     }
     ind_context_destroy(c);
 }
@@ -718,7 +718,7 @@ static void test_allocations(const struct test_case *t) {
         heap.fail_at = heap.calls + n_th;
         if (!status) status = ind__plan_create(c, s.schedule, NULL, &s.plan);
         bool enough = heap.calls < heap.fail_at;
-        CHECK(status == (enough ? IND_OK : IND_OUT_OF_MEMORY), "%s: allocation %ld: status %d, %s", t->name, n_th,
+        CHECK(status == (enough ? IND_OK : IND_ERROR_OUT_OF_MEMORY), "%s: allocation %ld: status %d, %s", t->name, n_th,
               (int)status, ind_error(c));
         CHECK(!status == !!s.plan, "%s: allocation %ld: status and plan disagree", t->name, n_th);
         free_stages(&s);
@@ -742,7 +742,7 @@ static void test_combined(void) {
                   s.plan->kernel[3].first == 0 && s.plan->kernel[3].part && !s.plan->kernel[3].num_variants,
               "not one launch");
         s.plan->kernel[0].num_parts = 1;
-        CHECK(ind__plan_verify(s.plan) == IND_VERIFY, "a launch that hides its parts");
+        CHECK(ind__plan_verify(s.plan) == IND_ERROR_VERIFY, "a launch that hides its parts");
     }
     free_stages(&s);
     ind_context_destroy(c);
@@ -761,10 +761,10 @@ static void test_finish(void) {
     if (!status) {
         CHECK(!ind__plan_verify(s.plan), "%s", ind_error(c));
         s.plan->kernel[0].variant[0].strategy = IND_STRATEGY_ROW_WARP;
-        CHECK(ind__plan_verify(s.plan) == IND_VERIFY, "a strategy that does not run the next kernel");
+        CHECK(ind__plan_verify(s.plan) == IND_ERROR_VERIFY, "a strategy that does not run the next kernel");
         s.plan->kernel[0].variant[0].strategy = IND_STRATEGY_FINISH;
         s.plan->kernel[1].num_variants = 0;
-        CHECK(ind__plan_verify(s.plan) == IND_VERIFY, "sizes for which the next kernel does not run");
+        CHECK(ind__plan_verify(s.plan) == IND_ERROR_VERIFY, "sizes for which the next kernel does not run");
     }
     free_stages(&s);
     ind_context_destroy(c);

@@ -254,7 +254,7 @@ static void test_lookup_of_none(ind_context *c) {
     CHECK(!ind_compile(g, NULL, &m) && !ind_run(m, &run), "%s", ind_error(c));
     CHECK(z[0] == 5 && z[1] == 6 && z[2] == 4, "%g %g %g", (double)z[0], (double)z[1], (double)z[2]);
     run.sizes = "N=0";
-    CHECK(m && ind_run(m, &run) == IND_INDEX_OUT_OF_RANGE, "%s", ind_error(c));
+    CHECK(m && ind_run(m, &run) == IND_ERROR_INDEX_OUT_OF_RANGE, "%s", ind_error(c));
     ind_module_destroy(m);
     ind_graph_destroy(g);
 }
@@ -338,7 +338,7 @@ static ind_status roll(const ind_extern_call *c) {
 static ind_status roll_shape(ind_context *c, const ind_extern_type *input, int num_inputs, ind_extern_type *result, int *num_results,
                              ind_expr *workspace, void *user) {
     (void)user;
-    if (num_inputs != 1 || input[0].rank != 2) return ind__fail(c, IND_SHAPE_MISMATCH, "roll takes a matrix");
+    if (num_inputs != 1 || input[0].rank != 2) return ind__fail(c, IND_ERROR_SHAPE_MISMATCH, "roll takes a matrix");
     result[0] = result[1] = input[0];
     *num_results = 2;
     *workspace = ind_expr_add(ind_expr_mul(ind_int(c, 4), ind_expr_mul(input[0].size[0], input[0].size[1])), ind_int(c, 40));
@@ -519,8 +519,8 @@ static void test_failing(ind_context *c) {
     ind_binding io[] = {{"x", x}, {"y", y}, {"b", b}};
     ind_run_desc run = {.bindings = io, .num_bindings = 3, .sizes = "N=1", .memory = IND_MEMORY_HOST};
     CHECK(g && !ind_compile(g, NULL, &m), "%s", ind_error(c));
-    calls.fail = IND_LIMIT;
-    CHECK(m && ind_run(m, &run) == IND_LIMIT, "a failing callback");
+    calls.fail = IND_ERROR_LIMIT;
+    CHECK(m && ind_run(m, &run) == IND_ERROR_LIMIT, "a failing callback");
     CHECK(strstr(ind_error(c), "roll: the callback of this extern call failed: limit exceeded"), "%s", ind_error(c));
     calls.fail = IND_OK;
     CHECK(m && !ind_run(m, &run), "%s", ind_error(c));
@@ -622,7 +622,7 @@ static void test_text(void) {
     static int32_t k[1];
     ind_binding io[] = {{"x", x}, {"y", y}, {"k", k}, {"a", a}, {"b", b}, {"c", d}};
     ind_run_desc run = {.bindings = io, .num_bindings = 6, .sizes = "N=1", .memory = IND_MEMORY_HOST};
-    CHECK(m && ind_run(m, &run) == IND_NOT_SUPPORTED, "runs without functions");
+    CHECK(m && ind_run(m, &run) == IND_ERROR_NOT_SUPPORTED, "runs without functions");
     ind_context_destroy(c);
 }
 
@@ -640,7 +640,7 @@ static void test_twin(void) {
     ind_graph *g = ind_graph_create(c, "t");
     ind_tensor in[2] = {ind_input(g, "x", "f32[3]"), ind_scalar(g, 1)};
     ind_call(g, "swish", in, 2);
-    CHECK(ind_graph_status(g) == IND_NOT_FOUND, "a twin alone is no function: %s", ind_graph_error(g));
+    CHECK(ind_graph_status(g) == IND_ERROR_NOT_FOUND, "a twin alone is no function: %s", ind_graph_error(g));
     ind_context_destroy(c);
 }
 
@@ -652,40 +652,40 @@ static void test_bad_texts(void) {
         ind_status status;
         const char *message;
     } bad[] = {
-        {"y = swish(x)", IND_PARSE, "swish: argument \"beta\" is missing"},
-        {"y = swish(x, 1, 2)", IND_PARSE, "swish takes 2 arguments"},
-        {"y = swish(x, gamma=2)", IND_PARSE, "swish has no argument \"gamma\""},
-        {"y = swish(x, x=x)", IND_PARSE, "argument \"x\" is given twice"},
-        {"y = swash(x)", IND_PARSE, "unknown op \"swash\""},
-        {"y = swish(d, 1)", IND_TYPE_MISMATCH, "swish: argument x is f32; f64[4] does not promote to it"},
-        {"y = is_above(x, 1)", IND_TYPE_MISMATCH, "is_above: argument x is i32; f32[N, 8] does not promote to it"},
-        {"y = is_above(1, 2.5)", IND_TYPE_MISMATCH, "is_above: argument y is i32; f32 does not promote to it"},
-        {"y = swish(x, d3)", IND_SHAPE_MISMATCH, "to broadcast they must be equal or 1"},
-        {"function add(x: f32) -> f32 = \"x\"", IND_INVALID_ARGUMENT, "function: add is the name of an op"},
-        {"function f(x: f32) -> f32 = \"x\"\n function f(x: f32) -> f32 = \"x + 1\"", IND_INVALID_ARGUMENT, "f is declared twice"},
-        {"function swish(x: f32) -> f32 = \"x\"", IND_INVALID_ARGUMENT, "swish is registered with another signature"},
-        {"function gpu_only(x: f32) -> f32 = \"x + 2\"", IND_INVALID_ARGUMENT, "gpu_only is registered with another text"},
-        {"function f(x: f31) -> f32 = \"x\"", IND_PARSE, "expected an element type"},
-        {"function f(x: f32, x: f32) -> f32 = \"x\"", IND_PARSE, "expected a name that is not taken"},
-        {"function f(a: f32, b: f32, c: f32, d: f32, e: f32, f: f32) -> f32 = \"a\"", IND_LIMIT, "at most 5 arguments"},
-        {"function f(x: f32) = \"x\"", IND_PARSE, "expected \"->\""},
-        {"function f(x: f32) -> f32 = \"x", IND_PARSE, "the string does not end on its line"},
-        {"function f(x: f32) -> f32 = \" \"", IND_PARSE, "the function's text is empty"},
-        {"function f(x: f32) -> f32 = x", IND_PARSE, "a string in double quotes"},
-        {"y = extern(\"nobody\", x)", IND_PARSE, "the types of its results are not written"},
-        {"y : f32[N] = extern(x)", IND_PARSE, "a string in double quotes"},
-        {"y : f32[N] = extern(\"no body\", x)", IND_PARSE, "is not a name"},
-        {"y : f32[N] = extern(\"nobody\", 1)", IND_PARSE, "the name of a tensor"},
-        {"y : f32[N] = extern(\"nobody\", x, size=2)", IND_PARSE, "allowed: workspace, mutates"},
-        {"y : f32[N] = extern(\"nobody\", x, workspace=N - 8)", IND_OUT_OF_RANGE, "the bytes of workspace may be negative"},
-        {"y : f32[N] = extern(\"nobody\", x, workspace=N*N*N*N*N*N*N*N*N*N*N)", IND_OVERFLOW, "more bytes than 64 bits count"},
-        {"y : f32[N, 8] = extern(\"nobody\", x, mutates=[1])", IND_INVALID_ARGUMENT, "it cannot overwrite operand 1"},
-        {"y : f32[N, 8], z : f32[N, 8] = extern(\"nobody\", x, mutates=[0, 0])", IND_INVALID_ARGUMENT, "it cannot overwrite operand 0"},
-        {"y : f32[N, 7] = extern(\"nobody\", x, mutates=[0])", IND_TYPE_MISMATCH, "y is written as f32[N, 7], the op gives f32[N, 8]"},
-        {"y : f32[N, 8], z : f32[N, 7] = extern(\"roll\", x)", IND_TYPE_MISMATCH, "the shape rule gives other results"},
-        {"y : f32[N, 8] = extern(\"roll\", x)", IND_TYPE_MISMATCH, "the shape rule gives other results"},
-        {"y, z = extern(\"roll\", d)", IND_SHAPE_MISMATCH, "roll: the shape rule failed: roll takes a matrix"},
-        {"y = call([x], function=\"swish\")", IND_PARSE, "unknown op \"call\""},
+        {"y = swish(x)", IND_ERROR_PARSE, "swish: argument \"beta\" is missing"},
+        {"y = swish(x, 1, 2)", IND_ERROR_PARSE, "swish takes 2 arguments"},
+        {"y = swish(x, gamma=2)", IND_ERROR_PARSE, "swish has no argument \"gamma\""},
+        {"y = swish(x, x=x)", IND_ERROR_PARSE, "argument \"x\" is given twice"},
+        {"y = swash(x)", IND_ERROR_PARSE, "unknown op \"swash\""},
+        {"y = swish(d, 1)", IND_ERROR_TYPE_MISMATCH, "swish: argument x is f32; f64[4] does not promote to it"},
+        {"y = is_above(x, 1)", IND_ERROR_TYPE_MISMATCH, "is_above: argument x is i32; f32[N, 8] does not promote to it"},
+        {"y = is_above(1, 2.5)", IND_ERROR_TYPE_MISMATCH, "is_above: argument y is i32; f32 does not promote to it"},
+        {"y = swish(x, d3)", IND_ERROR_SHAPE_MISMATCH, "to broadcast they must be equal or 1"},
+        {"function add(x: f32) -> f32 = \"x\"", IND_ERROR_INVALID_ARGUMENT, "function: add is the name of an op"},
+        {"function f(x: f32) -> f32 = \"x\"\n function f(x: f32) -> f32 = \"x + 1\"", IND_ERROR_INVALID_ARGUMENT, "f is declared twice"},
+        {"function swish(x: f32) -> f32 = \"x\"", IND_ERROR_INVALID_ARGUMENT, "swish is registered with another signature"},
+        {"function gpu_only(x: f32) -> f32 = \"x + 2\"", IND_ERROR_INVALID_ARGUMENT, "gpu_only is registered with another text"},
+        {"function f(x: f31) -> f32 = \"x\"", IND_ERROR_PARSE, "expected an element type"},
+        {"function f(x: f32, x: f32) -> f32 = \"x\"", IND_ERROR_PARSE, "expected a name that is not taken"},
+        {"function f(a: f32, b: f32, c: f32, d: f32, e: f32, f: f32) -> f32 = \"a\"", IND_ERROR_LIMIT, "at most 5 arguments"},
+        {"function f(x: f32) = \"x\"", IND_ERROR_PARSE, "expected \"->\""},
+        {"function f(x: f32) -> f32 = \"x", IND_ERROR_PARSE, "the string does not end on its line"},
+        {"function f(x: f32) -> f32 = \" \"", IND_ERROR_PARSE, "the function's text is empty"},
+        {"function f(x: f32) -> f32 = x", IND_ERROR_PARSE, "a string in double quotes"},
+        {"y = extern(\"nobody\", x)", IND_ERROR_PARSE, "the types of its results are not written"},
+        {"y : f32[N] = extern(x)", IND_ERROR_PARSE, "a string in double quotes"},
+        {"y : f32[N] = extern(\"no body\", x)", IND_ERROR_PARSE, "is not a name"},
+        {"y : f32[N] = extern(\"nobody\", 1)", IND_ERROR_PARSE, "the name of a tensor"},
+        {"y : f32[N] = extern(\"nobody\", x, size=2)", IND_ERROR_PARSE, "allowed: workspace, mutates"},
+        {"y : f32[N] = extern(\"nobody\", x, workspace=N - 8)", IND_ERROR_OUT_OF_RANGE, "the bytes of workspace may be negative"},
+        {"y : f32[N] = extern(\"nobody\", x, workspace=N*N*N*N*N*N*N*N*N*N*N)", IND_ERROR_OVERFLOW, "more bytes than 64 bits count"},
+        {"y : f32[N, 8] = extern(\"nobody\", x, mutates=[1])", IND_ERROR_INVALID_ARGUMENT, "it cannot overwrite operand 1"},
+        {"y : f32[N, 8], z : f32[N, 8] = extern(\"nobody\", x, mutates=[0, 0])", IND_ERROR_INVALID_ARGUMENT, "it cannot overwrite operand 0"},
+        {"y : f32[N, 7] = extern(\"nobody\", x, mutates=[0])", IND_ERROR_TYPE_MISMATCH, "y is written as f32[N, 7], the op gives f32[N, 8]"},
+        {"y : f32[N, 8], z : f32[N, 7] = extern(\"roll\", x)", IND_ERROR_TYPE_MISMATCH, "the shape rule gives other results"},
+        {"y : f32[N, 8] = extern(\"roll\", x)", IND_ERROR_TYPE_MISMATCH, "the shape rule gives other results"},
+        {"y, z = extern(\"roll\", d)", IND_ERROR_SHAPE_MISMATCH, "roll: the shape rule failed: roll takes a matrix"},
+        {"y = call([x], function=\"swish\")", IND_ERROR_PARSE, "unknown op \"call\""},
     };
     ind_context *c = context(IND_DEVICE_HOST, true);
     register_calls(c);
@@ -709,54 +709,54 @@ static void test_bad_calls(void) {
     ind_context *c = context(IND_DEVICE_HOST, true);
     register_calls(c);
     ind_function_desc f = {"swish(x: f32, beta: f32) -> f32", "x", swish, NULL};
-    CHECK(ind_function_register(c, &f) == IND_INVALID_ARGUMENT && strstr(ind_error(c), "another function is registered as swish"), "%s", ind_error(c));
-    CHECK(ind_function_register(c, &(ind_function_desc){.signature = "f(x: f32) -> f32"}) == IND_INVALID_ARGUMENT, "%s", ind_error(c));
-    CHECK(ind_function_register(c, &(ind_function_desc){.signature = "f(x: f32) -> f32", .cuda = "\n"}) == IND_INVALID_ARGUMENT, "%s", ind_error(c));
-    CHECK(ind_function_register(c, &(ind_function_desc){.signature = "f x", .cuda = "x"}) == IND_PARSE && strstr(ind_error(c), "column 3"), "%s", ind_error(c));
+    CHECK(ind_function_register(c, &f) == IND_ERROR_INVALID_ARGUMENT && strstr(ind_error(c), "another function is registered as swish"), "%s", ind_error(c));
+    CHECK(ind_function_register(c, &(ind_function_desc){.signature = "f(x: f32) -> f32"}) == IND_ERROR_INVALID_ARGUMENT, "%s", ind_error(c));
+    CHECK(ind_function_register(c, &(ind_function_desc){.signature = "f(x: f32) -> f32", .cuda = "\n"}) == IND_ERROR_INVALID_ARGUMENT, "%s", ind_error(c));
+    CHECK(ind_function_register(c, &(ind_function_desc){.signature = "f x", .cuda = "x"}) == IND_ERROR_PARSE && strstr(ind_error(c), "column 3"), "%s", ind_error(c));
     ind_extern_desc e = roll_desc;
     e.cuda = put;
-    CHECK(ind_extern_register(c, &e) == IND_INVALID_ARGUMENT && strstr(ind_error(c), "another extern call is registered as roll"), "%s", ind_error(c));
+    CHECK(ind_extern_register(c, &e) == IND_ERROR_INVALID_ARGUMENT && strstr(ind_error(c), "another extern call is registered as roll"), "%s", ind_error(c));
     e.name = "a b";
-    CHECK(ind_extern_register(c, &e) == IND_INVALID_ARGUMENT && strstr(ind_error(c), "is not a name"), "%s", ind_error(c));
-    CHECK(ind_extern_register(c, &(ind_extern_desc){.name = "empty"}) == IND_INVALID_ARGUMENT, "%s", ind_error(c));
+    CHECK(ind_extern_register(c, &e) == IND_ERROR_INVALID_ARGUMENT && strstr(ind_error(c), "is not a name"), "%s", ind_error(c));
+    CHECK(ind_extern_register(c, &(ind_extern_desc){.name = "empty"}) == IND_ERROR_INVALID_ARGUMENT, "%s", ind_error(c));
 
     ind_graph *g = ind_graph_create(c, "t");
     ind_tensor x = ind_input(g, "x", "f32[2]");
     ind_call(g, "swish", &x, 1);
-    fails(c, g, IND_INVALID_ARGUMENT, "swish: 1 operands are given; it takes 2");
+    fails(c, g, IND_ERROR_INVALID_ARGUMENT, "swish: 1 operands are given; it takes 2");
     g = ind_graph_create(c, "t");
     ind_call(g, "nothing", &x, 1);
-    fails(c, g, IND_NOT_FOUND, "no function nothing is registered");
+    fails(c, g, IND_ERROR_NOT_FOUND, "no function nothing is registered");
     g = ind_graph_create(c, "t");
     x = ind_input(g, "x", "f32[2]");
     ind_extern(g, "nobody", &(ind_extern_args){.inputs = &x, .num_inputs = 1});
-    fails(c, g, IND_NOT_FOUND, "nobody: the types of its results are not given, and no shape rule is registered");
+    fails(c, g, IND_ERROR_NOT_FOUND, "nobody: the types of its results are not given, and no shape rule is registered");
     g = ind_graph_create(c, "t");
     x = ind_input(g, "x", "f32[2]");
     ind_extern(g, "put", &(ind_extern_args){.inputs = &x, .num_inputs = 1});
-    fails(c, g, IND_INVALID_ARGUMENT, "put: the types of its results are not given");
+    fails(c, g, IND_ERROR_INVALID_ARGUMENT, "put: the types of its results are not given");
     g = ind_graph_create(c, "t");
     x = ind_input(g, "x", "f32[2]");
     ind_extern(g, "put", &(ind_extern_args){.inputs = &x, .num_inputs = 1, .results = (const char *[]){"f32[M]"}, .num_results = 1});
-    fails(c, g, IND_PARSE, "size \"M\" is not declared");
+    fails(c, g, IND_ERROR_PARSE, "size \"M\" is not declared");
     g = ind_graph_create(c, "t");
     x = ind_input(g, "x", "f32[2]");
     ind_extern(g, "put", &(ind_extern_args){.inputs = &x, .num_inputs = 1, .results = (const char *[]){"f32[4]"}, .num_results = 1, .workspace = "-1"});
-    fails(c, g, IND_OUT_OF_RANGE, "the bytes of workspace may be negative");
+    fails(c, g, IND_ERROR_OUT_OF_RANGE, "the bytes of workspace may be negative");
 
     g = ind_graph_create(c, "t");
     ind_call(g, "swish", NULL, 2);
-    fails(c, g, IND_INVALID_ARGUMENT, "swish: 0 operands are given; it takes 2");
+    fails(c, g, IND_ERROR_INVALID_ARGUMENT, "swish: 0 operands are given; it takes 2");
     g = ind_graph_create(c, "t");
     ind_extern(g, "put", NULL);
-    fails(c, g, IND_INVALID_ARGUMENT, "one of their lists is NULL");
+    fails(c, g, IND_ERROR_INVALID_ARGUMENT, "one of their lists is NULL");
     g = ind_graph_create(c, "t");
     ind_extern(g, "put", &(ind_extern_args){.num_inputs = 1});
-    fails(c, g, IND_INVALID_ARGUMENT, "one of their lists is NULL");
+    fails(c, g, IND_ERROR_INVALID_ARGUMENT, "one of their lists is NULL");
     g = ind_graph_create(c, "t");
     ind_extern(g, "put", &(ind_extern_args){.results = (const char *[]){NULL}, .num_results = 1});
-    fails(c, g, IND_INVALID_ARGUMENT, "the type of result 0 is NULL");
-    CHECK(ind_function_register(NULL, &f) == IND_INVALID_ARGUMENT && ind_extern_register(NULL, &e) == IND_INVALID_ARGUMENT, "no context");
+    fails(c, g, IND_ERROR_INVALID_ARGUMENT, "the type of result 0 is NULL");
+    CHECK(ind_function_register(NULL, &f) == IND_ERROR_INVALID_ARGUMENT && ind_extern_register(NULL, &e) == IND_ERROR_INVALID_ARGUMENT, "no context");
     CHECK(!ind_op_call(NULL, "swish", NULL, 0).id, "no handler");
 
     /* both devices' callbacks are looked for when it is compiled */
@@ -771,7 +771,7 @@ static void test_bad_calls(void) {
         ind_module *m = NULL;
         snprintf(text, sizeof text, "graph t {\n input x : f32[2]\n %s\n output y\n}", missing[i][0]);
         g = ind_graph_parse(c, text, NULL);
-        CHECK(g && ind_compile(g, NULL, &m) == IND_NOT_SUPPORTED && strstr(ind_error(c), missing[i][1]), "%s", ind_error(c));
+        CHECK(g && ind_compile(g, NULL, &m) == IND_ERROR_NOT_SUPPORTED && strstr(ind_error(c), missing[i][1]), "%s", ind_error(c));
         CHECK(g && !ind_compile(g, &(ind_compile_desc){.emit_only = true}, &m), "%s", ind_error(c));
         ind_graph_destroy(g);
     }
@@ -797,7 +797,7 @@ static bool run_under_faults(check_heap *heap, long fail_at) {
                             " p : f32[N, 8] = extern(\"put\", a, b, mutates=[0])\n y = relu(p)\n output y, b\n}",
                             NULL);
     ok = g && !ind_compile(g, NULL, &m) && !ind_run(m, &run);
-    CHECK(ok || ind_error_status(c) == IND_OUT_OF_MEMORY, "allocation %ld: %s", fail_at, ind_error(c));
+    CHECK(ok || ind_error_status(c) == IND_ERROR_OUT_OF_MEMORY, "allocation %ld: %s", fail_at, ind_error(c));
     if (ok) CHECK(ind_graph_text(g) || fail_at, "text");
     ind_context_destroy(c);
     return ok;
@@ -847,10 +847,10 @@ static void test_broken_function(void) {
     ind_graph *g = ind_graph_parse(c, "graph t {\n function wrong(x: f32) -> f32 = \"float y = x;\\nreturn y + undeclared_name;\"\n input x : f32[4]\n y = wrong(x)\n output y\n}", NULL);
     CHECK(g && !ind_compile(g, &(ind_compile_desc){.emit_only = true}, &m), "%s", ind_error(c));
     ind_status status = m ? ind_module_cubin(m, 0, &cubin) : IND_OK;
-    if (status == IND_LIBRARY) {
+    if (status == IND_ERROR_LIBRARY) {
         printf("no NVRTC library: the text of a compile error is not tested\n");
     } else {
-        CHECK(status == IND_COMPILE, "%d %s", (int)status, ind_error(c));
+        CHECK(status == IND_ERROR_COMPILE, "%d %s", (int)status, ind_error(c));
         CHECK(strstr(ind_error(c), "error at function wrong, line 2: ") && strstr(ind_error(c), "undeclared_name"), "%s", ind_error(c));
         CHECK(strstr(ind_error(c), "    2  return y + undeclared_name;"), "%s", ind_error(c));
     }

@@ -55,10 +55,10 @@ static ind_status copy_rows(const ind_extern_call *call) {
     CHECK(from->size[0] == ROWS && to->size[0] == ROWS && from->stride[0] == COLS, "%d rows", (int)from->size[0]);
     if (call->device == IND_DEVICE_HOST) return memcpy(to->data, from->data, bytes), IND_OK;
     driver d;
-    if (!driver_load(&d)) return IND_NOT_FOUND;
+    if (!driver_load(&d)) return IND_ERROR_NOT_FOUND;
     int failed = d.cuMemcpyDtoDAsync_v2((unsigned long long)(uintptr_t)to->data,
                                         (unsigned long long)(uintptr_t)from->data, bytes, call->stream);
-    return failed ? IND_DEVICE : IND_OK;
+    return failed ? IND_ERROR_DEVICE : IND_OK;
 }
 
 /* ---- data, and what comes out */
@@ -179,7 +179,7 @@ static void test_refused(ind_context *c) {
                  "graph t {\n input x : f32[9, 8]\n input m : bool[9]\n rows = index(x, [m])\n %s\n output y\n}",
                  statements[i]);
         ind_graph *g = ind_graph_parse(c, graph, NULL);
-        CHECK(!g && ind_error_status(c) == IND_NOT_SUPPORTED, "%s: %s", statements[i], g ? "accepted" : ind_error(c));
+        CHECK(!g && ind_error_status(c) == IND_ERROR_NOT_SUPPORTED, "%s: %s", statements[i], g ? "accepted" : ind_error(c));
         ind_graph_destroy(g);
     }
 }

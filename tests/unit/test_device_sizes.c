@@ -107,8 +107,8 @@ static void test_out_of_range(ind_module *m, ind_instance *n, void *const *memor
                   !ind_module_upload(m, memory[K], k, sizeof k),
               "upload");
         CHECK(!ind_launch(n, launch), "%s", ind_instance_error(n));
-        CHECK(ind_instance_check(n) == IND_INDEX_OUT_OF_RANGE && strstr(ind_instance_error(n), "size P: index"), "%s",
-              ind_instance_error(n));
+        CHECK(ind_instance_check(n) == IND_ERROR_INDEX_OUT_OF_RANGE && strstr(ind_instance_error(n), "size P: index"),
+              "%s", ind_instance_error(n));
         CHECK(!ind_module_download(m, found, memory[KEYS], sizeof found), "download");
         CHECK(!memcmp(&found[taken[i] * FEATURES], k, FEATURES * sizeof *k), "row %d was not written", (int)taken[i]);
     }
@@ -155,11 +155,16 @@ static void test_declarations(ind_context *c) {
     static const struct {
         const char *size;
         ind_status status;
-    } cases[] = {{"P device in [0, 9]", IND_OK},           {"P device in [2, N] hint 9", IND_OK},
-                 {"P device in [0, N - 1]", IND_OK},       {"P device [0, 9]", IND_PARSE},
-                 {"P device in [0]", IND_PARSE},           {"N device in [0, 9]", IND_INVALID_ARGUMENT},
-                 {"P.x device in [0, 9]", IND_PARSE},      {"P device in [9, 3]", IND_OUT_OF_RANGE},
-                 {"P device in [0, 0]", IND_OUT_OF_RANGE}, {"P device in [0, 9] hint x", IND_PARSE}};
+    } cases[] = {{"P device in [0, 9]", IND_OK},
+                 {"P device in [2, N] hint 9", IND_OK},
+                 {"P device in [0, N - 1]", IND_OK},
+                 {"P device [0, 9]", IND_ERROR_PARSE},
+                 {"P device in [0]", IND_ERROR_PARSE},
+                 {"N device in [0, 9]", IND_ERROR_INVALID_ARGUMENT},
+                 {"P.x device in [0, 9]", IND_ERROR_PARSE},
+                 {"P device in [9, 3]", IND_ERROR_OUT_OF_RANGE},
+                 {"P device in [0, 0]", IND_ERROR_OUT_OF_RANGE},
+                 {"P device in [0, 9] hint x", IND_ERROR_PARSE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ind_graph *g = ind_graph_create(c, "declared");
         ind_size(g, "N in [4, 64]");

@@ -107,7 +107,7 @@ static void test_shared(ind_context *ctx) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ind_binding io[] = {{"w", cases[i].w}, {"x", cases[i].x}, {"v", cases[i].v}, {"y", cases[i].y}, {"z", scalar}};
         ind_status status = ind_run(m, &(ind_run_desc){.bindings = io, .num_bindings = 5});
-        CHECK(status == (cases[i].good ? IND_OK : IND_INVALID_ARGUMENT), "case %d: %s", (int)i, ind_error(ctx));
+        CHECK(status == (cases[i].good ? IND_OK : IND_ERROR_INVALID_ARGUMENT), "case %d: %s", (int)i, ind_error(ctx));
         bool said = status && strstr(ind_error(ctx), "is donated, but shares memory with");
         CHECK(said != cases[i].good, "case %d: %s", (int)i, ind_error(ctx));
     }

@@ -240,7 +240,7 @@ static void rules(void) {
     ind_expr k, rest;
     CHECK(ind__affine(ind_expr_add(ind_expr_mul(i, B), r), i, &k, &rest) && ind_expr_same(k, B) && ind_expr_same(rest, r), "affine");
     CHECK(!ind__affine(ind_expr_mod(i, n(7)), i, &k, &rest), "i0 mod 7 is not affine");
-    CHECK(!ind__ok(ind_expr_mul(n(INT64_MAX), n(2))) && ind_error_status(ctx) == IND_OVERFLOW, "overflow is an error");
+    CHECK(!ind__ok(ind_expr_mul(n(INT64_MAX), n(2))) && ind_error_status(ctx) == IND_ERROR_OVERFLOW, "overflow is an error");
     CHECK(!ind__ok(ind_expr_floordiv(B, ind_expr_sub(B, n(5)))), "division by what may be zero is an error");
     CHECK(strstr(ind_error(ctx), "may be zero") != NULL, "and says so: %s", ind_error(ctx));
 }
@@ -310,7 +310,7 @@ static void nesting(void) {
         ind_expr e = n;
         for (int i = 1; i < 200 && ind__ok(e); i++)
             e = ind_expr_min(ind_expr_floordiv(ind_expr_add(e, ind_int(ctx, i)), ind_int(ctx, 3)), n);
-        CHECK(!ind__ok(e) && ind_error_status(ctx) == IND_LIMIT, "600 levels are accepted, attempt %d", attempt);
+        CHECK(!ind__ok(e) && ind_error_status(ctx) == IND_ERROR_LIMIT, "600 levels are accepted, attempt %d", attempt);
     }
 }
 

@@ -180,43 +180,43 @@ static void errors(void) {
         ind_status status;
         const char *says;
     } table[] = {
-        {"", 1, IND_PARSE, "expected a number"},
-        {"a +", 4, IND_PARSE, "expected a number"},
-        {"a + )", 5, IND_PARSE, "expected a number"},
-        {"(a + b", 7, IND_PARSE, "expected ')'"},
-        {"Min(a, b", 9, IND_PARSE, "expected ',' or ')'"},
-        {"a b", 3, IND_PARSE, "expected an operator or the end"},
-        {"a / b", 3, IND_PARSE, "expected an operator or the end"},
-        {"a)", 2, IND_PARSE, "expected an operator or the end"},
-        {"a, b", 2, IND_PARSE, "expected an operator or the end"},
-        {"(a, b)", 3, IND_PARSE, "expected ')'"},
-        {"1.5", 2, IND_PARSE, "expected an operator or the end"},
-        {"a = b", 3, IND_PARSE, "expected an operator or the end"},
-        {"3 + Foo(a)", 5, IND_PARSE, "unknown function Foo"},
-        {"1 + Min(a)", 5, IND_PARSE, "Min takes 2 or more, not 1"},
-        {"Where(a, b)", 1, IND_PARSE, "Where takes 3, not 2"},
-        {"Min()", 5, IND_PARSE, "expected a number"},
-        {"a + q", 5, IND_PARSE, "size q is not declared"},
-        {"a < b < c", 7, IND_PARSE, "write a < b and b < c"},
-        {"a == b != c", 8, IND_PARSE, "write a < b and b < c"},
-        {"a == not b", 6, IND_PARSE, "not binds less"},
-        {"and a", 1, IND_PARSE, "expected a number"},
-        {"a ** -1", 3, IND_PARSE, "the exponent"},
-        {"a ** b", 3, IND_PARSE, "the exponent"},
-        {"a ** 65", 3, IND_PARSE, "the exponent"},
-        {"\x80", 1, IND_PARSE, "expected a number"},
-        {"a // 0", 3, IND_INVALID_ARGUMENT, "zero"},
-        {"2*(a % (a - 3))", 6, IND_INVALID_ARGUMENT, "zero"},
-        {"CeilDiv(a, 0)", 1, IND_INVALID_ARGUMENT, "zero"},
-        {"9223372036854775808", 1, IND_OVERFLOW, "64 bits"},
-        {"- 9223372036854775808 ** 2", 3, IND_OVERFLOW, "64 bits"},
-        {"99999999999999999999999", 1, IND_OVERFLOW, "64 bits"},
-        {"9223372036854775807 + 1 + a", 21, IND_OVERFLOW, "64 bits"},
-        {"a + 3 - b - 9223372036854775807 - 9223372036854775807", 33, IND_OVERFLOW, "64 bits"},
-        {"a + 9223372036854775807*2", 24, IND_OVERFLOW, "64 bits"},
-        {"2 * (3 + 9223372036854775807 * 1)", 8, IND_OVERFLOW, "64 bits"},
-        {"--9223372036854775808", 1, IND_OVERFLOW, "64 bits"},
-        {"2 ** 64", 3, IND_OVERFLOW, "64 bits"},
+        {"", 1, IND_ERROR_PARSE, "expected a number"},
+        {"a +", 4, IND_ERROR_PARSE, "expected a number"},
+        {"a + )", 5, IND_ERROR_PARSE, "expected a number"},
+        {"(a + b", 7, IND_ERROR_PARSE, "expected ')'"},
+        {"Min(a, b", 9, IND_ERROR_PARSE, "expected ',' or ')'"},
+        {"a b", 3, IND_ERROR_PARSE, "expected an operator or the end"},
+        {"a / b", 3, IND_ERROR_PARSE, "expected an operator or the end"},
+        {"a)", 2, IND_ERROR_PARSE, "expected an operator or the end"},
+        {"a, b", 2, IND_ERROR_PARSE, "expected an operator or the end"},
+        {"(a, b)", 3, IND_ERROR_PARSE, "expected ')'"},
+        {"1.5", 2, IND_ERROR_PARSE, "expected an operator or the end"},
+        {"a = b", 3, IND_ERROR_PARSE, "expected an operator or the end"},
+        {"3 + Foo(a)", 5, IND_ERROR_PARSE, "unknown function Foo"},
+        {"1 + Min(a)", 5, IND_ERROR_PARSE, "Min takes 2 or more, not 1"},
+        {"Where(a, b)", 1, IND_ERROR_PARSE, "Where takes 3, not 2"},
+        {"Min()", 5, IND_ERROR_PARSE, "expected a number"},
+        {"a + q", 5, IND_ERROR_PARSE, "size q is not declared"},
+        {"a < b < c", 7, IND_ERROR_PARSE, "write a < b and b < c"},
+        {"a == b != c", 8, IND_ERROR_PARSE, "write a < b and b < c"},
+        {"a == not b", 6, IND_ERROR_PARSE, "not binds less"},
+        {"and a", 1, IND_ERROR_PARSE, "expected a number"},
+        {"a ** -1", 3, IND_ERROR_PARSE, "the exponent"},
+        {"a ** b", 3, IND_ERROR_PARSE, "the exponent"},
+        {"a ** 65", 3, IND_ERROR_PARSE, "the exponent"},
+        {"\x80", 1, IND_ERROR_PARSE, "expected a number"},
+        {"a // 0", 3, IND_ERROR_INVALID_ARGUMENT, "zero"},
+        {"2*(a % (a - 3))", 6, IND_ERROR_INVALID_ARGUMENT, "zero"},
+        {"CeilDiv(a, 0)", 1, IND_ERROR_INVALID_ARGUMENT, "zero"},
+        {"9223372036854775808", 1, IND_ERROR_OVERFLOW, "64 bits"},
+        {"- 9223372036854775808 ** 2", 3, IND_ERROR_OVERFLOW, "64 bits"},
+        {"99999999999999999999999", 1, IND_ERROR_OVERFLOW, "64 bits"},
+        {"9223372036854775807 + 1 + a", 21, IND_ERROR_OVERFLOW, "64 bits"},
+        {"a + 3 - b - 9223372036854775807 - 9223372036854775807", 33, IND_ERROR_OVERFLOW, "64 bits"},
+        {"a + 9223372036854775807*2", 24, IND_ERROR_OVERFLOW, "64 bits"},
+        {"2 * (3 + 9223372036854775807 * 1)", 8, IND_ERROR_OVERFLOW, "64 bits"},
+        {"--9223372036854775808", 1, IND_ERROR_OVERFLOW, "64 bits"},
+        {"2 ** 64", 3, IND_ERROR_OVERFLOW, "64 bits"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         int column = -1;
@@ -278,12 +278,12 @@ static void round_trip(char *text, const char *what) {
 }
 
 static void limits(void) {
-    refused(repeated("", "(", 1001, ""), IND_LIMIT, 1001, "parentheses");
-    refused(repeated("", "-", 1001, "a"), IND_LIMIT, 1001, "minus signs");
-    refused(repeated("", "not ", 1001, "a"), IND_LIMIT, -1, "nots");
-    refused(repeated("1", " ", 1 << 20, " + 1"), IND_LIMIT, (1 << 20) + 1, "blanks");
-    refused(repeated("", "a//2 + (b + ", 300, "1"), IND_PARSE, -1, "unbalanced");
-    refused(repeated("Max(", "2*(", 200, "a"), IND_PARSE, -1, "unbalanced calls");
+    refused(repeated("", "(", 1001, ""), IND_ERROR_LIMIT, 1001, "parentheses");
+    refused(repeated("", "-", 1001, "a"), IND_ERROR_LIMIT, 1001, "minus signs");
+    refused(repeated("", "not ", 1001, "a"), IND_ERROR_LIMIT, -1, "nots");
+    refused(repeated("1", " ", 1 << 20, " + 1"), IND_ERROR_LIMIT, (1 << 20) + 1, "blanks");
+    refused(repeated("", "a//2 + (b + ", 300, "1"), IND_ERROR_PARSE, -1, "unbalanced");
+    refused(repeated("Max(", "2*(", 200, "a"), IND_ERROR_PARSE, -1, "unbalanced calls");
     round_trip(repeated("0", " + s%d", 10, ""), "sum of 10");
     round_trip(repeated("0", " + s%d", 100, ""), "sum of 100");
     round_trip(repeated("0", " + s%d", 1000, ""), "sum of 1,000");
@@ -401,8 +401,8 @@ static void failing_allocations(void) {
                 for (int form = IND_PRINT_TEXT; form <= IND_PRINT_LATEX; form++)
                     ind_expr_print_as(e, (ind_print)form, out, sizeof out);
             else
-                CHECK(ind_error_status(ctx) == IND_OUT_OF_MEMORY || ind_error_status(ctx) == IND_PARSE, "%s",
-                      ind_error(ctx));
+                CHECK(ind_error_status(ctx) == IND_ERROR_OUT_OF_MEMORY || ind_error_status(ctx) == IND_ERROR_PARSE,
+                      "%s", ind_error(ctx));
             reached = heap.calls >= at;
             ind_context_destroy(ctx);
         }

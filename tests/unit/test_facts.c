@@ -256,7 +256,7 @@ static void test_contradictions(void) {
         uint32_t generation = f->generation;
         int declared = ind_facts_num_declared(f);
         ind_status s = ind_facts_assume(f, parse(row[i].fact));
-        CHECK(s == IND_INVALID_ARGUMENT, "%s |- %s is accepted", row[i].facts, row[i].fact);
+        CHECK(s == IND_ERROR_INVALID_ARGUMENT, "%s |- %s is accepted", row[i].facts, row[i].fact);
         CHECK(strstr(ind_error(ctx), "contradicts") && strstr(ind_error(ctx), row[i].says), "%s", ind_error(ctx));
         CHECK(generation == f->generation && declared == ind_facts_num_declared(f), "%s left a trace", row[i].fact);
         ind_facts_destroy(f);
@@ -286,9 +286,9 @@ static void test_guards(void) {
     CHECK(!ind_guard(f, parse("s0 != s1"), &holds) && holds && ind_facts_num_guards(f) == 1, "the guard is known");
     CHECK(!ind_guard(f, parse("s2 >= 2"), &holds) && holds && ind_facts_num_guards(f) == 2, "recorded");
     CHECK(ind_known(f, parse("s2 > 1")), "a guard is a fact");
-    CHECK(ind_guard(f, parse("u0 == 4"), &holds) == IND_NOT_SUPPORTED && strstr(ind_error(ctx), "data"), "%s",
+    CHECK(ind_guard(f, parse("u0 == 4"), &holds) == IND_ERROR_NOT_SUPPORTED && strstr(ind_error(ctx), "data"), "%s",
           ind_error(ctx));
-    CHECK(ind_guard(f, parse("i0 == 4"), &holds) == IND_NOT_SUPPORTED && strstr(ind_error(ctx), "loop"), "%s",
+    CHECK(ind_guard(f, parse("i0 == 4"), &holds) == IND_ERROR_NOT_SUPPORTED && strstr(ind_error(ctx), "loop"), "%s",
           ind_error(ctx));
     CHECK(ind_facts_num_guards(f) == 2 && !ind__ok(ind_facts_query_guard(f, 2)), "refused: not recorded");
     CHECK(ind_facts_num_declared(f) == 1 && !strcmp(print(ind_facts_query_declared(f, 0)), "t0 <= t1"), "declared");
@@ -297,19 +297,20 @@ static void test_guards(void) {
     named_value good[] = {{"t0", 3}, {"t1", 4}, {"s0", 3}, {"s1", 5}, {"s2", 2}, {NULL, 0}};
     CHECK(!ind_facts_check(f, value_of, good, &failed) && !ind__ok(failed), "%s", ind_error(ctx));
     named_value same[] = {{"t0", 3}, {"t1", 4}, {"s0", 5}, {"s1", 5}, {"s2", 2}, {NULL, 0}};
-    CHECK(ind_facts_check(f, value_of, same, &failed) == IND_OUT_OF_RANGE, "a guard fails");
+    CHECK(ind_facts_check(f, value_of, same, &failed) == IND_ERROR_OUT_OF_RANGE, "a guard fails");
     CHECK(!strcmp(ind_error(ctx), "guard s0 != s1 does not hold: s0 = 5, s1 = 5"), "%s", ind_error(ctx));
     CHECK(failed.id == ind_facts_query_guard(f, 0).id, "the guard is given back");
     named_value range[] = {{"t0", 0}, {"t1", 4}, {"s0", 3}, {"s1", 5}, {"s2", 2}, {NULL, 0}};
-    CHECK(ind_facts_check(f, value_of, range, NULL) == IND_OUT_OF_RANGE, "a range fails");
+    CHECK(ind_facts_check(f, value_of, range, NULL) == IND_ERROR_OUT_OF_RANGE, "a range fails");
     CHECK(!strcmp(ind_error(ctx), "t0 = 0 is outside its range [1, 1000]"), "%s", ind_error(ctx));
     named_value fact[] = {{"t0", 9}, {"t1", 4}, {"s0", 3}, {"s1", 5}, {"s2", 2}, {NULL, 0}};
-    CHECK(ind_facts_check(f, value_of, fact, NULL) == IND_OUT_OF_RANGE, "a fact fails");
+    CHECK(ind_facts_check(f, value_of, fact, NULL) == IND_ERROR_OUT_OF_RANGE, "a fact fails");
     CHECK(!strcmp(ind_error(ctx), "fact t0 <= t1 does not hold: t0 = 9, t1 = 4"), "%s", ind_error(ctx));
-    CHECK(ind_facts_check(f, value_of, good + 1, NULL) == IND_NOT_FOUND && strstr(ind_error(ctx), "t0"), "no value");
+    CHECK(ind_facts_check(f, value_of, good + 1, NULL) == IND_ERROR_NOT_FOUND && strstr(ind_error(ctx), "t0"),
+          "no value");
     CHECK(!ind_facts_assume(f, parse("m0 >= 8")), "%s", ind_error(ctx));
     named_value multiple[] = {{"t0", 3}, {"t1", 4}, {"s0", 3}, {"s1", 5}, {"s2", 2}, {"m0", 9}, {NULL, 0}};
-    CHECK(ind_facts_check(f, value_of, multiple, NULL) == IND_OUT_OF_RANGE, "a multiple fails");
+    CHECK(ind_facts_check(f, value_of, multiple, NULL) == IND_ERROR_OUT_OF_RANGE, "a multiple fails");
     CHECK(!strcmp(ind_error(ctx), "m0 = 9 is not a multiple of 8"), "%s", ind_error(ctx));
     ind_facts_destroy(f);
 }
@@ -321,7 +322,7 @@ static void test_values(void) {
     named_value v[] = {{"s0", INT64_MAX}, {"s1", 4}, {"s2", INT64_MAX}, {"s3", 4}, {"s4", 7}, {NULL, 0}};
     int64_t out = 0;
     CHECK(!ind_expr_eval(big, value_of, v, &out) && out == 7, "terms beyond 64 bits that cancel: %s", ind_error(ctx));
-    CHECK(ind_expr_eval(product, value_of, v, &out) == IND_OVERFLOW, "overflow");
+    CHECK(ind_expr_eval(product, value_of, v, &out) == IND_ERROR_OVERFLOW, "overflow");
     v[1].value = 0;
     CHECK(!ind_expr_eval(product, value_of, v, &out) && !out, "a product with 0");
     v[1].value = 4;
@@ -357,9 +358,9 @@ static void test_values(void) {
 static void test_quiet(void) {
     ind_facts *f = new_facts("s0 <= 9223372036854775807*s1");
     ind_expr bad = ind_expr_mul(ind_int(ctx, INT64_MAX), ind_int(ctx, 4));
-    CHECK(!ind__ok(bad) && ind_error_status(ctx) == IND_OVERFLOW, "an error to keep");
+    CHECK(!ind__ok(bad) && ind_error_status(ctx) == IND_ERROR_OVERFLOW, "an error to keep");
     ind_expr none = {ctx, 0};
-    CHECK(ind_facts_assume(NULL, parse("s0 <= 1")) == IND_INVALID_ARGUMENT, "no set");
+    CHECK(ind_facts_assume(NULL, parse("s0 <= 1")) == IND_ERROR_INVALID_ARGUMENT, "no set");
     CHECK(ind_facts_assume(f, none), "an invalid condition");
     ind__state_of(ctx)->text[0] = 0;
     ind_known(f, parse("9223372036854775807*s0 <= 3*s1"));
@@ -475,7 +476,8 @@ static void test_random(int rounds) {
 
 /* Was the call that failed for want of memory, or did it make do (which plain constructors may)? */
 static ind_status judged(ind_context *c, uint32_t failures, ind_status s) {
-    CHECK((ind__state_of(c)->failures != failures) == (s == IND_OUT_OF_MEMORY), "status %d, %s", (int)s, ind_error(c));
+    CHECK((ind__state_of(c)->failures != failures) == (s == IND_ERROR_OUT_OF_MEMORY), "status %d, %s", (int)s,
+          ind_error(c));
     return s;
 }
 
@@ -485,7 +487,7 @@ static ind_status work_without(ind_context *c, ind_facts **f) {
     ind_status s = ind_facts_create(c, f);
     for (size_t i = 0; i < sizeof facts / sizeof *facts && !s; i++) {
         ind_expr e = parse_in(c, facts[i]);
-        if (!ind__ok(e)) return IND_OUT_OF_MEMORY;
+        if (!ind__ok(e)) return IND_ERROR_OUT_OF_MEMORY;
         int declared = ind_facts_num_declared(*f);
         uint32_t generation = (*f)->generation;
         uint32_t failures = ind__state_of(c)->failures;
@@ -495,12 +497,12 @@ static ind_status work_without(ind_context *c, ind_facts **f) {
     bool holds;
     ind_expr less = parse_in(c, "s2 < s3");
     uint32_t failures = ind__state_of(c)->failures;
-    if (!s && !ind__ok(less)) return IND_OUT_OF_MEMORY;
+    if (!s && !ind__ok(less)) return IND_ERROR_OUT_OF_MEMORY;
     if (!s) s = judged(c, failures, ind_guard(*f, less, &holds));
     ind_expr e = parse_in(c, "s0 % 4 + s1 // 40 + Max(s1, s2) - 8*(s3 // 8)");
-    if (s || !ind__ok(e)) return s ? s : IND_OUT_OF_MEMORY;
+    if (s || !ind__ok(e)) return s ? s : IND_ERROR_OUT_OF_MEMORY;
     failures = ind__state_of(c)->failures;
-    return judged(c, failures, ind__ok(ind_simplify(*f, e)) ? IND_OK : IND_OUT_OF_MEMORY);
+    return judged(c, failures, ind__ok(ind_simplify(*f, e)) ? IND_OK : IND_ERROR_OUT_OF_MEMORY);
 }
 
 static void test_no_memory(void) {
@@ -514,7 +516,7 @@ static void test_no_memory(void) {
         ind_facts *f = NULL;
         ind_status s = work_without(c, &f);
         done = h.calls < at;
-        CHECK(!s || (!done && s == IND_OUT_OF_MEMORY), "allocation %ld: status %d, %s", at, (int)s, ind_error(c));
+        CHECK(!s || (!done && s == IND_ERROR_OUT_OF_MEMORY), "allocation %ld: status %d, %s", at, (int)s, ind_error(c));
         if (rnd(2)) ind_facts_destroy(f); /* else the context does */
         ind_context_destroy(c);
         CHECK(!h.live, "allocation %ld: %ld blocks are lost", at, h.live);
@@ -535,7 +537,7 @@ static void test_in_force(void) {
     uint32_t fired = ind__expr_rule_fired(ctx, IND__EXPR_RULE_RESIDUE);
     CHECK(ind_expr_same(ind_expr_mod(x, eight), ind_int(ctx, 3)), "(s0 + s1) %% 8 is 3");
     CHECK(ind__expr_rule_fired(ctx, IND__EXPR_RULE_RESIDUE) > fired, "by the rule of residues");
-    CHECK(!ind_facts_enter(other, f) && ind_error_status(other) == IND_INVALID_ARGUMENT, "another context's set");
+    CHECK(!ind_facts_enter(other, f) && ind_error_status(other) == IND_ERROR_INVALID_ARGUMENT, "another context's set");
     CHECK(!ind_facts_enter(NULL, f), "no context");
     ind_facts_destroy(f);
     CHECK(!ind_facts_enter(ctx, NULL), "a set that is destroyed is in force no more");

@@ -81,7 +81,7 @@ static void test_linear(void) {
         written += value(m, k.bytes_written, "B=10");
         flops += value(m, k.flops, "B=10");
     }
-    CHECK(ind_error_status(ctx) == IND_NOT_FOUND && error_has("has no kernel"), "%s", ind_error(ctx));
+    CHECK(ind_error_status(ctx) == IND_ERROR_NOT_FOUND && error_has("has no kernel"), "%s", ind_error(ctx));
     CHECK(value(m, ind_module_bytes_read(m), "B=10") == read, "totals add up");
     CHECK(value(m, ind_module_flops(m), "B=10") == flops, "totals add up");
     CHECK(written == 4 * (10 * 24 + 40), "%lld", (long long)written);
@@ -121,7 +121,7 @@ static void test_model(void) {
             char with[64], sizes[64];
             snprintf(with, sizeof with, "S=%d", lengths[k]);
             int64_t b = ind_formula_solve(m, ind_module_workspace(m), "B", with, limits[i]);
-            CHECK(b != -1 || ind_error_status(ctx) == IND_OUT_OF_RANGE, "%s", ind_error(ctx));
+            CHECK(b != -1 || ind_error_status(ctx) == IND_ERROR_OUT_OF_RANGE, "%s", ind_error(ctx));
             if (b > 0) {
                 snprintf(sizes, sizeof sizes, "B=%lld, S=%d", (long long)b, lengths[k]);
                 CHECK(value(m, ind_module_workspace(m), sizes) <= limits[i], "%s does not fit", sizes);
@@ -209,13 +209,13 @@ static void test_wide(void) {
     CHECK(!huge.id || ind_formula_solve(m, huge, "B", "S=1", INT64_MAX) == 2965820, "%s", ind_error(ctx));
     ind_expr falls = ind_expr_sub(ind_int(ctx, 100), b);
     CHECK(ind_formula_solve(m, falls, "B", "S=1", 0) == 4000000000, "%s", ind_error(ctx));
-    CHECK(ind_formula_solve(m, falls, "B", "S=1", -5000000000) == -1 && ind_error_status(ctx) == IND_OUT_OF_RANGE, "%s",
-          ind_error(ctx));
+    CHECK(ind_formula_solve(m, falls, "B", "S=1", -5000000000) == -1 && ind_error_status(ctx) == IND_ERROR_OUT_OF_RANGE,
+          "%s", ind_error(ctx));
     /* 7 in one place only, which no interval shows */
     ind_expr hash = ind_expr_mod(ind_expr_mul(b, ind_int(ctx, 12345)), ind_int(ctx, 1000003));
     ind_expr other = ind_expr_mod(ind_expr_mul(b, ind_int(ctx, 54321)), ind_int(ctx, 1000033));
     int64_t got = ind_formula_solve(m, ind_expr_add(hash, other), "B", "S=1", 0);
-    CHECK(got == 0 || (got == -1 && ind_error_status(ctx) == IND_NOT_SUPPORTED), "%lld: %s", (long long)got,
+    CHECK(got == 0 || (got == -1 && ind_error_status(ctx) == IND_ERROR_NOT_SUPPORTED), "%lld: %s", (long long)got,
           ind_error(ctx));
     ind_module_destroy(m);
 }
@@ -259,24 +259,26 @@ static void test_errors(void) {
     CHECK(ind_formula_solve(m, b, "B", "", 9) == -1 && error_has("size T has no value"), "%s", ind_error(ctx));
     CHECK(ind_formula_solve(m, b, "B", "T=1", 9) == 9, "%s", ind_error(ctx));
     CHECK(ind_formula_solve(m, b, "B", "T=1, S=4", 9) == 9, "%s", ind_error(ctx));
-    CHECK(ind_formula_solve(m, b, "B", "T=1, S=5", 9) == -1 && ind_error_status(ctx) == IND_OUT_OF_RANGE, "%s",
+    CHECK(ind_formula_solve(m, b, "B", "T=1, S=5", 9) == -1 && ind_error_status(ctx) == IND_ERROR_OUT_OF_RANGE, "%s",
           ind_error(ctx));
     CHECK(ind_formula_solve(m, b, "B", "T=1, B=2", 9) == -1 && error_has("both asked for and given"), "%s",
           ind_error(ctx));
     CHECK(ind_formula_solve(m, b, "T", "B=1, S=12", 9) == 3, "a size given for what follows fixes T");
     CHECK(ind_formula_solve(m, b, "S", "B=1", 9) == -1 && error_has("S follows from a fact, it is 4*T"), "%s",
           ind_error(ctx));
-    CHECK(ind_formula_solve(m, b, "Q", "", 9) == -1 && ind_error_status(ctx) == IND_NOT_FOUND, "%s", ind_error(ctx));
+    CHECK(ind_formula_solve(m, b, "Q", "", 9) == -1 && ind_error_status(ctx) == IND_ERROR_NOT_FOUND, "%s",
+          ind_error(ctx));
     CHECK(ind_formula_solve(m, b, NULL, "", 9) == -1 && error_has("NULL"), "%s", ind_error(ctx));
     CHECK(ind_formula_solve(m, none, "B", "", 9) == -1, "%s", ind_error(ctx));
     CHECK(ind_formula_solve(NULL, b, "B", "", 9) == -1, "NULL");
     CHECK(ind_formula_eval(m, b, "B=2, T=2", &v) == IND_OK && v == 2, "%s", ind_error(ctx));
-    CHECK(ind_formula_eval(m, b, "B=2, T=2, S=6", &v) == IND_OUT_OF_RANGE && error_has("run: fact ") &&
+    CHECK(ind_formula_eval(m, b, "B=2, T=2, S=6", &v) == IND_ERROR_OUT_OF_RANGE && error_has("run: fact ") &&
               error_has(" does not hold: T = 2, S = 6"),
           "%s", ind_error(ctx));
     ind_context *other;
     if (!ind_context_create(NULL, &other)) {
-        CHECK(ind_formula_eval(m, ind_int(other, 1), "B=1, T=1", &v) == IND_INVALID_ARGUMENT, "another context's");
+        CHECK(ind_formula_eval(m, ind_int(other, 1), "B=1, T=1", &v) == IND_ERROR_INVALID_ARGUMENT,
+              "another context's");
         ind_context_destroy(other);
     }
     ind_module_destroy(m);
@@ -294,8 +296,8 @@ static void test_verdict(void) {
     ind_verdict v = ind_would_compile(m, "B=8, T=16");
     CHECK(v.ready == IND_READY && !v.status && v.num_kernels == ind_module_num_kernels(m), "%s", v.reason);
     v = ind_would_compile(m, "B=33, T=16");
-    CHECK(v.ready == IND_GUARD_FAILS && v.status == IND_OUT_OF_RANGE && strstr(v.reason, "guard ") == v.reason, "%s",
-          v.reason);
+    CHECK(v.ready == IND_GUARD_FAILS && v.status == IND_ERROR_OUT_OF_RANGE && strstr(v.reason, "guard ") == v.reason,
+          "%s", v.reason);
     CHECK(strstr(v.reason, "does not hold: B = 33") && v.compile_ms > 0, "%s", v.reason);
     v = ind_would_compile(m, "B=8, T=16, S=60");
     CHECK(v.ready == IND_OUTSIDE && strstr(v.reason, "fact ") == v.reason &&
@@ -310,9 +312,9 @@ static void test_verdict(void) {
     v = ind_would_compile(m, "B=8");
     CHECK(v.ready == IND_BAD_SIZES && strstr(v.reason, "size T of graph"), "%s", v.reason);
     v = ind_would_compile(m, "B=8, T=");
-    CHECK(v.ready == IND_BAD_SIZES && v.status == IND_PARSE, "%s", v.reason);
+    CHECK(v.ready == IND_BAD_SIZES && v.status == IND_ERROR_PARSE, "%s", v.reason);
     v = ind_would_compile(m, "Q=8");
-    CHECK(v.ready == IND_BAD_SIZES && v.status == IND_NOT_FOUND, "%s", v.reason);
+    CHECK(v.ready == IND_BAD_SIZES && v.status == IND_ERROR_NOT_FOUND, "%s", v.reason);
     CHECK(ind_would_compile(NULL, "").ready == IND_BAD_SIZES, "NULL");
     ind_module_destroy(m);
 }
@@ -353,7 +355,7 @@ static void test_evaluator(void) {
     snprintf(text, sizeof text, "B=%d, S=%d", 1999, 2048);
     for (int i = 0; i < 3; i++) CHECK(v[i] == value(m, f[i], text), "formula %d", i);
     ind_evaluator_destroy(e);
-    CHECK(ind_evaluator_create(m, f, 0, &e) == IND_INVALID_ARGUMENT && !e, "none");
+    CHECK(ind_evaluator_create(m, f, 0, &e) == IND_ERROR_INVALID_ARGUMENT && !e, "none");
     CHECK(!ind_evaluator_create(m, f, 1, &e), "left to the context");
 }
 
@@ -394,7 +396,7 @@ static void test_allocations(void) {
         bool ok = work_under_failure();
         succeeded = heap.calls < at;
         CHECK(ok || !succeeded, "%s", ind_error(ctx));
-        CHECK(ok || ind_error_status(ctx) == IND_OUT_OF_MEMORY, "at %ld: %s", at, ind_error(ctx));
+        CHECK(ok || ind_error_status(ctx) == IND_ERROR_OUT_OF_MEMORY, "at %ld: %s", at, ind_error(ctx));
         ind_context_destroy(ctx);
         CHECK(heap.live == 0, "at %ld: %ld left", at, heap.live);
     }

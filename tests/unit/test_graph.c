@@ -970,7 +970,7 @@ static void test_messages(ind_context *c) {
     ind_tensor z = ind_add(ind_gelu(y, IND_GELU_TANH), y);
     check(z.id == 0 && !strcmp(ind_graph_error(g), want), "what follows is quiet", ind_graph_error(g));
     ind_module *m;
-    check(ind_output(g, "z", z) == IND_SHAPE_MISMATCH && ind_compile(g, NULL, &m) == IND_SHAPE_MISMATCH && !m,
+    check(ind_output(g, "z", z) == IND_ERROR_SHAPE_MISMATCH && ind_compile(g, NULL, &m) == IND_ERROR_SHAPE_MISMATCH && !m,
           "and not compiled", ind_error(c));
     ind_graph_destroy(g);
 }
@@ -1014,7 +1014,7 @@ static void test_handles(ind_context *c) {
     expect_error(c, "an invalid size", g, "element 0 of size is not a valid expression");
     g = ind_graph_create(c, "g");
     ind_module *m;
-    check(ind_compile(g, NULL, &m) == IND_INVALID_ARGUMENT && strstr(ind_error(c), "graph g has no output"),
+    check(ind_compile(g, NULL, &m) == IND_ERROR_INVALID_ARGUMENT && strstr(ind_error(c), "graph g has no output"),
           "no output", ind_error(c));
     ind_graph_destroy(g);
     ind_graph_destroy(other);
@@ -1032,7 +1032,7 @@ static void test_names(ind_context *c) {
                        "  add : f32[4] = add(act, act_1)\n  y : f32[4] = add(add, 3)\n  no_no : f32[4] = neg(y)\n  "
                        "output y, same = y\n}\n";
     check(!strcmp(ind_graph_text(g), want), "names", ind_graph_text(g));
-    check(ind_output(g, "y", x) == IND_INVALID_ARGUMENT, "an output twice", ind_graph_error(g));
+    check(ind_output(g, "y", x) == IND_ERROR_INVALID_ARGUMENT, "an output twice", ind_graph_error(g));
     ind_graph_destroy(g);
 }
 
@@ -1056,7 +1056,7 @@ static void test_nulls(ind_context *c) {
     ok = ok && !ind_layer_norm(n, 1, n, n, 0).id && !ind_pointwise(NULL, NULL).id && !ind_scalar(NULL, 1).id;
     ok = ok && !ind_full(NULL, NULL, 0, 0, IND_F32).id && !ind_arange(NULL, e, e, e, IND_I64).id &&
          !ind_slice(n, 0, e, e, e).id;
-    ok = ok && ind_compile(NULL, NULL, &m) == IND_INVALID_ARGUMENT && !m && !ind_module_text(NULL, IND_STAGE_CUDA);
+    ok = ok && ind_compile(NULL, NULL, &m) == IND_ERROR_INVALID_ARGUMENT && !m && !ind_module_text(NULL, IND_STAGE_CUDA);
     ok = ok && !ind_module_json(NULL, IND_STAGE_PLAN) && ind_formula_eval(NULL, e, NULL, &v) &&
          ind_formula_solve(NULL, e, "", "", 1) == -1;
     check(ok, "NULL everywhere gives a status", NULL);
@@ -1066,7 +1066,7 @@ static void test_nulls(ind_context *c) {
     ind_graph_destroy(g);
     g = ind_graph_create(c, NULL);
     check(!ind_pointwise(g, NULL).id && ind_graph_status(g), "NULL desc", ind_graph_error(g));
-    check(ind_compile(g, NULL, NULL) == IND_INVALID_ARGUMENT, "NULL module", ind_error(c));
+    check(ind_compile(g, NULL, NULL) == IND_ERROR_INVALID_ARGUMENT, "NULL module", ind_error(c));
     ind_graph_destroy(g);
 }
 
@@ -1339,7 +1339,7 @@ static void test_guards(ind_context *c) {
     check(!ind_add(ind_input(h, "x", "f32[B]"), ind_input(h, "y", "f32[T]")).id, "another graph's fact", NULL);
     check(ind_guard_that(h, "B <= 16", &holds) != IND_OK && !holds, "sticky", NULL);
     ind_graph_destroy(h);
-    check(ind_fact(g, NULL) == IND_INVALID_ARGUMENT && strstr(ind_graph_error(g), "NULL"), "NULL", ind_graph_error(g));
+    check(ind_fact(g, NULL) == IND_ERROR_INVALID_ARGUMENT && strstr(ind_graph_error(g), "NULL"), "NULL", ind_graph_error(g));
     check(ind_fact(NULL, "B == 1") && ind_guard_that(NULL, "B == 1", NULL), "no graph", NULL);
     ind_graph_destroy(g);
 }
@@ -1368,15 +1368,15 @@ static void test_checked_runs(ind_context *c) {
     check(!strcmp(formula, "4*T") && !ind_module_size_formula(m, 1).id, "S follows from T", formula);
     check(!run_at(m, "S=12, T=3, K=1"), "all given", ind_error(c));
     check(!run_at(m, "T=3, K=1"), "S follows", ind_error(c));
-    check(run_at(m, "S=6, T=2, K=1") == IND_OUT_OF_RANGE && strstr(ind_error(c), "run: fact ") &&
+    check(run_at(m, "S=6, T=2, K=1") == IND_ERROR_OUT_OF_RANGE && strstr(ind_error(c), "run: fact ") &&
               strstr(ind_error(c), " does not hold: S = 6, T = 2"),
           "a fact", ind_error(c));
-    check(run_at(m, "T=7, K=1") == IND_OUT_OF_RANGE && strstr(ind_error(c), "run: guard T != 7 does not hold: T = 7") &&
+    check(run_at(m, "T=7, K=1") == IND_ERROR_OUT_OF_RANGE && strstr(ind_error(c), "run: guard T != 7 does not hold: T = 7") &&
               strstr(ind_error(c), " does not hold: T = 7"),
           "a guard", ind_error(c));
-    check(run_at(m, "T=55, K=9") == IND_OUT_OF_RANGE && strstr(ind_error(c), " does not hold: T = 55, K = 9"),
+    check(run_at(m, "T=55, K=9") == IND_ERROR_OUT_OF_RANGE && strstr(ind_error(c), " does not hold: T = 55, K = 9"),
           "a relation", ind_error(c));
-    check(run_at(m, "S=12, K=1") == IND_INVALID_ARGUMENT && strstr(ind_error(c), "size T of graph"), "T is free",
+    check(run_at(m, "S=12, K=1") == IND_ERROR_INVALID_ARGUMENT && strstr(ind_error(c), "size T of graph"), "T is free",
           ind_error(c));
     const int64_t good[] = {12, 3, 1}, bad[] = {12, 4, 1};
     ind_instance *n = NULL;
@@ -1384,7 +1384,7 @@ static void test_checked_runs(ind_context *c) {
     static float x[512], z[512];
     void *pointers[] = {x, x, z};
     check(!ind_launch(n, &(ind_launch_desc){.pointers = pointers, .sizes_v = good}), "as values", ind_error(c));
-    check(ind_launch(n, &(ind_launch_desc){.pointers = pointers, .sizes_v = bad}) == IND_OUT_OF_RANGE, "bad values",
+    check(ind_launch(n, &(ind_launch_desc){.pointers = pointers, .sizes_v = bad}) == IND_ERROR_OUT_OF_RANGE, "bad values",
           NULL);
     check(!ind_launch(n, &(ind_launch_desc){.pointers = pointers, .sizes_v = good}), "and good again", ind_error(c));
     bool guard = false;

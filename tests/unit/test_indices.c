@@ -50,8 +50,8 @@ static void test(const test_row *t, bool fused) {
     ind_run_desc run = {.bindings = io, .num_bindings = 4, .sizes = t->sizes, .memory = IND_MEMORY_HOST};
     CHECK(g && !ind_compile(g, &desc, &m), "%s", ind_error(c));
     ind_status status = m ? ind_run(m, &run) : IND_OK;
-    CHECK(status == (t->error ? IND_INDEX_OUT_OF_RANGE : IND_OK), "%s, %s: %s\n%s", t->sizes, fused ? "fused" : "apart",
-          status ? ind_error(c) : "nothing is reported", t->text);
+    CHECK(status == (t->error ? IND_ERROR_INDEX_OUT_OF_RANGE : IND_OK), "%s, %s: %s\n%s", t->sizes,
+          fused ? "fused" : "apart", status ? ind_error(c) : "nothing is reported", t->text);
     CHECK(!status || !t->error || strstr(ind_error(c), t->error), "%s", ind_error(c));
     ind_module_destroy(m);
     ind_graph_destroy(g);

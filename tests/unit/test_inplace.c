@@ -72,7 +72,7 @@ static void test_builders(ind_context *ctx) {
     CHECK(read && !strcmp(ind_graph_text(g), ind_graph_text(read)), "%s%s", ind_graph_text(g),
           read ? ind_graph_text(read) : ind_error(ctx));
     CHECK(!ind_inplace(none, none).id, "nothing");
-    CHECK(!ind_inplace(x, none).id && ind_graph_status(g) == IND_INVALID_ARGUMENT, "%s", ind_graph_error(g));
+    CHECK(!ind_inplace(x, none).id && ind_graph_status(g) == IND_ERROR_INVALID_ARGUMENT, "%s", ind_graph_error(g));
     CHECK(strstr(ind_graph_error(g), "inplace: not two tensors of this graph"), "%s", ind_graph_error(g));
     ind_graph_destroy(g);
     ind_graph_destroy(read);
@@ -236,7 +236,7 @@ static void test_no_memory(void) {
         if (!status) status = g ? ind_compile(g, NULL, &m) : ind_error_status(ctx);
         failed = heap.calls >= n;
         /* some memory only makes things faster */
-        CHECK(!status || (failed && status == IND_OUT_OF_MEMORY), "allocation %ld: %s", n, ctx ? ind_error(ctx) : "");
+        CHECK(!status || (failed && status == IND_ERROR_OUT_OF_MEMORY), "allocation %ld: %s", n, ctx ? ind_error(ctx) : "");
         ind_context_destroy(ctx);
         CHECK(heap.live == 0, "allocation %ld: %ld leaked", n, heap.live);
     }

@@ -75,8 +75,8 @@ static void test_lifetime(ind_context *c) {
     ind_graph_destroy(g);
     ind_graph *k = m ? ind_module_kernel_graph(m, 0) : NULL;
     CHECK(k, "%s", ind_error(c));
-    CHECK(m && !ind_module_kernel_graph(m, 1) && ind_error_status(c) == IND_NOT_FOUND, "past the last kernel");
-    CHECK(m && !ind_module_kernel_graph(m, -1) && ind_error_status(c) == IND_NOT_FOUND, "below the first");
+    CHECK(m && !ind_module_kernel_graph(m, 1) && ind_error_status(c) == IND_ERROR_NOT_FOUND, "past the last kernel");
+    CHECK(m && !ind_module_kernel_graph(m, -1) && ind_error_status(c) == IND_ERROR_NOT_FOUND, "below the first");
     CHECK(!ind_module_kernel_graph(NULL, 0), "no module");
     ind_module_destroy(m);
     const char *text = k ? ind_graph_text(k) : "";
@@ -206,7 +206,8 @@ static void test_bad_combine(ind_context *c) {
 /* Puts its second operand in front of the first, which it overwrites, and tells how many elements that were. */
 static ind_status put_front(const ind_extern_call *call) {
     int64_t n = call->input[1].size[0] * call->input[1].size[1];
-    if (call->num_inputs != 2 || call->num_outputs != 2 || call->workspace_bytes != 64) return IND_INVALID_ARGUMENT;
+    if (call->num_inputs != 2 || call->num_outputs != 2 || call->workspace_bytes != 64)
+        return IND_ERROR_INVALID_ARGUMENT;
     if (call->output[1].data != call->input[0].data)
         memcpy(call->output[1].data, call->input[0].data, 40 * sizeof(float));
     memcpy(call->output[1].data, call->input[1].data, (size_t)n * sizeof(float));

@@ -44,7 +44,7 @@ static const char constant_text[] = "graph scaled {\n"
 static float x[ROWS * COLS], y[ROWS * COLS], first[ROWS * COLS];
 
 static ind_status nothing(const ind_extern_call *call) {
-    return call->num_inputs == 1 ? IND_OK : IND_INVALID_ARGUMENT;
+    return call->num_inputs == 1 ? IND_OK : IND_ERROR_INVALID_ARGUMENT;
 }
 
 typedef struct way {

@@ -294,7 +294,7 @@ static void test_out_of_range(ind_context *c, const ordered_case *s) {
     at[4] = s->places;
     ind_binding io[] = {{"x", x}, {"i", at}, {"v", v}, {"y", y[0]}};
     ind_run_desc run = {.bindings = io, .num_bindings = 4, .sizes = "N=9", .memory = IND_MEMORY_HOST};
-    CHECK(m && ind_run(m, &run) == IND_INDEX_OUT_OF_RANGE, "%s: %s", s->name, ind_error(c));
+    CHECK(m && ind_run(m, &run) == IND_ERROR_INDEX_OUT_OF_RANGE, "%s: %s", s->name, ind_error(c));
     if (m) ind_module_destroy(m);
 }
 

@@ -86,17 +86,17 @@ static void check_replacements(void) {
         {"mul", BY_BUILT, IND_POINT_START, IND_OK, "b : f32[B, 4] = add(x, w)"}, /* noop removes what it built */
         {"mul", BY_BUILT, IND_POINT_OPTIMISED, IND_OK, "b : f32[B, 4] = add(x, w)"},
         {"mul", BY_BUILT, IND_POINT_LOWERING, IND_OK, "a : f32[B, 4] = neg(neg)"},
-        {"mul", BY_OTHER_TYPE, IND_POINT_START, IND_TYPE_MISMATCH,
+        {"mul", BY_OTHER_TYPE, IND_POINT_START, IND_ERROR_TYPE_MISMATCH,
          "pass mine: a is f32[B, 4], its replacement is f16[B, 4]"},
-        {"mul", BY_OTHER_SHAPE, IND_POINT_START, IND_TYPE_MISMATCH,
+        {"mul", BY_OTHER_SHAPE, IND_POINT_START, IND_ERROR_TYPE_MISMATCH,
          "pass mine: a is f32[B, 4], its replacement is f32[1, B, 4]"},
-        {"mul", BY_OLD_TENSOR, IND_POINT_START, IND_INVALID_ARGUMENT,
+        {"mul", BY_OLD_TENSOR, IND_POINT_START, IND_ERROR_INVALID_ARGUMENT,
          "pass mine: the replacement of a is not a tensor of the new graph"},
-        {"mul", BY_NUMBER, IND_POINT_START, IND_TYPE_MISMATCH, "pass mine: a is f32[B, 4], its replacement is"},
-        {"mul", BY_FAILURE, IND_POINT_OPTIMISED, IND_SHAPE_MISMATCH, "pass mine: matmul: "},
-        {"topk", BY_OPERAND, IND_POINT_START, IND_TYPE_MISMATCH,
+        {"mul", BY_NUMBER, IND_POINT_START, IND_ERROR_TYPE_MISMATCH, "pass mine: a is f32[B, 4], its replacement is"},
+        {"mul", BY_FAILURE, IND_POINT_OPTIMISED, IND_ERROR_SHAPE_MISMATCH, "pass mine: matmul: "},
+        {"topk", BY_OPERAND, IND_POINT_START, IND_ERROR_TYPE_MISMATCH,
          "pass mine: v is f32[B, 2], its replacement is f32[B, 4]"},
-        {"topk", BY_SECOND_RESULT, IND_POINT_START, IND_TYPE_MISMATCH,
+        {"topk", BY_SECOND_RESULT, IND_POINT_START, IND_ERROR_TYPE_MISMATCH,
          "pass mine: v is f32[B, 2], its replacement is i64[B, 2]"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -113,12 +113,14 @@ static void check_registration(void) {
     CHECK(!ind_context_create(NULL, &c), "context");
     ind_pass_desc ok = {.name = "mine", .visit = visit}, none = {.name = "none"},
                   far = {.name = "far", .point = IND_NUM_PASS_POINTS, .visit = visit};
-    CHECK(ind_pass_register(NULL, &ok) == IND_INVALID_ARGUMENT && ind_pass_register(c, NULL) == IND_INVALID_ARGUMENT,
+    CHECK(ind_pass_register(NULL, &ok) == IND_ERROR_INVALID_ARGUMENT &&
+              ind_pass_register(c, NULL) == IND_ERROR_INVALID_ARGUMENT,
           "NULL");
-    CHECK(ind_pass_register(c, &none) == IND_INVALID_ARGUMENT, "no function");
-    CHECK(ind_pass_register(c, &far) == IND_INVALID_ARGUMENT && !strcmp(ind_error(c), "pass far: there is no point 3"),
+    CHECK(ind_pass_register(c, &none) == IND_ERROR_INVALID_ARGUMENT, "no function");
+    CHECK(ind_pass_register(c, &far) == IND_ERROR_INVALID_ARGUMENT &&
+              !strcmp(ind_error(c), "pass far: there is no point 3"),
           "%s", ind_error(c));
-    CHECK(!ind_pass_register(c, &ok) && ind_pass_register(c, &ok) == IND_INVALID_ARGUMENT, "twice");
+    CHECK(!ind_pass_register(c, &ok) && ind_pass_register(c, &ok) == IND_ERROR_INVALID_ARGUMENT, "twice");
     CHECK(!strcmp(ind_error(c), "pass mine is already registered"), "%s", ind_error(c));
     ind_context_destroy(c);
 }
@@ -182,7 +184,7 @@ static bool pass_under_faults(check_heap *heap, long fail_at) {
     bool ok = !ind_context_create(&desc, &c) && !ind_pass_register(c, &pass);
     ind_graph *g = ok ? ind_graph_parse(c, text, "g") : NULL;
     ok = g && !ind_compile(g, &compile, &m);
-    if (c) CHECK(ok || ind_error_status(c) == IND_OUT_OF_MEMORY, "allocation %ld: %s", fail_at, ind_error(c));
+    if (c) CHECK(ok || ind_error_status(c) == IND_ERROR_OUT_OF_MEMORY, "allocation %ld: %s", fail_at, ind_error(c));
     ind_context_destroy(c);
     CHECK(heap->live == 0, "allocation %ld: %ld allocations are left", fail_at, heap->live);
     return ok;

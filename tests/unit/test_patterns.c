@@ -35,7 +35,7 @@ static void check_order(void) {
     CHECK(!strcmp(op_of_y(c, "graph g {\n" TO(exp, tanh) "  input x : f32[3]\n  y = exp(x)\n  output y\n}\n"), "tanh"),
           "the graph's own pattern is tried first");
     CHECK(!strcmp(op_of_y(c, graph_text), "sin"), "and is not registered");
-    CHECK(ind_pattern_register(c, TO(exp, log) TO(exp, cos)) == IND_INVALID_ARGUMENT, "a name twice");
+    CHECK(ind_pattern_register(c, TO(exp, log) TO(exp, cos)) == IND_ERROR_INVALID_ARGUMENT, "a name twice");
     CHECK(!strcmp(ind_error(c), "pattern exp_to_cos is already registered"), "%s", ind_error(c));
     CHECK(!ind_pattern_register(c, TO(exp, log)), "the refused text left nothing: %s", ind_error(c));
     ind_context_destroy(c);
@@ -55,10 +55,10 @@ static void check_errors(void) {
     };
     ind_context *c;
     CHECK(!ind_context_create(NULL, &c), "context");
-    CHECK(ind_pattern_register(NULL, TO(exp, sin)) == IND_INVALID_ARGUMENT, "no context");
-    CHECK(ind_pattern_register(c, NULL) == IND_INVALID_ARGUMENT, "no text");
+    CHECK(ind_pattern_register(NULL, TO(exp, sin)) == IND_ERROR_INVALID_ARGUMENT, "no context");
+    CHECK(ind_pattern_register(c, NULL) == IND_ERROR_INVALID_ARGUMENT, "no text");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        CHECK(ind_pattern_register(c, bad[i].text) == IND_PARSE, "%s", bad[i].text);
+        CHECK(ind_pattern_register(c, bad[i].text) == IND_ERROR_PARSE, "%s", bad[i].text);
         CHECK(strstr(ind_error(c), bad[i].error), "%s: %s", bad[i].error, ind_error(c));
     }
     CHECK(!strcmp(op_of_y(c, graph_text), "exp"), "nothing was registered");
@@ -98,7 +98,7 @@ static bool apply_under_faults(check_heap *heap, long fail_at) {
     bool ok = !ind_context_create(&desc, &c) && !ind_pattern_register(c, merge);
     ind_graph *g = ok ? ind_graph_parse(c, text, "g") : NULL;
     ok = g && !ind_compile(g, &compile, &m);
-    if (c) CHECK(ok || ind_error_status(c) == IND_OUT_OF_MEMORY, "allocation %ld: %s", fail_at, ind_error(c));
+    if (c) CHECK(ok || ind_error_status(c) == IND_ERROR_OUT_OF_MEMORY, "allocation %ld: %s", fail_at, ind_error(c));
     if (ok)
         CHECK(fail_at || (strstr(ind_module_text(m, IND_STAGE_PASSES), "merge: replaces a (matmul), b (matmul)") &&
                           strstr(ind_module_text(m, IND_STAGE_PASSES),

@@ -125,8 +125,8 @@ static void test_bindings(ind_context *c) {
     CHECK(p && ind_module_query_binding(p, 5)->kind == IND_BINDING_OUTPUT, "the last one is an output");
     float w[16] = {0};
     ind_run_desc run = {.bindings = &(ind_binding){"w", w, 0}, .num_bindings = 1, .sizes = "B=3"};
-    CHECK(ind_run(m, &run) == IND_NOT_FOUND, "a prepared constant is no binding of the caller");
-    CHECK(ind_module_constant(m, "w", w, sizeof w, IND_MEMORY_HOST) == IND_NOT_FOUND, "nor can it be set");
+    CHECK(ind_run(m, &run) == IND_ERROR_NOT_FOUND, "a prepared constant is no binding of the caller");
+    CHECK(ind_module_constant(m, "w", w, sizeof w, IND_MEMORY_HOST) == IND_ERROR_NOT_FOUND, "nor can it be set");
     ind_module_destroy(m);
 }
 
@@ -138,7 +138,7 @@ static void test_once(ind_context *c) {
     memcpy(w.a, v.a, sizeof w.a), memcpy(w.b, v.b, sizeof w.b), memcpy(w.s, v.s, sizeof w.s),
         memcpy(w.k, v.k, sizeof w.k);
     CHECK(!ind_instance_create(m, NULL, &one) && !ind_instance_create(m, NULL, &two), "%s", ind_error(c));
-    CHECK(launch(one, &v) == IND_INVALID_ARGUMENT && strstr(ind_instance_error(one), "constant \"a\""), "%s",
+    CHECK(launch(one, &v) == IND_ERROR_INVALID_ARGUMENT && strstr(ind_instance_error(one), "constant \"a\""), "%s",
           ind_instance_error(one));
     set_all(m, &v);
     CHECK(prepares(m) == 0, "setting constants computes nothing");
@@ -226,12 +226,12 @@ static void test_release(ind_context *c) {
     values v;
     ind_instance *n = NULL;
     fill(&v, 4);
-    CHECK(ind_module_release(m, "a") == IND_INVALID_ARGUMENT, "nothing is set yet: %s", ind_error(c));
+    CHECK(ind_module_release(m, "a") == IND_ERROR_INVALID_ARGUMENT, "nothing is set yet: %s", ind_error(c));
     set_all(m, &v);
-    CHECK(ind_module_release(m, "k") == IND_INVALID_ARGUMENT && strstr(ind_error(c), "kernels read it"), "%s",
+    CHECK(ind_module_release(m, "k") == IND_ERROR_INVALID_ARGUMENT && strstr(ind_error(c), "kernels read it"), "%s",
           ind_error(c));
-    CHECK(ind_module_release(m, "x") == IND_NOT_FOUND && ind_module_release(m, "nil") == IND_NOT_FOUND, "%s",
-          ind_error(c));
+    CHECK(ind_module_release(m, "x") == IND_ERROR_NOT_FOUND && ind_module_release(m, "nil") == IND_ERROR_NOT_FOUND,
+          "%s", ind_error(c));
     const long live = heap.live;
     CHECK(!ind_module_release(m, "a") && !ind_module_release(m, "b"), "%s", ind_error(c));
     const ind_device device = ind_module_query_stats(m).device;
@@ -240,8 +240,8 @@ static void test_release(ind_context *c) {
     CHECK(!launch(n, &v) && right(&v), "the launch does not need them: %s", ind_instance_error(n));
     v.s[1] += 3;
     CHECK(!set(m, "s", v.s, sizeof v.s), "%s", ind_error(c));
-    CHECK(launch(n, &v) == IND_INVALID_ARGUMENT && strstr(ind_instance_error(n), "\"a\" f32[2, 4] was released"), "%s",
-          ind_instance_error(n));
+    CHECK(launch(n, &v) == IND_ERROR_INVALID_ARGUMENT && strstr(ind_instance_error(n), "\"a\" f32[2, 4] was released"),
+          "%s", ind_instance_error(n));
     CHECK(!set(m, "a", v.a, sizeof v.a) && !set(m, "b", v.b, sizeof v.b), "%s", ind_error(c));
     CHECK(!launch(n, &v) && right(&v), "set again: %s", ind_instance_error(n));
     ind_module_destroy(m);
@@ -292,7 +292,7 @@ static void test_off(ind_context *c) {
         fill(&v, i);
         CHECK(!ind_module_prepare_module(m) && prepared_bytes(m) == 0 && !ind_module_prepare(m), "%s", ind_error(c));
         CHECK(!run_bound(m, &v, IND_MEMORY_HOST) && right(&v), "%s", ind_error(c));
-        CHECK(ind_module_release(m, "a") == IND_INVALID_ARGUMENT, "%s", ind_error(c));
+        CHECK(ind_module_release(m, "a") == IND_ERROR_INVALID_ARGUMENT, "%s", ind_error(c));
         ind_module_destroy(m);
     }
     /* r has 16 bytes, w 64; each of them is a change */
@@ -305,8 +305,8 @@ static void test_off(ind_context *c) {
         CHECK(!run_bound(m, &v, IND_MEMORY_HOST) && right(&v), "%s", ind_error(c));
         ind_module_destroy(m);
     }
-    CHECK(ind_module_prepare(NULL) == IND_INVALID_ARGUMENT && !ind_module_prepare_module(NULL) &&
-              ind_module_release(NULL, "a") == IND_INVALID_ARGUMENT && !ind_module_prepared_bytes(NULL).id,
+    CHECK(ind_module_prepare(NULL) == IND_ERROR_INVALID_ARGUMENT && !ind_module_prepare_module(NULL) &&
+              ind_module_release(NULL, "a") == IND_ERROR_INVALID_ARGUMENT && !ind_module_prepared_bytes(NULL).id,
           "NULL is refused");
 }
 
@@ -334,7 +334,7 @@ static void test_refused(ind_context *c, bool own) {
         const ind_status status = job(m, &v, own);
         const bool hit = heap.calls >= refused;
         heap.fail_at = 0;
-        CHECK(!status || status == IND_OUT_OF_MEMORY, "allocation %ld: %s", refused, ind_error(c));
+        CHECK(!status || status == IND_ERROR_OUT_OF_MEMORY, "allocation %ld: %s", refused, ind_error(c));
         CHECK(status || right(&v), "allocation %ld: wrong result", refused);
         CHECK(!job(m, &v, own) && right(&v), "after refused allocation %ld: %s", refused, ind_error(c));
         if (!hit) break;
@@ -353,7 +353,8 @@ static void test_refused_compile(ind_context *c) {
         const ind_status status = ind_compile(g, NULL, &m);
         const bool hit = heap.calls >= refused;
         heap.fail_at = 0;
-        CHECK((status == IND_OUT_OF_MEMORY) == !m && (!status || !m), "allocation %ld: %s", refused, ind_error(c));
+        CHECK((status == IND_ERROR_OUT_OF_MEMORY) == !m && (!status || !m), "allocation %ld: %s", refused,
+              ind_error(c));
         ind_module_destroy(m);
         CHECK(heap.live == live || !status, "allocation %ld: %ld blocks are left", refused, heap.live - live);
         if (!hit) break;

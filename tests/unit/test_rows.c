@@ -13,7 +13,7 @@ static ind_module *compile(ind_context *ctx, const char *text, const ind_fusion_
     ind_compile_desc desc = {.device = IND_DEVICE_HOST};
     ind_module *m = NULL;
     if (policy) desc.fusion = *policy;
-    ind_status status = g ? ind_compile(g, &desc, &m) : IND_PARSE;
+    ind_status status = g ? ind_compile(g, &desc, &m) : IND_ERROR_PARSE;
     CHECK(!status && m, "%s", ind_error(ctx));
     ind_graph_destroy(g);
     return m;
@@ -80,7 +80,7 @@ static void test_apart(ind_context *ctx) {
 
 static void expect_broken(ind_context *ctx, const ind_module *m, const char *rule) {
     ind_status status = ind__schedule_verify(m->desc.schedule);
-    CHECK(status == IND_VERIFY && strstr(ind_error(ctx), rule), "%s: %s", rule, status ? ind_error(ctx) : "nothing");
+    CHECK(status == IND_ERROR_VERIFY && strstr(ind_error(ctx), rule), "%s: %s", rule, status ? ind_error(ctx) : "nothing");
 }
 
 /* The n-th instruction with this op in the only kernel. */

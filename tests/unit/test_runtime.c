@@ -203,34 +203,35 @@ static void test_wrong_use(ind_context *c, ind_device device) {
     if (!m) return;
     static float x[64 * 50], w[50], y[64 * 50], t[64 * 50];
     ind_binding io[] = {{"x", x}, {"w", w}, {"y", y}, {"t", t}};
-    CHECK_FAILS(run(m, "B=5000", 4, io), IND_OUT_OF_RANGE,
+    CHECK_FAILS(run(m, "B=5000", 4, io), IND_ERROR_OUT_OF_RANGE,
                 "run: B = 5000 is outside [0, 64], as declared for graph \"g\"");
-    CHECK_FAILS(run(m, "B=-1", 4, io), IND_OUT_OF_RANGE, "B = -1 is outside");
-    CHECK_FAILS(run(m, "", 4, io), IND_INVALID_ARGUMENT, "size B of graph \"g\" has no value");
-    CHECK_FAILS(run(m, NULL, 4, io), IND_INVALID_ARGUMENT, "has no value");
-    CHECK_FAILS(run(m, "B", 4, io), IND_PARSE, "expected NAME=VALUE");
-    CHECK_FAILS(run(m, "B=x", 4, io), IND_PARSE, "expected an integer");
-    CHECK_FAILS(run(m, "B=99999999999999999999", 4, io), IND_PARSE, "expected an integer");
-    CHECK_FAILS(run(m, "B=1,B=2", 4, io), IND_INVALID_ARGUMENT, "given twice");
-    CHECK_FAILS(run(m, "B=1, S=2", 4, io), IND_NOT_FOUND, "no size \"S\"");
-    CHECK_FAILS(run(m, "B=2", 3, io), IND_INVALID_ARGUMENT, "output \"t\" f32[50, B] has no binding");
-    CHECK_FAILS(run(m, "B=2", 4, NULL), IND_INVALID_ARGUMENT, "bindings is NULL");
-    CHECK_FAILS(run(m, "B=2", -1, io), IND_INVALID_ARGUMENT, "num_bindings is -1");
+    CHECK_FAILS(run(m, "B=-1", 4, io), IND_ERROR_OUT_OF_RANGE, "B = -1 is outside");
+    CHECK_FAILS(run(m, "", 4, io), IND_ERROR_INVALID_ARGUMENT, "size B of graph \"g\" has no value");
+    CHECK_FAILS(run(m, NULL, 4, io), IND_ERROR_INVALID_ARGUMENT, "has no value");
+    CHECK_FAILS(run(m, "B", 4, io), IND_ERROR_PARSE, "expected NAME=VALUE");
+    CHECK_FAILS(run(m, "B=x", 4, io), IND_ERROR_PARSE, "expected an integer");
+    CHECK_FAILS(run(m, "B=99999999999999999999", 4, io), IND_ERROR_PARSE, "expected an integer");
+    CHECK_FAILS(run(m, "B=1,B=2", 4, io), IND_ERROR_INVALID_ARGUMENT, "given twice");
+    CHECK_FAILS(run(m, "B=1, S=2", 4, io), IND_ERROR_NOT_FOUND, "no size \"S\"");
+    CHECK_FAILS(run(m, "B=2", 3, io), IND_ERROR_INVALID_ARGUMENT, "output \"t\" f32[50, B] has no binding");
+    CHECK_FAILS(run(m, "B=2", 4, NULL), IND_ERROR_INVALID_ARGUMENT, "bindings is NULL");
+    CHECK_FAILS(run(m, "B=2", -1, io), IND_ERROR_INVALID_ARGUMENT, "num_bindings is -1");
     ind_binding unknown[] = {{"x", x}, {"w", w}, {"y", y}, {"z", t}};
-    CHECK_FAILS(run(m, "B=2", 4, unknown), IND_NOT_FOUND, "no input, constant or output \"z\"");
+    CHECK_FAILS(run(m, "B=2", 4, unknown), IND_ERROR_NOT_FOUND, "no input, constant or output \"z\"");
     ind_binding twice[] = {{"x", x}, {"w", w}, {"y", y}, {"y", t}};
-    CHECK_FAILS(run(m, "B=2", 4, twice), IND_INVALID_ARGUMENT, "output \"y\" f32[B, 50] is bound twice");
+    CHECK_FAILS(run(m, "B=2", 4, twice), IND_ERROR_INVALID_ARGUMENT, "output \"y\" f32[B, 50] is bound twice");
     ind_binding null[] = {{"x", NULL}, {"w", w}, {"y", y}, {"t", t}};
-    CHECK_FAILS(run(m, "B=2", 4, null), IND_INVALID_ARGUMENT, "input \"x\" f32[B, 50] is bound to NULL");
+    CHECK_FAILS(run(m, "B=2", 4, null), IND_ERROR_INVALID_ARGUMENT, "input \"x\" f32[B, 50] is bound to NULL");
     ind_binding nameless[] = {{NULL, x}, {"w", w}, {"y", y}, {"t", t}};
-    CHECK_FAILS(run(m, "B=2", 4, nameless), IND_INVALID_ARGUMENT, "binding 0 has no name");
-    CHECK_FAILS(ind_run(m, NULL), IND_INVALID_ARGUMENT, "desc is NULL");
-    CHECK(ind_run(NULL, NULL) == IND_INVALID_ARGUMENT, "NULL module");
-    CHECK_FAILS(ind_module_constant(m, "v", w, sizeof w, IND_MEMORY_HOST), IND_NOT_FOUND, "no constant \"v\"");
-    CHECK_FAILS(ind_module_constant(m, "w", w, 3, IND_MEMORY_HOST), IND_INVALID_ARGUMENT,
+    CHECK_FAILS(run(m, "B=2", 4, nameless), IND_ERROR_INVALID_ARGUMENT, "binding 0 has no name");
+    CHECK_FAILS(ind_run(m, NULL), IND_ERROR_INVALID_ARGUMENT, "desc is NULL");
+    CHECK(ind_run(NULL, NULL) == IND_ERROR_INVALID_ARGUMENT, "NULL module");
+    CHECK_FAILS(ind_module_constant(m, "v", w, sizeof w, IND_MEMORY_HOST), IND_ERROR_NOT_FOUND, "no constant \"v\"");
+    CHECK_FAILS(ind_module_constant(m, "w", w, 3, IND_MEMORY_HOST), IND_ERROR_INVALID_ARGUMENT,
                 "needs 200 bytes, 3 were given");
-    CHECK_FAILS(ind_module_constant(m, "w", NULL, sizeof w, IND_MEMORY_HOST), IND_INVALID_ARGUMENT, "data is NULL");
-    CHECK_FAILS(ind_module_constant(m, NULL, w, sizeof w, IND_MEMORY_HOST), IND_INVALID_ARGUMENT, "name is NULL");
+    CHECK_FAILS(ind_module_constant(m, "w", NULL, sizeof w, IND_MEMORY_HOST), IND_ERROR_INVALID_ARGUMENT,
+                "data is NULL");
+    CHECK_FAILS(ind_module_constant(m, NULL, w, sizeof w, IND_MEMORY_HOST), IND_ERROR_INVALID_ARGUMENT, "name is NULL");
     for (int i = 0; i < 50; i++) w[i] = (float)i;
     CHECK(!ind_module_constant(m, "w", w, sizeof w, IND_MEMORY_HOST), "%s", ind_error(c));
     for (int i = 0; i < 50; i++) x[i] = 1;
@@ -240,14 +241,14 @@ static void test_wrong_use(ind_context *c, ind_device device) {
     CHECK(!ind_module_constant(m, "w", x, sizeof w, IND_MEMORY_HOST), "%s", ind_error(c));
     CHECK(!run(m, "B=1", 3, without) && y[49] == 1, "replaced constant: %f", y[49]);
     ind_instance *n;
-    CHECK_FAILS(ind_instance_create(m, &(ind_instance_desc){.workspace = (char *)x + 4}, &n), IND_INVALID_ARGUMENT,
-                "aligned to 256");
-    CHECK(ind_instance_create(NULL, NULL, &n) == IND_INVALID_ARGUMENT, "NULL module");
+    CHECK_FAILS(ind_instance_create(m, &(ind_instance_desc){.workspace = (char *)x + 4}, &n),
+                IND_ERROR_INVALID_ARGUMENT, "aligned to 256");
+    CHECK(ind_instance_create(NULL, NULL, &n) == IND_ERROR_INVALID_ARGUMENT, "NULL module");
     CHECK(!ind_instance_create(m, NULL, &n), "%s", ind_error(c));
-    CHECK_FAILS(ind_launch(n, NULL), IND_INVALID_ARGUMENT, "desc is NULL");
+    CHECK_FAILS(ind_launch(n, NULL), IND_ERROR_INVALID_ARGUMENT, "desc is NULL");
     CHECK(strstr(ind_instance_error(n), "desc is NULL"), "%s", ind_instance_error(n));
-    CHECK_FAILS(ind_replay(n, NULL), IND_INVALID_ARGUMENT, "nothing was captured");
-    CHECK_FAILS(ind_profile(n, NULL, 0, NULL, 0, NULL, NULL), IND_INVALID_ARGUMENT, "repeats is 0");
+    CHECK_FAILS(ind_replay(n, NULL), IND_ERROR_INVALID_ARGUMENT, "nothing was captured");
+    CHECK_FAILS(ind_profile(n, NULL, 0, NULL, 0, NULL, NULL), IND_ERROR_INVALID_ARGUMENT, "repeats is 0");
     CHECK(!ind_captured_graph(n), "no graph");
     CHECK(ind_launch(NULL, NULL) && ind_instance_check(NULL) && ind_replay(NULL, NULL) && ind_capture(NULL, NULL),
           "NULL");
@@ -265,8 +266,8 @@ static void test_multiple_of(ind_context *c) {
     CHECK(m, "%s", ind_error(c));
     float x[16] = {0}, y[16];
     ind_binding io[] = {{"x", x}, {"y", y}};
-    if (m) CHECK_FAILS(run(m, "N=12", 2, io), IND_OUT_OF_RANGE, "N = 12 is no multiple of 8");
-    if (m) CHECK_FAILS(run(m, "N=4", 2, io), IND_OUT_OF_RANGE, "outside [8, inf]");
+    if (m) CHECK_FAILS(run(m, "N=12", 2, io), IND_ERROR_OUT_OF_RANGE, "N = 12 is no multiple of 8");
+    if (m) CHECK_FAILS(run(m, "N=4", 2, io), IND_ERROR_OUT_OF_RANGE, "outside [8, inf]");
     if (m) CHECK(!run(m, " N = 16 ", 2, io), "%s", ind_error(c));
     ind_module_destroy(m);
 }
@@ -555,16 +556,17 @@ static void test_gather(ind_context *c, ind_device device, bool with_sum) {
     }
     CHECK(!bad, "%d wrong", bad);
     ids[123] = 40000;
-    CHECK_FAILS(run(m, "N=300", 3, io), IND_INDEX_OUT_OF_RANGE, "embedding: index 40000 is outside [0, 100) (kernel ");
+    CHECK_FAILS(run(m, "N=300", 3, io), IND_ERROR_INDEX_OUT_OF_RANGE,
+                "embedding: index 40000 is outside [0, 100) (kernel ");
     ids[123] = -1;
-    CHECK_FAILS(run(m, "N=300", 3, io), IND_INDEX_OUT_OF_RANGE, "index -1 is outside");
+    CHECK_FAILS(run(m, "N=300", 3, io), IND_ERROR_INDEX_OUT_OF_RANGE, "index -1 is outside");
     if (device == IND_DEVICE_HOST) {
         ind_instance *n;
         CHECK(!ind_instance_create(m, NULL, &n), "%s", ind_error(c));
         void *const p[] = {table, ids, y};
         ind_launch_desc d = {.pointers = p, .sizes_v = (int64_t[]){300}};
         CHECK(!ind_launch(n, &d), "a bad index shows up at the check only");
-        CHECK(ind_instance_check(n) == IND_INDEX_OUT_OF_RANGE, "%s", ind_instance_error(n));
+        CHECK(ind_instance_check(n) == IND_ERROR_INDEX_OUT_OF_RANGE, "%s", ind_instance_error(n));
         CHECK(!ind_instance_check(n), "reported once");
         ids[123] = 5;
         CHECK(!ind_launch(n, &d) && !ind_instance_check(n), "%s", ind_instance_error(n));
@@ -660,7 +662,7 @@ static void test_workspace(ind_context *c) {
           ind_error(c));
     CHECK(!ind_launch(n, &(ind_launch_desc){.pointers = p, .sizes = "B=100"}), "%s", ind_instance_error(n));
     CHECK(y[0] == 99 * 8 && y[99] == 99 * 8, "%f", y[0]);
-    CHECK_FAILS(ind_launch(n, &(ind_launch_desc){.pointers = p, .sizes = "B=1000"}), IND_OUT_OF_MEMORY,
+    CHECK_FAILS(ind_launch(n, &(ind_launch_desc){.pointers = p, .sizes = "B=1000"}), IND_ERROR_OUT_OF_MEMORY,
                 "needs a workspace of 4096 bytes, it was given 512");
     CHECK(!ind_launch(n, &(ind_launch_desc){.pointers = p, .sizes = "B=2"}) && y[1] == 8, "%s", ind_instance_error(n));
     ind_instance_destroy(n);
@@ -732,14 +734,14 @@ static void test_missing_libraries(void) {
     desc.cuda.library_path = "/nowhere/libcuda.so";
     desc.cuda.nvrtc_path = "/nowhere/libnvrtc.so";
     CHECK(!ind_context_create(&desc, &c), "context");
-    CHECK_FAILS(ind_device_open(c, IND_DEVICE_CUDA), IND_LIBRARY,
+    CHECK_FAILS(ind_device_open(c, IND_DEVICE_CUDA), IND_ERROR_LIBRARY,
                 "cuda: no driver library: tried /nowhere/libcuda.so; IND_DEVICE_HOST runs without one");
     void *out;
     size_t bytes;
     ind_target target = {.sm = 90};
-    CHECK_FAILS(ind__nvrtc_compile(c, "", "k", &target, false, &out, &bytes), IND_LIBRARY,
+    CHECK_FAILS(ind__nvrtc_compile(c, "", "k", &target, false, &out, &bytes), IND_ERROR_LIBRARY,
                 "nvrtc: no library: tried /nowhere/libnvrtc.so");
-    CHECK_FAILS(ind_device_open(c, (ind_device)9), IND_INVALID_ARGUMENT, "device 9");
+    CHECK_FAILS(ind_device_open(c, (ind_device)9), IND_ERROR_INVALID_ARGUMENT, "device 9");
     ind_context_destroy(c);
     desc.device = IND_DEVICE_AUTO;
     CHECK(!ind_context_create(&desc, &c), "context");
@@ -753,7 +755,7 @@ static void test_missing_libraries(void) {
     desc.device = IND_DEVICE_CUDA;
     desc.cuda.library_path = "libm.so.6"; /* a library, but no driver */
     CHECK(!ind_context_create(&desc, &c), "context");
-    CHECK_FAILS(ind_device_open(c, IND_DEVICE_CUDA), IND_LIBRARY, "the driver library has no cuInit");
+    CHECK_FAILS(ind_device_open(c, IND_DEVICE_CUDA), IND_ERROR_LIBRARY, "the driver library has no cuInit");
     ind_context_destroy(c);
     CHECK(ind_device_open(NULL, IND_DEVICE_HOST) && ind_pack_save(NULL, "x"), "NULL context");
 }
@@ -768,7 +770,7 @@ static void test_nvrtc(void) {
     size_t bytes = 0;
     const char *good = "extern \"C\" __global__ void twice(float *x) {\n    x[threadIdx.x] *= 2;\n}\n";
     ind_status status = ind__nvrtc_compile(c, good, "twice", &target, false, &out, &bytes);
-    if (status == IND_LIBRARY) {
+    if (status == IND_ERROR_LIBRARY) {
         printf("no NVRTC here: %s\n", ind_error(c));
         ind_context_destroy(c);
         return;
@@ -779,11 +781,11 @@ static void test_nvrtc(void) {
     CHECK(out && strstr(out, ".target sm_90a"), "PTX");
     ind__free(c, out);
     const char *bad = "extern \"C\" __global__ void twice(float *x) {\n    x[0] = nonsense;\n}\n";
-    CHECK_FAILS(ind__nvrtc_compile(c, bad, "twice", &target, false, &out, &bytes), IND_COMPILE,
+    CHECK_FAILS(ind__nvrtc_compile(c, bad, "twice", &target, false, &out, &bytes), IND_ERROR_COMPILE,
                 "nvrtc: kernel twice: error at line 2: identifier \"nonsense\" is undefined");
     CHECK(strstr(ind_error(c), "    2      x[0] = nonsense;"), "%s", ind_error(c));
     target.sm = 12345;
-    CHECK(ind__nvrtc_compile(c, good, "twice", &target, false, &out, &bytes) == IND_COMPILE && !out, "%s",
+    CHECK(ind__nvrtc_compile(c, good, "twice", &target, false, &out, &bytes) == IND_ERROR_COMPILE && !out, "%s",
           ind_error(c));
     ind_context_destroy(c);
 }
@@ -823,8 +825,8 @@ static void test_pack(void) {
     char *data;
     size_t bytes;
     CHECK(!ind__read_file(c, path, &data, &bytes), "%s", ind_error(c));
-    CHECK_FAILS(ind_pack_save(c, "/nowhere/pack"), IND_IO, "/nowhere/pack: cannot be written");
-    CHECK_FAILS(ind_pack_save(c, NULL), IND_INVALID_ARGUMENT, "path is NULL");
+    CHECK_FAILS(ind_pack_save(c, "/nowhere/pack"), IND_ERROR_IO, "/nowhere/pack: cannot be written");
+    CHECK_FAILS(ind_pack_save(c, NULL), IND_ERROR_INVALID_ARGUMENT, "path is NULL");
     /* header; the target, which is the device's, so that nothing is missing without it; the first entry; the last */
     const size_t target = 24, entry = target + sizeof(rt__pack_target);
     const size_t flips[] = {0, 8, 16, 20, target, target + 40, entry, entry + 20, entry + 60, entry + 200, bytes - 9};
@@ -842,8 +844,8 @@ static void test_pack(void) {
         CHECK(pack_misses(damaged) > 0, "cut to %zu bytes", cuts[i]);
     }
     ind__free(c, data);
-    CHECK_FAILS(ind__read_file(c, "/nowhere/file", &data, &bytes), IND_IO, "/nowhere/file: cannot be opened");
-    CHECK(ind__read_file(c, "/", &data, &bytes) == IND_IO && !data, "a folder");
+    CHECK_FAILS(ind__read_file(c, "/nowhere/file", &data, &bytes), IND_ERROR_IO, "/nowhere/file: cannot be opened");
+    CHECK(ind__read_file(c, "/", &data, &bytes) == IND_ERROR_IO && !data, "a folder");
     ind_context_destroy(c);
     remove(path);
     remove(damaged);

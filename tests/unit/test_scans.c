@@ -471,7 +471,7 @@ static ind_status scan_and_scatter(ind_context *c) {
     float values[9] = {0}, kept[6] = {0}, y[9], z[6];
     int64_t place[9] = {0};
     ind_graph *g = ind_graph_create(c, "faults");
-    if (!g) return IND_OUT_OF_MEMORY;
+    if (!g) return IND_ERROR_OUT_OF_MEMORY;
     ind_tensor x = ind_input(g, "x", "f32[9]"), i = ind_input(g, "i", "i64[9]"), w = ind_input(g, "w", "f32[6]");
     ind_tensor none = ind_scalar(g, 0);
     ind_scan_desc d = {.x = &x, .num = 1, .combine = sum, .exclusive = true, .identity = &none, .starts = i};
@@ -498,7 +498,7 @@ static void test_faults(void) {
         ind_context *c = NULL;
         ind_status status = ind_context_create(&d, &c);
         if (!status) status = scan_and_scatter(c);
-        if (status && status != IND_OUT_OF_MEMORY) CHECK(false, "allocation %ld: %s", n, ind_error(c));
+        if (status && status != IND_ERROR_OUT_OF_MEMORY) CHECK(false, "allocation %ld: %s", n, ind_error(c));
         if (c) ind_context_destroy(c);
         if (heap.live) CHECK(false, "allocation %ld: %ld are not freed", n, heap.live);
         reached = heap.calls >= n;

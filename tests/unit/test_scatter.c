@@ -212,7 +212,7 @@ static void test_builders(ind_context *ctx) {
     ind_named(fill, "index_fill");
     ind_output(g, "y", fill);
     CHECK(!ind_graph_status(g) && !strcmp(ind_graph_text(g), want), "%s%s", ind_graph_error(g), ind_graph_text(g));
-    CHECK(ind_mutate(IND_NO_TENSOR, IND_NO_TENSOR) == IND_INVALID_ARGUMENT, "a mutation of nothing");
+    CHECK(ind_mutate(IND_NO_TENSOR, IND_NO_TENSOR) == IND_ERROR_INVALID_ARGUMENT, "a mutation of nothing");
     CHECK(ind_index(x, NULL, 2).id == 0 && strstr(ind_graph_error(g), "index: 0 indices are given"), "%s",
           ind_graph_error(g));
     ind_graph_destroy(g);
@@ -328,7 +328,7 @@ static void check_bytes(ind_module *m, const char *sizes) {
 static ind_module *compile(ind_context *ctx, const char *text) {
     ind_module *m = NULL;
     ind_graph *g = ind_graph_parse(ctx, text, NULL);
-    ind_status status = g ? ind_compile(g, &(ind_compile_desc){.device = IND_DEVICE_HOST}, &m) : IND_PARSE;
+    ind_status status = g ? ind_compile(g, &(ind_compile_desc){.device = IND_DEVICE_HOST}, &m) : IND_ERROR_PARSE;
     CHECK(!status, "%s\n%s", ind_error(ctx), text);
     ind_graph_destroy(g);
     return m;
@@ -380,7 +380,7 @@ static void test_schedule(ind_context *ctx) {
 static void expect_broken(ind_context *ctx, ind_module *m, const char *rule) {
     ind_status status = ind__lowered_verify(m->desc.lowered);
     if (!status) status = ind__schedule_verify(m->desc.schedule);
-    CHECK(status == IND_VERIFY && strstr(ind_error(ctx), rule), "%s: %s", rule, status ? ind_error(ctx) : "nothing");
+    CHECK(status == IND_ERROR_VERIFY && strstr(ind_error(ctx), rule), "%s: %s", rule, status ? ind_error(ctx) : "nothing");
 }
 
 static void swap_kernels(ind_schedule *s, uint32_t a, uint32_t b) {
@@ -399,7 +399,7 @@ static void test_contents(ind_context *ctx, ind_module *m, uint32_t old, uint32_
         for (uint32_t i = 0; i < s->kernel[k].num_reads; i++) reader = s->kernel[k].arg[i] == old ? k : reader;
     CHECK(reader < writer, "kernel %u reads the old values, kernel %u changes them", reader, writer);
     swap_kernels(s, reader, writer);
-    CHECK(ind__schedule_verify(s) == IND_VERIFY && strstr(ind_error(ctx), rule), "%s", ind_error(ctx));
+    CHECK(ind__schedule_verify(s) == IND_ERROR_VERIFY && strstr(ind_error(ctx), rule), "%s", ind_error(ctx));
     swap_kernels(s, reader, writer);
 }
 
@@ -420,7 +420,7 @@ static void test_memory_contents(ind_context *ctx) {
     CHECK(!ind__schedule_verify(s), "%s", ind_error(ctx));
     s->kernel[3].arg[0] = x; /* fine: the memory has its old values .. */
     s->takes_over[b] = x;    /* .. unless an earlier kernel may write there */
-    CHECK(ind__schedule_verify(s) == IND_VERIFY, "accepted");
+    CHECK(ind__schedule_verify(s) == IND_ERROR_VERIFY, "accepted");
     ind_module_destroy(m);
 }
 
@@ -486,7 +486,7 @@ static void test_out_of_range(ind_context *ctx) {
     ind_binding io[] = {{"x", x}, {"i", i}, {"s", s}};
     ind_run_desc run = {.bindings = io, .num_bindings = 3, .memory = IND_MEMORY_HOST};
     ind_status status = m ? ind_run(m, &run) : IND_OK;
-    CHECK(status == IND_INDEX_OUT_OF_RANGE && strstr(ind_error(ctx), "index_add: index 4 is outside [0, 4)"), "%s",
+    CHECK(status == IND_ERROR_INDEX_OUT_OF_RANGE && strstr(ind_error(ctx), "index_add: index 4 is outside [0, 4)"), "%s",
           ind_error(ctx));
     CHECK(x[0] == 1 && x[1] == 2 && x[2] == 13 && x[3] == 4, "%g %g %g %g", (double)x[0], (double)x[1], (double)x[2],
           (double)x[3]);
@@ -510,7 +510,7 @@ static void test_allocations(void) {
             ind_status status =
                 g ? ind_compile(g, &(ind_compile_desc){.device = IND_DEVICE_HOST, .emit_only = true}, &m) : IND_OK;
             done = !status && m && heap.calls < n;
-            CHECK(done || ind_error_status(ctx) == IND_OUT_OF_MEMORY || m, "allocation %ld: %s", n, ind_error(ctx));
+            CHECK(done || ind_error_status(ctx) == IND_ERROR_OUT_OF_MEMORY || m, "allocation %ld: %s", n, ind_error(ctx));
             ind_module_destroy(m);
         }
         ind_context_destroy(ctx);

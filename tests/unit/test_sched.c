@@ -953,7 +953,7 @@ static bool run_failing(int64_t fail_at, ind_status *status, int64_t *leaked) {
     failing f = {.fail_at = fail_at};
     ind_allocator allocator = {failing_alloc, failing_free, &f};
     program p;
-    *status = IND_OUT_OF_MEMORY;
+    *status = IND_ERROR_OUT_OF_MEMORY;
     bool built = program_begin(&p, &allocator) &&
                  build_encoder(&p, 1, 8, 2, size(&p, "B", 1, 64, 2), size(&p, "S", 1, 512, 3)) &&
                  !ind__lowered_fix_layouts(&p.low) && !ind_error_status(p.c);
@@ -988,10 +988,11 @@ static void test_bad_input(void) {
     program p;
     ind_schedule *s;
     program_begin(&p, NULL);
-    check(ind__schedule_create(p.c, NULL, NULL, NULL, NULL, &s) == IND_INVALID_ARGUMENT, t, "no program");
-    check(ind__schedule_create(p.c, &p.low, NULL, NULL, NULL, &s) == IND_INVALID_ARGUMENT, t, "layouts not fixed");
+    check(ind__schedule_create(p.c, NULL, NULL, NULL, NULL, &s) == IND_ERROR_INVALID_ARGUMENT, t, "no program");
+    check(ind__schedule_create(p.c, &p.low, NULL, NULL, NULL, &s) == IND_ERROR_INVALID_ARGUMENT, t,
+          "layouts not fixed");
     check(schedule(&p, NULL) == IND_OK && p.s->num_kernels == 0, t, "an empty program is an empty schedule");
-    check(ind__schedule_verify(NULL) == IND_INVALID_ARGUMENT, t, "no schedule");
+    check(ind__schedule_verify(NULL) == IND_ERROR_INVALID_ARGUMENT, t, "no schedule");
     ind__schedule_free(NULL);
     program_end(&p);
 }
@@ -1022,21 +1023,21 @@ static void test_broken(void) {
         uint32_t stored = first.arg[first.num_reads];
         ind_expr offset = p.s->offset[stored];
         p.s->kernel[0] = p.s->kernel[1], p.s->kernel[1] = first;
-        check(ind__schedule_verify(p.s) == IND_VERIFY, t, "two kernels exchanged");
+        check(ind__schedule_verify(p.s) == IND_ERROR_VERIFY, t, "two kernels exchanged");
         p.s->kernel[1] = p.s->kernel[0], p.s->kernel[0] = first;
         check(!ind__schedule_verify(p.s), t, "and back");
         uint32_t next = p.s->kernel[1].arg[p.s->kernel[1].num_reads];
         const ind_expr offset_of_next = p.s->offset[next];
         p.s->offset[next] = offset;
-        check(ind__schedule_verify(p.s) == IND_VERIFY, t, "two live buffers in one place");
+        check(ind__schedule_verify(p.s) == IND_ERROR_VERIFY, t, "two live buffers in one place");
         p.s->offset[next] = ind_expr_add(offset, ind_int(p.c, 1));
-        check(ind__schedule_verify(p.s) == IND_VERIFY, t, "an offset that is not aligned");
+        check(ind__schedule_verify(p.s) == IND_ERROR_VERIFY, t, "an offset that is not aligned");
         p.s->offset[next] = offset_of_next;
         check(!ind__schedule_verify(p.s), t, "and back again");
         p.s->launch[1] = 0, p.s->num_launches--;
-        check(ind__schedule_verify(p.s) == IND_VERIFY, t, "a launch with what it needs itself");
+        check(ind__schedule_verify(p.s) == IND_ERROR_VERIFY, t, "a launch with what it needs itself");
         p.s->launch[1] = 1;
-        check(ind__schedule_verify(p.s) == IND_VERIFY, t, "launches that are not counted");
+        check(ind__schedule_verify(p.s) == IND_ERROR_VERIFY, t, "launches that are not counted");
     }
     program_end(&p);
 }
@@ -1067,14 +1068,14 @@ static void test_runs(int64_t rows, ind_fusion_policy policy, int64_t run) {
     if (check(schedule(&p, &policy) == IND_OK, t, "schedules and verifies")) {
         check(p.s->num_kernels == 2 && p.s->kernel[0].run == run, t, "two kernels, the first with runs of that length");
         p.s->kernel[0].run = run ? 0 : 16;
-        check(ind__schedule_verify(p.s) == IND_VERIFY, t, "runs of another length");
+        check(ind__schedule_verify(p.s) == IND_ERROR_VERIFY, t, "runs of another length");
         p.s->kernel[0].run = run;
         ind_body *body = p.s->kernel[0].body;
         for (uint32_t i = 1; run && i < body->num_inst; i++) {
             if (!(body->inst[i].flags & IND__INST_RUN)) continue;
             ind_expr index = body->index[body->inst[i].index];
             body->index[body->inst[i].index] = ind_expr_mul(body->var[0], num(&p, 512));
-            check(ind__schedule_verify(p.s) == IND_VERIFY, t, "rows joined elsewhere");
+            check(ind__schedule_verify(p.s) == IND_ERROR_VERIFY, t, "rows joined elsewhere");
             body->index[body->inst[i].index] = index;
         }
         check(!ind__schedule_verify(p.s), t, "and back");

@@ -55,8 +55,8 @@ static void test_bad_escapes(ind_context *c) {
         char source[40];
         snprintf(source, sizeof source, "x + %s1", bad[i]);
         CHECK(!with_source(c, source), "%s is read", bad[i]);
-        CHECK(ind_error_status(c) == IND_PARSE && strstr(ind_error(c), "g.ind:2:36: unknown escape"), "%s: %s", bad[i],
-              ind_error(c));
+        CHECK(ind_error_status(c) == IND_ERROR_PARSE && strstr(ind_error(c), "g.ind:2:36: unknown escape"), "%s: %s",
+              bad[i], ind_error(c));
     }
     CHECK(!with_source(c, "x \\") && strstr(ind_error(c), "does not end on its line"), "%s", ind_error(c));
     ind_graph *g = ind_graph_parse(
@@ -121,7 +121,7 @@ static const char *const allowed[] = {
 static void test_directives(ind_context *c, ind_context *trusting) {
     for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++) {
         CHECK(!with_source(c, forbidden[i][0]), "%s is taken", forbidden[i][0]);
-        CHECK(ind_error_status(c) == IND_NOT_SUPPORTED && strstr(ind_error(c), "g.ind:2:12: function f: ") &&
+        CHECK(ind_error_status(c) == IND_ERROR_NOT_SUPPORTED && strstr(ind_error(c), "g.ind:2:12: function f: ") &&
                   strstr(ind_error(c), forbidden[i][1]) && strstr(ind_error(c), "trust_texts"),
               "%s: %s", forbidden[i][0], ind_error(c));
         ind_graph *g = with_source(trusting, forbidden[i][0]);

@@ -20,7 +20,7 @@ static ind_status gather(const ind_extern_call *c) {
     int64_t n = 1;
     if (x->rank != 3) {
         snprintf(c->message, IND_EXTERN_MESSAGE, "rank %d is not 3", x->rank);
-        return IND_SHAPE_MISMATCH;
+        return IND_ERROR_SHAPE_MISMATCH;
     }
     for (int d = 0; d < 3; d++) n *= x->size[d], s->stride[d] = x->stride[d];
     const float *from = (const float *)x->data;
@@ -115,7 +115,7 @@ static void test_message(ind_context *c) {
     CHECK(g && !ind_compile(g, NULL, &m), "%s", ind_error(c));
     ind_binding io[] = {{"x", x}, {"y", y}};
     ind_run_desc run = {.bindings = io, .num_bindings = 2, .memory = IND_MEMORY_HOST};
-    CHECK(m && ind_run(m, &run) == IND_SHAPE_MISMATCH && strstr(ind_error(c), "views: rank 1 is not 3"), "%s", ind_error(c));
+    CHECK(m && ind_run(m, &run) == IND_ERROR_SHAPE_MISMATCH && strstr(ind_error(c), "views: rank 1 is not 3"), "%s", ind_error(c));
 }
 
 int main(void) {
@@ -126,7 +126,7 @@ int main(void) {
     ind_extern_desc strided = {.name = "views", .host = gather, .user = &s, .strided = true}, copied = strided;
     copied.strided = false;
     CHECK(!ind_extern_register(c, &strided), "%s", ind_error(c));
-    CHECK(ind_extern_register(c, &copied) == IND_INVALID_ARGUMENT, "another with this name");
+    CHECK(ind_extern_register(c, &copied) == IND_ERROR_INVALID_ARGUMENT, "another with this name");
     copied.name = "copies";
     CHECK(!ind_extern_register(c, &copied), "%s", ind_error(c));
     for (size_t k = 0; k < sizeof views / sizeof *views; k++) {

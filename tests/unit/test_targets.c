@@ -38,7 +38,7 @@ static void test_names(ind_context *c) {
         CHECK(t.thresholds.flight_bytes == 32, "%s", row[i].name);
     }
     ind_target t;
-    CHECK(ind_target_named(c, "L5", &t) == IND_INVALID_ARGUMENT && strstr(ind_error(c), "\"L5\"") &&
+    CHECK(ind_target_named(c, "L5", &t) == IND_ERROR_INVALID_ARGUMENT && strstr(ind_error(c), "\"L5\"") &&
               strstr(ind_error(c), "sm_103a, ") && strstr(ind_error(c), ", L40S, ") &&
               strstr(ind_error(c), "and RTX 5090"),
           "%s", ind_error(c));

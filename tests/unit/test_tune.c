@@ -132,7 +132,7 @@ static void test_tune(int text, const char *path) {
               !ind_module_upload(m, pointer[0], x, sizeof x) && !ind_instance_create(m, NULL, &n),
           "%s", ind_error(c));
     const ind_launch_desc desc = {.pointers = pointer, .sizes = tests[text].sizes[0]};
-    CHECK(ind_tune(n, &desc, 0, NULL, 0, &num) == IND_INVALID_ARGUMENT && num == 0, "no repeats");
+    CHECK(ind_tune(n, &desc, 0, NULL, 0, &num) == IND_ERROR_INVALID_ARGUMENT && num == 0, "no repeats");
     CHECK(!ind_tune(n, &desc, 3, tuned, 4, &num), "%s", ind_error(c));
     CHECK(num == (int)m->desc.plan->num_launches, "%d kernels measured", num);
     for (int i = 0; i < num && i < 4; i++)
@@ -207,9 +207,9 @@ static void test_host(void) {
     if (ind_context_create(NULL, &c)) return;
     ind_module *m = compile(c, texts[0], IND_DEVICE_HOST);
     CHECK(m && !ind_instance_create(m, NULL, &n) &&
-              ind_tune(n, &(ind_launch_desc){0}, 3, NULL, 0, NULL) == IND_NOT_SUPPORTED,
+              ind_tune(n, &(ind_launch_desc){0}, 3, NULL, 0, NULL) == IND_ERROR_NOT_SUPPORTED,
           "host");
-    CHECK(ind_tune(NULL, &(ind_launch_desc){0}, 3, NULL, 0, NULL) == IND_INVALID_ARGUMENT, "no instance");
+    CHECK(ind_tune(NULL, &(ind_launch_desc){0}, 3, NULL, 0, NULL) == IND_ERROR_INVALID_ARGUMENT, "no instance");
     ind_context_destroy(c);
 }
 

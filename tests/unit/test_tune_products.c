@@ -331,7 +331,7 @@ static void test_failing_allocations(void) {
         failed = heap.calls >= heap.fail_at;
         heap.fail_at = 0;
         num_failed += failed;
-        CHECK(status == (failed ? IND_OUT_OF_MEMORY : IND_OK), "allocation %d: %s", n, ind_status_text(status));
+        CHECK(status == (failed ? IND_ERROR_OUT_OF_MEMORY : IND_OK), "allocation %d: %s", n, ind_status_text(status));
         CHECK(failed || ind__is_tuned(&out), "%s", out.why);
     }
     CHECK(num_failed > 3, "%d allocations", num_failed);
@@ -447,7 +447,7 @@ static void test_failing_tune(const product *p) {
         heap.fail_at = i ? heap.calls + calls * i / 10 : 0;
         const ind_status status = ind_tune(to.n, &to.desc, 1, &tuned, 1, &num);
         if (i == 0) calls = heap.calls - calls;
-        CHECK(status == (i ? IND_OUT_OF_MEMORY : IND_OK), "allocation %ld of %ld: %s", calls * i / 10, calls,
+        CHECK(status == (i ? IND_ERROR_OUT_OF_MEMORY : IND_OK), "allocation %ld of %ld: %s", calls * i / 10, calls,
               ind_status_text(status));
         CHECK(i || (num == 1 && tuned.num_tried > 0), "%d measured", num);
     }

@@ -292,7 +292,7 @@ static void test_ahead(void) {
         CHECK(ind_module_query_stats(s.m).num_sources == after, "a launch compiled");
         drop(&s);
     }
-    CHECK(ind_module_build_variants(NULL) == IND_INVALID_ARGUMENT, "no module");
+    CHECK(ind_module_build_variants(NULL) == IND_ERROR_INVALID_ARGUMENT, "no module");
     ind_context_destroy(c);
 }
 
@@ -352,9 +352,9 @@ static void test_refused(void) {
     if (!cuda) return;
     c = new_context(few, "build/there_is_no_nvrtc.so");
     if (c && make(&s, c, EVEN, false)) {
-        CHECK(ind_module_build_variants(s.m) == IND_LIBRARY && strstr(ind_error(c), "there_is_no_nvrtc"), "%s",
+        CHECK(ind_module_build_variants(s.m) == IND_ERROR_LIBRARY && strstr(ind_error(c), "there_is_no_nvrtc"), "%s",
               ind_error(c));
-        CHECK(ind_launch(s.n, desc_of(&s, ODD, 0, NULL)) == IND_LIBRARY, "%s", ind_error(c));
+        CHECK(ind_launch(s.n, desc_of(&s, ODD, 0, NULL)) == IND_ERROR_LIBRARY, "%s", ind_error(c));
         CHECK(strstr(ind_instance_error(s.n), "first to need its variant") &&
                   strstr(ind_instance_error(s.n), "there_is_no_nvrtc") &&
                   strstr(ind_instance_error(s.n), "all_variants"),

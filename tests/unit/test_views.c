@@ -286,7 +286,7 @@ static void test_results(ind_context *c) {
     ind_tensor x = ind_arange(g, (ind_expr){0}, ind_int(c, 2000), (ind_expr){0}, IND_F32);
     CHECK(ind_num_results(x) == 1, "%d", ind_num_results(x));
     ind_tensor parts = ind_unbind(x, 0);
-    CHECK(!parts.id && ind_graph_status(g) == IND_LIMIT, "%s", ind_graph_error(g));
+    CHECK(!parts.id && ind_graph_status(g) == IND_ERROR_LIMIT, "%s", ind_graph_error(g));
     ind_graph_destroy(g);
 }
 
@@ -377,7 +377,7 @@ static void test_window_builders(ind_context *c) {
               "  k = im2col(x, [2, 2], [1, 1], [1, 0], [1, 1])\n"
               "  convolution_backward, l, convolution_backward_2 = convolution_backward(x, x, v, none, [1, 1], [0, 0], "
               "[1, 1], false, [0, 0], 1)\n  output a, b, c, d, e, f, h, k, l\n");
-    CHECK(!ind_max_pool(in[0], 4, &pool, NULL).id && ind_graph_status(g) == IND_INVALID_ARGUMENT, "%s",
+    CHECK(!ind_max_pool(in[0], 4, &pool, NULL).id && ind_graph_status(g) == IND_ERROR_INVALID_ARGUMENT, "%s",
           ind_graph_error(g));
     ind_graph_destroy(g);
 }
@@ -401,7 +401,7 @@ static bool run_allocations(long fail_at, bool compile) {
     ind_module *m = NULL;
     if (!status && !g) status = ind_error_status(c);
     if (g && compile) status = ind_compile(g, &(ind_compile_desc){.emit_only = true}, &m);
-    CHECK(status == IND_OK || status == IND_OUT_OF_MEMORY, "allocation %ld: status %d", fail_at, (int)status);
+    CHECK(status == IND_OK || status == IND_ERROR_OUT_OF_MEMORY, "allocation %ld: status %d", fail_at, (int)status);
     ind_context_destroy(c);
     CHECK(heap.live == 0, "allocation %ld: %ld blocks are left", fail_at, heap.live);
     return heap.calls < fail_at && status == IND_OK;

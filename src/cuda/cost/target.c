@@ -157,8 +157,8 @@ ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t) {
         }
     ind__text names = {.context = c};
     cg__target_names(&names);
-    ind_status status = ind__fail(c, IND_INVALID_ARGUMENT, "unknown target \"%s\": allowed are %s", arch ? arch : "",
-                                  names.data && !names.failed ? names.data : "sm_80 and above");
+    ind_status status = ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "unknown target \"%s\": allowed are %s",
+                                  arch ? arch : "", names.data && !names.failed ? names.data : "sm_80 and above");
     ind__text_free(&names);
     return status;
 }

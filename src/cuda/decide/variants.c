@@ -51,7 +51,7 @@ static ind_status cg__plan_alternative(ind_plan *p, const ind_kernel *k, ind__va
         cg__free(&d.w);
         if (status || fits) return status;
     }
-    return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
+    return ind__fail(p->context, IND_ERROR_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
 }
 
 /* Fallbacks of a variant. NVRTC 13.0 compiled 370 variants of norms and softmax for sm_90a: 20 spilled. The first
@@ -74,7 +74,7 @@ static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__varian
         }
         if (status || !more || fallbacks++ == IND__CG_MAX_FALLBACKS) return status;
         v->fallback = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
-        if (!v->fallback) return IND_OUT_OF_MEMORY;
+        if (!v->fallback) return IND_ERROR_OUT_OF_MEMORY;
     }
 }
 
@@ -103,8 +103,8 @@ typedef struct cg__variants {
 /* Plans the next variant, variant[num]; the caller keeps it by incrementing num. */
 static ind_status cg__next_variant(cg__variants *x, int assume) {
     if (x->num >= IND_MAX_VARIANTS)
-        return ind__fail(x->plan->context, IND_LIMIT, "kernel %s: it needs more than %d variants", x->kernel->name,
-                         IND_MAX_VARIANTS);
+        return ind__fail(x->plan->context, IND_ERROR_LIMIT, "kernel %s: it needs more than %d variants",
+                         x->kernel->name, IND_MAX_VARIANTS);
     return cg__plan_variant(x->plan, x->kernel, &x->variant[x->num], assume, &x->used);
 }
 

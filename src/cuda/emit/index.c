@@ -64,8 +64,8 @@ static ind_expr cg__sizes_to_args(ind__writer *w, ind_expr e, int depth) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     if (kind == IND_EXPR_NONE) return e;
     if (depth > IND__CG_MAX_DEPTH) {
-        ind__fail(w->context, IND_LIMIT, "kernel %s: an index expression is nested more than %d deep", w->kernel->name,
-                  IND__CG_MAX_DEPTH);
+        ind__fail(w->context, IND_ERROR_LIMIT, "kernel %s: an index expression is nested more than %d deep",
+                  w->kernel->name, IND__CG_MAX_DEPTH);
         return (ind_expr){0};
     }
     if (ind__expr_is_size(e)) return cg__size_symbol(w, e);
@@ -83,7 +83,7 @@ static void cg__symbol_name(ind__text *t, ind_expr symbol, void *user) {
         if (!ind_expr_same(symbol, w->plan->domain.var[d])) continue;
         ind__textf(t, "%s", w->var[d] ? w->var[d] : "");
         if (!w->var[d]) {
-            ind__fail(w->context, IND_VERIFY, "kernel %s: loop variable %d is used where it has no value",
+            ind__fail(w->context, IND_ERROR_VERIFY, "kernel %s: loop variable %d is used where it has no value",
                       w->kernel->name, d);
             cg__fail(w);
         }

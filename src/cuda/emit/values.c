@@ -502,7 +502,7 @@ static void cg__compute(ind__writer *w, uint32_t i) {
     const char *approximate = cg__approximate_text(w, i),
                *s = approximate ? approximate : cg__find_op_template((ind_loop_op)inst->op, type);
     if (!s) {
-        ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: op %s does not exist for %s", w->kernel->name,
+        ind__fail(w->context, IND_ERROR_NOT_SUPPORTED, "kernel %s: op %s does not exist for %s", w->kernel->name,
                   ind__loop_op_name((ind_loop_op)inst->op), ind_dtype_name(type));
         cg__fail(w);
         return;
@@ -601,7 +601,7 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
     case IND_LOOP_SCAN:
     case IND_LOOP_STATE:
     case IND_LOOP_PAIR:
-        ind__fail(w->context, IND_VERIFY, "kernel %s: value %u of a reduction or scan is used before it is known",
+        ind__fail(w->context, IND_ERROR_VERIFY, "kernel %s: value %u of a reduction or scan is used before it is known",
                   w->kernel->name, i);
         cg__fail(w);
         break;

@@ -30,8 +30,8 @@ static ind_status cg__check_text(ind_plan *p, const ind__writer *first) {
     ind_status status = plan ? cg__write_once(&again, p, first->kernel, &variant, plan) : ind__failed(p->context);
     if (!status) status = ind__refused_since(p->context, refusals);
     if (!status && !cg__same_text(&again, first))
-        status =
-            ind__fail(p->context, IND_VERIFY, "kernel %s: a copy of its plan gives another text", first->kernel->name);
+        status = ind__fail(p->context, IND_ERROR_VERIFY, "kernel %s: a copy of its plan gives another text",
+                           first->kernel->name);
     cg__free(&again);
     ind__arena_free(&arena);
     return status;

@@ -102,7 +102,7 @@ static const char *cg__buffer(ind__writer *w, uint32_t buffer) {
     const ind_kernel *k = w->kernel;
     uint32_t i = cg__arg_of(k, buffer);
     if (i == UINT32_MAX) {
-        ind__fail(w->context, IND_VERIFY, "kernel %s uses buffer %u, which is not among its arguments", k->name,
+        ind__fail(w->context, IND_ERROR_VERIFY, "kernel %s uses buffer %u, which is not among its arguments", k->name,
                   buffer);
         cg__fail(w);
         return "";

@@ -150,7 +150,7 @@ static bool ind__stride_meshgrid(ind__view *v, const ind_expr *from, ind_expr *t
 
 static uint32_t ind__overlaps(ind_graph *g, const ind__view *v) {
     ind__graph_fail(
-        g, IND_INVALID_ARGUMENT,
+        g, IND_ERROR_INVALID_ARGUMENT,
         "an op in place writes to the result of %s, which views an element of %s more than once, or may do so; "
         "clone it first",
         ind__op_name(v->node.op), v->from.name ? v->from.name : "a tensor");
@@ -406,7 +406,7 @@ static bool ind__is_stale(const ind_graph *g, uint32_t x) {
 static bool ind__check_sure(ind_graph *g, uint32_t x, bool written) {
     const ind__tensor_info *t = &g->tensor[ind__root_of(g, x)];
     if (!t->unsure || (!written && g->tensor[t->unsure].writes == t->since)) return true;
-    ind__graph_fail(g, IND_NOT_SUPPORTED,
+    ind__graph_fail(g, IND_ERROR_NOT_SUPPORTED,
                     "%s: whether it is a view of %s or a copy depends on the sizes, and one of them was "
                     "written to; clone it, or reshape before the other views",
                     t->name, g->tensor[t->unsure].name);

@@ -42,7 +42,7 @@ static ind_expr ind__storage_offset(const ind_graph *g, uint32_t x) {
 static bool ind__use_storage(ind_graph *g, uint32_t *x, ind__attr *attr) {
     const uint32_t root = ind__root_of(g, *x);
     if (g->tensor[root].unsure) {
-        ind__graph_fail(g, IND_NOT_SUPPORTED,
+        ind__graph_fail(g, IND_ERROR_NOT_SUPPORTED,
                         "as_strided: whether %s is a view of %s or a copy depends on the sizes; clone it",
                         g->tensor[root].name, g->tensor[g->tensor[root].unsure].name);
         return false;

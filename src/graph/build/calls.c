@@ -2,11 +2,11 @@
 
 static ind_status ind__check_handle(ind_graph *g, const char *op, uint32_t k, ind_tensor x) {
     if (x.graph && x.graph != g) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: operand %u is a tensor of another graph, \"%s\"", op,
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: operand %u is a tensor of another graph, \"%s\"", op,
                                (unsigned)k, x.graph->name);
     }
     if (x.id >= g->num_tensors) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: operand %u is not a tensor of this graph", op,
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: operand %u is not a tensor of this graph", op,
                                (unsigned)k);
     }
     return IND_OK;
@@ -61,7 +61,7 @@ static ind_tensor ind__call_ternary(ind_graph_op op, ind_tensor a, ind_tensor b,
 static ind__attr ind__dims_attr(ind_graph *g, ind_graph_op op, const int *dims, int num_dims,
                                 ind_expr list[IND_MAX_RANK]) {
     if (num_dims < 0 || num_dims > IND_MAX_RANK || (num_dims > 0 && !dims)) {
-        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %d dims are given; 0 to %d are possible, and not NULL",
+        ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: %d dims are given; 0 to %d are possible, and not NULL",
                         ind__op_name(op), num_dims, IND_MAX_RANK);
         return (ind__attr){.kind = IND__ATTR_NONE};
     }
@@ -96,8 +96,8 @@ ind_tensor ind_result(ind_tensor x, int k) {
     if (!t || x.graph->status) return ind__graph_tensor(x.graph, 0);
     const ind__node *n = &x.graph->node[t->node];
     if (k >= 0 && (uint32_t)k < n->num_results) return ind__graph_tensor(x.graph, n->result + (uint32_t)k);
-    ind__graph_fail(x.graph, IND_OUT_OF_RANGE, "result %d of %s does not exist; it has %u", k, ind__op_name(n->op),
-                    (unsigned)n->num_results);
+    ind__graph_fail(x.graph, IND_ERROR_OUT_OF_RANGE, "result %d of %s does not exist; it has %u", k,
+                    ind__op_name(n->op), (unsigned)n->num_results);
     return ind__graph_tensor(x.graph, 0);
 }
 
@@ -141,7 +141,8 @@ static void ind__int_list(ind__int_lists *l, int k, ind_context *c, ind__attr_ki
 static ind_graph_op ind__op_of_dims(ind_tensor x, ind_graph_op first, int dims) {
     if (!x.graph || x.graph->status) return IND_NUM_OPS;
     if (dims >= 1 && dims <= 3) return (ind_graph_op)((int)first + dims - 1);
-    ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "%s: %d dimensions; 1 to 3 are possible", ind__op_name(first), dims);
+    ind__graph_fail(x.graph, IND_ERROR_INVALID_ARGUMENT, "%s: %d dimensions; 1 to 3 are possible", ind__op_name(first),
+                    dims);
     return IND_NUM_OPS;
 }
 

@@ -19,7 +19,7 @@ static ind_status ind__graph_fail(ind_graph *g, ind_status status, const char *f
 }
 
 static ind_status ind__graph_no_memory(ind_graph *g, const char *what) {
-    return ind__graph_fail(g, IND_OUT_OF_MEMORY, "%s: out of memory", what);
+    return ind__graph_fail(g, IND_ERROR_OUT_OF_MEMORY, "%s: out of memory", what);
 }
 
 /* Fails a graph if an allocation has failed since ind__refusals was `before`: decisions made without that memory may be
@@ -302,7 +302,7 @@ ind_graph *ind_graph_create(ind_context *context, const char *name) {
     ind__unlock(context);
     if (ok) return g;
     ind_graph_destroy(g);
-    ind__fail(context, IND_OUT_OF_MEMORY, "graph: out of memory");
+    ind__fail(context, IND_ERROR_OUT_OF_MEMORY, "graph: out of memory");
     return NULL;
 }
 
@@ -316,7 +316,7 @@ void ind_graph_destroy(ind_graph *graph) {
 }
 
 ind_status ind_graph_status(const ind_graph *graph) {
-    return graph ? graph->status : IND_INVALID_ARGUMENT;
+    return graph ? graph->status : IND_ERROR_INVALID_ARGUMENT;
 }
 
 const char *ind_graph_error(const ind_graph *graph) {
@@ -501,7 +501,7 @@ static ind_status ind__add_length(ind_graph *g, ind__infer *in) {
     ind__attr *own = &g->node[g->num_nodes - 1].attr[g->schema[in->op].num_attrs - 1];
     ind_expr most = ind__most(g->data_sizes.unbacked, g->data_sizes.num, in->limit);
     if (!ind__ok(most))
-        return ind__graph_fail(g, IND_NOT_SUPPORTED, "%s: no bound in the declared sizes is found for its result",
+        return ind__graph_fail(g, IND_ERROR_NOT_SUPPORTED, "%s: no bound in the declared sizes is found for its result",
                                in->op_name);
     *own = (ind__attr){.kind = IND__ATTR_SIZE, .e = in->length};
     if (ind__find_length(g, in->length)) return IND_OK;
@@ -527,7 +527,7 @@ static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32
         return ind__expand(g, node);
     } else if (ind__ok(in.length) && (other = ind__find_length(g, in.length)) != NULL &&
                (!in.source || in.source != other->source)) {
-        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: its length is that of another op", name);
+        ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: its length is that of another op", name);
     } else if (!ind__append_node(g, node, in.result, in.num_results, node->op == IND_OP_SCALAR ? NULL : name)) {
         ind__graph_no_memory(g, name);
     } else if (ind__ok(in.length)) {

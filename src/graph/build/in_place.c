@@ -10,17 +10,17 @@ static ind_status ind__check_write(ind_graph *g, const char *op, uint32_t x, uin
     const ind__tensor_info *t = &g->tensor[x], *v = &g->tensor[value], *root = &g->tensor[ind__root_of(g, x)];
     char a[200], b[200];
     if (t->weak || v->weak)
-        return ind__graph_fail(g, IND_TYPE_MISMATCH, "%s: %s is a number; a tensor is needed", op,
+        return ind__graph_fail(g, IND_ERROR_TYPE_MISMATCH, "%s: %s is a number; a tensor is needed", op,
                                t->weak ? "self" : "the result");
     if (g->node[root->node].op == IND_OP_CONST)
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT,
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT,
                                "%s: %s is a constant, which no run changes; clone makes a tensor of it", op,
                                root->name);
     if (root->donated)
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s is donated, so it cannot be changed in place", op,
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: %s is donated, so it cannot be changed in place", op,
                                root->name);
     if (g->node[root->node].op == IND_OP_INPUT && !root->writes && ind__find_mutation(g, ind__root_of(g, x)))
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: a mutate statement already says what %s becomes", op,
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: a mutate statement already says what %s becomes", op,
                                root->name);
     ind__print_type(a, sizeof a, t->dtype, t->size, t->rank);
     ind__print_type(b, sizeof b, v->dtype, v->size, v->rank);
@@ -29,11 +29,11 @@ static ind_status ind__check_write(ind_graph *g, const char *op, uint32_t x, uin
     for (int d = 0; same && d < t->rank; d++) same = ind_known_eq(t->size[d], v->size[d]);
     ind__graph_leave(g, before);
     if (!same)
-        return ind__graph_fail(g, IND_SHAPE_MISMATCH, "%s: the result is %s, %s is %s, which cannot grow", op, b,
+        return ind__graph_fail(g, IND_ERROR_SHAPE_MISMATCH, "%s: the result is %s, %s is %s, which cannot grow", op, b,
                                t->name, a);
     if (ind__can_write(v->dtype, t->dtype)) return IND_OK;
-    return ind__graph_fail(g, IND_TYPE_MISMATCH, "%s: the result is %s, which cannot be written to %s (%s)", op, b,
-                           t->name, a);
+    return ind__graph_fail(g, IND_ERROR_TYPE_MISMATCH, "%s: the result is %s, which cannot be written to %s (%s)", op,
+                           b, t->name, a);
 }
 
 /* Records that the memory of `root` now contains `value`. */
@@ -72,7 +72,7 @@ ind_tensor ind_inplace(ind_tensor x, ind_tensor result) {
     const uint32_t refusals = ind__refusals(g->context);
     char op[IND__MAX_NAME + 2] = "inplace";
     if (x.graph != result.graph || !ind__tensor_of(x) || !ind__tensor_of(result)) {
-        ind__graph_fail(g, IND_INVALID_ARGUMENT, "inplace: not two tensors of this graph");
+        ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "inplace: not two tensors of this graph");
     } else if ((result.id = ind__current(g, result.id)) != 0) {
         const ind__node *n = &g->node[g->tensor[result.id].node];
         snprintf(op, sizeof op, "%.250s_", n->name ? n->name : ind__op_name(n->op));

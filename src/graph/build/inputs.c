@@ -16,9 +16,10 @@ static ind_expr ind__find_size(const ind_graph *g, const char *name, size_t leng
 ind_status ind__graph_declare(ind_graph *g, ind_expr symbol) {
     const ind_symbol *s = ind_expr_symbol(symbol);
     if (g->status) return g->status;
-    if (!s || s->kind != IND_SYMBOL_SIZE) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "size: not a size symbol");
+    if (!s || s->kind != IND_SYMBOL_SIZE)
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "size: not a size symbol");
     if (ind__ok(ind__find_size(g, s->name, strlen(s->name)))) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "size: %s is declared twice", s->name);
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "size: %s is declared twice", s->name);
     }
     bool *used = IND__PUSH(g->context, bool, g->sizes.used, g->sizes.num_used, g->sizes.cap_used);
     ind_expr *slot = used ? IND__PUSH(g->context, ind_expr, g->sizes.symbol, g->sizes.num, g->sizes.cap) : NULL;
@@ -42,19 +43,20 @@ static bool ind__find_output(const ind_graph *g, const char *name) {
 static ind_status ind__check_source(ind__infer *in, const char *name, ind_dtype dtype, int rank) {
     const ind_graph *g = in->g;
     if (!ind__valid_name(name)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT,
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
                            "\"%.60s\" is not a name; letters, digits, _ and . are allowed, a letter or "
                            "_ first, up to %d",
                            name ? name : "(NULL)", IND__MAX_NAME);
     }
     if (ind__find_tensor(g, name, strlen(name)) || ind__find_output(g, name)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%s is already the name of a tensor", name);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%s is already the name of a tensor", name);
     }
     if (dtype <= IND_DTYPE_NONE || dtype >= IND_NUM_DTYPES) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%s has no element type", name);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%s has no element type", name);
     }
     if (rank < 0 || rank > IND_MAX_RANK) {
-        return ind__reject(in, IND_LIMIT, "%s has %d dimensions; at most %d are possible", name, rank, IND_MAX_RANK);
+        return ind__reject(in, IND_ERROR_LIMIT, "%s has %d dimensions; at most %d are possible", name, rank,
+                           IND_MAX_RANK);
     }
     return IND_OK;
 }
@@ -93,21 +95,23 @@ ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, in
 
 static ind_status ind__check_output(ind_graph *g, const char *name, uint32_t x) {
     if (!ind__valid_name(name)) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT,
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT,
                                "output: \"%.60s\" is not a name; letters, digits, _ and . are allowed",
                                name ? name : "(NULL)");
     }
     if (x == 0 || x >= g->num_tensors) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "output %s: not a tensor of this graph", name);
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "output %s: not a tensor of this graph", name);
     }
     if (g->tensor[x].weak) {
-        return ind__graph_fail(g, IND_TYPE_MISMATCH, "output %s: it is a number; ind_full makes a tensor of it", name);
+        return ind__graph_fail(g, IND_ERROR_TYPE_MISMATCH, "output %s: it is a number; ind_full makes a tensor of it",
+                               name);
     }
-    if (ind__find_output(g, name)) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "output %s: given twice", name);
+    if (ind__find_output(g, name))
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "output %s: given twice", name);
     uint32_t other = ind__find_tensor(g, name, strlen(name));
     bool own = other && !strcmp(g->tensor[other].name, name); /* not an alias added by an op in place */
     if (own && ind__is_source(g, other)) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT,
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT,
                                "output %s: this is the name of an input or constant; give the output "
                                "another",
                                name);
@@ -128,11 +132,11 @@ static bool ind__add_output(ind_graph *g, const char *name, uint32_t x) {
 }
 
 ind_status ind_output(ind_graph *graph, const char *name, ind_tensor x) {
-    if (!graph) return IND_INVALID_ARGUMENT;
+    if (!graph) return IND_ERROR_INVALID_ARGUMENT;
     if (graph->status) return graph->status;
     const uint32_t refusals = ind__refusals(graph->context);
     if (x.graph != graph) {
-        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "output %.60s: not a tensor of this graph",
+        ind__graph_fail(graph, IND_ERROR_INVALID_ARGUMENT, "output %.60s: not a tensor of this graph",
                         name ? name : "(NULL)");
     } else if (!ind__check_output(graph, name, x.id)) {
         x.id = ind__current(graph, x.id);
@@ -157,13 +161,13 @@ static ind_status ind__check_mutation(ind_graph *g, uint32_t input, uint32_t val
     const ind__tensor_info *x = &g->tensor[input], *v = &g->tensor[value];
     char a[200], b[200];
     if (!input || !value || input >= g->num_tensors || value >= g->num_tensors)
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: not a tensor of this graph");
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "mutate: not a tensor of this graph");
     const char *name = x->name ? x->name : "a number";
     if (g->node[x->node].op != IND_OP_INPUT)
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: %s is not an input", name);
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "mutate: %s is not an input", name);
     if (ind__find_mutation(g, input))
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: %s is given twice", name);
-    if (x->donated) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: %s is donated", name);
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "mutate: %s is given twice", name);
+    if (x->donated) return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "mutate: %s is donated", name);
     ind__print_type(a, sizeof a, x->dtype, x->size, x->rank);
     ind__print_type(b, sizeof b, v->dtype, v->size, v->rank);
     bool same = x->rank == v->rank;
@@ -171,7 +175,7 @@ static ind_status ind__check_mutation(ind_graph *g, uint32_t input, uint32_t val
     for (int d = 0; same && d < x->rank; d++) same = ind_known_eq(x->size[d], v->size[d]);
     ind__graph_leave(g, before);
     if (x->dtype == v->dtype && !v->weak && same) return IND_OK;
-    return ind__graph_fail(g, same ? IND_TYPE_MISMATCH : IND_SHAPE_MISMATCH,
+    return ind__graph_fail(g, same ? IND_ERROR_TYPE_MISMATCH : IND_ERROR_SHAPE_MISMATCH,
                            "mutate: %s is %s, its new value is %s; they must be of one type", name, a, b);
 }
 
@@ -184,11 +188,11 @@ static void ind__add_mutation(ind_graph *g, uint32_t input, uint32_t value) {
 
 ind_status ind_mutate(ind_tensor input, ind_tensor value) {
     ind_graph *g = input.graph ? input.graph : value.graph;
-    if (!g) return IND_INVALID_ARGUMENT;
+    if (!g) return IND_ERROR_INVALID_ARGUMENT;
     if (g->status) return g->status;
     const uint32_t refusals = ind__refusals(g->context);
     if (input.graph != value.graph) {
-        ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: not two tensors of this graph");
+        ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "mutate: not two tensors of this graph");
     } else if (!ind__check_mutation(g, input.id, value.id) && (value.id = ind__current(g, value.id)) != 0) {
         ind__add_mutation(g, input.id, value.id);
     }
@@ -199,13 +203,15 @@ ind_status ind_mutate(ind_tensor input, ind_tensor value) {
 
 ind_status ind_donate(ind_tensor input) {
     ind_graph *g = input.graph;
-    if (!g) return IND_INVALID_ARGUMENT;
+    if (!g) return IND_ERROR_INVALID_ARGUMENT;
     if (g->status) return g->status;
     ind__tensor_info *x = input.id && input.id < g->num_tensors ? &g->tensor[input.id] : NULL;
     if (!x || g->node[x->node].op != IND_OP_INPUT)
-        ind__graph_fail(g, IND_INVALID_ARGUMENT, "donate: %s is not an input", x && x->name ? x->name : "a number");
+        ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "donate: %s is not an input",
+                        x && x->name ? x->name : "a number");
     else if (ind__find_mutation(g, input.id))
-        ind__graph_fail(g, IND_INVALID_ARGUMENT, "donate: %s is mutated: its memory holds the new value", x->name);
+        ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "donate: %s is mutated: its memory holds the new value",
+                        x->name);
     else
         x->donated = true;
     ind__graph_leave_here(g);

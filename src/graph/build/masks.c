@@ -30,7 +30,7 @@ static bool ind__expand_mask(ind_graph *g, ind_graph_op op, uint32_t x, uint32_t
         char of_mask[200], of_x[200];
         ind__print_type(of_mask, sizeof of_mask, m.dtype, m.size, m.rank);
         ind__print_type(of_x, sizeof of_x, self.dtype, self.size, self.rank);
-        ind__graph_fail(g, IND_SHAPE_MISMATCH,
+        ind__graph_fail(g, IND_ERROR_SHAPE_MISMATCH,
                         "%s: mask %s (%s) must have one dimension or more, and the sizes of %s (%s) from dim %d on",
                         ind__op_name(op), m.name, of_mask, self.name ? self.name : "self", of_x, at);
         return false;
@@ -53,7 +53,8 @@ static ind_tensor ind__add_by_mask(ind_graph *g, ind_graph_op op, const uint32_t
     for (uint32_t k = n; k < num_given && !g->status; k++) {
         bool mask = given[k] && g->tensor[given[k]].dtype == IND_BOOL;
         if (n - first >= IND_MAX_RANK)
-            ind__graph_fail(g, IND_LIMIT, "%s: more than %d dimensions are indexed", ind__op_name(op), IND_MAX_RANK);
+            ind__graph_fail(g, IND_ERROR_LIMIT, "%s: more than %d dimensions are indexed", ind__op_name(op),
+                            IND_MAX_RANK);
         else if (mask)
             ind__expand_mask(g, op, given[0], given[k], (int)(n - first), operand, &n);
         else

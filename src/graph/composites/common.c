@@ -65,10 +65,10 @@ static bool ind__need_rank_of(ind__expansion *e, int k, int low, int high) {
     int rank = ind_tensor_rank(e->x[k]);
     if (rank >= low && rank <= high) return true;
     if (low == high) {
-        ind__refuse(e, IND_SHAPE_MISMATCH, "%s has %d dimensions; %d are needed",
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "%s has %d dimensions; %d are needed",
                     ind__describe_operand(e, k, text, sizeof text), rank, low);
     } else {
-        ind__refuse(e, IND_SHAPE_MISMATCH, "%s has %d dimensions; %d to %d are needed",
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "%s has %d dimensions; %d to %d are needed",
                     ind__describe_operand(e, k, text, sizeof text), rank, low, high);
     }
     return false;
@@ -77,7 +77,8 @@ static bool ind__need_rank_of(ind__expansion *e, int k, int low, int high) {
 static bool ind__need_float_of(ind__expansion *e, int k) {
     char text[300];
     if (ind_dtype_is_float(ind_tensor_dtype(e->x[k]))) return true;
-    ind__refuse(e, IND_TYPE_MISMATCH, "%s must be of a float type", ind__describe_operand(e, k, text, sizeof text));
+    ind__refuse(e, IND_ERROR_TYPE_MISMATCH, "%s must be of a float type",
+                ind__describe_operand(e, k, text, sizeof text));
     return false;
 }
 
@@ -94,8 +95,8 @@ static ind_tensor ind__to(ind_tensor x, ind_dtype dtype) {
 static bool ind__need_type_as(ind__expansion *e, int k, int other) {
     char text[300], second[300];
     if (ind_tensor_dtype(e->x[k]) == ind_tensor_dtype(e->x[other])) return true;
-    ind__refuse(e, IND_TYPE_MISMATCH, "%s is not of the type of %s", ind__describe_operand(e, k, text, sizeof text),
-                ind__describe_operand(e, other, second, sizeof second));
+    ind__refuse(e, IND_ERROR_TYPE_MISMATCH, "%s is not of the type of %s",
+                ind__describe_operand(e, k, text, sizeof text), ind__describe_operand(e, other, second, sizeof second));
     return false;
 }
 
@@ -110,7 +111,7 @@ static ind_dtype ind__float_of_both(const ind__expansion *e) {
 static int ind__dim_in(ind__expansion *e, int64_t dim, int rank) {
     int64_t most = rank > 0 ? rank : 1;
     if (dim >= -most && dim < most) return (int)(dim < 0 ? dim + most : dim);
-    ind__refuse(e, IND_OUT_OF_RANGE, "dim %lld is out of range; %lld to %lld are allowed", (long long)dim,
+    ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "dim %lld is out of range; %lld to %lld are allowed", (long long)dim,
                 (long long)-most, (long long)(most - 1));
     return -1;
 }
@@ -131,7 +132,7 @@ static bool ind__known_number(ind__expansion *e, ind_expr size, const char *what
     char text[100];
     if (ind_expr_is_int(size, n)) return true;
     ind_expr_print(size, text, sizeof text);
-    ind__refuse(e, IND_NOT_SUPPORTED, "%s is %s; it must be a number, the computation depends on it", what, text);
+    ind__refuse(e, IND_ERROR_NOT_SUPPORTED, "%s is %s; it must be a number, the computation depends on it", what, text);
     return false;
 }
 

@@ -17,7 +17,7 @@ static void ind__expansion_failed(ind_graph *g, const char *name) {
 /* Gives the result the composite's name. An existing tensor and a number keep their names and get an alias. */
 static ind_tensor ind__finish_expansion(ind__expansion *e, uint32_t first) {
     ind_graph *g = e->g;
-    if (!g->status && !e->y.id) ind__graph_fail(g, IND_VERIFY, "nothing was made");
+    if (!g->status && !e->y.id) ind__graph_fail(g, IND_ERROR_VERIFY, "nothing was made");
     if (!g->status && e->y.id < first) e->y = ind_alias(e->y);
     if (!g->status && !ind__make_name(g, e->y.id, e->node->op, e->name)) ind__graph_no_memory(g, e->name);
     return g->status ? ind__graph_tensor(g, 0) : e->y;

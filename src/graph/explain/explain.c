@@ -52,7 +52,7 @@ static ind_status ind__compile_variant(ind_module *m, const ind__variant *v, ind
 }
 
 ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
-    if (!module || !cubin) return IND_INVALID_ARGUMENT;
+    if (!module || !cubin) return IND_ERROR_INVALID_ARGUMENT;
     memset(cubin, 0, sizeof *cubin);
     const ind__query q = ind__query_begin(module);
     ind_status status = ind__query_end(&q, ind__need_plan(module));
@@ -60,7 +60,7 @@ ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
     const ind__variant *v = index >= 0 ? ind__distinct_source(module->desc.plan, index) : NULL;
     ind_module *prepare = v ? NULL : ind_module_prepare_module(module);
     if (prepare && index >= 0) return ind_module_cubin(prepare, index - ind__num_sources(module->desc.plan), cubin);
-    if (!v) return ind__fail(module->context, IND_NOT_FOUND, "cubin: there is no source %d", index);
+    if (!v) return ind__fail(module->context, IND_ERROR_NOT_FOUND, "cubin: there is no source %d", index);
     cubin->name = v->source.entry;
     status = ind__compile_variant(module, v, cubin);
     for (v = v->fallback; v && !status && cubin->local_bytes > 0; v = v->fallback) {
@@ -74,7 +74,7 @@ ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
 }
 
 ind_status ind_module_build_cubins(ind_module *module) {
-    if (!module) return IND_INVALID_ARGUMENT;
+    if (!module) return IND_ERROR_INVALID_ARGUMENT;
     const ind__query q = ind__query_begin(module);
     ind_status status = ind__query_end(&q, ind__need_plan(module));
     if (!status) status = ind__build_cubins(module);

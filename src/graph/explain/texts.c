@@ -70,7 +70,7 @@ static ind_status ind__print_stage_json(ind__text *t, ind_module *m, ind_stage s
 static const char *ind__stage_text(ind_module *m, ind_stage stage, bool json) {
     if (!m) return NULL;
     if ((unsigned)stage >= IND_NUM_STAGES) {
-        ind__fail(m->context, IND_INVALID_ARGUMENT, "there is no stage %d", (int)stage);
+        ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "there is no stage %d", (int)stage);
         return NULL;
     }
     const ind__query q = ind__query_begin(m);
@@ -139,12 +139,12 @@ static const char *ind__buffer_tensor_name(const ind_module *m, uint32_t buffer)
 }
 
 ind_status ind_module_query_edge(ind_module *module, int index, ind_edge_info *info) {
-    if (!module || !info) return IND_INVALID_ARGUMENT;
+    if (!module || !info) return IND_ERROR_INVALID_ARGUMENT;
     memset(info, 0, sizeof *info);
     const ind_schedule *s = module->desc.schedule;
     if (index < 0 || (uint32_t)index >= s->num_edges)
-        return ind__fail(module->context, IND_NOT_FOUND, "graph \"%s\" has no edge %d; it has %u", module->desc.name,
-                         index, (unsigned)s->num_edges);
+        return ind__fail(module->context, IND_ERROR_NOT_FOUND, "graph \"%s\" has no edge %d; it has %u",
+                         module->desc.name, index, (unsigned)s->num_edges);
     ind_status status = ind__need_names(module);
     if (status) return status;
     const ind_edge *e = &s->edge[index];

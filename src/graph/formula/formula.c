@@ -2,9 +2,10 @@
 
 /* Simplifies the formula in the module's context, which is locked. */
 static ind_status ind__check_formula(ind_module *m, ind_formula *f) {
-    if (!ind__ok(*f)) return ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: not a valid expression");
+    if (!ind__ok(*f)) return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "formula: not a valid expression");
     if (f->context->root != m->context->root)
-        return ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: it belongs to another context than the module");
+        return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
+                         "formula: it belongs to another context than the module");
     *f = ind__in_context(m->context, *f);
     return ind__ok(*f) ? IND_OK : ind__failed(m->context);
 }
@@ -51,11 +52,11 @@ static ind_status ind__fill_kernel(ind_module *module, int index, ind_kernel_inf
 }
 
 ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info) {
-    if (!module || !info) return IND_INVALID_ARGUMENT;
+    if (!module || !info) return IND_ERROR_INVALID_ARGUMENT;
     memset(info, 0, sizeof *info);
     if (index < 0 || (uint32_t)index >= module->desc.schedule->num_kernels) {
-        return ind__fail(module->context, IND_NOT_FOUND, "graph \"%s\" has no kernel %d; it has %u", module->desc.name,
-                         index, (unsigned)module->desc.schedule->num_kernels);
+        return ind__fail(module->context, IND_ERROR_NOT_FOUND, "graph \"%s\" has no kernel %d; it has %u",
+                         module->desc.name, index, (unsigned)module->desc.schedule->num_kernels);
     }
     const ind__query q = ind__query_begin(module);
     return ind__query_end(&q, ind__fill_kernel(module, index, info));
@@ -161,9 +162,9 @@ static ind_status ind__evaluator_fill(ind_evaluator *e, ind_module *m, const ind
 
 ind_status ind_evaluator_create(ind_module *module, const ind_formula *f, int num, ind_evaluator **evaluator) {
     if (evaluator) *evaluator = NULL;
-    if (!module) return IND_INVALID_ARGUMENT;
+    if (!module) return IND_ERROR_INVALID_ARGUMENT;
     if (!evaluator || !f || num < 1) {
-        return ind__fail(module->context, IND_INVALID_ARGUMENT,
+        return ind__fail(module->context, IND_ERROR_INVALID_ARGUMENT,
                          "evaluator: formulas or the pointer for the result is NULL, or there are no formulas");
     }
     ind_context *root = module->context->root;
@@ -183,9 +184,9 @@ ind_status ind_evaluator_create(ind_module *module, const ind_formula *f, int nu
 }
 
 ind_status ind_evaluator_run(ind_evaluator *e, const int64_t *sizes_v, int64_t *values) {
-    if (!e) return IND_INVALID_ARGUMENT;
+    if (!e) return IND_ERROR_INVALID_ARGUMENT;
     if (!values || (!sizes_v && e->program.num_inputs)) {
-        return ind__fail(e->program.context, IND_INVALID_ARGUMENT,
+        return ind__fail(e->program.context, IND_ERROR_INVALID_ARGUMENT,
                          "evaluator: sizes or the pointer for values is NULL");
     }
     if (e->program.num_inputs) memcpy(e->values, sizes_v, e->program.num_inputs * sizeof *sizes_v);
@@ -216,7 +217,7 @@ static bool ind__size_value(const ind_symbol *symbol, void *user, int64_t *out) 
 }
 
 ind_status ind_formula_eval(ind_module *module, ind_formula f, const char *sizes, int64_t *value) {
-    if (!module || !value) return IND_INVALID_ARGUMENT;
+    if (!module || !value) return IND_ERROR_INVALID_ARGUMENT;
     const ind__query q = ind__query_begin(module);
     int64_t *values = ind__alloc(module->context, (module->desc.num_sizes + (size_t)1) * sizeof *values);
     ind__size_values v = {module, values};
@@ -230,8 +231,9 @@ ind_status ind_formula_eval(ind_module *module, ind_formula f, const char *sizes
 ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t *lo, int64_t *hi) {
     if (lo) *lo = INT64_MIN;
     if (hi) *hi = INT64_MAX;
-    if (!module) return IND_INVALID_ARGUMENT;
-    if (!lo || !hi) return ind__fail(module->context, IND_INVALID_ARGUMENT, "formula: the pointer for a bound is NULL");
+    if (!module) return IND_ERROR_INVALID_ARGUMENT;
+    if (!lo || !hi)
+        return ind__fail(module->context, IND_ERROR_INVALID_ARGUMENT, "formula: the pointer for a bound is NULL");
     const ind__query q = ind__query_begin(module);
     ind_status status = ind__check_formula(module, &f);
     if (!status) ind_bounds(module->facts, f, lo, hi);
@@ -245,15 +247,15 @@ static uint32_t ind__free_size(ind_module *m, const char *name) {
     uint32_t i = 0;
     while (i < m->desc.num_sizes && strcmp(ind_module_query_size(m, (int)i)->name, name)) i++;
     if (i == m->desc.num_sizes) {
-        ind__fail(m->context, IND_NOT_FOUND, "formula: graph \"%s\" has no size \"%.60s\"", m->desc.name, name);
+        ind__fail(m->context, IND_ERROR_NOT_FOUND, "formula: graph \"%s\" has no size \"%.60s\"", m->desc.name, name);
         return UINT32_MAX;
     }
     ind_expr e = ind_module_size_formula(m, (int)i);
     if (!ind__ok(e)) return i;
     char text[200];
     ind_expr_print(e, text, sizeof text);
-    ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: %s follows from a fact, it is %s; ask for a size in that",
-              name, text);
+    ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
+              "formula: %s follows from a fact, it is %s; ask for a size in that", name, text);
     return UINT32_MAX;
 }
 
@@ -261,10 +263,10 @@ static void ind__refuse_inverse(ind_context *c, const char *name, ind_expr coeff
     char text[200];
     ind_expr_print(coefficient, text, sizeof text);
     if (ind__ok(coefficient)) {
-        ind__fail(c, IND_NOT_SUPPORTED, "formula: it is not known to grow with %s, whose coefficient is %s", name,
+        ind__fail(c, IND_ERROR_NOT_SUPPORTED, "formula: it is not known to grow with %s, whose coefficient is %s", name,
                   text);
     } else {
-        ind__fail(c, IND_NOT_SUPPORTED, "formula: it is not affine in %s; ind_formula_solve finds values", name);
+        ind__fail(c, IND_ERROR_NOT_SUPPORTED, "formula: it is not affine in %s; ind_formula_solve finds values", name);
     }
 }
 
@@ -273,7 +275,7 @@ static ind_formula ind__invert(ind_module *module, ind_formula f, const char *na
     ind_formula none = {c, 0};
     ind_expr coefficient, rest;
     if (ind__check_formula(module, &f)) return none;
-    if (!name) return ind__fail(c, IND_INVALID_ARGUMENT, "formula: the name of the size is NULL"), none;
+    if (!name) return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "formula: the name of the size is NULL"), none;
     uint32_t at = ind__free_size(module, name);
     if (at == UINT32_MAX) return none;
     ind_facts *before = ind_facts_enter(c, module->facts);

@@ -254,14 +254,14 @@ static bool ind__bisect(ind__solver *s, int64_t first, int64_t last, int64_t *fo
 
 #define IND__SOLVE_WORK (INT64_C(1) << 26) /* limit of evaluated ops: about a second */
 
-/* Searches [first, last] from the top. IND_OUT_OF_RANGE: nothing fits; IND_LIMIT: gave up. */
+/* Searches [first, last] from the top. IND_ERROR_OUT_OF_RANGE: nothing fits; IND_ERROR_LIMIT: gave up. */
 static ind_status ind__search(ind__solver *s, int64_t first, int64_t last, int64_t *found) {
     int64_t low[72], high[72], work = 0; /* boxes are halved: at most 64 are pending */
     int n = 1;
     low[0] = first, high[0] = last;
     while (n > 0) {
         int64_t a = low[--n], b = high[n], middle = ind__upper_middle(a, b);
-        if ((work += s->program.num_ops + 16) > IND__SOLVE_WORK) return IND_LIMIT;
+        if ((work += s->program.num_ops + 16) > IND__SOLVE_WORK) return IND_ERROR_LIMIT;
         ind__box_kind kind = a == b ? (ind__fits(s, a) ? IND__BOX_ALL : IND__BOX_NONE) : ind__judge(s, a, b);
         if (kind == IND__BOX_ALL) return *found = b, IND_OK;
         if (kind == IND__BOX_PREFIX && ind__bisect(s, a, b, found)) return IND_OK;
@@ -269,7 +269,7 @@ static ind_status ind__search(ind__solver *s, int64_t first, int64_t last, int64
         low[n] = a, high[n++] = middle - 1;
         low[n] = middle, high[n++] = b;
     }
-    return IND_OUT_OF_RANGE;
+    return IND_ERROR_OUT_OF_RANGE;
 }
 
 static ind_status ind__solver_require(ind__solver *s, ind_expr condition) {
@@ -326,11 +326,12 @@ static ind_status ind__solver_sizes(ind__solver *s, const char *sizes, int64_t *
         bool missing = given[i] == IND__SIZE_UNSET, derived = ind__ok(ind_module_size_formula(m, (int)i));
         s->slot[i] = missing ? 0 : given[i];
         if (i == s->size && !missing) {
-            status = ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: size %s is both asked for and given", name);
-        } else if (i != s->size && missing && !derived) {
             status =
-                ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: size %s has no value: give it as in \"%s=%lld\"",
-                          name, name, (long long)ind_module_query_size(m, (int)i)->hint);
+                ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "formula: size %s is both asked for and given", name);
+        } else if (i != s->size && missing && !derived) {
+            status = ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
+                               "formula: size %s has no value: give it as in \"%s=%lld\"", name, name,
+                               (long long)ind_module_query_size(m, (int)i)->hint);
         }
     }
     return status;
@@ -378,10 +379,10 @@ static ind_status ind__solve(ind__solver *s, int64_t *found) {
     ind__div_ends(symbol->lo, m, &first, &above);
     ind__div_ends(symbol->hi, m, &last, &above);
     first += symbol->lo % m != 0;
-    ind_status status = first <= last ? ind__search(s, first, last, found) : IND_OUT_OF_RANGE;
+    ind_status status = first <= last ? ind__search(s, first, last, found) : IND_ERROR_OUT_OF_RANGE;
     if (!status) return IND_OK;
-    if (status == IND_LIMIT) {
-        return ind__fail(s->module->context, IND_NOT_SUPPORTED,
+    if (status == IND_ERROR_LIMIT) {
+        return ind__fail(s->module->context, IND_ERROR_NOT_SUPPORTED,
                          "formula: it goes up and down with %s, or its conditions do, over too wide a range to search: "
                          "[%lld, %lld]",
                          symbol->name, (long long)symbol->lo, (long long)symbol->hi);
@@ -394,7 +395,8 @@ static int64_t ind__solve_formula(ind_module *module, ind_formula f, const char 
                                   int64_t limit) {
     int64_t found = 0;
     if (ind__check_formula(module, &f)) return -1;
-    if (!name) return ind__fail(module->context, IND_INVALID_ARGUMENT, "formula: the name of the size is NULL"), -1;
+    if (!name)
+        return ind__fail(module->context, IND_ERROR_INVALID_ARGUMENT, "formula: the name of the size is NULL"), -1;
     ind__solver s = {.module = module, .size = ind__free_size(module, name), .limit = limit};
     if (s.size == UINT32_MAX) return -1;
     s.step = ind_module_query_size(module, (int)s.size)->multiple_of;

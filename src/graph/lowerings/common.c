@@ -126,7 +126,7 @@ static ind_value graph__lower_cast(ind_ops *o, ind_value v, ind_dtype dtype) {
 
 static ind_value graph__lower_number(ind_ops *o, graph__typed_number x, ind_dtype dtype) {
     if (!graph__typed_number_cast(x, dtype, &x)) {
-        ind__fail(ind_op_context(o), IND_OUT_OF_RANGE, "a number does not fit in %s", ind_dtype_name(dtype));
+        ind__fail(ind_op_context(o), IND_ERROR_OUT_OF_RANGE, "a number does not fit in %s", ind_dtype_name(dtype));
         return (ind_value){0};
     }
     ind_dtype compute = ind_dtype_compute(dtype);

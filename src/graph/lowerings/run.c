@@ -43,7 +43,7 @@ static ind_status graph__lower_failed(ind_context *c, const ind__node *n, ind_st
     const char *op = ind__op_name(n->op);
     char why[256];
     snprintf(why, sizeof why, "%.255s", ind_error(c));
-    if (status == IND_OUT_OF_MEMORY || strncmp(why, op, strlen(op)) == 0) return status;
+    if (status == IND_ERROR_OUT_OF_MEMORY || strncmp(why, op, strlen(op)) == 0) return status;
     return ind__fail(c, status, "%s: %s", op, why);
 }
 

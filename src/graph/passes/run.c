@@ -258,7 +258,7 @@ static ind_status graph__rewrite_once(graph__rewrite *r) {
         status = graph__copy_nodes(r, operands);
     }
     if (status) {
-        status = ind__refused_since(c, refusals) ? IND_OUT_OF_MEMORY : status;
+        status = ind__refused_since(c, refusals) ? IND_ERROR_OUT_OF_MEMORY : status;
         ind_graph_destroy(r->to);
         r->to = NULL;
     }

@@ -16,7 +16,7 @@ static ind_status graph__add_user_pass(ind_context *c, const ind_pass_desc *desc
     const graph__user_pass *newest = graph__user_passes(c);
     for (const graph__user_pass *p = newest; p; p = p->next)
         if (!strcmp(p->desc.name, desc->name))
-            return ind__fail(c, IND_INVALID_ARGUMENT, "pass %.100s is already registered", desc->name);
+            return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "pass %.100s is already registered", desc->name);
     ind__lists_lock(c);
     graph__user_pass *pass = ind__arena_alloc(&c->root->names, sizeof *pass);
     char *name = pass ? ind__arena_string(&c->root->names, desc->name, strlen(desc->name)) : NULL;
@@ -30,11 +30,11 @@ static ind_status graph__add_user_pass(ind_context *c, const ind_pass_desc *desc
 }
 
 ind_status ind_pass_register(ind_context *context, const ind_pass_desc *desc) {
-    if (!context) return IND_INVALID_ARGUMENT;
+    if (!context) return IND_ERROR_INVALID_ARGUMENT;
     if (!desc || !desc->name || !desc->visit)
-        return ind__fail(context, IND_INVALID_ARGUMENT, "pass: the name or the function is NULL");
+        return ind__fail(context, IND_ERROR_INVALID_ARGUMENT, "pass: the name or the function is NULL");
     if ((unsigned)desc->point >= IND_NUM_PASS_POINTS)
-        return ind__fail(context, IND_INVALID_ARGUMENT, "pass %.100s: there is no point %d", desc->name,
+        return ind__fail(context, IND_ERROR_INVALID_ARGUMENT, "pass %.100s: there is no point %d", desc->name,
                          (int)desc->point);
     ind__lock(context);
     ind_status status = graph__add_user_pass(context, desc);
@@ -116,7 +116,7 @@ static bool graph__check_replacement(graph__rewrite *r, const ind__tensor_info *
     char wanted[160], given[160];
     const ind__tensor_info *have = ind__tensor_of((ind_tensor){y.graph, y.id + k});
     if (!have || y.graph != r->to || have->node != r->to->tensor[y.id].node) {
-        ind__graph_fail(r->to, IND_INVALID_ARGUMENT,
+        ind__graph_fail(r->to, IND_ERROR_INVALID_ARGUMENT,
                         "pass %.100s: the replacement of %s is not a tensor of the new graph", r->pass->name,
                         want->name);
         return false;
@@ -124,8 +124,8 @@ static bool graph__check_replacement(graph__rewrite *r, const ind__tensor_info *
     if (graph__same_type(want, have)) return true;
     ind__print_type(wanted, sizeof wanted, want->dtype, want->size, want->rank);
     ind__print_type(given, sizeof given, have->dtype, have->size, have->rank);
-    ind__graph_fail(r->to, IND_TYPE_MISMATCH, "pass %.100s: %s is %s, its replacement is %s", r->pass->name, want->name,
-                    wanted, given);
+    ind__graph_fail(r->to, IND_ERROR_TYPE_MISMATCH, "pass %.100s: %s is %s, its replacement is %s", r->pass->name,
+                    want->name, wanted, given);
     return false;
 }
 

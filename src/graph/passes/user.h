@@ -41,9 +41,9 @@ typedef struct ind_pass_desc {
 
 /* Registers a pass for all graphs that are compiled in this context after the call. Passes of one point run in order of
    registration, in the thread that compiles; the graph is verified after each. ind_compile fails with
-   IND_TYPE_MISMATCH if a replacement has another type or shape, and with the error of a builder if one fails in a
+   IND_ERROR_TYPE_MISMATCH if a replacement has another type or shape, and with the error of a builder if one fails in a
    visit; the message names the pass.
-   Errors: IND_INVALID_ARGUMENT (NULL; no such point; the name is taken), IND_OUT_OF_MEMORY. */
+   Errors: IND_ERROR_INVALID_ARGUMENT (NULL; no such point; the name is taken), IND_ERROR_OUT_OF_MEMORY. */
 IND_API ind_status ind_pass_register(ind_context *context, const ind_pass_desc *desc);
 
 /* The op that x is a result of; IND_NUM_OPS: x is invalid. With these a visit follows operands to the ops before. */

@@ -116,7 +116,7 @@ static bool pattern__make(graph__rewrite *r, pattern__application *a, uint32_t a
         while (!p.status && !r->to->status && !first && ind__take(&p, '|'));
     if (p.status && !r->to->status) ind__graph_fail(r->to, p.status, "%s", p.error);
     if (!r->to->status && first && num > r->to->last_results)
-        ind__graph_fail(r->to, IND_INVALID_ARGUMENT, "%s has %u results", a->pattern->names[name[0]].name,
+        ind__graph_fail(r->to, IND_ERROR_INVALID_ARGUMENT, "%s has %u results", a->pattern->names[name[0]].name,
                         (unsigned)r->to->last_results);
     for (uint32_t k = 0; k < num && !r->to->status; k++) a->made[name[k]] = first ? first + k : 0;
     return !r->to->status;
@@ -152,7 +152,7 @@ static void pattern__log(const graph__rewrite *r, const pattern__application *a,
 /* Keeps the original ops if the replacement failed; false: out of memory. */
 static bool pattern__refuse(graph__rewrite *r, pattern__application *a, const char *why) {
     a->refused = true;
-    if (r->to->status == IND_OUT_OF_MEMORY) return false;
+    if (r->to->status == IND_ERROR_OUT_OF_MEMORY) return false;
     pattern__log(r, a, why);
     r->to->status = IND_OK;
     r->to->error[0] = 0;

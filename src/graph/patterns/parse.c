@@ -20,13 +20,14 @@ static pattern__name *pattern__add_name(ind__parser *p, pattern__reader *r, cons
                                         pattern__kind kind) {
     ind__pattern *pt = r->pattern;
     if (pt->num_names == IND__MAX_PATTERN_NAMES) {
-        ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d names and numbers", IND__MAX_PATTERN_NAMES);
+        ind__parse_error(p, p->at, IND_ERROR_LIMIT, "a pattern has at most %d names and numbers",
+                         IND__MAX_PATTERN_NAMES);
         return NULL;
     }
     pattern__name *n = &pt->names[pt->num_names];
     n->kind = kind;
     n->name = name ? ind__arena_string(&p->g->arena, name, length) : NULL;
-    if (name && !n->name) return ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory"), NULL;
+    if (name && !n->name) return ind__parse_error(p, p->at, IND_ERROR_OUT_OF_MEMORY, "out of memory"), NULL;
     pt->num_names++;
     return n;
 }
@@ -42,8 +43,8 @@ static const char *pattern__kind_text(pattern__kind kind) {
 }
 
 static bool pattern__wrong_kind(ind__parser *p, const char *at, const pattern__name *n, const char *wanted) {
-    return ind__parse_error(p, at, IND_PARSE, "\"%s\" is %s; %s is needed here", n->name, pattern__kind_text(n->kind),
-                            wanted);
+    return ind__parse_error(p, at, IND_ERROR_PARSE, "\"%s\" is %s; %s is needed here", n->name,
+                            pattern__kind_text(n->kind), wanted);
 }
 
 /* Refers to a name of this kind, which the first part may introduce here. */
@@ -55,7 +56,8 @@ static uint32_t pattern__name_here(ind__parser *p, pattern__kind kind, const cha
     uint32_t n = pattern__find(r->pattern, at, length);
     if (n == IND__PATTERN_NO_NAME) {
         if (r->replacement)
-            ind__parse_error(p, at, IND_PARSE, "\"%.*s\" is not a name of the pattern's first part", (int)length, at);
+            ind__parse_error(p, at, IND_ERROR_PARSE, "\"%.*s\" is not a name of the pattern's first part", (int)length,
+                             at);
         else if (!ind__reserved_name(at, length) && pattern__add_name(p, r, at, length, kind))
             n = r->pattern->num_names - 1;
         else
@@ -77,8 +79,8 @@ static ind_expr pattern__size_unknown(ind__parser *p, const char *name, size_t l
     const uint32_t n = pattern__find(r->pattern, name, length);
     ind_expr none = {p->g->context, 0};
     if (n == IND__PATTERN_NO_NAME) {
-        ind__parse_error(p, name, IND_PARSE, "\"%.*s\" is not a size of the pattern", (int)(length > 60 ? 60 : length),
-                         name);
+        ind__parse_error(p, name, IND_ERROR_PARSE, "\"%.*s\" is not a size of the pattern",
+                         (int)(length > 60 ? 60 : length), name);
         return none;
     }
     if (r->pattern->names[n].kind != PATTERN__SIZE) {
@@ -106,13 +108,14 @@ static bool pattern__need_sizes(ind__parser *p, const pattern__size **list, int 
     pattern__size size[IND__MAX_LIST];
     *count = 0;
     while (!p->status && !ind__peek(p, ']')) {
-        if (*count == IND__MAX_LIST) return ind__parse_error(p, p->at, IND_LIMIT, "more than %d sizes", IND__MAX_LIST);
+        if (*count == IND__MAX_LIST)
+            return ind__parse_error(p, p->at, IND_ERROR_LIMIT, "more than %d sizes", IND__MAX_LIST);
         if (!pattern__need_size(p, &size[(*count)++])) return false;
         if (!ind__peek(p, ']') && !ind__take(p, ',')) return ind__expected(p, "\",\" or \"]\"");
     }
     if (!ind__need(p, ']')) return false;
     *list = ind__arena_copy(&p->g->arena, size, (size_t)*count * sizeof *size);
-    return *list || ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    return *list || ind__parse_error(p, p->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
 }
 
 /* ---- inputs */
@@ -157,7 +160,7 @@ static bool pattern__need_new_name(ind__parser *p, pattern__reader *r, const cha
     const char *at = p->at;
     if (!ind__need_new_name(p, what, name)) return false;
     if (pattern__find(r->pattern, name, strlen(name)) != IND__PATTERN_NO_NAME)
-        return ind__parse_error(p, at, IND_PARSE, "the name \"%s\" is already taken", name);
+        return ind__parse_error(p, at, IND_ERROR_PARSE, "the name \"%s\" is already taken", name);
     *out = pattern__add_name(p, r, name, strlen(name), PATTERN__TENSOR);
     return *out != NULL;
 }
@@ -193,7 +196,7 @@ static void pattern__parse_guard(ind__parser *p, pattern__reader *r) {
     ind__pattern *pt = r->pattern;
     ind__skip(p);
     if (pt->num_guards == IND__MAX_PATTERN_CONDITIONS) {
-        ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d guards", IND__MAX_PATTERN_CONDITIONS);
+        ind__parse_error(p, p->at, IND_ERROR_LIMIT, "a pattern has at most %d guards", IND__MAX_PATTERN_CONDITIONS);
         return;
     }
     pt->guard[pt->num_guards++] = (uint32_t)(p->at - r->begin);
@@ -206,7 +209,7 @@ static bool pattern__parse_condition(ind__parser *p, pattern__reader *r) {
     ind__skip(p);
     const uint32_t test = pattern__find_test(p->at, ind__name_length(p->at));
     if (pt->num_conditions == IND__MAX_PATTERN_CONDITIONS)
-        return ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d conditions",
+        return ind__parse_error(p, p->at, IND_ERROR_LIMIT, "a pattern has at most %d conditions",
                                 IND__MAX_PATTERN_CONDITIONS);
     if (test == PATTERN__NUM_TESTS) return ind__expected(p, "the name of a condition");
     const pattern__test *t = &pattern__tests[test];
@@ -243,7 +246,7 @@ static uint32_t pattern__operand_name(ind__parser *p, const ind__parsed_call *ca
     if (!length) {
         ind__expected(p, wanted);
     } else if (n == IND__PATTERN_NO_NAME) {
-        ind__parse_error(p, at, IND_PARSE,
+        ind__parse_error(p, at, IND_ERROR_PARSE,
                          r->replacement ? "there is no tensor \"%.*s\" in the pattern"
                                         : "there is no tensor \"%.*s\" above this line; \"input %.*s\" declares one",
                          (int)length, at, (int)length, at);
@@ -302,7 +305,7 @@ static uint32_t pattern__attr_name(ind__parser *p, const ind__attr_schema *s) {
     if (p->status || kind != PATTERN__ATTR) return n;
     if (n == before) r->pattern->names[n].attr_kind = s->kind;
     if (r->pattern->names[n].attr_kind != s->kind)
-        ind__parse_error(p, at, IND_PARSE, "\"%s\" is %s; %s is needed here", r->pattern->names[n].name,
+        ind__parse_error(p, at, IND_ERROR_PARSE, "\"%s\" is %s; %s is needed here", r->pattern->names[n].name,
                          ind__attr_kind_rows[r->pattern->names[n].attr_kind].description,
                          ind__attr_kind_rows[s->kind].description);
     return n;
@@ -369,7 +372,7 @@ static bool pattern__read_attr(ind__parser *p, ind__parsed_call *call, uint32_t 
     graph__typed_number value;
     const bool list = s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES;
     if (s->kind == IND__ATTR_EXPRS)
-        return ind__parse_error(p, p->at, IND_NOT_SUPPORTED, "patterns have no ops with expressions"), true;
+        return ind__parse_error(p, p->at, IND_ERROR_NOT_SUPPORTED, "patterns have no ops with expressions"), true;
     if (list && ind__take(p, '[')) {
         a->form = PATTERN__SIZES;
         pattern__need_sizes(p, &a->size, &a->count);
@@ -388,7 +391,7 @@ static bool pattern__read_attr(ind__parser *p, ind__parsed_call *call, uint32_t 
     a->count = 1;
     if (!pattern__need_size(p, &one)) return true;
     a->size = ind__arena_copy(&p->g->arena, &one, sizeof one);
-    if (!a->size) ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    if (!a->size) ind__parse_error(p, p->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
     return true;
 }
 
@@ -409,7 +412,7 @@ static bool pattern__set_step(ind__parser *p, pattern__step *step, const ind__pa
         step->commutative = step->commutative && a->form == PATTERN__DEFAULT;
     }
     if (call->function) step->attr[0] = (pattern__attr){.form = PATTERN__VALUE, .value = call->attr[0]};
-    return step->operand || ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    return step->operand || ind__parse_error(p, p->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
 }
 
 /* op "(" arguments ")" */
@@ -419,14 +422,14 @@ static bool pattern__parse_call(ind__parser *p, pattern__step *step) {
     bool ok = ind__need_op(p, &call);
     const bool node = ok && !call.in_place && call.op != IND_OP_EXTERN && call.op != IND_OP_ASSOCIATIVE_SCAN;
     if (ok && (!node || (step && ind__op_has(call.op, 'E'))))
-        ok = ind__parse_error(p, call.at, IND_NOT_SUPPORTED,
+        ok = ind__parse_error(p, call.at, IND_ERROR_NOT_SUPPORTED,
                               !node ? "%s%s cannot be part of a pattern"
                                     : "%s%s is expanded when a graph is built; write the ops of its expansion",
                               ind__op_name(call.op), call.in_place ? "_" : "");
     if (ok && step) {
         step->num_attrs = call.schema->num_attrs;
         step->attr = ind__arena_alloc(&p->g->arena, (step->num_attrs + 1) * sizeof *step->attr);
-        ok = step->attr || ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+        ok = step->attr || ind__parse_error(p, p->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
     }
     ok = ok && ind__parse_arguments(p, &call) && (!step || pattern__set_step(p, step, &call));
     ind__free(p->g->context, call.operand);
@@ -439,7 +442,7 @@ static pattern__step *pattern__parse_alternative(ind__parser *p, pattern__reader
     ind__pattern *pt = r->pattern;
     ind__parsed_call any = {.op = IND_OP_ADD};
     if (pt->num_steps == IND__MAX_PATTERN_STEPS) {
-        ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d ops", IND__MAX_PATTERN_STEPS);
+        ind__parse_error(p, p->at, IND_ERROR_LIMIT, "a pattern has at most %d ops", IND__MAX_PATTERN_STEPS);
         return NULL;
     }
     pattern__step *step = &pt->step[pt->num_steps];
@@ -452,7 +455,7 @@ static pattern__step *pattern__parse_alternative(ind__parser *p, pattern__reader
         const uint32_t n = pattern__operand_name(p, &any, 0) + 1;
         *step = (pattern__step){.alias = true, .first = first, .num_results = 1, .num_operands = 1};
         step->operand = ind__arena_copy(&p->g->arena, &n, sizeof n);
-        if (!step->operand) ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+        if (!step->operand) ind__parse_error(p, p->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
     }
     r->step = NULL;
     pt->num_steps += !p->status;
@@ -466,7 +469,7 @@ static void pattern__parse_step(ind__parser *p, pattern__reader *r) {
     uint32_t first = pt->num_names, num = 0, result[IND_MAX_RANK];
     do {
         if (num == IND_MAX_RANK) {
-            ind__parse_error(p, p->at, IND_LIMIT, "at most %d results", IND_MAX_RANK);
+            ind__parse_error(p, p->at, IND_ERROR_LIMIT, "at most %d results", IND_MAX_RANK);
             return;
         }
         if (!pattern__need_new_name(p, r, "input, shared, guard, or NAME = OP(..)", &n)) return;
@@ -479,7 +482,7 @@ static void pattern__parse_step(ind__parser *p, pattern__reader *r) {
     pattern__step *last = pattern__parse_alternative(p, r, first, num);
     while (last && ind__take(p, '|')) {
         if (num > 1) {
-            ind__parse_error(p, p->at, IND_PARSE, "only an op with one result has alternatives");
+            ind__parse_error(p, p->at, IND_ERROR_PARSE, "only an op with one result has alternatives");
             return;
         }
         last->other = pt->num_steps + 1;
@@ -504,7 +507,7 @@ static void pattern__parse_made(ind__parser *p, pattern__reader *r) {
     ind__pattern *pt = r->pattern;
     uint32_t result[IND_MAX_RANK], num = 0;
     if (pt->num_made == IND__MAX_PATTERN_STEPS) {
-        ind__parse_error(p, p->at, IND_LIMIT, "a replacement has at most %d ops", IND__MAX_PATTERN_STEPS);
+        ind__parse_error(p, p->at, IND_ERROR_LIMIT, "a replacement has at most %d ops", IND__MAX_PATTERN_STEPS);
         return;
     }
     ind__skip(p);
@@ -519,7 +522,8 @@ static void pattern__parse_made(ind__parser *p, pattern__reader *r) {
             n = pt->num_names - 1;
         if (p->status) return;
         if (num == IND_MAX_RANK || (n < before && (!pt->names[n].step || pt->names[n].output))) {
-            ind__parse_error(p, at, IND_PARSE, "\"%s\" is not a result of the first part, or is assigned twice", name);
+            ind__parse_error(p, at, IND_ERROR_PARSE, "\"%s\" is not a result of the first part, or is assigned twice",
+                             name);
             return;
         }
         result[num++] = n;
@@ -604,25 +608,27 @@ static bool pattern__check(ind__parser *p, ind__pattern *pt, const char *at) {
     for (uint32_t n = 0; n < pt->num_names; n++) {
         const pattern__name *name = &pt->names[n];
         if (name->kind == PATTERN__TENSOR && !name->step && !name->made && !name->used)
-            return ind__parse_error(p, at, IND_PARSE, "pattern %s: no op of the first part reads input %s", pt->name,
-                                    name->name);
+            return ind__parse_error(p, at, IND_ERROR_PARSE, "pattern %s: no op of the first part reads input %s",
+                                    pt->name, name->name);
         if (!name->output) continue;
         if (pt->step[name->step - 1].other && output)
-            return ind__parse_error(p, at, IND_PARSE, "pattern %s: only a single output has alternatives", pt->name);
+            return ind__parse_error(p, at, IND_ERROR_PARSE, "pattern %s: only a single output has alternatives",
+                                    pt->name);
         for (uint32_t i = name->step; i; i = pt->step[i - 1].other)
             if (pt->step[i - 1].alias)
-                return ind__parse_error(p, at, IND_PARSE, "pattern %s: output %s may be no op", pt->name, name->name);
+                return ind__parse_error(p, at, IND_ERROR_PARSE, "pattern %s: output %s may be no op", pt->name,
+                                        name->name);
         pt->step[name->step - 1].root = true;
         pt->root = output && pt->root > name->step - 1 ? pt->root : name->step - 1;
         output = true;
     }
     if (!output)
-        return ind__parse_error(p, at, IND_PARSE, "pattern %s: the replacement assigns no result of the first part",
-                                pt->name);
+        return ind__parse_error(p, at, IND_ERROR_PARSE,
+                                "pattern %s: the replacement assigns no result of the first part", pt->name);
     const char *unneeded = pattern__unneeded(pt);
-    if (unneeded) return ind__parse_error(p, at, IND_PARSE, "pattern %s: no output needs %s", pt->name, unneeded);
+    if (unneeded) return ind__parse_error(p, at, IND_ERROR_PARSE, "pattern %s: no output needs %s", pt->name, unneeded);
     return pattern__connected(pt) ||
-           ind__parse_error(p, at, IND_PARSE, "pattern %s: its ops are not connected by tensors", pt->name);
+           ind__parse_error(p, at, IND_ERROR_PARSE, "pattern %s: its ops are not connected by tensors", pt->name);
 }
 
 /* first "=>" second */
@@ -662,14 +668,14 @@ static ind__pattern *pattern__parse(ind__parser *p, const char *begin) {
     ind__pattern *pt = ind__arena_alloc(&p->g->arena, sizeof *pt);
     pattern__reader r = {.pattern = pt, .begin = begin};
     bool ok = names && steps && pt && (pt->name = ind__arena_string(&p->g->arena, name, strlen(name))) != NULL;
-    if (!ok) ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory");
+    if (!ok) ind__parse_error(p, begin, IND_ERROR_OUT_OF_MEMORY, "out of memory");
     if (ok) {
         pt->names = names;
         pt->step = steps;
         ok = pattern__parse_parts(p, &r) && pattern__check(p, pt, begin);
     }
     if (ok && !pattern__keep(&p->g->arena, pt, begin, (size_t)(p->at - begin)))
-        ok = ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory");
+        ok = ind__parse_error(p, begin, IND_ERROR_OUT_OF_MEMORY, "out of memory");
     ind__free(c, names);
     ind__free(c, steps);
     return ok ? pt : NULL;
@@ -681,7 +687,7 @@ static void ind__parse_pattern(ind__parser *p, const char *begin) {
     if (!pt) return;
     for (const ind__pattern *other = p->g->patterns; other; other = other->next)
         if (!strcmp(other->name, pt->name))
-            ind__parse_error(p, begin, IND_PARSE, "pattern %s is declared twice", pt->name);
+            ind__parse_error(p, begin, IND_ERROR_PARSE, "pattern %s is declared twice", pt->name);
     pt->next = p->g->patterns;
     p->g->patterns = pt;
 }

@@ -54,7 +54,7 @@
 
    "off" has the reason why the pattern is not applied unless ind_compile_desc.enabled_patterns names it.
 
-   ERRORS: IND_PARSE and IND_NOT_SUPPORTED (an op that cannot be matched), with file "<pattern>", line and column;
-   IND_INVALID_ARGUMENT (NULL; a name is registered already); IND_LIMIT; IND_OUT_OF_MEMORY. After an error no pattern of
-   the text is registered. */
+   ERRORS: IND_ERROR_PARSE and IND_ERROR_NOT_SUPPORTED (an op that cannot be matched), with file "<pattern>", line and
+   column; IND_ERROR_INVALID_ARGUMENT (NULL; a name is registered already); IND_ERROR_LIMIT; IND_ERROR_OUT_OF_MEMORY.
+   After an error no pattern of the text is registered. */
 IND_API ind_status ind_pattern_register(ind_context *context, const char *text);

@@ -14,7 +14,7 @@ static ind_status pattern__register_all(ind_context *c, const ind_graph *g) {
         oldest = a;
         for (const ind__pattern *b = newest; b; b = b->next)
             if (!strcmp(a->name, b->name))
-                return ind__fail(c, IND_INVALID_ARGUMENT, "pattern %s is already registered", a->name);
+                return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "pattern %s is already registered", a->name);
     }
     if (!oldest) return IND_OK;
     ((ind__pattern *)oldest)->next = newest;
@@ -43,8 +43,8 @@ static ind_graph *pattern__parse_all(ind_context *c, const char *text, const cha
 }
 
 ind_status ind_pattern_register(ind_context *context, const char *text) {
-    if (!context) return IND_INVALID_ARGUMENT;
-    if (!text) return ind__fail(context, IND_INVALID_ARGUMENT, "pattern: the text is NULL");
+    if (!context) return IND_ERROR_INVALID_ARGUMENT;
+    if (!text) return ind__fail(context, IND_ERROR_INVALID_ARGUMENT, "pattern: the text is NULL");
     ind__lock(context);
     ind_graph *g = pattern__parse_all(context, text, "<pattern>");
     ind_status status = g ? pattern__register_all(context, g) : ind__failed(context);
@@ -102,7 +102,8 @@ static ind_status pattern__check_names(ind_context *c, const ind__pattern *const
         at += strspn(at, " ");
         const int length = (int)strcspn(at, " ");
         if (length && !pattern__known(lists, at, (size_t)length))
-            return ind__fail(c, IND_NOT_FOUND, "compile: there is no pattern %.*s", length > 100 ? 100 : length, at);
+            return ind__fail(c, IND_ERROR_NOT_FOUND, "compile: there is no pattern %.*s", length > 100 ? 100 : length,
+                             at);
     }
     return IND_OK;
 }

@@ -28,7 +28,7 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
     default: break;
     }
     if (graph__raised_op[i->op]) return graph__raise_pointwise(r, i);
-    ind__graph_fail(r->g, IND_NOT_SUPPORTED, "there is no op for the loop op %s",
+    ind__graph_fail(r->g, IND_ERROR_NOT_SUPPORTED, "there is no op for the loop op %s",
                     ind__loop_op_name((ind_loop_op)i->op));
     return (ind_tensor){r->g, 0};
 }

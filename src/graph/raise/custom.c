@@ -40,7 +40,8 @@ ind_graph *ind_pointwise_graph(ind_tensor x) {
     const ind__node *n = t ? &x.graph->node[t->node] : NULL;
     if (!n || !n->body) {
         if (x.graph)
-            ind__fail(x.graph->context, IND_INVALID_ARGUMENT, "pointwise graph: the tensor is not of ind_pointwise");
+            ind__fail(x.graph->context, IND_ERROR_INVALID_ARGUMENT,
+                      "pointwise graph: the tensor is not of ind_pointwise");
         return NULL;
     }
     ind_context *c = x.graph->context;

@@ -145,7 +145,7 @@ static ind_graph *graph__raise_end(ind_graph *g, uint32_t refusals, const char *
     ind_context *c = g->context;
     ind_status status = ind__refused_since(c, refusals);
     if (!status && !g->status) return g;
-    if (!status) status = g->status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_NOT_SUPPORTED;
+    if (!status) status = g->status == IND_ERROR_OUT_OF_MEMORY ? IND_ERROR_OUT_OF_MEMORY : IND_ERROR_NOT_SUPPORTED;
     ind__fail(c, status, "kernel graph of %s: %s", name, g->status ? g->error : "out of memory");
     ind_graph_destroy(g);
     return NULL;
@@ -161,7 +161,7 @@ static ind_graph *graph__kernel_graph(ind_module *m, uint32_t kernel) {
 ind_graph *ind_module_kernel_graph(ind_module *module, int kernel) {
     if (!module) return NULL;
     if (kernel < 0 || (uint32_t)kernel >= module->desc.schedule->num_kernels) {
-        ind__fail(module->context, IND_NOT_FOUND, "kernel graph: there is no kernel %d", kernel);
+        ind__fail(module->context, IND_ERROR_NOT_FOUND, "kernel graph: there is no kernel %d", kernel);
         return NULL;
     }
     const ind__query q = ind__query_begin(module);
@@ -209,7 +209,7 @@ static ind_status ind__print_kernels(ind__text *t, ind_module *m) {
         if (text) ind__textf(t, "\n%s", text);
         if (!text) ind__textf(t, ": %s\n", ind_error(m->context));
         ind_graph_destroy(g);
-        if (status && status != IND_NOT_SUPPORTED) return status;
+        if (status && status != IND_ERROR_NOT_SUPPORTED) return status;
     }
     return IND_OK;
 }

@@ -149,7 +149,7 @@ static ind_tensor graph__raise_reduce(graph__raise *r, const ind__inst *i, int64
     case IND_REDUCE_DOT: return graph__raise_product(r, x, graph__raise_operand(r, i->arg[1]), dtype);
     default: break;
     }
-    ind__graph_fail(r->g, IND_NOT_SUPPORTED, "there is no op for the reduction %s",
+    ind__graph_fail(r->g, IND_ERROR_NOT_SUPPORTED, "there is no op for the reduction %s",
                     ind__reduction_name((ind_reduction)i->reduction));
     return (ind_tensor){r->g, 0};
 }

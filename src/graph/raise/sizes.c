@@ -80,7 +80,7 @@ static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
         l->rrank = 1;
     }
     if (!graph__raise_merge_loops(l)) {
-        ind__graph_fail(r->g, IND_NOT_SUPPORTED, "its %d loops are more than a tensor has dimensions",
+        ind__graph_fail(r->g, IND_ERROR_NOT_SUPPORTED, "its %d loops are more than a tensor has dimensions",
                         l->rank + l->rrank);
         return false;
     }

@@ -214,6 +214,7 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
         b->contents = graph__raise_neutral(r, b->size, b->rank, b->dtype, (ind_reduction)i->reduction);
     if (!y.id && b->contents.id && !i->arg[1] && !i->reduction) y = graph__raise_slice_scatter(r, b, e, x);
     if (!y.id && b->contents.id) y = graph__raise_scatter(r, b, i, e, x);
-    if (!y.id && !r->g->status) ind__graph_fail(r->g, IND_NOT_SUPPORTED, "the stored values do not fill %s", b->name);
+    if (!y.id && !r->g->status)
+        ind__graph_fail(r->g, IND_ERROR_NOT_SUPPORTED, "the stored values do not fill %s", b->name);
     b->contents = y;
 }

@@ -123,9 +123,9 @@ static void ind__set_result(ind__infer *in, int r, ind_dtype dtype, const ind_ex
 
 /* Allocates n results if the op table gives no number. */
 static ind_status ind__need_results(ind__infer *in, int64_t n) {
-    if (n < 1) return ind__reject(in, IND_INVALID_ARGUMENT, "it would have no result");
+    if (n < 1) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "it would have no result");
     if (n > IND__MAX_RESULTS) {
-        return ind__reject(in, IND_LIMIT, "it would have %lld results; at most %d are possible", (long long)n,
+        return ind__reject(in, IND_ERROR_LIMIT, "it would have %lld results; at most %d are possible", (long long)n,
                            IND__MAX_RESULTS);
     }
     in->num_results = (uint32_t)n;
@@ -133,10 +133,10 @@ static ind_status ind__need_results(ind__infer *in, int64_t n) {
     in->result = ind__alloc(in->c, (size_t)n * sizeof *in->result);
     if (in->result) return IND_OK;
     in->result = in->few;
-    return ind__reject(in, IND_OUT_OF_MEMORY, "out of memory");
+    return ind__reject(in, IND_ERROR_OUT_OF_MEMORY, "out of memory");
 }
 
 static ind_status ind__too_many_dims(ind__infer *in, int rank) {
-    return ind__reject(in, IND_LIMIT, "the result would have %d dimensions; at most %d are possible", rank,
+    return ind__reject(in, IND_ERROR_LIMIT, "the result would have %d dimensions; at most %d are possible", rank,
                        IND_MAX_RANK);
 }

@@ -6,7 +6,7 @@ static ind_status ind__dim(ind__infer *in, uint32_t k, int64_t given, int rank, 
     *dim = (int)(given < 0 ? given + range : given);
     if (given >= -range && given < range) return IND_OK;
     *dim = 0;
-    return ind__reject(in, IND_OUT_OF_RANGE, "dim %lld does not exist; dims of %s (%s) are in [%d, %d]",
+    return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "dim %lld does not exist; dims of %s (%s) are in [%d, %d]",
                        (long long)given, ind__describe_name(in, k), ind__describe_type(in, k), -range, range - 1);
 }
 
@@ -27,7 +27,7 @@ static ind_status ind__dims(ind__infer *in, const ind__attr *a, uint32_t *mask) 
         int64_t given = 0;
         ind_expr_is_int(a->list[i], &given);
         if (ind__dim(in, 0, given, rank, &dim)) return in->status;
-        if (*mask >> dim & 1) return ind__reject(in, IND_INVALID_ARGUMENT, "dim %d is given twice", dim);
+        if (*mask >> dim & 1) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "dim %d is given twice", dim);
         *mask |= 1u << dim;
     }
     return IND_OK;
@@ -43,7 +43,7 @@ static ind_status ind__broadcast_clash(ind__infer *in, const ind__shape *s, int 
     uint32_t f = s->from[dim];
     const ind__tensor_info *a = ind__operand(in, f), *b = ind__operand(in, k);
     int a_dim = dim - (s->rank - (a->rank - skip));
-    return ind__reject(in, IND_SHAPE_MISMATCH,
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
                        "%s has %s (dim %d of %s), %s has %s (dim %d of %s); to broadcast they must be equal or 1%s",
                        ind__describe_name(in, f), ind__describe_size(in, a->size[a_dim]), a_dim,
                        ind__describe_type(in, f), ind__describe_name(in, k), ind__describe_size(in, b->size[k_dim]),
@@ -76,7 +76,7 @@ static ind_status ind__broadcast(ind__infer *in, ind__shape *s, uint32_t k, int 
 static ind_status ind__need_sizes(ind__infer *in, const ind_expr *size, int rank) {
     for (int d = 0; d < rank; d++) {
         if (!ind_known_le(ind_int(in->c, 0), size[d])) {
-            return ind__reject(in, IND_OUT_OF_RANGE, "size %s (dim %d) may be negative",
+            return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "size %s (dim %d) may be negative",
                                ind__describe_size(in, size[d]), d);
         }
     }
@@ -102,10 +102,11 @@ static bool ind__is_extern_type(const ind_expr *size, int rank) {
 
 static ind_status ind__need_tensors(ind__infer *in) {
     if (in->num_operands > 0) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "at least one tensor is needed");
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "at least one tensor is needed");
 }
 
 static ind_status ind__need_positive(ind__infer *in, ind_expr e, const char *what) {
     if (ind_known_lt(ind_int(in->c, 0), e)) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "%s %s; it must be greater than 0", what, ind__describe_size(in, e));
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%s %s; it must be greater than 0", what,
+                       ind__describe_size(in, e));
 }

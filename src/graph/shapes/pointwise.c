@@ -8,11 +8,12 @@ static bool ind__is_fraction(const ind__attr *a) {
 static ind_status ind__check_promoted(ind__infer *in, ind_dtype result) {
     if (ind__op_has(in->op, 'f') && !ind_dtype_is_float(result)) return ind__need_float(in, 0);
     if (ind__op_has(in->op, 'n') && result == IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is bool; a number type is needed",
+                           ind__describe_name(in, 0));
     }
     if (!ind__op_has(in->op, 'i') || !ind_dtype_is_float(result)) return IND_OK;
     uint32_t k = in->num_operands > 1 && !ind_dtype_is_float(ind__operand(in, 0)->dtype);
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; an integer type is needed", ind__describe_name(in, k),
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; an integer type is needed", ind__describe_name(in, k),
                        ind__describe_type(in, k));
 }
 
@@ -21,7 +22,7 @@ static ind_status ind__check_composite(ind__infer *in) {
     if (ind__check_promoted(in, ind__result_type(in->g, in->operand, in->num_operands))) return in->status;
     for (uint32_t k = 1; k < in->num_operands && ind__op_has(in->op, 'o'); k++) {
         if (!ind__has_operand(in, k) || ind__operand(in, k)->dtype == ind__operand(in, 0)->dtype) continue;
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; one type for both is needed",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s, %s is %s; one type for both is needed",
                            ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_name(in, k),
                            ind__describe_type(in, k));
     }

@@ -26,34 +26,34 @@ static bool ind__only_stored(ind_dtype dtype) {
 
 static ind_status ind__need_float(ind__infer *in, uint32_t k) {
     if (ind_dtype_is_float(ind__operand(in, k)->dtype)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; a floating-point type is needed (f16, bf16, f32, f64)",
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; a floating-point type is needed (f16, bf16, f32, f64)",
                        ind__describe_name(in, k), ind__describe_type(in, k));
 }
 
 static ind_status ind__need_index(ind__infer *in, uint32_t k) {
     ind_dtype d = ind__operand(in, k)->dtype;
     if (d == IND_I32 || d == IND_I64) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; indices must be i32 or i64", ind__describe_name(in, k),
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; indices must be i32 or i64", ind__describe_name(in, k),
                        ind__describe_type(in, k));
 }
 
 static ind_status ind__need_same_dtype(ind__infer *in, uint32_t a, uint32_t b) {
     if (ind__operand(in, a)->dtype == ind__operand(in, b)->dtype) return IND_OK;
     return ind__reject(
-        in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; both must have the same element type (cast one of them)",
+        in, IND_ERROR_TYPE_MISMATCH, "%s is %s, %s is %s; both must have the same element type (cast one of them)",
         ind__describe_name(in, a), ind__describe_type(in, a), ind__describe_name(in, b), ind__describe_type(in, b));
 }
 
 static ind_status ind__need_rank(ind__infer *in, uint32_t k, int rank) {
     if (ind__operand(in, k)->rank == rank) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s with %d dimension%s; exactly %d %s needed",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s with %d dimension%s; exactly %d %s needed",
                        ind__describe_name(in, k), ind__describe_type(in, k), ind__operand(in, k)->rank,
                        ind__operand(in, k)->rank == 1 ? "" : "s", rank, rank == 1 ? "is" : "are");
 }
 
 static ind_status ind__need_dimensions(ind__infer *in, uint32_t k) {
     if (ind__operand(in, k)->rank > 0) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions", ind__describe_name(in, k),
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) has no dimensions", ind__describe_name(in, k),
                        ind__describe_type(in, k));
 }
 
@@ -71,9 +71,10 @@ typedef struct ind__agreement {
 static ind_status ind__need_agree(ind__infer *in, ind__agreement w) {
     ind_expr a = ind__operand(in, w.a)->size[w.da], b = ind__operand(in, w.b)->size[w.db];
     if (ind_known_eq(a, b)) return IND_OK;
-    return ind__reject(
-        in, IND_SHAPE_MISMATCH, "%s has %s%s (dim %d of %s), %s %s %s%s (dim %d of %s); %s and %s must agree there%s",
-        ind__describe_name(in, w.a), ind__describe_size(in, a), w.a_noun, w.da, ind__describe_type(in, w.a),
-        ind__describe_name(in, w.b), w.b_verb, ind__describe_size(in, b), w.b_noun, w.db, ind__describe_type(in, w.b),
-        ind__describe_name(in, w.a), ind__describe_name(in, w.b), ind__describe_difference(in, a, b));
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                       "%s has %s%s (dim %d of %s), %s %s %s%s (dim %d of %s); %s and %s must agree there%s",
+                       ind__describe_name(in, w.a), ind__describe_size(in, a), w.a_noun, w.da,
+                       ind__describe_type(in, w.a), ind__describe_name(in, w.b), w.b_verb, ind__describe_size(in, b),
+                       w.b_noun, w.db, ind__describe_type(in, w.b), ind__describe_name(in, w.a),
+                       ind__describe_name(in, w.b), ind__describe_difference(in, a, b));
 }

@@ -16,7 +16,7 @@ static ind_status ind__need_elements(ind__infer *in, uint32_t mask) {
     const ind__tensor_info *x = ind__operand(in, 0);
     for (int d = 0; d < x->rank; d++) {
         if ((mask >> d & 1) && ind__is_int(x->size[d], 0)) {
-            return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) has no elements", d,
+            return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "dim %d of %s (%s) has no elements", d,
                                ind__describe_name(in, 0), ind__describe_type(in, 0));
         }
     }

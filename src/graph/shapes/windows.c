@@ -59,15 +59,15 @@ static const char *ind__window_of(const ind_graph *g, ind_graph_op op, const ind
 static ind_status ind__check_window(ind__infer *in, const ind_expr *kernel, ind__window *w) {
     const char *wrong = ind__window_of(in->g, in->op, in->attr, kernel, w);
     if (wrong) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%s has the wrong number of elements; 1 or %d %s needed", wrong,
-                           w->rank, w->rank == 1 ? "is" : "are");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%s has the wrong number of elements; 1 or %d %s needed",
+                           wrong, w->rank, w->rank == 1 ? "is" : "are");
     }
     for (int s = 0; s < w->rank; s++) {
         if (ind__need_positive(in, w->kernel[s], "kernel size") || ind__need_positive(in, w->stride[s], "stride") ||
             ind__need_positive(in, w->dilation[s], "dilation"))
             return in->status;
         if (!ind_known_le(ind_int(in->c, 0), w->padding[s])) {
-            return ind__reject(in, IND_INVALID_ARGUMENT, "padding %s may be negative",
+            return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "padding %s may be negative",
                                ind__describe_size(in, w->padding[s]));
         }
     }
@@ -95,8 +95,9 @@ static ind_expr ind__windows_in(const ind__window *w, int s, ind_expr size, bool
 
 static ind_status ind__need_windows(ind__infer *in, ind_expr windows, int d) {
     if (ind_known_le(ind_int(in->c, 1), windows)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) is not known to hold a window: there would be %s%s",
-                       d, ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, windows),
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                       "dim %d of %s (%s) is not known to hold a window: there would be %s%s", d,
+                       ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, windows),
                        ind__describe_fact(in, ind_expr_le(ind_int(in->c, 1), windows)));
 }
 
@@ -104,13 +105,13 @@ static ind_status ind__need_windows(ind__infer *in, ind_expr windows, int d) {
 static ind_status ind__need_image(ind__infer *in, int spatial) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (x->rank == spatial + 1 || x->rank == spatial + 2) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %d or %d dimensions are needed", ind__describe_name(in, 0),
-                       ind__describe_type(in, 0), spatial + 1, spatial + 2);
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; %d or %d dimensions are needed",
+                       ind__describe_name(in, 0), ind__describe_type(in, 0), spatial + 1, spatial + 2);
 }
 
 static ind_status ind__need_number(ind__infer *in, uint32_t k) {
     if (ind__operand(in, k)->dtype != IND_BOOL) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, k));
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, k));
 }
 
 /* Parameters of a convolution, from the attributes of any of its ops. */

@@ -55,8 +55,8 @@ static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
         }
     }
     if (best[0] < 0 || best[1] < 0 || best[2] < 0)
-        return ind__parse_error(p, at, IND_PARSE, "unknown op \"%.60s..\"", name);
-    return ind__parse_error(p, at, IND_PARSE, "unknown op \"%s\"; the closest are %s, %s, %s", name,
+        return ind__parse_error(p, at, IND_ERROR_PARSE, "unknown op \"%.60s..\"", name);
+    return ind__parse_error(p, at, IND_ERROR_PARSE, "unknown op \"%s\"; the closest are %s, %s, %s", name,
                             ind__op_rows[best[0]].name, ind__op_rows[best[1]].name, ind__op_rows[best[2]].name);
 }
 
@@ -79,7 +79,7 @@ static bool ind__need_op(ind__parser *p, ind__parsed_call *call) {
         call->op = (ind_graph_op)op;
         call->schema = &p->g->schema[op];
         if (op != IND_OP_CUSTOM) return true;
-        return ind__parse_error(p, call->at, IND_NOT_SUPPORTED,
+        return ind__parse_error(p, call->at, IND_ERROR_NOT_SUPPORTED,
                                 "custom ops are C functions and cannot be read from text");
     }
     call->function = ind__graph_find_function(p->g, name);
@@ -94,7 +94,7 @@ static bool ind__need_op(ind__parser *p, ind__parsed_call *call) {
 
 static bool ind__push_operand(ind__parser *p, ind__parsed_call *call, uint32_t id) {
     uint32_t *slot = IND__PUSH(p->g->context, uint32_t, call->operand, call->num_operands, call->cap_operands);
-    if (!slot) return ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    if (!slot) return ind__parse_error(p, p->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
     *slot = id;
     return true;
 }
@@ -105,11 +105,12 @@ static bool ind__need_given(ind__parser *p, uint32_t *id) {
     int64_t k = -1;
     if (!ind__need_int(p, &k)) return false;
     if (k < 0 || k >= p->num_given)
-        return ind__parse_error(p, at, IND_OUT_OF_RANGE, "there is no tensor $%lld; %d are given", (long long)k,
+        return ind__parse_error(p, at, IND_ERROR_OUT_OF_RANGE, "there is no tensor $%lld; %d are given", (long long)k,
                                 p->num_given);
     ind_tensor x = p->given[k];
     *id = x.graph == p->g && ind__tensor_of(x) ? x.id : 0;
-    return *id || ind__parse_error(p, at, IND_INVALID_ARGUMENT, "$%lld is not a tensor of this graph", (long long)k);
+    return *id ||
+           ind__parse_error(p, at, IND_ERROR_INVALID_ARGUMENT, "$%lld is not a tensor of this graph", (long long)k);
 }
 
 /* Reads a tensor's name, or a number if the op takes one. */
@@ -133,7 +134,7 @@ static bool ind__need_operand(ind__parser *p, ind__parsed_call *call, uint32_t k
     *id = ind__find_named(p->g, name);
     if (*id) return true;
     bool is_size = ind__ok(ind__find_size(p->g, name, strlen(name)));
-    return ind__parse_error(p, at, IND_PARSE,
+    return ind__parse_error(p, at, IND_ERROR_PARSE,
                             is_size ? "\"%s\" is a size; a tensor is needed here"
                                     : "there is no tensor \"%s\" "
                                       "above this line",
@@ -154,7 +155,7 @@ static bool ind__parse_operand(ind__parser *p, ind__parsed_call *call, uint32_t 
     ind__skip(p);
     if (call->operand_set[k]) {
         const ind__operand_schema *o = &call->schema->operand[k];
-        return ind__parse_error(p, p->at, IND_PARSE, "argument \"%.*s\" is given twice", o->length, o->name);
+        return ind__parse_error(p, p->at, IND_ERROR_PARSE, "argument \"%.*s\" is given twice", o->length, o->name);
     }
     call->operand_set[k] = true;
     if (call->schema->operand[k].list) return ind__need_operand_list(p, call, k);
@@ -165,7 +166,7 @@ static bool ind__parse_attr(ind__parser *p, ind__parsed_call *call, uint32_t i) 
     const ind__attr_schema *s = &call->schema->attr[i];
     ind__skip(p);
     if (call->attr_set[i]) {
-        return ind__parse_error(p, p->at, IND_PARSE, "argument \"%.*s\" is given twice", s->length, s->name);
+        return ind__parse_error(p, p->at, IND_ERROR_PARSE, "argument \"%.*s\" is given twice", s->length, s->name);
     }
     call->attr_set[i] = true;
     if (p->scope && p->scope->attr(p, call, i)) return !p->status;
@@ -183,8 +184,8 @@ static bool ind__bad_keyword(ind__parser *p, const ind__parsed_call *call, const
         const char *text = tensor ? s->operand[k].name : s->attr[k - s->num_operands].name;
         used += (size_t)snprintf(allowed + used, sizeof allowed - used, "%s%.*s", k ? ", " : "", length, text);
     }
-    return ind__parse_error(p, at, IND_PARSE, "%s has no argument \"%.60s\"; allowed: %s", ind__op_name(call->op), name,
-                            allowed);
+    return ind__parse_error(p, at, IND_ERROR_PARSE, "%s has no argument \"%.60s\"; allowed: %s", ind__op_name(call->op),
+                            name, allowed);
 }
 
 static bool ind__parse_keyword(ind__parser *p, ind__parsed_call *call) {
@@ -228,7 +229,7 @@ static bool ind__parse_positional(ind__parser *p, ind__parsed_call *call) {
     if (k < s->num_operands && (ind__fits_operand(p, call, k) || i == s->num_attrs))
         return ind__parse_operand(p, call, k);
     if (i < s->num_attrs) return ind__parse_attr(p, call, i);
-    return ind__parse_error(p, p->at, IND_PARSE, "%s takes at most %u arguments", ind__op_name(call->op),
+    return ind__parse_error(p, p->at, IND_ERROR_PARSE, "%s takes at most %u arguments", ind__op_name(call->op),
                             (unsigned)(s->num_operands + s->num_attrs));
 }
 
@@ -253,14 +254,14 @@ static bool ind__check_arguments(ind__parser *p, ind__parsed_call *call) {
     for (uint32_t k = 0; k < s->num_operands; k++) {
         const ind__operand_schema *o = &s->operand[k];
         if (!call->operand_set[k] && (!o->optional || o->list)) {
-            return ind__parse_error(p, call->at, IND_PARSE, "%s: argument \"%.*s\" is missing", ind__op_name(call->op),
-                                    o->length, o->name);
+            return ind__parse_error(p, call->at, IND_ERROR_PARSE, "%s: argument \"%.*s\" is missing",
+                                    ind__op_name(call->op), o->length, o->name);
         }
     }
     for (uint32_t i = 0; i < s->num_attrs; i++) {
         const ind__attr_schema *a = &s->attr[i];
         if (!call->attr_set[i] && a->required) {
-            return ind__parse_error(p, call->at, IND_PARSE, "%s: argument \"%.*s\" (%s) is missing",
+            return ind__parse_error(p, call->at, IND_ERROR_PARSE, "%s: argument \"%.*s\" (%s) is missing",
                                     ind__op_name(call->op), a->length, a->name,
                                     ind__attr_kind_rows[a->kind].description);
         }
@@ -278,10 +279,11 @@ static bool ind__need_function_argument(ind__parser *p, const ind__parsed_call *
     for (*k = 0; *k < f->num_args; ++*k)
         if (keyword ? !strcmp(f->arg[*k], name) : !call->operand_set[*k]) break;
     if (*k == f->num_args) {
-        if (keyword) return ind__parse_error(p, at, IND_PARSE, "%s has no argument \"%.60s\"", f->name, name);
-        return ind__parse_error(p, at, IND_PARSE, "%s takes %d arguments", f->name, f->num_args);
+        if (keyword) return ind__parse_error(p, at, IND_ERROR_PARSE, "%s has no argument \"%.60s\"", f->name, name);
+        return ind__parse_error(p, at, IND_ERROR_PARSE, "%s takes %d arguments", f->name, f->num_args);
     }
-    return !call->operand_set[*k] || ind__parse_error(p, at, IND_PARSE, "argument \"%s\" is given twice", f->arg[*k]);
+    return !call->operand_set[*k] ||
+           ind__parse_error(p, at, IND_ERROR_PARSE, "argument \"%s\" is given twice", f->arg[*k]);
 }
 
 static bool ind__parse_function_arguments(ind__parser *p, ind__parsed_call *call) {
@@ -299,7 +301,7 @@ static bool ind__parse_function_arguments(ind__parser *p, ind__parsed_call *call
     if (!ind__need(p, ')')) return false;
     for (k = 0; k < f->num_args; k++) {
         if (!call->operand_set[k])
-            return ind__parse_error(p, call->at, IND_PARSE, "%s: argument \"%s\" is missing", f->name, f->arg[k]);
+            return ind__parse_error(p, call->at, IND_ERROR_PARSE, "%s: argument \"%s\" is missing", f->name, f->arg[k]);
     }
     call->attr[0] = (ind__attr){.kind = IND__ATTR_STR, .s = f->name};
     return true;

@@ -25,7 +25,7 @@ static bool ind__need_combine_name(ind__combine_text *c, ind_value *v) {
     for (int k = 0; k < c->num_made && !side; k++)
         if (ind__same_name(c->made[k].name, c->made[k].length, name, strlen(name))) *v = c->made[k].value;
     if (v->id) return true;
-    return ind__parse_error(&c->p, at, IND_PARSE,
+    return ind__parse_error(&c->p, at, IND_ERROR_PARSE,
                             "%s is no value; there are l0 to l%d, r0 to r%d, and the names of earlier lines",
                             ind__found(at, found, sizeof found), c->num - 1, c->num - 1);
 }
@@ -85,7 +85,8 @@ static bool ind__need_combine_call(ind__combine_text *c, ind_value *v) {
     if (!ind__need_name(&c->p, "the name of a loop op", name)) return false;
     bool known = ind__find_combine_op(name, &op);
     const ind__function *f = known ? NULL : ind__graph_find_function(c->p.g, name);
-    if (!known && !f) return ind__parse_error(&c->p, at, IND_PARSE, "%s is no loop op on values and no function", name);
+    if (!known && !f)
+        return ind__parse_error(&c->p, at, IND_ERROR_PARSE, "%s is no loop op on values and no function", name);
     const int arity = f ? f->num_args : ind__loop_op_arity(op);
     if (!ind__need(&c->p, '(')) return false;
     for (; num < arity; num++)
@@ -94,7 +95,7 @@ static bool ind__need_combine_call(ind__combine_text *c, ind_value *v) {
     for (int k = 0; f && k < num; k++) {
         ind_dtype given = c->o->dtype(c->o, x[k]), wanted = f->arg_dtype[k];
         if (!ind__function_takes(wanted, given) && given != ind_dtype_compute(wanted))
-            return ind__parse_error(&c->p, at, IND_TYPE_MISMATCH, "%s: %s is %s, which does not become %s", name,
+            return ind__parse_error(&c->p, at, IND_ERROR_TYPE_MISMATCH, "%s: %s is %s, which does not become %s", name,
                                     f->arg[k], ind_dtype_name(given), ind_dtype_name(wanted));
     }
     *v = f ? ind__emit_call(c->o, f, x) : ind__emit_combine_op(c->o, op, x, num);
@@ -110,7 +111,7 @@ static bool ind__need_combine_value(ind__combine_text *c, ind_value *v) {
 static bool ind__need_combine_statement(ind__combine_text *c) {
     char name[IND__MAX_NAME + 1];
     if (c->num_made == IND__MAX_COMBINE)
-        return ind__parse_error(&c->p, c->p.at, IND_LIMIT, "more than %d statements", IND__MAX_COMBINE);
+        return ind__parse_error(&c->p, c->p.at, IND_ERROR_LIMIT, "more than %d statements", IND__MAX_COMBINE);
     ind_value v = {0};
     const char *at = c->p.at;
     if (!ind__need_name(&c->p, "a name", name) || !ind__need(&c->p, '=')) return false;
@@ -144,7 +145,7 @@ static ind_body *ind__parsed_combine(ind__parser *p, const ind__parsed_call *cal
     const int64_t num = call->attr_set[1] ? call->attr[1].i : call->schema->attr[1].value.i;
     if (num < 1 || num > IND__MAX_STATES || call->num_operands < (uint32_t)num) return NULL;
     ind__combine_text *c = ind__alloc(p->g->context, sizeof *c);
-    if (!c) return ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory"), NULL;
+    if (!c) return ind__parse_error(p, call->at, IND_ERROR_OUT_OF_MEMORY, "out of memory"), NULL;
     for (int k = 0; k < (int)num; k++) x[k] = ind__graph_tensor(p->g, call->operand[k]);
     c->p = (ind__parser){.g = p->g, .text = call->attr[5].s, .at = call->attr[5].s};
     c->num = (int)num;
@@ -153,7 +154,7 @@ static ind_body *ind__parsed_combine(ind__parser *p, const ind__parsed_call *cal
         ind__combine_record(p->g, &(ind_scan_desc){.x = x, .num = c->num, .combine = ind__combine_of_text, .user = c});
     ind_status status = ind_error_status(p->g->context);
     if (!body)
-        ind__parse_error(p, call->at, status ? status : IND_PARSE, "combine: %s",
+        ind__parse_error(p, call->at, status ? status : IND_ERROR_PARSE, "combine: %s",
                          status ? ind_error(p->g->context) : "a value is missing");
     ind__free(p->g->context, c);
     return body;
@@ -180,7 +181,7 @@ static void ind__write_parsed(ind__parser *p, const ind__parsed_call *call, cons
     }
     ind__write(p->g, op, x, value);
     if (!ind__check_graph(p, call->at) || !num_results || !ind__check_annotation(p, r, &p->g->tensor[x])) return;
-    if (!ind__also_named(p->g, x, r->name)) ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory");
+    if (!ind__also_named(p->g, x, r->name)) ind__parse_error(p, call->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
 }
 
 static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, ind__parsed_result *r, uint32_t num_results) {
@@ -203,13 +204,13 @@ static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, ind__parsed_
 static bool ind__parse_results(ind__parser *p, ind__parsed_result **list, uint32_t *n, uint32_t *capacity) {
     do {
         if (*n == IND__MAX_RESULTS)
-            return ind__parse_error(p, p->at, IND_LIMIT, "no op has more than %d results", IND__MAX_RESULTS);
+            return ind__parse_error(p, p->at, IND_ERROR_LIMIT, "no op has more than %d results", IND__MAX_RESULTS);
         ind__parsed_result *r = IND__PUSH(p->g->context, ind__parsed_result, *list, *n, *capacity);
-        if (!r) return ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+        if (!r) return ind__parse_error(p, p->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
         if (!ind__parse_result(p, r)) return false;
         for (uint32_t k = 0; k + 1 < *n; k++) {
             if (strcmp((*list)[k].name, r->name) == 0)
-                return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is given twice", r->name);
+                return ind__parse_error(p, r->at, IND_ERROR_PARSE, "the name \"%s\" is given twice", r->name);
         }
     } while (ind__take(p, ','));
     return true;
@@ -225,13 +226,13 @@ static bool ind__need_extern_argument(ind__parser *p, ind__parsed_call *call, in
     if (!ind__need_name(p, "the name of an argument", name) || !ind__need(p, '=')) return false;
     if (!strcmp(name, "workspace") && !ind__ok(b->workspace)) return ind__need_expr(p, &b->workspace);
     if (strcmp(name, "mutates") || b->num_mutates)
-        return ind__parse_error(p, at, IND_PARSE,
+        return ind__parse_error(p, at, IND_ERROR_PARSE,
                                 "extern has no argument \"%.60s\", or it is given twice; allowed: "
                                 "workspace, mutates",
                                 name);
     if (!ind__need_ints(p, &list, ints)) return false;
     if (list.count > IND_MAX_EXTERN_RESULTS)
-        return ind__parse_error(p, at, IND_LIMIT, "at most %d results are possible", IND_MAX_EXTERN_RESULTS);
+        return ind__parse_error(p, at, IND_ERROR_LIMIT, "at most %d results are possible", IND_MAX_EXTERN_RESULTS);
     memcpy(b->mutates, ints, (size_t)list.count * sizeof *ints);
     b->num_mutates = list.count;
     return true;
@@ -242,13 +243,13 @@ static bool ind__extern_written_types(ind__parser *p, ind__extern_build *b, cons
     bool any = false, all = true;
     for (int k = 0; k < num - b->num_mutates; k++) any = any || r[k].typed, all = all && r[k].typed;
     if (num < b->num_mutates || num > IND_MAX_EXTERN_RESULTS)
-        return ind__parse_error(p, r->at, IND_LIMIT, "%d results; %d to %d are possible", num, b->num_mutates,
+        return ind__parse_error(p, r->at, IND_ERROR_LIMIT, "%d results; %d to %d are possible", num, b->num_mutates,
                                 IND_MAX_EXTERN_RESULTS);
     const ind__extern *e = ind__extern_find(p->g->context, b->name);
     b->num_types = -1;
     if (!all && e && e->desc.shape) return true; /* the written types are compared with those of the rule */
     if (!all)
-        return ind__parse_error(p, r->at, IND_PARSE,
+        return ind__parse_error(p, r->at, IND_ERROR_PARSE,
                                 "%s: the types of its results are not written, and no shape rule "
                                 "is registered",
                                 b->name);
@@ -266,7 +267,8 @@ static bool ind__parse_extern(ind__parser *p, ind__parsed_call *call, const ind_
     ind__extern_build b = {.g = p->g};
     if (!ind__need(p, '(') || !ind__need_string(p, &name)) return false;
     b.name = name.s;
-    if (!ind__valid_name(b.name)) return ind__parse_error(p, call->at, IND_PARSE, "\"%.63s\" is not a name", b.name);
+    if (!ind__valid_name(b.name))
+        return ind__parse_error(p, call->at, IND_ERROR_PARSE, "\"%.63s\" is not a name", b.name);
     while (!p->status && ind__take(p, ',')) {
         ind__skip(p);
         ind__need_extern_argument(p, call, &b);
@@ -288,8 +290,9 @@ static void ind__parse_assign(ind__parser *p) {
     bool ok = !named || (ind__parse_results(p, &result, &n, &capacity) && ind__need(p, '='));
     ok = ok && ind__need_op(p, &call);
     if (ok && !named && !call.in_place)
-        ok = ind__parse_error(p, call.at, IND_PARSE, "%s: its result needs a name; only an op in place (add_) has none",
-                              ind__op_name(call.op));
+        ok =
+            ind__parse_error(p, call.at, IND_ERROR_PARSE,
+                             "%s: its result needs a name; only an op in place (add_) has none", ind__op_name(call.op));
     uint32_t want = ok ? ind__op_rows[call.op].results : 0;
     if (ok && want && n > want) ok = ind__check_num_results(p, &call, result, n, want);
     if (ok && call.op == IND_OP_EXTERN)
@@ -378,7 +381,7 @@ static ind_graph *ind__parse_graph(ind_context *context, const char *text, const
 ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *file) {
     if (!context) return NULL;
     if (!text) {
-        ind__fail(context, IND_INVALID_ARGUMENT, "parse: the text is NULL");
+        ind__fail(context, IND_ERROR_INVALID_ARGUMENT, "parse: the text is NULL");
         return NULL;
     }
     ind__lock(context);

@@ -194,17 +194,17 @@ static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *tex
     const char *name = ind_expr_symbol(u->symbol)->name, *op = ind__op_name(n->op);
     ind_expr bound[2];
     if (n->op == IND_OP_REPEAT_INTERLEAVE)
-        return ind__graph_fail(g, IND_NOT_SUPPORTED, "fact: %s: of %s, output_size or max_output_size says that", text,
-                               op);
+        return ind__graph_fail(g, IND_ERROR_NOT_SUPPORTED, "fact: %s: of %s, output_size or max_output_size says that",
+                               text, op);
     if (!ind__bounds_of(e, u->symbol, bound))
         return ind__graph_fail(
-            g, IND_NOT_SUPPORTED,
+            g, IND_ERROR_NOT_SUPPORTED,
             "fact: %s: a fact on a data-dependent size can state its value, or an upper or lower bound, as in "
             "%s <= 4*N",
             text, name);
     for (uint32_t i = u->node + 1; i < g->num_nodes; i++) {
         if (ind__layout_uses_length(g, &g->node[i], u->symbol))
-            return ind__graph_fail(g, IND_INVALID_ARGUMENT,
+            return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT,
                                    "fact: %s comes after an op of the user's or in place with %s in its size; it must "
                                    "directly follow the %s that makes it",
                                    text, name, op);
@@ -221,7 +221,7 @@ static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text,
     const char *what = guard ? "guard" : "fact";
     char declared[200];
     if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED) && guard)
-        return ind__graph_fail(g, IND_NOT_SUPPORTED,
+        return ind__graph_fail(g, IND_ERROR_NOT_SUPPORTED,
                                "guard: %s is about a size that comes from data, which no launch can check; a fact "
                                "after the op that makes it is checked where it is counted",
                                text);
@@ -229,24 +229,24 @@ static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text,
     ind_expr now = ind__under_facts(g, e);
     if (!ind__ok(now)) return ind__graph_fail(g, ind__failed(g->context), "%s %s: out of memory", what, text);
     if (!ind__is_condition(e)) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s is no condition; write a comparison, as in S == 4*T",
-                               what, text);
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT,
+                               "%s: %s is no condition; write a comparison, as in S == 4*T", what, text);
     }
     int settled = ind__settled(g, now);
     bool hint = settled >= 0 ? settled : ind_hint(now) != 0;
     if (holds) *holds = hint;
     if (settled == 1 || (settled == 0 && holds)) return IND_OK;
     if (settled == 0) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s contradicts known facts; declared: %s", what, text,
-                               ind__describe_declared(g, declared, sizeof declared));
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: %s contradicts known facts; declared: %s", what,
+                               text, ind__describe_declared(g, declared, sizeof declared));
     }
     if (guard && !hint && !holds) {
-        return ind__graph_fail(g, IND_OUT_OF_RANGE,
+        return ind__graph_fail(g, IND_ERROR_OUT_OF_RANGE,
                                "guard: %s does not hold for the hints; give its sizes hints for which it holds", text);
     }
     const char *used = ind__used_size(g, now);
     if (used) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT,
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT,
                                "%s: %s comes after a tensor with %s in its size; it must stand before the first", what,
                                text, used);
     }

@@ -27,23 +27,23 @@ static int64_t ind__default_hint(const ind_symbol *s) {
 
 static bool ind__check_size_name(ind__parser *p, const char *at, const char *name) {
     if (strchr(name, '.'))
-        return ind__parse_error(p, at, IND_PARSE, "size \"%s\": no point is allowed in this name", name);
+        return ind__parse_error(p, at, IND_ERROR_PARSE, "size \"%s\": no point is allowed in this name", name);
     if (!strcmp(name, "not") || !strcmp(name, "and") || !strcmp(name, "or"))
-        return ind__parse_error(p, at, IND_PARSE, "size \"%s\": this is an operator and cannot be a name", name);
+        return ind__parse_error(p, at, IND_ERROR_PARSE, "size \"%s\": this is an operator and cannot be a name", name);
     return true;
 }
 
 static bool ind__check_size(ind__parser *p, const char *at, ind_symbol *s, bool hinted) {
     if (!ind__check_size_name(p, at, s->name)) return false;
     if (s->lo < 0 || s->hi < s->lo) {
-        return ind__parse_error(p, at, IND_OUT_OF_RANGE, "size %s: the range [%lld, %lld] is %s", s->name,
+        return ind__parse_error(p, at, IND_ERROR_OUT_OF_RANGE, "size %s: the range [%lld, %lld] is %s", s->name,
                                 (long long)s->lo, (long long)s->hi, s->lo < 0 ? "negative" : "empty");
     }
     if (s->multiple_of < 1)
-        return ind__parse_error(p, at, IND_OUT_OF_RANGE, "size %s: multiple_of must be at least 1", s->name);
+        return ind__parse_error(p, at, IND_ERROR_OUT_OF_RANGE, "size %s: multiple_of must be at least 1", s->name);
     if (!hinted) s->hint = ind__default_hint(s);
     if (s->hint < s->lo || s->hint > s->hi || s->hint % s->multiple_of) {
-        return ind__parse_error(p, at, IND_OUT_OF_RANGE,
+        return ind__parse_error(p, at, IND_ERROR_OUT_OF_RANGE,
                                 hinted ? "size %s: the hint %lld is not a multiple of %lld in [%lld, %lld]"
                                        : "size %s: %lld is not a multiple of %lld in [%lld, %lld]; there is none",
                                 s->name, (long long)s->hint, (long long)s->multiple_of, (long long)s->lo,
@@ -63,7 +63,7 @@ static ind_expr ind__parse_device_size(ind__parser *p, const char *at, const cha
     if (ind__take_word(p, "hint") && !ind__need_int(p, &hint)) return none;
     if (!ind__check_size_name(p, at, name)) return none;
     if (ind__ok(ind__find_size(p->g, name, strlen(name))))
-        return ind__parse_error(p, at, IND_INVALID_ARGUMENT, "size: %s is declared twice", name), none;
+        return ind__parse_error(p, at, IND_ERROR_INVALID_ARGUMENT, "size: %s is declared twice", name), none;
     ind_tensor x = ind__graph_source(p->g, IND_OP_INPUT, name, IND_I64, NULL, 0);
     if (!ind__check_graph(p, at)) return none;
     p->g->data_sizes.wanted_name = name;
@@ -144,7 +144,7 @@ static uint32_t ind__need_tensor(ind__parser *p) {
     const char *at = p->at;
     if (!ind__need_name(p, "the name of a tensor", name)) return 0;
     uint32_t id = ind__find_named(p->g, name);
-    if (!id) ind__parse_error(p, at, IND_PARSE, "there is no tensor \"%s\" above this line", name);
+    if (!id) ind__parse_error(p, at, IND_ERROR_PARSE, "there is no tensor \"%s\" above this line", name);
     return id;
 }
 
@@ -162,7 +162,7 @@ static void ind__parse_output(ind__parser *p) {
             at = p->at;
             id = ind__need_tensor(p);
         } else if (!(id = ind__find_named(p->g, name))) {
-            ind__parse_error(p, at, IND_PARSE, "there is no tensor \"%s\" above this line", name);
+            ind__parse_error(p, at, IND_ERROR_PARSE, "there is no tensor \"%s\" above this line", name);
         }
         if (!id) return;
         ind_output(p->g, name, ind__graph_tensor(p->g, id));
@@ -177,20 +177,20 @@ static void ind__parse_function(ind__parser *p) {
     size_t n = strcspn(at, "=\"\n{}#");
     const char *signature = ind__arena_string(&p->g->arena, at, n);
     if (!signature) {
-        ind__parse_error(p, at, IND_OUT_OF_MEMORY, "out of memory");
+        ind__parse_error(p, at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
         return;
     }
     p->at = at + n;
     const char *code = ind__need(p, '=') ? ind__need_text(p) : NULL;
     if (!code) return;
     if (!code[strspn(code, " \t\n")]) {
-        ind__parse_error(p, at, IND_PARSE, "the function's text is empty");
+        ind__parse_error(p, at, IND_ERROR_PARSE, "the function's text is empty");
         return;
     }
     const ind__function *f = ind__function_declare(p->g->context, signature, code);
     if (!f) {
         ind_status s = ind_error_status(p->g->context);
-        ind__parse_error(p, at, s ? s : IND_PARSE, "%s", ind_error(p->g->context));
+        ind__parse_error(p, at, s ? s : IND_ERROR_PARSE, "%s", ind_error(p->g->context));
         return;
     }
     ind__graph_add_function(p->g, f);
@@ -255,12 +255,12 @@ static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
             p, "a statement: size, fact, guard, function, input, const, mutate, donate, output, or NAME = OP(..)",
             r->name))
         return false;
-    if (!ind__vacate_name(p->g, r->name)) return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
+    if (!ind__vacate_name(p->g, r->name)) return ind__parse_error(p, r->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
     uint32_t other = ind__find_tensor(p->g, r->name, strlen(r->name));
     if (other && p->g->tensor[other].named)
-        return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is already taken", r->name);
+        return ind__parse_error(p, r->at, IND_ERROR_PARSE, "the name \"%s\" is already taken", r->name);
     if (other && !ind__rename(p->g, other, "made", false)) /* a generated name is replaced */
-        return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
+        return ind__parse_error(p, r->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
     const char *end = NULL;
     r->typed = ind__take(p, ':');
     if (!r->typed || !ind__find_new_size(p, r->size, &end)) return !r->typed || ind__need_type(p, &r->type);
@@ -290,14 +290,14 @@ static bool ind__check_annotation(ind__parser *p, const ind__parsed_result *r, c
     char written[200], given[200];
     ind__print_type(written, sizeof written, r->type.dtype, r->type.size, r->type.rank);
     ind__print_type(given, sizeof given, t->dtype, t->size, t->rank);
-    return ind__parse_error(p, r->at, IND_TYPE_MISMATCH, "%s is written as %s, the op gives %s", r->name, written,
+    return ind__parse_error(p, r->at, IND_ERROR_TYPE_MISMATCH, "%s is written as %s, the op gives %s", r->name, written,
                             given);
 }
 
 static bool ind__check_num_results(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r,
                                    uint32_t given, uint32_t want) {
     if (given == want) return true;
-    return ind__parse_error(p, r->at, IND_PARSE, "%s has %u result%s, %u name%s given", ind__op_name(call->op),
+    return ind__parse_error(p, r->at, IND_ERROR_PARSE, "%s has %u result%s, %u name%s given", ind__op_name(call->op),
                             (unsigned)want, want == 1 ? "" : "s", (unsigned)given, given == 1 ? " is" : "s are");
 }
 
@@ -309,7 +309,7 @@ static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, cons
     for (uint32_t k = 0; k < num; k++) {
         if (!ind__check_annotation(p, &r[k], &p->g->tensor[x.id + k])) return false;
         if (!ind__rename(p->g, x.id + k, r[k].name, true))
-            return ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory");
+            return ind__parse_error(p, call->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
     }
     return true;
 }

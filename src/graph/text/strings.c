@@ -15,7 +15,7 @@ ind_expr ind_size(ind_graph *graph, const char *declaration) {
     ind__parser p = {.g = graph, .text = declaration, .at = declaration};
     if (!graph || graph->status) return none;
     if (!declaration) {
-        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "size: the declaration is NULL");
+        ind__graph_fail(graph, IND_ERROR_INVALID_ARGUMENT, "size: the declaration is NULL");
         return none;
     }
     const uint32_t refusals = ind__refusals(graph->context);
@@ -29,7 +29,7 @@ static ind_status ind__add_condition_text(ind_graph *g, const char *text, bool g
     ind__parser p = {.g = g, .text = text, .at = text};
     const char *what = guard ? "guard" : "fact";
     if (holds) *holds = false;
-    if (!g) return IND_INVALID_ARGUMENT;
+    if (!g) return IND_ERROR_INVALID_ARGUMENT;
     if (g->status) return g->status;
     if (text) {
         const uint32_t refusals = ind__refusals(g->context);
@@ -37,7 +37,8 @@ static ind_status ind__add_condition_text(ind_graph *g, const char *text, bool g
         if (!g->status) ind__finish_string(&p, what);
         ind__graph_refused(g, refusals, what);
     } else {
-        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: the condition is NULL; it is written as \"S == 4*T\"", what);
+        ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: the condition is NULL; it is written as \"S == 4*T\"",
+                        what);
     }
     ind__graph_leave_here(g);
     return g->status;
@@ -58,7 +59,7 @@ static ind_tensor ind__add_source_text(ind_graph *g, ind_graph_op op, const char
     if (!g || g->status) return ind__graph_tensor(g, 0);
     snprintf(what, sizeof what, "%s %.60s", ind__op_name(op), name ? name : "(NULL)");
     if (!type) {
-        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: the type is NULL; it is written as \"f32[B, 256]\"", what);
+        ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: the type is NULL; it is written as \"f32[B, 256]\"", what);
         return ind__graph_tensor(g, 0);
     }
     const uint32_t refusals = ind__refusals(g->context);
@@ -84,7 +85,8 @@ static bool ind__extern_texts(ind__extern_build *b, const ind_extern_args *args)
         ind__parser p = {.g = b->g, .text = text, .at = text};
         ind__type t = {0};
         if (!text) {
-            ind__graph_fail(b->g, IND_INVALID_ARGUMENT, "%s: the type of result %d is NULL", b->name, b->num_types);
+            ind__graph_fail(b->g, IND_ERROR_INVALID_ARGUMENT, "%s: the type of result %d is NULL", b->name,
+                            b->num_types);
             return false;
         }
         ind__need_type(&p, &t);
@@ -104,7 +106,7 @@ ind_tensor ind_view_text(ind_tensor x, const char *size) {
     int rank = 0;
     if (!x.graph || x.graph->status) return ind__graph_tensor(x.graph, 0);
     if (!size) {
-        ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "view: the size is NULL; it is written as \"[B, 256]\"");
+        ind__graph_fail(x.graph, IND_ERROR_INVALID_ARGUMENT, "view: the size is NULL; it is written as \"[B, 256]\"");
         return ind__graph_tensor(x.graph, 0);
     }
     ind__need_exprs(&p, list, &rank);
@@ -128,7 +130,8 @@ ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, in
     ind_tensor y = {graph, 0};
     if (!graph || graph->status) return y;
     if (!call) {
-        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "apply: the text is NULL; it is written as \"glu($0, dim=1)\"");
+        ind__graph_fail(graph, IND_ERROR_INVALID_ARGUMENT,
+                        "apply: the text is NULL; it is written as \"glu($0, dim=1)\"");
         return y;
     }
     memset(&parsed, 0, sizeof parsed);

@@ -38,7 +38,8 @@ static const char *ind__found(const char *at, char *out, size_t bytes) {
 
 static bool ind__expected(ind__parser *p, const char *what) {
     char found[64];
-    return ind__parse_error(p, p->at, IND_PARSE, "expected %s, found %s", what, ind__found(p->at, found, sizeof found));
+    return ind__parse_error(p, p->at, IND_ERROR_PARSE, "expected %s, found %s", what,
+                            ind__found(p->at, found, sizeof found));
 }
 
 static bool ind__peek(ind__parser *p, char ch) {
@@ -77,7 +78,7 @@ static bool ind__need_name(ind__parser *p, const char *what, char out[IND__MAX_N
     size_t n = ind__name_length(p->at);
     if (n == 0) return ind__expected(p, what);
     if (n > IND__MAX_NAME)
-        return ind__parse_error(p, p->at, IND_LIMIT, "a name of %zu characters; at most %d", n, IND__MAX_NAME);
+        return ind__parse_error(p, p->at, IND_ERROR_LIMIT, "a name of %zu characters; at most %d", n, IND__MAX_NAME);
     memcpy(out, p->at, n);
     out[n] = 0;
     p->at += n;
@@ -90,7 +91,7 @@ static bool ind__need_new_name(ind__parser *p, const char *what, char out[IND__M
     const char *at = p->at;
     if (!ind__need_name(p, what, out)) return false;
     if (!ind__reserved_name(out, strlen(out))) return true;
-    return ind__parse_error(p, at, IND_PARSE, "\"%s\" is a value and cannot be a name", out);
+    return ind__parse_error(p, at, IND_ERROR_PARSE, "\"%s\" is a value and cannot be a name", out);
 }
 
 static bool ind__need_int(ind__parser *p, int64_t *out) {
@@ -101,7 +102,8 @@ static bool ind__need_int(ind__parser *p, int64_t *out) {
     if (*s < '0' || *s > '9') return ind__expected(p, "an integer");
     for (; *s >= '0' && *s <= '9'; s++) {
         uint64_t digit = (uint64_t)(*s - '0');
-        if (v > (limit - digit) / 10) return ind__parse_error(p, begin, IND_OVERFLOW, "the number exceeds 64 bits");
+        if (v > (limit - digit) / 10)
+            return ind__parse_error(p, begin, IND_ERROR_OVERFLOW, "the number exceeds 64 bits");
         v = v * 10 + digit;
     }
     if (*s == '.' || ind__name_char(*s, false)) return ind__expected(p, "an integer");

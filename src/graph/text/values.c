@@ -35,13 +35,13 @@ static bool ind__need_expr(ind__parser *p, ind_expr *out) {
     if (p->unknown) {
         char declared[300];
         ind__list_sizes(p->g, declared, sizeof declared);
-        return ind__parse_error(p, p->unknown, IND_PARSE, "size \"%.*s\" is not declared; declared: %s",
+        return ind__parse_error(p, p->unknown, IND_ERROR_PARSE, "size \"%.*s\" is not declared; declared: %s",
                                 (int)(p->unknown_length > 60 ? 60 : p->unknown_length), p->unknown, declared);
     }
     ind_status s = ind_error_status(p->g->context);
     char found[64];
-    return ind__parse_error(p, end, s ? s : IND_PARSE, "bad expression at %s: %s", ind__found(end, found, sizeof found),
-                            ind_error(p->g->context));
+    return ind__parse_error(p, end, s ? s : IND_ERROR_PARSE, "bad expression at %s: %s",
+                            ind__found(end, found, sizeof found), ind_error(p->g->context));
 }
 
 #define IND__MAX_LIST 16 /* longer than any valid list of dimensions */
@@ -52,7 +52,7 @@ static bool ind__need_list(ind__parser *p, ind_expr list[IND__MAX_LIST], int *co
     if (!ind__need(p, '[')) return false;
     while (!p->status && !ind__peek(p, ']')) {
         if (*count == IND__MAX_LIST) {
-            return ind__parse_error(p, p->at, IND_LIMIT, "more than %d dimensions; at most %d are possible",
+            return ind__parse_error(p, p->at, IND_ERROR_LIMIT, "more than %d dimensions; at most %d are possible",
                                     IND__MAX_LIST, IND_MAX_RANK);
         }
         bool yes = flags && ind__take_word(p, "true"), no = flags && !yes && ind__take_word(p, "false");
@@ -80,7 +80,7 @@ static bool ind__need_dtype(ind__parser *p, ind_dtype *dtype) {
     size_t n = ind__name_length(p->at);
     *dtype = ind_dtype_parse(p->at, n);
     if (*dtype == IND_DTYPE_NONE) {
-        return ind__parse_error(p, p->at, IND_PARSE, "expected an element type, found %s; allowed:%s",
+        return ind__parse_error(p, p->at, IND_ERROR_PARSE, "expected an element type, found %s; allowed:%s",
                                 ind__found(p->at, found, sizeof found), all);
     }
     p->at += n;
@@ -93,7 +93,8 @@ static bool ind__need_type(ind__parser *p, ind__type *type) {
     const char *at = p->at;
     if (!ind__need_dtype(p, &type->dtype) || !ind__need_exprs(p, list, &type->rank)) return false;
     if (type->rank > IND_MAX_RANK) {
-        return ind__parse_error(p, at, IND_LIMIT, "%d dimensions; at most %d are possible", type->rank, IND_MAX_RANK);
+        return ind__parse_error(p, at, IND_ERROR_LIMIT, "%d dimensions; at most %d are possible", type->rank,
+                                IND_MAX_RANK);
     }
     memcpy(type->size, list, sizeof type->size);
     return true;
@@ -116,13 +117,13 @@ static const char *ind__need_text(ind__parser *p) {
     if (!ind__peek(p, '"')) return ind__expected(p, "a string in double quotes"), NULL;
     const char *begin = p->at, *end = begin + 1;
     while (*end && *end != '"' && *end != '\n') end += *end == '\\' && end[1] && end[1] != '\n' ? 2 : 1;
-    if (*end != '"') return ind__parse_error(p, begin, IND_PARSE, "the string does not end on its line"), NULL;
+    if (*end != '"') return ind__parse_error(p, begin, IND_ERROR_PARSE, "the string does not end on its line"), NULL;
     char *text = (char *)ind__arena_alloc(&p->g->arena, (size_t)(end - begin)), *to = text;
-    if (!text) return ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory"), NULL;
+    if (!text) return ind__parse_error(p, begin, IND_ERROR_OUT_OF_MEMORY, "out of memory"), NULL;
     for (const char *s = begin + 1; s < end; s++) {
         const bool escape = *s == '\\';
         if (escape && !strchr("n\"\\", *++s))
-            return ind__parse_error(p, s - 1, IND_PARSE, "unknown escape; \\n, \\\" and \\\\ are allowed"), NULL;
+            return ind__parse_error(p, s - 1, IND_ERROR_PARSE, "unknown escape; \\n, \\\" and \\\\ are allowed"), NULL;
         *to++ = *s;
         if (escape && *s == 'n') to[-1] = '\n';
     }
@@ -164,7 +165,7 @@ static bool ind__need_floats(ind__parser *p, ind__attr *a) {
     if (list) ind__need(p, '[');
     while (!p->status && !(list && ind__peek(p, ']')) && (list || a->count == 0)) {
         if (a->count == IND_MAX_RANK)
-            return ind__parse_error(p, p->at, IND_LIMIT, "more than %d numbers", IND_MAX_RANK);
+            return ind__parse_error(p, p->at, IND_ERROR_LIMIT, "more than %d numbers", IND_MAX_RANK);
         if (!ind__need_scalar(p, &number)) return false;
         v[a->count++] = number.is_int ? (double)number.i : number.f;
         if (list && !ind__peek(p, ']') && !ind__take(p, ',')) return ind__expected(p, "\",\" or \"]\"");
@@ -172,7 +173,7 @@ static bool ind__need_floats(ind__parser *p, ind__attr *a) {
     if (list && !ind__need(p, ']')) return false;
     if (a->count == 0) return true;
     a->floats = ind__arena_copy(&p->g->arena, v, (size_t)a->count * sizeof *v);
-    return a->floats || ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    return a->floats || ind__parse_error(p, p->at, IND_ERROR_OUT_OF_MEMORY, "out of memory");
 }
 
 /* Reads the value of an attribute; list: a buffer for its elements. */

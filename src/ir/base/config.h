@@ -4,4 +4,4 @@
 #define IND_API extern
 #endif
 
-#define IND_MAX_RANK 8 /* dimensions of a tensor; more give IND_LIMIT with the op's name */
+#define IND_MAX_RANK 8 /* dimensions of a tensor; more give IND_ERROR_LIMIT with the op's name */

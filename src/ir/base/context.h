@@ -53,7 +53,8 @@ typedef struct ind_context_desc {
 typedef struct ind_context ind_context;
 
 /* Creates a context. desc may be NULL (all defaults). On success *context must be destroyed with ind_context_destroy.
-   Errors: IND_INVALID_ARGUMENT (context NULL, half an allocator), IND_OUT_OF_MEMORY. No device is touched yet. */
+   Errors: IND_ERROR_INVALID_ARGUMENT (context NULL, half an allocator), IND_ERROR_OUT_OF_MEMORY. No device is touched
+   yet. */
 IND_API ind_status ind_context_create(const ind_context_desc *desc, ind_context **context);
 
 /* Destroys the context and all objects made from it: graphs, modules, instances, expressions. NULL is allowed. */

@@ -2,7 +2,7 @@
 
 const char *ind_status_text(ind_status status) {
     static const char *const text[] = {
-#define X(name, text) text,
+#define X(status, text) text,
         IND_STATUSES(X)
 #undef X
     };
@@ -23,7 +23,7 @@ static void ir__default_free(void *memory, void *user) {
 void *ind__alloc(ind_context *c, size_t bytes) {
     void *p = bytes > PTRDIFF_MAX ? NULL : c->desc.allocator.alloc(bytes ? bytes : 1, c->desc.allocator.user);
     if (!p) {
-        ind__fail(c, IND_OUT_OF_MEMORY, "out of memory: the allocator refused %zu bytes", bytes);
+        ind__fail(c, IND_ERROR_OUT_OF_MEMORY, "out of memory: the allocator refused %zu bytes", bytes);
         return NULL;
     }
     return c->desc.allocator.alloc == ir__default_alloc ? p : memset(p, 0, bytes);
@@ -49,7 +49,7 @@ bool ind__size_mul(size_t a, size_t b, size_t *out) {
 
 void *ind__grow(ind_context *c, void **items, uint32_t *num, uint32_t *capacity, size_t item_bytes, uint32_t more) {
     if (more > UINT32_MAX / 2 - *num) {
-        ind__fail(c, IND_LIMIT, "more than %u elements in one table", UINT32_MAX / 2);
+        ind__fail(c, IND_ERROR_LIMIT, "more than %u elements in one table", UINT32_MAX / 2);
         return NULL;
     }
     if (*num + more > *capacity) {
@@ -76,7 +76,7 @@ struct ind__arena_block {
 
 void *ind__arena_alloc(ind__arena *a, size_t bytes) {
     if (bytes > PTRDIFF_MAX / 2) {
-        ind__fail(a->context, IND_OUT_OF_MEMORY, "out of memory: %zu bytes asked for", bytes);
+        ind__fail(a->context, IND_ERROR_OUT_OF_MEMORY, "out of memory: %zu bytes asked for", bytes);
         return NULL;
     }
     bytes = (bytes + 15) & ~(size_t)15;
@@ -119,15 +119,16 @@ void ind__arena_free(ind__arena *a) {
 
 ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...) {
     ind__state *s = ind__state_of(c);
-    s->overflows += status == IND_OVERFLOW;
-    if (s->quiet && (status == IND_OVERFLOW || status == IND_INVALID_ARGUMENT || status == IND_LIMIT)) return status;
+    s->overflows += status == IND_ERROR_OVERFLOW;
+    if (s->quiet && (status == IND_ERROR_OVERFLOW || status == IND_ERROR_INVALID_ARGUMENT || status == IND_ERROR_LIMIT))
+        return status;
     char text[sizeof s->text]; /* a copy: the old text may be an argument of the new one */
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     s->failures++;
-    s->refusals += status == IND_OUT_OF_MEMORY;
+    s->refusals += status == IND_ERROR_OUT_OF_MEMORY;
     s->status = status;
     memcpy(s->text, text, strlen(text) + 1);
     ind__log(c, 3, "%s", text);
@@ -136,11 +137,11 @@ ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...)
 
 ind_status ind__failed(ind_context *c) {
     const ind__state *s = ind__state_of(c);
-    return s->status ? s->status : ind__fail(c, IND_VERIFY, "a step failed without a reason");
+    return s->status ? s->status : ind__fail(c, IND_ERROR_VERIFY, "a step failed without a reason");
 }
 
 ind_status ind__refused_since(const ind_context *c, uint32_t before) {
-    return ind__refusals(c) == before ? IND_OK : IND_OUT_OF_MEMORY;
+    return ind__refusals(c) == before ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }
 
 void ind__log(ind_context *c, int level, const char *format, ...) {
@@ -225,14 +226,14 @@ static bool ir__context_begin(ind_context *c) {
 }
 
 ind_status ind_context_create(const ind_context_desc *desc, ind_context **context) {
-    if (!context) return IND_INVALID_ARGUMENT;
+    if (!context) return IND_ERROR_INVALID_ARGUMENT;
     *context = NULL;
     ind_context_desc d = {0};
     if (desc) d = *desc;
-    if (!d.allocator.alloc != !d.allocator.free) return IND_INVALID_ARGUMENT;
+    if (!d.allocator.alloc != !d.allocator.free) return IND_ERROR_INVALID_ARGUMENT;
     ir__context_defaults(&d);
     ind_context *c = (ind_context *)d.allocator.alloc(sizeof *c, d.allocator.user);
-    if (!c) return IND_OUT_OF_MEMORY;
+    if (!c) return IND_ERROR_OUT_OF_MEMORY;
     memset(c, 0, sizeof *c);
     c->desc = d;
     c->root = c->names.context = c;
@@ -242,7 +243,7 @@ ind_status ind_context_create(const ind_context_desc *desc, ind_context **contex
          ir__keep_string(c, &c->desc.cuda.cublaslt_path) && ir__keep_string(c, &c->desc.pack.path);
     if (!ok) {
         ind_context_destroy(c);
-        return IND_OUT_OF_MEMORY;
+        return IND_ERROR_OUT_OF_MEMORY;
     }
     *context = c;
     return IND_OK;
@@ -294,7 +295,7 @@ const char *ind_error(const ind_context *c) {
 }
 
 ind_status ind_error_status(const ind_context *c) {
-    return c ? ind__state_of(c)->status : IND_INVALID_ARGUMENT;
+    return c ? ind__state_of(c)->status : IND_ERROR_INVALID_ARGUMENT;
 }
 
 const ind_context_desc *ind_context_query_desc(const ind_context *c) {

@@ -1,4 +1,4 @@
-/* ---- memory: all through the context's allocator; NULL on failure, with IND_OUT_OF_MEMORY set ---- */
+/* ---- memory: all through the context's allocator; NULL on failure, with IND_ERROR_OUT_OF_MEMORY set ---- */
 
 void *ind__alloc(ind_context *c, size_t bytes);                                 /* zeroed */
 void ind__free(ind_context *c, void *p);                                        /* NULL allowed */
@@ -24,7 +24,7 @@ void *ind__grow(ind_context *c, void **items, uint32_t *num, uint32_t *capacity,
 
 /* Records the failure and returns status. printf format, with the limits of ind__textf. */
 ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
-ind_status ind__failed(ind_context *c); /* the recorded status; IND_VERIFY if none was recorded */
+ind_status ind__failed(ind_context *c); /* the recorded status; IND_ERROR_VERIFY if none was recorded */
 void ind__log(ind_context *c, int level, const char *format, ...) IND__PRINTF(3, 4);
 bool ind__verifying(ind_context *c); /* true if the verifier is on */
 
@@ -40,8 +40,8 @@ typedef struct ind__state {
 } ind__state;
 ind__state *ind__state_of(const ind_context *c); /* the calling thread's; never NULL */
 uint32_t ind__refusals(const ind_context *c);    /* ind__state_of(c)->refusals */
-/* IND_OUT_OF_MEMORY if an allocation was refused to this thread since ind__refusals was `before`. A proof that runs out
-   of memory returns "not proven", and the result of a stage must not depend on that. */
+/* IND_ERROR_OUT_OF_MEMORY if an allocation was refused to this thread since ind__refusals was `before`. A proof that
+   runs out of memory returns "not proven", and the result of a stage must not depend on that. */
 ind_status ind__refused_since(const ind_context *c, uint32_t before);
 
 /* Exclusive use of a context's expressions, facts and caches. Recursive: a thread may lock it again. */

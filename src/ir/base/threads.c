@@ -78,7 +78,7 @@ static ir__lock *ir__lock_create(ind_context *c) {
     if (!l) return NULL;
     if (ir__mutex_init(&l->mutex)) return l;
     ind__free(c, l);
-    ind__fail(c, IND_OUT_OF_MEMORY, "the system has no resources for a mutex");
+    ind__fail(c, IND_ERROR_OUT_OF_MEMORY, "the system has no resources for a mutex");
     return NULL;
 }
 

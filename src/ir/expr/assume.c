@@ -74,9 +74,9 @@ static void ir__facts_free(ind__owned *o) {
 
 ind_status ind_facts_create(ind_context *context, ind_facts **facts) {
     if (facts) *facts = NULL;
-    if (!context || !facts) return IND_INVALID_ARGUMENT;
+    if (!context || !facts) return IND_ERROR_INVALID_ARGUMENT;
     ind_facts *f = (ind_facts *)ind__alloc(context, sizeof *f);
-    if (!f) return IND_OUT_OF_MEMORY;
+    if (!f) return IND_ERROR_OUT_OF_MEMORY;
     ir__facts_init(f, context);
     ind__own(context, &f->owned, ir__facts_free);
     *facts = f;
@@ -146,7 +146,7 @@ ind_expr ind_simplify(ind_facts *facts, ind_expr e) {
     ind_facts_enter(c, before);
     if (failures == ind__state_of(c)->failures) return e;
     if (facts) ir__facts_changed(facts); /* drops cached results: without memory they may not be the simplest */
-    ind__fail(c, IND_OUT_OF_MEMORY, "out of memory while simplifying a size expression");
+    ind__fail(c, IND_ERROR_OUT_OF_MEMORY, "out of memory while simplifying a size expression");
     return ir__expr_none(c);
 }
 

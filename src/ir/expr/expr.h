@@ -5,9 +5,9 @@
    computation is enough. A module has its own context, created by ind_compile. An operation on its expressions and the
    user's gives a result in the user's context. Any thread may read existing expressions at any time; only one thread at
    a time may create new ones. `//` and `%` are Python's: they round down for every sign.
-   Errors of every constructor: IND_OVERFLOW (an integer in it exceeds 64 bits), IND_LIMIT (nested more than 160 levels
-   deep, more than 65,536 terms, a product of more than 60 factors), IND_OUT_OF_MEMORY, IND_INVALID_ARGUMENT (operands
-   of unrelated contexts). */
+   Errors of every constructor: IND_ERROR_OVERFLOW (an integer in it exceeds 64 bits), IND_ERROR_LIMIT (nested more than
+   160 levels deep, more than 65,536 terms, a product of more than 60 factors), IND_ERROR_OUT_OF_MEMORY,
+   IND_ERROR_INVALID_ARGUMENT (operands of unrelated contexts). */
 typedef struct ind_expr {
     ind_context *context;
     uint32_t id;
@@ -73,8 +73,8 @@ IND_API ind_expr ind_expr_add(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_sub(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_mul(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_neg(ind_expr a);
-/* Division by a value that may be zero is IND_INVALID_ARGUMENT: b must be proven nonzero by its bounds, its form (a
-   product of nonzero factors) or the facts in force. */
+/* Division by a value that may be zero is IND_ERROR_INVALID_ARGUMENT: b must be proven nonzero by its bounds, its form
+   (a product of nonzero factors) or the facts in force. */
 IND_API ind_expr ind_expr_floordiv(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_mod(ind_expr a, ind_expr b); /* as floordiv; the result has b's sign */
 IND_API ind_expr ind_expr_ceildiv(ind_expr a, ind_expr b);
@@ -106,7 +106,7 @@ IND_API bool ind_expr_is_int(ind_expr e, int64_t *value); /* value may be NULL *
 IND_API bool ind_expr_same(ind_expr a, ind_expr b);       /* valid and equal, also across module contexts */
 
 /* Evaluates e. `value(symbol, user, &out)` gives the value of each symbol and returns false if it has none. Errors:
-   IND_NOT_FOUND (names the symbol), IND_OVERFLOW, IND_INVALID_ARGUMENT (division by zero). */
+   IND_ERROR_NOT_FOUND (names the symbol), IND_ERROR_OVERFLOW, IND_ERROR_INVALID_ARGUMENT (division by zero). */
 typedef bool (*ind_symbol_value_fn)(const ind_symbol *symbol, void *user, int64_t *out);
 IND_API ind_status ind_expr_eval(ind_expr e, ind_symbol_value_fn value, void *user, int64_t *out);
 
@@ -135,15 +135,15 @@ IND_API void ind_facts_destroy(ind_facts *facts); /* NULL allowed */
 
 /* Declares that a condition holds: s0 == 4*s1, s0 <= s1, s0 % 8 == 0, s0 != 0, i0 < s0, or an `and` of these; any other
    condition is stored as it is. An equality that can be solved for a symbol replaces the symbol; a bound of one symbol
-   narrows its range. Errors: IND_INVALID_ARGUMENT if it contradicts known facts (nothing is added),
-   IND_OUT_OF_MEMORY. */
+   narrows its range. Errors: IND_ERROR_INVALID_ARGUMENT if it contradicts known facts (nothing is added),
+   IND_ERROR_OUT_OF_MEMORY. */
 IND_API ind_status ind_facts_assume(ind_facts *facts, ind_expr condition);
 
 /* Puts a fact set in force. Until the next call it applies to everything built in the context: the known queries, the
    divisors (x // n needs n != 0) and the rules that need a proof. Symbols are not replaced; ind_simplify also replaces
    them. facts may be NULL: none. Returns the set that was in force, which the caller restores. An expression built
    under a set is valid only if its facts hold. NULL context: does nothing, returns NULL. A set of another context is
-   IND_INVALID_ARGUMENT (ind_error_status) and is not put in force. */
+   IND_ERROR_INVALID_ARGUMENT (ind_error_status) and is not put in force. */
 IND_API ind_facts *ind_facts_enter(ind_context *context, ind_facts *facts);
 
 /* Known under a fact set (NULL: none). simplify rebuilds e under the facts until nothing changes. The result has the
@@ -155,17 +155,17 @@ IND_API void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi);
 
 /* Guard: sets *holds to the truth of a condition. Proven true or false: nothing is recorded. Otherwise the hints
    decide, and the condition (or its negation) becomes a guard: true from here on, checked by ind_facts_check. If the
-   hints contradict known facts, the facts decide. Errors, with nothing recorded: IND_NOT_SUPPORTED if it depends on an
-   unbacked symbol or a loop index, as no hint may stand for data; IND_INVALID_ARGUMENT (a condition of another context,
-   holds NULL, a division by zero at the hints), IND_OVERFLOW (its value at the hints), IND_LIMIT (too many
-   consequences), IND_OUT_OF_MEMORY. */
+   hints contradict known facts, the facts decide. Errors, with nothing recorded: IND_ERROR_NOT_SUPPORTED if it depends
+   on an unbacked symbol or a loop index, as no hint may stand for data; IND_ERROR_INVALID_ARGUMENT (a condition of
+   another context, holds NULL, a division by zero at the hints), IND_ERROR_OVERFLOW (its value at the hints),
+   IND_ERROR_LIMIT (too many consequences), IND_ERROR_OUT_OF_MEMORY. */
 IND_API ind_status ind_guard(ind_facts *facts, ind_expr condition, bool *holds);
 IND_API int ind_facts_num_guards(const ind_facts *facts);
 IND_API ind_expr ind_facts_query_guard(const ind_facts *facts, int i); /* as given; invalid past the end */
 IND_API int ind_facts_num_declared(const ind_facts *facts);
 IND_API ind_expr ind_facts_query_declared(const ind_facts *facts, int i);
-/* Checks that all declared facts and guards hold for these values. IND_OK if so. IND_OUT_OF_RANGE names the first that
-   does not and returns it in *failed (may be NULL). IND_NOT_FOUND, IND_OVERFLOW as ind_expr_eval. */
+/* Checks that all declared facts and guards hold for these values. IND_OK if so. IND_ERROR_OUT_OF_RANGE names the first
+   that does not and returns it in *failed (may be NULL). IND_ERROR_NOT_FOUND, IND_ERROR_OVERFLOW as ind_expr_eval. */
 IND_API ind_status ind_facts_check(const ind_facts *facts, ind_symbol_value_fn value, void *user, ind_expr *failed);
 
 /* Printing. IND_PRINT_TEXT reads back to the same id (ind_expr_parse). It is the smallest form found, counted in
@@ -197,8 +197,8 @@ IND_API size_t ind_expr_print_as(ind_expr e, ind_print form, char *buffer, size_
    in Python; a chain of comparisons is refused. Also read: + before a value, x ** n (n from 0 to 64), True, False,
    FloorDiv, CleanDiv, Mod, PythonMod, Abs, Identity, Eq, Ne, Lt, Le, Gt, Ge, And, Or, Not. On failure returns the
    invalid expression, with the reason in ind_error and the 1-based column of the error in *column (may be NULL; 0 if
-   the text is not at fault). Errors: IND_PARSE, IND_LIMIT (more than 1 MiB, nested more than 1000 levels deep, the
-   result exceeds a limit), IND_OVERFLOW, IND_INVALID_ARGUMENT (a divisor that may be 0). */
+   the text is not at fault). Errors: IND_ERROR_PARSE, IND_ERROR_LIMIT (more than 1 MiB, nested more than 1000 levels
+   deep, the result exceeds a limit), IND_ERROR_OVERFLOW, IND_ERROR_INVALID_ARGUMENT (a divisor that may be 0). */
 typedef ind_expr (*ind_find_symbol_fn)(const char *name, size_t length, void *user);
 IND_API ind_expr ind_expr_parse(ind_context *context, const char *text, ind_find_symbol_fn find, void *user,
                                 int *column);

@@ -100,7 +100,7 @@ int ind__expr_symbols(ind_expr e, ind_expr *out, int max) {
 /* ---- values ---- */
 
 /* Intermediate results have 128 bits if the compiler supports it, so a value that fits in 64 bits is always found.
-   Otherwise an intermediate result beyond 64 bits is IND_OVERFLOW. */
+   Otherwise an intermediate result beyond 64 bits is IND_ERROR_OVERFLOW. */
 #if IND__GNU && defined(__SIZEOF_INT128__)
 __extension__ typedef __int128 ir__wide;
 
@@ -158,7 +158,7 @@ static ind_status ir__apply_wide(ind_context *c, ind_expr_kind kind, ir__wide a,
     case IND_EXPR_MUL: overflow = ir__wide_mul(a, b, out); break;
     case IND_EXPR_FLOORDIV:
     case IND_EXPR_MOD:
-        if (!b) return ind__fail(c, IND_INVALID_ARGUMENT, "division by zero in a size expression");
+        if (!b) return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "division by zero in a size expression");
         overflow = b == -1 && kind == IND_EXPR_FLOORDIV && ir__wide_negate(a, &negated);
         if (!overflow) *out = kind == IND_EXPR_MOD ? ir__wide_floor_mod(a, b) : ir__wide_floor_div(a, b);
         break;
@@ -172,16 +172,16 @@ static ind_status ir__apply_wide(ind_context *c, ind_expr_kind kind, ir__wide a,
     case IND_EXPR_OR: *out = a || b; break;
     case IND_EXPR_NOT: *out = !a; break;
     case IND_EXPR_WHERE: *out = a ? b : third; break;
-    default: return ind__fail(c, IND_VERIFY, "a size expression of kind %d has no value", (int)kind);
+    default: return ind__fail(c, IND_ERROR_VERIFY, "a size expression of kind %d has no value", (int)kind);
     }
-    return overflow ? ind__fail(c, IND_OVERFLOW, "a size exceeds 64 bits") : IND_OK;
+    return overflow ? ind__fail(c, IND_ERROR_OVERFLOW, "a size exceeds 64 bits") : IND_OK;
 }
 
 static ind_status ir__apply(ind_context *c, ind_expr_kind kind, int64_t a, int64_t b, int64_t third, int64_t *out) {
     ir__wide v = 0;
     ind_status status = ir__apply_wide(c, kind, a, b, third, &v);
     if (status) return status;
-    return ir__narrow_value(v, out) ? IND_OK : ind__fail(c, IND_OVERFLOW, "a size exceeds 64 bits");
+    return ir__narrow_value(v, out) ? IND_OK : ind__fail(c, IND_ERROR_OVERFLOW, "a size exceeds 64 bits");
 }
 
 /* True for kinds with any number of arguments, which are folded from the left, two at a time. */
@@ -237,7 +237,7 @@ static ind_status ir__eval(ir__evaluation *v, ind_expr e, ir__wide *out) {
     if (ind_expr_is_int(e, &value)) return *out = value, IND_OK;
     if (s) {
         if (!v->value || !v->value(s, v->user, &value))
-            return ind__fail(v->context, IND_NOT_FOUND, "no value is given for %s", s->name);
+            return ind__fail(v->context, IND_ERROR_NOT_FOUND, "no value is given for %s", s->name);
         return *out = value, IND_OK;
     }
     bool written = v->steps++ >= IND__UNRECORDED_VISITS;
@@ -246,20 +246,20 @@ static ind_status ir__eval(ir__evaluation *v, ind_expr e, ir__wide *out) {
     ind_status status = ir__is_chain(ind_expr_query_kind(e)) ? ir__eval_chain(v, e, out) : ir__eval_node(v, e, out);
     if (status || !written) return status;
     ir__wide *slot = IND__PUSH(v->context, ir__wide, v->done, v->num_done, v->cap_done);
-    if (!slot) return IND_OUT_OF_MEMORY;
+    if (!slot) return IND_ERROR_OUT_OF_MEMORY;
     *slot = *out;
-    return ir__map_put(&v->memo, e.id, v->num_done) ? IND_OK : IND_OUT_OF_MEMORY;
+    return ir__map_put(&v->memo, e.id, v->num_done) ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }
 
 ind_status ind_expr_eval(ind_expr e, ind_symbol_value_fn value, void *user, int64_t *out) {
-    if (!ind__ok(e) || !out) return IND_INVALID_ARGUMENT;
+    if (!ind__ok(e) || !out) return IND_ERROR_INVALID_ARGUMENT;
     ir__evaluation v = {.context = e.context, .value = value, .user = user, .memo = {.context = e.context}};
     ir__wide wide = 0;
     ind_status status = ir__eval(&v, e, &wide);
     ir__map_free(&v.memo);
     ind__free(e.context, v.done);
     if (status) return status;
-    return ir__narrow_value(wide, out) ? IND_OK : ind__fail(e.context, IND_OVERFLOW, "a size exceeds 64 bits");
+    return ir__narrow_value(wide, out) ? IND_OK : ind__fail(e.context, IND_ERROR_OVERFLOW, "a size exceeds 64 bits");
 }
 
 static bool ir__hint_of(const ind_symbol *s, void *user, int64_t *out) {
@@ -434,7 +434,7 @@ ind_expr ind_expr_substitute(ind_expr e, const ind_expr *symbols, const ind_expr
     for (int i = 0; i < n; i++) {
         if (!ind__ok(symbols[i]) || !ind__ok(values[i])) return ir__expr_none(e.context);
         if (!ind_expr_symbol(symbols[i])) {
-            ind__fail(e.context, IND_INVALID_ARGUMENT, "only symbols can be replaced");
+            ind__fail(e.context, IND_ERROR_INVALID_ARGUMENT, "only symbols can be replaced");
             return ir__expr_none(e.context);
         }
         if (symbols[i].context != c || values[i].context != c) c = e.context->root;

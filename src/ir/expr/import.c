@@ -44,7 +44,7 @@ ind_expr ind__import_expr(ind__import *m, ind_expr e) {
 ind_expr ind__in_context(ind_context *c, ind_expr e) {
     if (!ind__ok(e) || e.context == c) return ind__ok(e) ? e : ir__expr_none(c);
     if (e.context->root != c->root) {
-        ind__fail(c, IND_INVALID_ARGUMENT, "size expressions of two different contexts");
+        ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "size expressions of two different contexts");
         return ir__expr_none(c);
     }
     ind__import m = ind__import_begin(c);

@@ -234,7 +234,7 @@ static bool ir__interner_reserve(struct ind__interner *in, uint32_t id) {
 static uint32_t ir__interner_append(struct ind__interner *in) {
     uint32_t id = in->num_nodes;
     if (id == UINT32_MAX) {
-        ind__fail(in->context, IND_LIMIT, "too many different size expressions (%u)", id);
+        ind__fail(in->context, IND_ERROR_LIMIT, "too many different size expressions (%u)", id);
         return 0;
     }
     if (id / 7 >= in->table_size / 8 && !ir__interner_rehash(in)) return 0;
@@ -495,7 +495,7 @@ static ind_expr ir__intern(ind_context *c, ind_expr_kind kind, const uint32_t *a
         symbols |= a->symbols;
     }
     if (depth > IND__MAX_DEPTH || num_args > IND__MAX_TERMS) {
-        ind__fail(c, IND_LIMIT, "a size expression is nested more than %d levels deep or has more than %d terms",
+        ind__fail(c, IND_ERROR_LIMIT, "a size expression is nested more than %d levels deep or has more than %d terms",
                   IND__MAX_DEPTH, IND__MAX_TERMS);
         return ir__expr_none(c);
     }
@@ -549,17 +549,17 @@ static uint64_t ir__symbol_key(const char *name) {
 
 static ind_status ir__check_symbol(ind_context *c, const ind_symbol *s) {
     if (ind__ok(s->extent) && ir__node_of(s->extent)->depth >= IND__MAX_DEPTH)
-        return ind__fail(c, IND_LIMIT, "the extents of loop indices are nested more than %d levels deep",
+        return ind__fail(c, IND_ERROR_LIMIT, "the extents of loop indices are nested more than %d levels deep",
                          IND__MAX_DEPTH);
-    if (!s->name || !*s->name) return ind__fail(c, IND_INVALID_ARGUMENT, "a symbol needs a name");
+    if (!s->name || !*s->name) return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "a symbol needs a name");
     if (s->lo > s->hi)
-        return ind__fail(c, IND_INVALID_ARGUMENT, "size %s: the range [%lld, %lld] is empty", s->name, (long long)s->lo,
-                         (long long)s->hi);
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "size %s: the range [%lld, %lld] is empty", s->name,
+                         (long long)s->lo, (long long)s->hi);
     if (s->multiple_of < 1)
-        return ind__fail(c, IND_INVALID_ARGUMENT, "size %s: multiple_of is %lld, must be at least 1", s->name,
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "size %s: multiple_of is %lld, must be at least 1", s->name,
                          (long long)s->multiple_of);
     if (s->hint < s->lo || s->hint > s->hi)
-        return ind__fail(c, IND_INVALID_ARGUMENT, "size %s: hint %lld is outside [%lld, %lld]", s->name,
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "size %s: hint %lld is outside [%lld, %lld]", s->name,
                          (long long)s->hint, (long long)s->lo, (long long)s->hi);
     return IND_OK;
 }
@@ -578,7 +578,7 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
     if (ir__check_symbol(c, &s)) return ir__expr_none(c);
     ir__range given = {s.lo, s.hi}, range = ir__range_multiples(given, s.multiple_of);
     if (range.lo > range.hi) {
-        ind__fail(c, IND_INVALID_ARGUMENT, "size %s: no multiple of %lld is in the range [%lld, %lld]", s.name,
+        ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "size %s: no multiple of %lld is in the range [%lld, %lld]", s.name,
                   (long long)s.multiple_of, (long long)s.lo, (long long)s.hi);
         return ir__expr_none(c);
     }

@@ -132,6 +132,7 @@ ind_status ind__program_init(ind__program *p, ind_context *c, const ind_expr *in
 /* Adds e; returns the slot of its value, UINT32_MAX on failure (an unknown symbol or no memory). */
 uint32_t ind__program_add(ind__program *p, ind_expr e);
 /* slots has num_inputs + num_ops entries; the caller fills the first num_inputs. */
-ind_status ind__program_run(const ind__program *p, int64_t *slots); /* IND_OVERFLOW, IND_INVALID_ARGUMENT (x // 0) */
+/* Errors: IND_ERROR_OVERFLOW, IND_ERROR_INVALID_ARGUMENT (x // 0). */
+ind_status ind__program_run(const ind__program *p, int64_t *slots);
 void ind__program_close(ind__program *p); /* nothing is added any more: frees the memo */
 void ind__program_free(ind__program *p);

@@ -3,7 +3,7 @@
 /* Puts a condition on the agenda. A consequence without a 64-bit form is invalid and is dropped. */
 static ind_status ir__todo(ind_facts *f, ind_expr condition) {
     if (!ind__ok(condition)) return IND_OK;
-    return ir__ids_push(f->context, &f->agenda, condition.id) ? IND_OK : IND_OUT_OF_MEMORY;
+    return ir__ids_push(f->context, &f->agenda, condition.id) ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }
 
 /* Puts a >= 0 on the agenda. */
@@ -12,7 +12,7 @@ static ind_status ir__todo_ge0(ind_facts *f, ind_expr a) {
 }
 
 static ind_status ir__contradiction(ind_facts *f) {
-    return ind__fail(f->context, IND_INVALID_ARGUMENT, "contradicts known facts");
+    return ind__fail(f->context, IND_ERROR_INVALID_ARGUMENT, "contradicts known facts");
 }
 
 static ind_status ir__remember_truth(ind_facts *f, ind_expr condition) {
@@ -22,7 +22,7 @@ static ind_status ir__remember_truth(ind_facts *f, ind_expr condition) {
     bool ok = ir__map_put(&f->known.truth, condition.id, 1) && ir__ids_push(c, &f->known.condition, condition.id);
     if (ok && ind__ok(opposite) && !ind_expr_is_int(opposite, NULL)) ok = ir__map_put(&f->known.truth, opposite.id, 2);
     ir__facts_changed(f);
-    return ok ? IND_OK : IND_OUT_OF_MEMORY;
+    return ok ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }
 
 static bool ir__touches(const ind_facts *f, uint32_t id, ind_expr symbol) {
@@ -86,7 +86,7 @@ static ind_status ir__replace(ind_facts *f, ind_expr symbol, ind_expr value) {
     ind_context *c = f->context;
     if (!ir__ids_push(c, &k->from, symbol.id) || !ir__ids_push(c, &k->to, value.id) ||
         !ir__map_put(&k->replaced, symbol.id, k->from.num))
-        return IND_OUT_OF_MEMORY;
+        return IND_ERROR_OUT_OF_MEMORY;
     k->mask |= ir__node_of(symbol)->symbols;
     uint32_t conditions = k->condition.num;
     ind_status status = ir__relearn_list(f, &k->relation, symbol, ir__condition_of_relation, 1);
@@ -98,7 +98,7 @@ static ind_status ir__replace(ind_facts *f, ind_expr symbol, ind_expr value) {
     for (uint32_t i = 0; i + 1 < k->to.num && !status; i++) {
         if (!ir__touches(f, k->to.id[i], symbol)) continue;
         ind_expr to = ir__simplify_under(f, ir__id_at(f, &k->to, i));
-        if (!ind__ok(to)) return IND_OUT_OF_MEMORY;
+        if (!ind__ok(to)) return IND_ERROR_OUT_OF_MEMORY;
         k->to.id[i] = to.id;
         ir__facts_changed(f);
     }
@@ -164,7 +164,7 @@ static ind_status ir__propagate(ind_facts *f, ind_expr r) {
 
 static ind_status ir__add_relation(ind_facts *f, ind_expr r) {
     if (ir__ids_has(&f->known.relation, r.id)) return IND_OK;
-    if (!ir__ids_push(f->context, &f->known.relation, r.id)) return IND_OUT_OF_MEMORY;
+    if (!ir__ids_push(f->context, &f->known.relation, r.id)) return IND_ERROR_OUT_OF_MEMORY;
     ir__facts_changed(f);
     return ir__propagate(f, r);
 }
@@ -252,7 +252,8 @@ static ind_status ir__learn_ne0(ind_facts *f, ind_expr d) {
     if (status) return status;
     if (ir__prove_ge0(d)) return ir__todo_ge0(f, ind_expr_sub(d, one));
     if (ir__prove_ge0(ind_expr_neg(d))) return ir__todo_ge0(f, ind_expr_sub(ind_expr_neg(d), one));
-    if (!ir__ids_has(&f->known.nonzero, p.id) && !ir__ids_push(c, &f->known.nonzero, p.id)) return IND_OUT_OF_MEMORY;
+    if (!ir__ids_has(&f->known.nonzero, p.id) && !ir__ids_push(c, &f->known.nonzero, p.id))
+        return IND_ERROR_OUT_OF_MEMORY;
     ir__facts_changed(f);
     return IND_OK;
 }
@@ -284,7 +285,7 @@ static ind_status ir__learn_residue(ind_facts *f, ind_expr e, int64_t m, int64_t
     ind_expr modulus = ind_int(c, m), rest = ind_int(c, r);
     if (!ind__ok(rest) || !ir__ids_push(c, &f->known.residue, e.id) ||
         !ir__ids_push(c, &f->known.residue, modulus.id) || !ir__ids_push(c, &f->known.residue, rest.id))
-        return IND_OUT_OF_MEMORY;
+        return IND_ERROR_OUT_OF_MEMORY;
     ir__facts_changed(f);
     if (!ir__narrowable(e)) return IND_OK;
     ir__range range = ir__stored_range(c, e.id, NULL), to = ir__full_range;
@@ -412,7 +413,7 @@ static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
         if (ind_expr_query_kind(x) != IND_EXPR_MOD) continue;
         if (!ir__ids_push(c, &f->known.residue, ind_expr_arg(x, 0).id) ||
             !ir__ids_push(c, &f->known.residue, ind_expr_arg(x, 1).id) || !ir__ids_push(c, &f->known.residue, value.id))
-            return IND_OUT_OF_MEMORY;
+            return IND_ERROR_OUT_OF_MEMORY;
         ir__facts_changed(f);
         break;
     }
@@ -501,7 +502,7 @@ static ind_status ir__learn_all(ind_facts *f) {
     for (uint32_t at = 0; !status; at++) {
         if (at == f->agenda.num) status = ir__review_conditions(f);
         if (status || at >= f->agenda.num) break;
-        if (at > IND__MAX_LEARNT) return IND_LIMIT;
+        if (at > IND__MAX_LEARNT) return IND_ERROR_LIMIT;
         ind_expr condition = ir__simplify_under(f, ir__id_at(f, &f->agenda, at));
         int64_t truth;
         if (!ind_expr_is_int(condition, &truth))
@@ -518,7 +519,7 @@ static ind_status ir__conclude(const ind_facts *f, ind_expr condition, ir__knowl
     ind_facts work;
     ir__facts_init(&work, c);
     uint32_t failures = ind__state_of(c)->failures;
-    ind_status status = IND_OUT_OF_MEMORY;
+    ind_status status = IND_ERROR_OUT_OF_MEMORY;
     if (ir__knowledge_copy(c, &work.known, &f->known) && ir__ids_push(c, &work.agenda, condition.id)) {
         work.narrowings = 64;
         ind_facts *before = ind_facts_enter(c, &work);
@@ -528,7 +529,7 @@ static ind_status ir__conclude(const ind_facts *f, ind_expr condition, ir__knowl
         ind_facts_enter(c, before);
     }
     if (failures != ind__state_of(c)->failures)
-        status = ind__fail(c, IND_OUT_OF_MEMORY, "out of memory while learning a fact");
+        status = ind__fail(c, IND_ERROR_OUT_OF_MEMORY, "out of memory while learning a fact");
     *out = work.known;
     ir__knowledge none = {0};
     work.known = none;
@@ -556,7 +557,7 @@ static bool ir__excludes(ind_context *c, ind_expr fact, ind_expr condition) {
     ir__facts_init(&alone, c);
     ind__state_of(c)->quiet++;
     bool excludes = !ind__ok(fact) || !ir__accept(&alone, fact);
-    excludes = excludes && ir__accept(&alone, condition) == IND_INVALID_ARGUMENT;
+    excludes = excludes && ir__accept(&alone, condition) == IND_ERROR_INVALID_ARGUMENT;
     ind__state_of(c)->quiet--;
     ir__facts_clear(&alone);
     return excludes;
@@ -572,23 +573,25 @@ static ind_status ir__fail_contradiction(const ind_facts *f, ind_expr condition)
     else
         ind_expr_print(condition, text, sizeof text);
     if (ir__excludes(c, ir__expr_none(c), condition))
-        return ind__fail(c, IND_INVALID_ARGUMENT, "%s contradicts the ranges of its symbols", text);
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s contradicts the ranges of its symbols", text);
     for (int list = 0; list < 2; list++) {
         const ir__ids *given = list ? &f->guard : &f->declared;
         for (uint32_t i = 0; i < given->num && i < IND__MAX_BLAMED; i++) {
             ind_expr e = ir__id_at(f, given, i);
             if (!ir__excludes(c, e, condition)) continue;
             ind_expr_print(e, fact, sizeof fact);
-            return ind__fail(c, IND_INVALID_ARGUMENT, "%s contradicts the %s %s", text, list ? "guard" : "fact", fact);
+            return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s contradicts the %s %s", text, list ? "guard" : "fact",
+                             fact);
         }
     }
-    return ind__fail(c, IND_INVALID_ARGUMENT, "%s contradicts the facts known so far, taken together", text);
+    return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s contradicts the facts known so far, taken together", text);
 }
 
 /* Sets the message for a fact that could not be added. */
 static ind_status ir__fail_fact(const ind_facts *f, ind_expr condition, ind_status status) {
-    if (status == IND_INVALID_ARGUMENT) return ir__fail_contradiction(f, condition);
-    if (status == IND_LIMIT) ind__fail(f->context, status, "a fact has more than %d consequences", IND__MAX_LEARNT);
+    if (status == IND_ERROR_INVALID_ARGUMENT) return ir__fail_contradiction(f, condition);
+    if (status == IND_ERROR_LIMIT)
+        ind__fail(f->context, status, "a fact has more than %d consequences", IND__MAX_LEARNT);
     return status;
 }
 
@@ -605,7 +608,7 @@ static ind_status ir__list_given(ind_facts *f, ir__ids *list, ind_expr condition
     ok = ok && ir__ids_push(c, list, condition.id);
     if (!ok) f->symbol.num = before;
     ind__free(c, symbol);
-    return ok ? IND_OK : IND_OUT_OF_MEMORY;
+    return ok ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }
 
 static ind_status ir__facts_add(ind_facts *f, ind_expr condition, ir__ids *list) {
@@ -621,7 +624,7 @@ static ind_status ir__facts_add(ind_facts *f, ind_expr condition, ir__ids *list)
 }
 
 static ind_status ir__check_condition(const ind_facts *f, ind_expr *condition) {
-    if (!f) return IND_INVALID_ARGUMENT;
+    if (!f) return IND_ERROR_INVALID_ARGUMENT;
     if (ind__ok(*condition)) *condition = ind__in_context(f->context, *condition);
     return ind__ok(*condition) ? IND_OK : ind__failed(f->context);
 }
@@ -637,7 +640,7 @@ ind_status ind_facts_assume(ind_facts *f, ind_expr condition) {
 ind_status ind_guard(ind_facts *f, ind_expr condition, bool *holds) {
     ind_status status = ir__check_condition(f, &condition);
     if (status) return status;
-    if (!holds) return ind__fail(f->context, IND_INVALID_ARGUMENT, "a guard needs a pointer for its result");
+    if (!holds) return ind__fail(f->context, IND_ERROR_INVALID_ARGUMENT, "a guard needs a pointer for its result");
     ind_context *c = f->context;
     ind_expr known = ind_simplify(f, condition);
     int64_t v;
@@ -646,15 +649,16 @@ ind_status ind_guard(ind_facts *f, ind_expr condition, bool *holds) {
     if (ind__expr_has_kind(known, IND_SYMBOL_UNBACKED) || !ind__expr_is_size(known)) {
         char text[512];
         ind_expr_print(condition, text, sizeof text);
-        return ind__fail(c, IND_NOT_SUPPORTED, "whether %s cannot be decided: it depends on %s, which has no hint",
-                         text, ind__expr_is_size(known) ? "data" : "a loop index");
+        return ind__fail(c, IND_ERROR_NOT_SUPPORTED,
+                         "whether %s cannot be decided: it depends on %s, which has no hint", text,
+                         ind__expr_is_size(known) ? "data" : "a loop index");
     }
     status = ind_expr_eval(known, ir__hint_of, NULL, &v);
     if (status) return status;
     ind_expr guard = v ? condition : ind_expr_not(condition);
     if (!ind__ok(guard)) return ind__failed(c);
     status = ir__facts_add(f, guard, &f->guard);
-    if (status && status != IND_INVALID_ARGUMENT) return ir__fail_fact(f, guard, status);
+    if (status && status != IND_ERROR_INVALID_ARGUMENT) return ir__fail_fact(f, guard, status);
     *holds = (v != 0) == (status == IND_OK);
     return IND_OK;
 }
@@ -693,7 +697,8 @@ static ind_status ir__fail_check(const ind_facts *f, const char *what, ind_expr 
         int64_t v;
         if (value && value(s, user, &v)) ind__textf(&t, "%s %s = %lld", i ? "," : ":", s->name, (long long)v);
     }
-    ind_status status = t.failed ? IND_OUT_OF_MEMORY : ind__fail(f->context, IND_OUT_OF_RANGE, "%s", t.data);
+    ind_status status =
+        t.failed ? IND_ERROR_OUT_OF_MEMORY : ind__fail(f->context, IND_ERROR_OUT_OF_RANGE, "%s", t.data);
     ind__text_free(&t);
     return status;
 }
@@ -715,18 +720,19 @@ static ind_status ir__check_list(const ind_facts *f, bool guards, ind_symbol_val
 static ind_status ir__check_range(const ind_facts *f, ind_expr e, ind_symbol_value_fn value, void *user) {
     const ind_symbol *s = ind_expr_symbol(e);
     int64_t v;
-    if (!value || !value(s, user, &v)) return ind__fail(f->context, IND_NOT_FOUND, "no value is given for %s", s->name);
+    if (!value || !value(s, user, &v))
+        return ind__fail(f->context, IND_ERROR_NOT_FOUND, "no value is given for %s", s->name);
     if (v < s->lo || v > s->hi)
-        return ind__fail(f->context, IND_OUT_OF_RANGE, "%s = %lld is outside its range [%lld, %lld]", s->name,
+        return ind__fail(f->context, IND_ERROR_OUT_OF_RANGE, "%s = %lld is outside its range [%lld, %lld]", s->name,
                          (long long)v, (long long)s->lo, (long long)s->hi);
     if (v % s->multiple_of)
-        return ind__fail(f->context, IND_OUT_OF_RANGE, "%s = %lld is not a multiple of %lld", s->name, (long long)v,
-                         (long long)s->multiple_of);
+        return ind__fail(f->context, IND_ERROR_OUT_OF_RANGE, "%s = %lld is not a multiple of %lld", s->name,
+                         (long long)v, (long long)s->multiple_of);
     return IND_OK;
 }
 
 ind_status ind_facts_check(const ind_facts *f, ind_symbol_value_fn value, void *user, ind_expr *failed) {
-    if (!f) return IND_INVALID_ARGUMENT;
+    if (!f) return IND_ERROR_INVALID_ARGUMENT;
     if (failed) *failed = ir__expr_none(f->context);
     for (uint32_t i = 0; i < f->symbol.num; i++) {
         ind_status status = ir__check_range(f, ir__id_at(f, &f->symbol, i), value, user);

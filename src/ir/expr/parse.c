@@ -116,7 +116,7 @@ static bool ir__push_value(ir__expr_parser *p, ind_expr e, const char *at) {
 static bool ir__push_open(ir__expr_parser *p, int op, int strength, const char *at) {
     if (p->num_open == IR__MAX_NESTING) {
         p->at = at;
-        ind__fail(p->context, IND_LIMIT, "the expression is nested more than %d levels deep", IR__MAX_NESTING);
+        ind__fail(p->context, IND_ERROR_LIMIT, "the expression is nested more than %d levels deep", IR__MAX_NESTING);
         return false;
     }
     ir__open *o = IND__PUSH(p->context, ir__open, p->open, p->num_open, p->cap_open);
@@ -141,7 +141,7 @@ static ind_expr ir__balanced_tree(int op, const ind_expr *v, int n) {
 static ind_expr ir__power(ind_expr base, ind_expr exponent) {
     int64_t n;
     if (!ind_expr_is_int(exponent, &n) || n < 0 || n > IR__MAX_EXPONENT) {
-        ind__fail(base.context, IND_PARSE, "the exponent has to be a number from 0 to %d", IR__MAX_EXPONENT);
+        ind__fail(base.context, IND_ERROR_PARSE, "the exponent has to be a number from 0 to %d", IR__MAX_EXPONENT);
         return ir__expr_none(base.context);
     }
     ind_expr factor[IR__MAX_EXPONENT];
@@ -244,7 +244,7 @@ static bool ir__parse_least_integer(ir__expr_parser *p, const char *begin) {
     bool minus = p->num_open && p->open[p->num_open - 1].op == IR__FORM_NEG;
     ir__skip_space(p);
     if (!minus || (p->at[0] == '*' && p->at[1] == '*'))
-        return ir__parse_fail(p, begin, IND_OVERFLOW, "the number exceeds 64 bits");
+        return ir__parse_fail(p, begin, IND_ERROR_OVERFLOW, "the number exceeds 64 bits");
     p->num_open--;
     return ir__push_value(p, ind_int(p->context, INT64_MIN), begin);
 }
@@ -255,7 +255,7 @@ static bool ir__parse_number(ir__expr_parser *p) {
     const char *begin = p->at;
     for (; *p->at >= '0' && *p->at <= '9'; p->at++) {
         const uint64_t digit = (uint64_t)(*p->at - '0');
-        if (v > (most - digit) / 10) return ir__parse_fail(p, begin, IND_OVERFLOW, "the number exceeds 64 bits");
+        if (v > (most - digit) / 10) return ir__parse_fail(p, begin, IND_ERROR_OVERFLOW, "the number exceeds 64 bits");
         v = v * 10 + digit;
     }
     if (v > (uint64_t)INT64_MAX) return ir__parse_least_integer(p, begin);
@@ -272,7 +272,7 @@ static bool ir__parse_call(ir__expr_parser *p, const char *name, size_t length) 
         if (ir__word_is(name, length, ir__functions[i].name)) f = &ir__functions[i];
     if (!f) {
         p->at = name;
-        ind__fail(p->context, IND_PARSE,
+        ind__fail(p->context, IND_ERROR_PARSE,
                   "unknown function %.*s; known are Min, Max, Where, CeilDiv and ModularIndexing",
                   (int)(length < 64 ? length : 64), name);
         return false;
@@ -285,7 +285,7 @@ static bool ir__parse_call(ir__expr_parser *p, const char *name, size_t length) 
 
 static bool ir__parse_not(ir__expr_parser *p, const char *name) {
     if (p->num_open && p->open[p->num_open - 1].strength > 3)
-        return ir__parse_fail(p, name, IND_PARSE, "not binds less than the operator before it: write (not ..)");
+        return ir__parse_fail(p, name, IND_ERROR_PARSE, "not binds less than the operator before it: write (not ..)");
     return ir__push_open(p, IND_EXPR_NOT, 3, name);
 }
 
@@ -295,7 +295,7 @@ static bool ir__parse_name(ir__expr_parser *p) {
     size_t length = (size_t)(p->at - name);
     if (ir__word_is(name, length, "not")) return ir__parse_not(p, name);
     if (ir__word_is(name, length, "and") || ir__word_is(name, length, "or"))
-        return ir__parse_fail(p, name, IND_PARSE, "expected a number, a declared size or '('");
+        return ir__parse_fail(p, name, IND_ERROR_PARSE, "expected a number, a declared size or '('");
     const char *after = p->at;
     ir__skip_space(p);
     if (*p->at == '(') return ir__parse_call(p, name, length);
@@ -305,7 +305,7 @@ static bool ir__parse_name(ir__expr_parser *p) {
     bool word = ir__word_is(name, length, "True") || ir__word_is(name, length, "False");
     if (word) return ir__push_value(p, ind_int(p->context, *name == 'T'), name);
     p->at = name;
-    ind__fail(p->context, IND_PARSE, "size %.*s is not declared", (int)(length < 64 ? length : 64), name);
+    ind__fail(p->context, IND_ERROR_PARSE, "size %.*s is not declared", (int)(length < 64 ? length : 64), name);
     return false;
 }
 
@@ -314,7 +314,7 @@ static bool ir__parse_operand(ir__expr_parser *p) {
     if (*at >= '0' && *at <= '9') return ir__parse_number(p);
     if (ir__name_char(*at, true)) return ir__parse_name(p);
     if (*at != '-' && *at != '+' && *at != '(')
-        return ir__parse_fail(p, at, IND_PARSE, "expected a number, a declared size or '('");
+        return ir__parse_fail(p, at, IND_ERROR_PARSE, "expected a number, a declared size or '('");
     p->at++;
     if (*at == '(') return ir__push_open(p, IR__READ_GROUP, 0, at);
     return ir__push_open(p, *at == '-' ? IR__FORM_NEG : IR__READ_PLUS, 7, at);
@@ -344,7 +344,7 @@ static bool ir__parse_infix(ir__expr_parser *p, const ir__infix *x, const char *
     if (!ir__reduce_above(p, x->op == IR__READ_POWER ? 8 : x->strength)) return false; /* ** binds to the right */
     ir__open *top = p->num_open ? &p->open[p->num_open - 1] : NULL;
     if (top && top->strength == x->strength && x->strength == 4)
-        return ir__parse_fail(p, at, IND_PARSE, "a chain of comparisons: write a < b and b < c");
+        return ir__parse_fail(p, at, IND_ERROR_PARSE, "a chain of comparisons: write a < b and b < c");
     if (top && top->op == op && ir__is_nary(op)) {
         if (!ir__settle_minus(p, top)) return false;
         top->at = at;
@@ -366,7 +366,7 @@ static bool ir__finish_call(ir__expr_parser *p) {
     int n = (int)(p->num_values - o->values);
     if (n < f->least || n > f->most) {
         p->at = o->at;
-        ind__fail(p->context, IND_PARSE, "wrong number of arguments: %s takes %d%s, not %d", f->name, f->least,
+        ind__fail(p->context, IND_ERROR_PARSE, "wrong number of arguments: %s takes %d%s, not %d", f->name, f->least,
                   f->most > f->least ? " or more" : "", n);
         return false;
     }
@@ -387,7 +387,7 @@ static bool ir__parse_close(ir__expr_parser *p, bool *done) {
         p->operand = true;
         return true;
     }
-    if (*at != ')') return ir__parse_fail(p, at, IND_PARSE, call ? "expected ',' or ')'" : "expected ')'");
+    if (*at != ')') return ir__parse_fail(p, at, IND_ERROR_PARSE, call ? "expected ',' or ')'" : "expected ')'");
     if (call) return ir__finish_call(p);
     p->num_open--; /* ( value ) */
     p->before[p->num_values - 1] = p->num_open ? p->open[p->num_open - 1].at : at;
@@ -405,7 +405,8 @@ ind_expr ind__expr_parse(ind_context *c, const char *text, const char **end, ind
     bool done = false, ok = true;
     while (ok && !done) {
         ir__skip_space(&p);
-        ok = p.at - text <= IR__MAX_TEXT || ir__parse_fail(&p, text + IR__MAX_TEXT, IND_LIMIT, "the text is too long");
+        ok = p.at - text <= IR__MAX_TEXT ||
+             ir__parse_fail(&p, text + IR__MAX_TEXT, IND_ERROR_LIMIT, "the text is too long");
         if (ok) ok = p.operand ? ir__parse_operand(&p) : ir__parse_operator(&p, &done);
     }
     ind_expr e = ok ? p.value[0] : ir__expr_none(c);
@@ -420,14 +421,14 @@ ind_expr ind_expr_parse(ind_context *c, const char *text, ind_find_symbol_fn fin
     if (column) *column = 0;
     if (!c) return ir__expr_none(c);
     if (!text) {
-        ind__fail(c, IND_INVALID_ARGUMENT, "ind_expr_parse: no text");
+        ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "ind_expr_parse: no text");
         return ir__expr_none(c);
     }
     const char *end = text;
     ind_expr e = ind__expr_parse(c, text, &end, find, user);
     bool read = ind__ok(e);
-    if (read && *end) ind__fail(c, IND_PARSE, "expected an operator or the end of the text");
+    if (read && *end) ind__fail(c, IND_ERROR_PARSE, "expected an operator or the end of the text");
     if (read && !*end) return e;
-    if (column && ind_error_status(c) != IND_OUT_OF_MEMORY) *column = (int)(end - text) + 1;
+    if (column && ind_error_status(c) != IND_ERROR_OUT_OF_MEMORY) *column = (int)(end - text) + 1;
     return ir__expr_none(c);
 }

@@ -76,7 +76,7 @@ static const ir__form *ir__form_checked(ir__former *w, ind_expr e) {
     const ir__form *f = text ? ir__form_of(w, e) : NULL;
     if (s->refusals != refusals) return NULL; /* the text must not depend on memory */
     if (f && f->chars > IR__MAX_TEXT) {
-        ind__fail(c, IND_LIMIT, "the text of an expression is longer than %d characters", IR__MAX_TEXT);
+        ind__fail(c, IND_ERROR_LIMIT, "the text of an expression is longer than %d characters", IR__MAX_TEXT);
         return NULL;
     }
     if (!w->refused) return f;
@@ -131,7 +131,7 @@ size_t ind_expr_print_as(ind_expr e, ind_print form, char *buffer, size_t size) 
         ind__unlock(e.context);
     }
     const char *text = !ind__ok(e) ? "<invalid>" : !t.failed ? t.data : "<too long>";
-    if (t.failed && ind_error_status(e.context) != IND_LIMIT) text = "<no memory>";
+    if (t.failed && ind_error_status(e.context) != IND_ERROR_LIMIT) text = "<no memory>";
     size_t length = strlen(text);
     if (size) {
         size_t kept = length < size ? length : size - 1;

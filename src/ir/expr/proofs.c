@@ -39,7 +39,7 @@ ind_facts *ind_facts_enter(ind_context *c, ind_facts *f) {
     if (!c) return NULL;
     ind_facts *before = c->interner->facts;
     if (f && f->context != c)
-        ind__fail(c, IND_INVALID_ARGUMENT, "a fact set of another context");
+        ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "a fact set of another context");
     else
         c->interner->facts = f;
     return before;

@@ -599,9 +599,9 @@ static bool ir__check_divisor(ind_expr b) {
     char text[128];
     ind_expr_print(b, text, sizeof text);
     if (ind_expr_is_int(b, NULL))
-        ind__fail(b.context, IND_INVALID_ARGUMENT, "division by zero");
+        ind__fail(b.context, IND_ERROR_INVALID_ARGUMENT, "division by zero");
     else
-        ind__fail(b.context, IND_INVALID_ARGUMENT, "division by %s, which may be zero", text);
+        ind__fail(b.context, IND_ERROR_INVALID_ARGUMENT, "division by %s, which may be zero", text);
     return false;
 }
 

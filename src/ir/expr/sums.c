@@ -23,7 +23,7 @@ uint32_t ind__expr_rule_fired(const ind_context *c, int rule) {
 }
 
 static ind_expr ir__fail_overflow(ind_context *c) {
-    ind__fail(c, IND_OVERFLOW, "a size expression exceeds 64 bits");
+    ind__fail(c, IND_ERROR_OVERFLOW, "a size expression exceeds 64 bits");
     return ir__expr_none(c);
 }
 
@@ -397,7 +397,7 @@ static bool ir__mul_terms(ir__term a, ir__term b, ir__term *out) {
     out->m = a.m;
     if (ind__mul_overflow(a.c, b.c, &out->c)) return false;
     if (num_f + num_g > IND__MAX_FACTORS) {
-        ind__fail(c, IND_LIMIT, "a size expression is a product of more than %d factors", IND__MAX_FACTORS);
+        ind__fail(c, IND_ERROR_LIMIT, "a size expression is a product of more than %d factors", IND__MAX_FACTORS);
         out->m = ir__expr_none(c);
         return true;
     }

@@ -25,7 +25,7 @@ IND_API ind_value ind_op_index(ind_ops *o, ind_expr e, ind_dtype dtype);
 IND_API ind_value ind_op_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank);
 IND_API ind_value ind_op_cast(ind_ops *o, ind_value x, ind_dtype dtype); /* to f16 or bf16: rounds, stays f32 */
 /* Converts an integer value to an index in [0, size). It is checked at run time unless its range proves it. A violation
-   is reported as IND_INDEX_OUT_OF_RANGE and reads element 0. wrap: negative values count from the end. */
+   is reported as IND_ERROR_INDEX_OUT_OF_RANGE and reads element 0. wrap: negative values count from the end. */
 IND_API ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap);
 /* Returns fn's value if mask is true, else `other`; fn's loads do not access memory if mask is false. */
 IND_API ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_expr *index, int rank, void *user,
@@ -74,13 +74,14 @@ typedef ind_element (*ind_function_fn)(const ind_element *x, void *user);
 typedef struct ind_function_desc {
     const char *signature; /* "swish(x: f32, beta: f32) -> f32"; names are letters, digits and _ */
     const char *cuda;      /* an expression in the arguments, or, if it contains a ;, the body of a function */
-    ind_function_fn host;  /* NULL: none, and the host device returns IND_NOT_SUPPORTED */
+    ind_function_fn host;  /* NULL: none, and the host device returns IND_ERROR_NOT_SUPPORTED */
     void *user;
 } ind_function_desc;
 
 /* Registers a function in a context under its name; strings are copied. A text that declares it (>>text in inductor.h)
    finds its host twin by name; if this is the only use, cuda may be NULL. Registering the same again is allowed.
-   Errors: IND_INVALID_ARGUMENT (NULL; another function has the name), IND_PARSE (the signature), IND_LIMIT. */
+   Errors: IND_ERROR_INVALID_ARGUMENT (NULL; another function has the name), IND_ERROR_PARSE (the signature),
+   IND_ERROR_LIMIT. */
 IND_API ind_status ind_function_register(ind_context *context, const ind_function_desc *desc);
 
 /* An extern call: an op that runs a function of the caller, for example a kernel of another library. It is a separate
@@ -134,7 +135,7 @@ typedef ind_status (*ind_extern_shape_fn)(ind_context *context, const ind_extern
 
 typedef struct ind_extern_desc {
     const char *name;          /* letters, digits, _ and . */
-    ind_extern_fn host, cuda;  /* a missing one makes ind_compile for that device IND_NOT_SUPPORTED */
+    ind_extern_fn host, cuda;  /* a missing one makes ind_compile for that device IND_ERROR_NOT_SUPPORTED */
     ind_extern_shape_fn shape; /* NULL: each call declares the types of its results */
     void *user;
     /* Operands of two or more dimensions may be views, such as transposed matrices or parts of longer rows. One of the
@@ -144,7 +145,7 @@ typedef struct ind_extern_desc {
 } ind_extern_desc;
 
 /* Registers an extern call in a context under its name. Registering the same again is allowed. Errors:
-   IND_INVALID_ARGUMENT (NULL, no name; another one has the name), IND_OUT_OF_MEMORY. */
+   IND_ERROR_INVALID_ARGUMENT (NULL, no name; another one has the name), IND_ERROR_OUT_OF_MEMORY. */
 IND_API ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc);
 
 /* Returns the value of a user function inside a loop; arguments are cast to the declared types. Errors, as a failed op:

@@ -181,7 +181,8 @@ ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *s
         if (s->body) ir__count_body(p, s);
         box = s->body ? ir__add_box(p, s) : NULL;
     }
-    if (!v.id && !ind__state_of(c)->status) ind__fail(c, IND_INVALID_ARGUMENT, "a loop function returned no value");
+    if (!v.id && !ind__state_of(c)->status)
+        ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "a loop function returned no value");
     ind__record_abort(&r);
     ind__free(c, origins.node);
     return box;
@@ -509,7 +510,8 @@ static ind_value ir__inline_load(ind_ops *o, const ind__inst *inst, const ind_ex
 ind_value ind__box_load(ind_ops *o, const ind__box *x, const ind_expr *index, int rank) {
     if (!o || !x) return ir__no_value;
     if (rank != x->rank) {
-        ind__fail(o->context, IND_INVALID_ARGUMENT, "a load gives %d indices for a tensor of rank %d", rank, x->rank);
+        ind__fail(o->context, IND_ERROR_INVALID_ARGUMENT, "a load gives %d indices for a tensor of rank %d", rank,
+                  x->rank);
         return ir__no_value;
     }
     const ind__storage *s = x->storage;

@@ -9,7 +9,7 @@ typedef union ind__lanes { /* by the value's dtype: f for f32, d for f64, i for 
 
 typedef struct ind__eval_buffer {
     void *data;
-    int64_t numel; /* addressable elements: accesses outside are an IND_VERIFY error, not a crash */
+    int64_t numel; /* addressable elements: accesses outside are an IND_ERROR_VERIFY error, not a crash */
     ind_dtype dtype;
 } ind__eval_buffer;
 
@@ -52,8 +52,8 @@ void ind__eval_spread(ind__lanes *v, ind_dtype d, int lanes);
 /* The value of index expression `index` of the body in lane 0. It may not depend on values. */
 int64_t ind__eval_index(ind__eval *e, uint32_t index);
 /* Runs the listed instructions in order for `lanes` points. The caller must fill in REDUCE, SCAN, STATE and PART before
-   their use; STOREs write memory. The caller records IND_VERIFY (e->bad_access): worker threads run this function and
-   record no failure. */
+   their use; STOREs write memory. The caller records IND_ERROR_VERIFY (e->bad_access): worker threads run this function
+   and record no failure. */
 ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes);
 /* Initialises the partial results of runs of rows with the neutral element. */
 void ind__eval_begin_runs(ind__eval *e);

@@ -23,7 +23,7 @@ typedef struct ir__signature {
 } ir__signature;
 
 static ind_status ir__signature_expects(const ir__signature *s, const char *what) {
-    return ind__fail(s->context, IND_PARSE,
+    return ind__fail(s->context, IND_ERROR_PARSE,
                      "function: \"%.200s\": column %d: expected %s; it is written as \"swish(x: f32) -> f32\"", s->text,
                      (int)(s->at - s->text) + 1, what);
 }
@@ -66,21 +66,21 @@ static ind_status ir__signature_dtype(ir__signature *s, int which) {
 /* signature = name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype */
 static ind_status ir__signature_parse(ir__signature *s) {
     ir__signature_take(s, "");
-    if (ir__signature_name(s, 0)) return IND_PARSE;
+    if (ir__signature_name(s, 0)) return IND_ERROR_PARSE;
     if (!ir__signature_take(s, "(")) return ir__signature_expects(s, "\"(\"");
     while (!ir__signature_take(s, ")")) {
         int k = s->num_args + 1;
         if (s->num_args && !ir__signature_take(s, ",")) return ir__signature_expects(s, "\",\" or \")\"");
         if (k > IND_MAX_FUNCTION_ARGS)
-            return ind__fail(s->context, IND_LIMIT, "function %s: at most %d arguments are possible", s->name[0],
+            return ind__fail(s->context, IND_ERROR_LIMIT, "function %s: at most %d arguments are possible", s->name[0],
                              IND_MAX_FUNCTION_ARGS);
-        if (ir__signature_name(s, k)) return IND_PARSE;
+        if (ir__signature_name(s, k)) return IND_ERROR_PARSE;
         if (!ir__signature_take(s, ":")) return ir__signature_expects(s, "\":\"");
-        if (ir__signature_dtype(s, k)) return IND_PARSE;
+        if (ir__signature_dtype(s, k)) return IND_ERROR_PARSE;
         s->num_args++;
     }
     if (!ir__signature_take(s, "->")) return ir__signature_expects(s, "\"->\"");
-    if (ir__signature_dtype(s, 0)) return IND_PARSE;
+    if (ir__signature_dtype(s, 0)) return IND_ERROR_PARSE;
     ir__signature_take(s, "");
     return *s->at ? ir__signature_expects(s, "the end") : IND_OK;
 }
@@ -121,11 +121,13 @@ static const ind__function *ir__function_make(ir__signature *s, const char *cuda
 }
 
 ind_status ind_function_register(ind_context *context, const ind_function_desc *desc) {
-    if (!context) return IND_INVALID_ARGUMENT;
+    if (!context) return IND_ERROR_INVALID_ARGUMENT;
     if (!desc || !desc->signature || (!desc->cuda && !desc->host))
-        return ind__fail(context, IND_INVALID_ARGUMENT, "function: the signature, or both of cuda and host, are NULL");
+        return ind__fail(context, IND_ERROR_INVALID_ARGUMENT,
+                         "function: the signature, or both of cuda and host, are NULL");
     if (desc->cuda && !desc->cuda[strspn(desc->cuda, " \t\n")])
-        return ind__fail(context, IND_INVALID_ARGUMENT, "function: \"%.100s\" has an empty text", desc->signature);
+        return ind__fail(context, IND_ERROR_INVALID_ARGUMENT, "function: \"%.100s\" has an empty text",
+                         desc->signature);
     ir__signature s = {.context = context, .text = desc->signature, .at = desc->signature};
     ind_status status = ir__signature_parse(&s);
     if (status) return status;
@@ -134,7 +136,8 @@ ind_status ind_function_register(ind_context *context, const ind_function_desc *
     bool same = ir__same_signature(old, &s) && ir__same_code(old->cuda, desc->cuda) && old->host == desc->host &&
                 old->user == desc->user;
     return same ? IND_OK
-                : ind__fail(context, IND_INVALID_ARGUMENT, "function: another function is registered as %s", s.name[0]);
+                : ind__fail(context, IND_ERROR_INVALID_ARGUMENT, "function: another function is registered as %s",
+                            s.name[0]);
 }
 
 /* ---- sources of functions that come from a text: no directive, pragma or assembly, as these name files
@@ -200,7 +203,7 @@ const ind__function *ind__function_declare(ind_context *c, const char *signature
     if (ir__signature_parse(&s)) return NULL;
     const ind__function *twin = ind__function_find(c, s.name[0]);
     if (twin && (!ir__same_signature(twin, &s) || (twin->cuda && strcmp(twin->cuda, cuda)))) {
-        ind__fail(c, IND_INVALID_ARGUMENT, "function: %s is registered with another %s", s.name[0],
+        ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "function: %s is registered with another %s", s.name[0],
                   ir__same_signature(twin, &s) ? "text" : "signature");
         return NULL;
     }
@@ -208,7 +211,7 @@ const ind__function *ind__function_declare(ind_context *c, const char *signature
     int line;
     const char *forbidden = c->desc.trust_texts ? NULL : ir__code_forbidden(cuda, &line);
     if (forbidden) {
-        ind__fail(c, IND_NOT_SUPPORTED,
+        ind__fail(c, IND_ERROR_NOT_SUPPORTED,
                   "function %s: line %d of its source has %s, which texts may not have unless the context trusts them "
                   "(ind_context_desc.trust_texts)",
                   s.name[0], line, forbidden);
@@ -249,12 +252,12 @@ ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc
 }
 
 ind_status ind__extern_register(ind_context *context, const ind_extern_desc *desc, bool product) {
-    if (!context) return IND_INVALID_ARGUMENT;
+    if (!context) return IND_ERROR_INVALID_ARGUMENT;
     if (!desc || !desc->name || !*desc->name || (!desc->host && !desc->cuda && !desc->shape))
-        return ind__fail(context, IND_INVALID_ARGUMENT, "extern: the name or all functions are NULL");
+        return ind__fail(context, IND_ERROR_INVALID_ARGUMENT, "extern: the name or all functions are NULL");
     size_t n = strspn(desc->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
     if (desc->name[n] || n > 63)
-        return ind__fail(context, IND_INVALID_ARGUMENT,
+        return ind__fail(context, IND_ERROR_INVALID_ARGUMENT,
                          "extern: \"%.80s\" is not a name; at most 63 letters, digits, _ and . are allowed",
                          desc->name);
     const ind__extern *old = ind__extern_find(context, desc->name);
@@ -263,7 +266,7 @@ ind_status ind__extern_register(ind_context *context, const ind_extern_desc *des
         bool same = d->host == desc->host && d->cuda == desc->cuda && d->shape == desc->shape &&
                     d->user == desc->user && d->strided == desc->strided;
         return same ? IND_OK
-                    : ind__fail(context, IND_INVALID_ARGUMENT, "extern: another extern call is registered as %s",
+                    : ind__fail(context, IND_ERROR_INVALID_ARGUMENT, "extern: another extern call is registered as %s",
                                 desc->name);
     }
     ind__lists_lock(context);
@@ -284,16 +287,17 @@ ind_value ind_op_call(ind_ops *o, const char *function, const ind_value *args, i
     if (!o) return ir__no_value;
     const ind__function *f = function ? ind__function_find(o->context, function) : NULL;
     if (!f || !f->cuda) {
-        ind__fail(o->context, IND_NOT_FOUND, "call: no function %.63s is registered", function ? function : "NULL");
+        ind__fail(o->context, IND_ERROR_NOT_FOUND, "call: no function %.63s is registered",
+                  function ? function : "NULL");
         return ir__no_value;
     }
     if (num_args != f->num_args || (num_args && !args))
-        return ir__op_fail(o, IND_INVALID_ARGUMENT, "another number of arguments is declared", IND_LOOP_CALL);
+        return ir__op_fail(o, IND_ERROR_INVALID_ARGUMENT, "another number of arguments is declared", IND_LOOP_CALL);
     for (int k = 0; k < num_args; k++) {
         if (!args[k].id) return ir__no_value;
         if (!ind__function_takes(f->arg_dtype[k], o->dtype(o, args[k])) &&
             o->dtype(o, args[k]) != ind_dtype_compute(f->arg_dtype[k]))
-            return ir__op_fail(o, IND_TYPE_MISMATCH, "an argument does not promote to its declared type",
+            return ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, "an argument does not promote to its declared type",
                                IND_LOOP_CALL);
     }
     return ind__emit_call(o, f, args);
@@ -308,12 +312,12 @@ void ind__function_print_signature(ind__text *t, const ind__function *f) {
 
 ind_status ind__call_needs(ind_context *c, const ind__extern_call *call, ind_device device) {
     if (!call->op)
-        return ind__fail(c, IND_NOT_SUPPORTED, "%s: this extern call is not registered (ind_extern_register)",
+        return ind__fail(c, IND_ERROR_NOT_SUPPORTED, "%s: this extern call is not registered (ind_extern_register)",
                          call->name);
     bool host = device == IND_DEVICE_HOST;
     if (host ? call->op->desc.host != NULL : call->op->desc.cuda != NULL) return IND_OK;
-    return ind__fail(c, IND_NOT_SUPPORTED, "%s: this extern call has no %s callback (ind_extern_register)", call->name,
-                     host ? "host" : "cuda");
+    return ind__fail(c, IND_ERROR_NOT_SUPPORTED, "%s: this extern call has no %s callback (ind_extern_register)",
+                     call->name, host ? "host" : "cuda");
 }
 
 ind_status ind__body_needs_host(const ind_body *b) {
@@ -321,7 +325,7 @@ ind_status ind__body_needs_host(const ind_body *b) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *x = &b->inst[i];
         if (x->op == IND_LOOP_CALL && !x->imm.function->host)
-            return ind__fail(b->context, IND_NOT_SUPPORTED,
+            return ind__fail(b->context, IND_ERROR_NOT_SUPPORTED,
                              "%s: the host device needs a host twin of this function (ind_function_register)",
                              x->imm.function->name);
     }
@@ -434,7 +438,7 @@ ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap) {
     ind_dtype d = o->dtype(o, x);
     ind_expr e;
     if (!ind_dtype_is_integer(d)) {
-        ir__op_fail(o, IND_TYPE_MISMATCH, "an index must be an integer", IND_LOOP_INDIRECT);
+        ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, "an index must be an integer", IND_LOOP_INDIRECT);
         return ir__expr_none(o->context);
     }
     if (o->emit == ir__recorder_emit && ir__known_index((ind__recorder *)o, x, size, &e)) return e;

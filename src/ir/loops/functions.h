@@ -48,5 +48,5 @@ typedef struct ind__extern_call {
     uint32_t num_inputs, num_outputs;
     uint32_t workspace; /* buffer of bytes, written by the call; 0: none */
 } ind__extern_call;
-/* Returns IND_NOT_SUPPORTED, with the call's name, if it has no callback for the device. */
+/* Returns IND_ERROR_NOT_SUPPORTED, with the call's name, if it has no callback for the device. */
 ind_status ind__call_needs(ind_context *c, const ind__extern_call *call, ind_device device);

@@ -149,7 +149,7 @@ ind_value ind__body_replay(ind_ops *o, const ind__replay *r);
 
 void ind__body_print(ind__text *t, const ind_body *b, const char *(*buffer_name)(uint32_t, void *), void *user);
 ind_status ind__body_verify(const ind_body *b);
-/* IND_NOT_SUPPORTED, naming it, if the body is a call or has a function without a host twin. */
+/* IND_ERROR_NOT_SUPPORTED, naming it, if the body is a call or has a function without a host twin. */
 ind_status ind__body_needs_host(const ind_body *b);
 const char *ind__loop_op_name(ind_loop_op op);
 int ind__loop_op_arity(ind_loop_op op);

@@ -67,7 +67,7 @@ static bool ir__same_size(ind_expr a, ind_expr b) {
 static uint32_t ir__program_symbol(ind__program *p, ind_expr e) {
     for (uint32_t i = 0; i < p->num_inputs; i++)
         if (p->input[i].id == e.id || ir__same_size(p->input[i], e)) return i;
-    ind__fail(p->context, IND_NOT_FOUND, "no value is given for %s", ind_expr_symbol(e)->name);
+    ind__fail(p->context, IND_ERROR_NOT_FOUND, "no value is given for %s", ind_expr_symbol(e)->name);
     return UINT32_MAX;
 }
 

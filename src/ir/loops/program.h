@@ -133,7 +133,7 @@ ind_status ind__lowered_split(ind__lowered *p, const ind__split *split);
 ind_status ind__lowered_verify(const ind__lowered *p);
 /* Returns the unbacked symbols in the ranges and indices of a body, as a bit mask. */
 uint64_t ind__body_unbacked(const ind__lowered *p, const ind_body *body);
-/* Returns an upper bound of the buffer's bytes for all data. Error: IND_NOT_SUPPORTED. */
+/* Returns an upper bound of the buffer's bytes for all data. Error: IND_ERROR_NOT_SUPPORTED. */
 ind_expr ind__buffer_most_bytes(const ind__lowered *p, const ind__buffer *b);
 /* Returns the name of a graph node's op, or of its results ("values, indices"); NULL: unknown. */
 typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);

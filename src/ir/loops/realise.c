@@ -144,7 +144,7 @@ static ind_status ir__record_scatter(ind__lowered *p, ind__recorder *r, const in
         if (status || in_step) return status;
         if (attempt == 0) ind__record_abort(r);
     }
-    return ind__fail(p->context, IND_VERIFY, "a scatter reads elements that other points of it change");
+    return ind__fail(p->context, IND_ERROR_VERIFY, "a scatter reads elements that other points of it change");
 }
 
 ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_desc *d, ind__box **result) {
@@ -153,7 +153,7 @@ ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_des
     *result = NULL;
     uint32_t old = x ? x->storage->buffer : 0;
     if (!old || !x->identity || p->buffer[old].mutated_by || p->buffer[old].output)
-        return ind__fail(c, IND_VERIFY, "a scatter needs a whole buffer that it may change");
+        return ind__fail(c, IND_ERROR_VERIFY, "a scatter needs a whole buffer that it may change");
     uint32_t version = ir__add_version(p, old);
     if (!version) return ind__failed(c);
     ind__origins origins = {.context = c};
@@ -258,7 +258,7 @@ static uint32_t ir__call_result(ind__lowered *p, const ind_extern_type *t, ind__
 /* Adds the version that the call writes. Other later readers of the old contents store their values before the call. */
 static uint32_t ir__call_version(ind__lowered *p, const ind__call_arg *input, ind__call_arg *arg) {
     if (p->buffer[input->buffer].mutated_by || p->buffer[input->buffer].output) {
-        ind__fail(p->context, IND_VERIFY, "a call overwrites a buffer that it may not change");
+        ind__fail(p->context, IND_ERROR_VERIFY, "a call overwrites a buffer that it may not change");
         return 0;
     }
     uint32_t made = ir__realise_readers(p, input->buffer) ? 0 : ir__add_version(p, input->buffer);
@@ -321,7 +321,8 @@ ind_status ind__box_call(ind__lowered *p, const ind__call_desc *d, ind__box **re
     uint32_t most = d->num_inputs + d->num_results, versions = 0;
     for (uint32_t k = 0; k < d->num_inputs; k++) versions += d->overwrites[k];
     if (d->num_results + versions > IND_MAX_EXTERN_RESULTS)
-        return ind__fail(p->context, IND_LIMIT, "%s: at most %d results are possible", d->name, IND_MAX_EXTERN_RESULTS);
+        return ind__fail(p->context, IND_ERROR_LIMIT, "%s: at most %d results are possible", d->name,
+                         IND_MAX_EXTERN_RESULTS);
     ind__extern_call *call = (ind__extern_call *)ind__arena_alloc(&p->arena, sizeof *call);
     if (!call) return ind__failed(p->context);
     call->op = ind__extern_find(p->context, d->name);
@@ -476,8 +477,8 @@ ind_expr ind__buffer_most_bytes(const ind__lowered *p, const ind__buffer *b) {
     char text[200];
     if (!ind__ok(bytes) || ind__ok(most)) return most;
     ind_expr_print(bytes, text, sizeof text);
-    ind__fail(p->context, IND_NOT_SUPPORTED, "buffer %s: no bound in the declared sizes is found for its %s bytes",
-              b->name, text);
+    ind__fail(p->context, IND_ERROR_NOT_SUPPORTED,
+              "buffer %s: no bound in the declared sizes is found for its %s bytes", b->name, text);
     return most;
 }
 

@@ -263,7 +263,8 @@ static ind_value ir__recorder_emit(ind_ops *o, const ind__inst *inst, const ind_
     if (!b) return ir__no_value;
     for (int k = 0; k < IND__MAX_ARGS; k++) {
         if (inst->arg[k] >= b->num_inst)
-            return ir__op_fail(o, IND_INVALID_ARGUMENT, "an operand is no value of this loop", (ind_loop_op)inst->op);
+            return ir__op_fail(o, IND_ERROR_INVALID_ARGUMENT, "an operand is no value of this loop",
+                               (ind_loop_op)inst->op);
     }
     ind__inst unmasked;
     if (ir__is_unmasked(b, inst)) inst = ir__without_mask(inst, &unmasked);
@@ -316,7 +317,8 @@ static int64_t ir__float_to_int(double v) {
 ind_value ind_op_constant(ind_ops *o, double value, ind_dtype dtype) {
     dtype = ind_dtype_compute(dtype);
     if (!o) return ir__no_value;
-    if (!ir__is_compute_dtype(dtype)) return ir__op_fail(o, IND_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CONSTANT);
+    if (!ir__is_compute_dtype(dtype))
+        return ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CONSTANT);
     if (!ind_dtype_is_float(dtype))
         return ind_op_constant_int(o, dtype == IND_BOOL ? value != 0 : ir__float_to_int(value), dtype);
     ind__inst i = {.op = IND_LOOP_CONSTANT, .dtype = (uint8_t)dtype};
@@ -327,7 +329,8 @@ ind_value ind_op_constant(ind_ops *o, double value, ind_dtype dtype) {
 ind_value ind_op_constant_int(ind_ops *o, int64_t value, ind_dtype dtype) {
     if (!o) return ir__no_value;
     if (ind_dtype_is_float(dtype)) return ind_op_constant(o, (double)value, dtype);
-    if (!ir__is_compute_dtype(dtype)) return ir__op_fail(o, IND_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CONSTANT);
+    if (!ir__is_compute_dtype(dtype))
+        return ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CONSTANT);
     ind__inst i = {.op = IND_LOOP_CONSTANT, .dtype = (uint8_t)dtype};
     i.imm.i = ind__wrap_int(dtype, value);
     return o->emit(o, &i, NULL);
@@ -344,7 +347,7 @@ ind_value ind_op_index(ind_ops *o, ind_expr e, ind_dtype dtype) {
 ind_value ind_op_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank) {
     if (!o || !x.id) return ir__no_value;
     if (!o->load_tensor)
-        return ir__op_fail(o, IND_INVALID_ARGUMENT, "tensors can only be loaded while their graph is built",
+        return ir__op_fail(o, IND_ERROR_INVALID_ARGUMENT, "tensors can only be loaded while their graph is built",
                            IND_LOOP_LOAD);
     return o->load_tensor(o, x, index, rank);
 }
@@ -352,7 +355,7 @@ ind_value ind_op_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank)
 ind_value ind_op_cast(ind_ops *o, ind_value x, ind_dtype dtype) {
     if (!o || !x.id) return ir__no_value;
     if (dtype <= IND_DTYPE_NONE || dtype >= IND_NUM_DTYPES)
-        return ir__op_fail(o, IND_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CAST);
+        return ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CAST);
     ind__inst i = {.op = IND_LOOP_CAST, .dtype = (uint8_t)ind_dtype_compute(dtype), .arg = {x.id}};
     ind_value v = o->emit(o, &i, NULL);
     switch (dtype) {
@@ -377,7 +380,7 @@ static bool ir__op_accepts(ind_loop_op op, ind_dtype d) {
 ind_value ind__emit1(ind_ops *o, ind_loop_op op, ind_value a) {
     if (!o || !a.id) return ir__no_value;
     ind_dtype d = o->dtype(o, a);
-    if (!ir__op_accepts(op, d)) return ir__op_fail(o, IND_TYPE_MISMATCH, ind_dtype_name(d), op);
+    if (!ir__op_accepts(op, d)) return ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, ind_dtype_name(d), op);
     ind__inst i = {.op = (uint8_t)op, .dtype = (uint8_t)d, .arg = {a.id}};
     return o->emit(o, &i, NULL);
 }
@@ -386,11 +389,11 @@ ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b) {
     if (!o || !a.id || !b.id) return ir__no_value;
     ind_dtype d = o->dtype(o, a), e = o->dtype(o, b);
     if (d != e) {
-        ind__fail(o->context, IND_TYPE_MISMATCH, "loop op %s: one operand is %s, the other %s; cast one of them",
+        ind__fail(o->context, IND_ERROR_TYPE_MISMATCH, "loop op %s: one operand is %s, the other %s; cast one of them",
                   ind__loop_op_name(op), ind_dtype_name(d), ind_dtype_name(e));
         return ir__no_value;
     }
-    if (!ir__op_accepts(op, d)) return ir__op_fail(o, IND_TYPE_MISMATCH, ind_dtype_name(d), op);
+    if (!ir__op_accepts(op, d)) return ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, ind_dtype_name(d), op);
     bool compare = ind__loop_op_class(op) == 'c';
     ind__inst i = {.op = (uint8_t)op, .dtype = (uint8_t)(compare ? IND_BOOL : d), .arg = {a.id, b.id}};
     return o->emit(o, &i, NULL);
@@ -485,9 +488,9 @@ IR__BINARY(X)
 ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b) {
     if (!o || !condition.id || !a.id || !b.id) return ir__no_value;
     if (o->dtype(o, condition) != IND_BOOL)
-        return ir__op_fail(o, IND_TYPE_MISMATCH, "the condition must be bool", IND_LOOP_WHERE);
+        return ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, "the condition must be bool", IND_LOOP_WHERE);
     if (o->dtype(o, a) != o->dtype(o, b))
-        return ir__op_fail(o, IND_TYPE_MISMATCH, "both values must have one type", IND_LOOP_WHERE);
+        return ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, "both values must have one type", IND_LOOP_WHERE);
     ind__inst i = {.op = IND_LOOP_WHERE, .dtype = (uint8_t)o->dtype(o, a), .arg = {condition.id, a.id, b.id}};
     return o->emit(o, &i, NULL);
 }
@@ -495,11 +498,11 @@ ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b
 ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value position, int first, int width) {
     if (!o || !key.id || !stream.id || !position.id) return ir__no_value;
     if (width < 1 || width > 63 || first < 0 || first > 127 || first % 64 + width > 64)
-        return ir__op_fail(o, IND_INVALID_ARGUMENT, "bits outside one half of 128", IND_LOOP_PHILOX);
+        return ir__op_fail(o, IND_ERROR_INVALID_ARGUMENT, "bits outside one half of 128", IND_LOOP_PHILOX);
     const ind_value arg[3] = {key, stream, position};
     for (int k = 0; k < 3; k++)
         if (o->dtype(o, arg[k]) != IND_I64)
-            return ir__op_fail(o, IND_TYPE_MISMATCH, "the operands must be i64", IND_LOOP_PHILOX);
+            return ir__op_fail(o, IND_ERROR_TYPE_MISMATCH, "the operands must be i64", IND_LOOP_PHILOX);
     ind__inst i = {.op = IND_LOOP_PHILOX, .dtype = IND_I64, .arg = {key.id, stream.id, position.id}};
     i.imm.i = first | width << 8;
     return o->emit(o, &i, NULL);

@@ -539,6 +539,6 @@ ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int l
         e->epoch++;
     }
     for (uint32_t k = 0; k < num; k++) ir__eval_inst(e, inst[k], lanes);
-    return e->bad_access ? IND_VERIFY : IND_OK;
+    return e->bad_access ? IND_ERROR_VERIFY : IND_OK;
 }
 IND__VECTORS_END

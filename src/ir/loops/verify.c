@@ -1,7 +1,7 @@
 /* ------------------------------------------------------------------------------------------------ >>verify */
 
 static ind_status ir__body_broken(const ind_body *b, uint32_t inst, const char *rule) {
-    return ind__fail(b->context, IND_VERIFY, "loop body, value %u (%s): %s", inst,
+    return ind__fail(b->context, IND_ERROR_VERIFY, "loop body, value %u (%s): %s", inst,
                      inst < b->num_inst ? ind__loop_op_name((ind_loop_op)b->inst[inst].op) : "?", rule);
 }
 

@@ -191,13 +191,13 @@ static ind_status rt__lt_call(const ind_extern_call *call) {
     const char *why = lt->handle ? rt__lt_read(&p, call, op) : "the library is not open";
     if (why) {
         snprintf(call->message, IND_EXTERN_MESSAGE, "%s", why);
-        return IND_INVALID_ARGUMENT;
+        return IND_ERROR_INVALID_ARGUMENT;
     }
     if (rt__lt_is_empty(&call->output[0])) return IND_OK;
     const int result = lt->runtime->driver.cuThreadExchangeStreamCaptureMode(&mode);
     if (result) {
         snprintf(call->message, IND_EXTERN_MESSAGE, "cuThreadExchangeStreamCaptureMode: error %d", result);
-        return IND_DEVICE;
+        return IND_ERROR_DEVICE;
     }
     rt__mutex_lock(&lt->mutex);
     rt__lt_enqueue_all(lt, &p, call, &e);

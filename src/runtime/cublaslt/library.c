@@ -49,15 +49,15 @@ enum {
 
 /* cublasStatus_t: value, name, meaning, status of the library. */
 #define IND__CUBLAS_STATUSES(X)                                                                                        \
-    X(1, "NOT_INITIALIZED", "cuBLAS is not initialised", IND_DEVICE)                                                   \
-    X(3, "ALLOC_FAILED", "cuBLAS could not allocate memory", IND_OUT_OF_MEMORY)                                        \
-    X(7, "INVALID_VALUE", "an argument is invalid", IND_DEVICE)                                                        \
-    X(8, "ARCH_MISMATCH", "the GPU lacks a feature", IND_NOT_SUPPORTED)                                                \
-    X(11, "MAPPING_ERROR", "access to GPU memory failed", IND_DEVICE)                                                  \
-    X(13, "EXECUTION_FAILED", "the GPU program failed", IND_DEVICE)                                                    \
-    X(14, "INTERNAL_ERROR", "an internal operation failed", IND_DEVICE)                                                \
-    X(15, "NOT_SUPPORTED", "the combination of types and sizes is not supported", IND_NOT_SUPPORTED)                   \
-    X(16, "LICENSE_ERROR", "the licence could not be checked", IND_DEVICE)
+    X(1, "NOT_INITIALIZED", "cuBLAS is not initialised", IND_ERROR_DEVICE)                                             \
+    X(3, "ALLOC_FAILED", "cuBLAS could not allocate memory", IND_ERROR_OUT_OF_MEMORY)                                  \
+    X(7, "INVALID_VALUE", "an argument is invalid", IND_ERROR_DEVICE)                                                  \
+    X(8, "ARCH_MISMATCH", "the GPU lacks a feature", IND_ERROR_NOT_SUPPORTED)                                          \
+    X(11, "MAPPING_ERROR", "access to GPU memory failed", IND_ERROR_DEVICE)                                            \
+    X(13, "EXECUTION_FAILED", "the GPU program failed", IND_ERROR_DEVICE)                                              \
+    X(14, "INTERNAL_ERROR", "an internal operation failed", IND_ERROR_DEVICE)                                          \
+    X(15, "NOT_SUPPORTED", "the combination of types and sizes is not supported", IND_ERROR_NOT_SUPPORTED)             \
+    X(16, "LICENSE_ERROR", "the licence could not be checked", IND_ERROR_DEVICE)
 
 /* cublasLtMatmulHeuristicResult_t. */
 typedef struct rt__lt_choice {
@@ -122,7 +122,7 @@ typedef struct rt__cublaslt {
 /* Turns a cublasStatus_t into a status. text: says what failed, with the number and its meaning. */
 static ind_status rt__lt_status(int status, const char *function, char *text, size_t bytes) {
     const char *name = "unknown status", *meaning = "no description";
-    ind_status out = IND_DEVICE;
+    ind_status out = IND_ERROR_DEVICE;
     if (!status) return IND_OK;
 #define X(value, title, sentence, as)                                                                                  \
     if (status == (value)) name = title, meaning = sentence, out = (as);
@@ -139,12 +139,13 @@ static ind_status rt__lt_load(rt__cublaslt *lt, ind_context *c) {
     void *library = rt__cuda_find_library(c->desc.cuda.cublaslt_path, rt__cublaslt_names, &tried, path, sizeof path);
     ind_status status = ind__text_status(&tried);
     if (!status && !library)
-        status = ind__fail(c, IND_LIBRARY, "cublaslt: no library: tried %s; set IND_CUBLASLT_LIBRARY", tried.data);
+        status =
+            ind__fail(c, IND_ERROR_LIBRARY, "cublaslt: no library: tried %s; set IND_CUBLASLT_LIBRARY", tried.data);
     if (!status) {
         const char *lacks =
             rt__cuda_load_table(library, rt__lt_table, sizeof rt__lt_table / sizeof *rt__lt_table, &lt->f);
         if (lacks)
-            status = ind__fail(c, IND_LIBRARY, "cublaslt: %s has no %s; CUDA 12 or later is needed", path, lacks);
+            status = ind__fail(c, IND_ERROR_LIBRARY, "cublaslt: %s has no %s; CUDA 12 or later is needed", path, lacks);
     }
     if (!status)
         lt->library = library;
@@ -184,7 +185,7 @@ static rt__cublaslt *rt__lt_create(ind_context *c, rt__runtime *r) {
     lt->runtime = r;
     if (!rt__mutex_init(&lt->mutex)) {
         ind__free(c, lt);
-        ind__fail(c, IND_OUT_OF_MEMORY, "the system has no resources for a mutex");
+        ind__fail(c, IND_ERROR_OUT_OF_MEMORY, "the system has no resources for a mutex");
         return NULL;
     }
     lt->op[1].tf32 = lt->op[2].scaled = lt->op[3].scaled = lt->op[3].fast = true;
@@ -206,10 +207,10 @@ static ind_status rt__lt_register(ind_context *c, rt__cublaslt *lt) {
 
 ind_status ind__cublaslt_register(ind_context *c, bool open) {
     rt__runtime *r = rt__runtime_of(c);
-    if (!r) return IND_OUT_OF_MEMORY;
+    if (!r) return IND_ERROR_OUT_OF_MEMORY;
     rt__mutex_lock(&r->mutex);
     if (!r->cublaslt) r->cublaslt = rt__lt_create(c->root, r);
-    ind_status status = r->cublaslt ? rt__lt_register(c->root, r->cublaslt) : IND_OUT_OF_MEMORY;
+    ind_status status = r->cublaslt ? rt__lt_register(c->root, r->cublaslt) : IND_ERROR_OUT_OF_MEMORY;
     if (!status && open) status = rt__lt_open(r->cublaslt, c);
     rt__mutex_unlock(&r->mutex);
     return status;

@@ -118,7 +118,7 @@ static void rt__lt_choose(rt__cublaslt *lt, rt__lt_plan *p, rt__lt_error *e) {
     if (e->status) return;
     (void)rt__lt_ok(e, p->choice.status, "the algorithm of cublasLtMatmulAlgoGetHeuristic");
     if (e->status || found > 0) return;
-    e->status = IND_NOT_SUPPORTED;
+    e->status = IND_ERROR_NOT_SUPPORTED;
     snprintf(e->text, IND_EXTERN_MESSAGE, "cublasLtMatmulAlgoGetHeuristic: no algorithm for %lld x %lld x %lld",
              (long long)key->m, (long long)key->n, (long long)key->k);
 }
@@ -144,7 +144,7 @@ static rt__lt_plan **rt__lt_place(rt__cublaslt *lt, const rt__lt_key *key) {
 static rt__lt_plan *rt__lt_make_plan(rt__cublaslt *lt, const rt__lt_key *key, const rt__lt_pointers *pointers,
                                      rt__lt_error *e) {
     rt__lt_plan *p = (rt__lt_plan *)ind__alloc(lt->context, sizeof *p);
-    if (!p) return e->status = IND_OUT_OF_MEMORY, NULL;
+    if (!p) return e->status = IND_ERROR_OUT_OF_MEMORY, NULL;
     p->key = *key;
     rt__lt_describe(lt, p, e);
     rt__lt_point(lt, p, pointers, e);

@@ -9,7 +9,7 @@ static ind_status rt__cuda_compile_ahead(ind_module *m, const ind__variant *v) {
     rt__mutex_lock(&r->mutex);
     ind__kernel_entry *e = rt__cuda_entry(c, r, v, arch);
     const bool compiled = e && e->cubin;
-    ind_status status = !e ? IND_OUT_OF_MEMORY : compiled ? IND_OK : rt__cuda_open_nvrtc(c, r);
+    ind_status status = !e ? IND_ERROR_OUT_OF_MEMORY : compiled ? IND_OK : rt__cuda_open_nvrtc(c, r);
     rt__mutex_unlock(&r->mutex);
     if (status || compiled) return status;
     rt__cuda_job job = rt__cuda_job_of(m, v, option);
@@ -38,7 +38,7 @@ static ind_status rt__cuda_build_step(ind_module *m, rt__exec_step *s) {
 }
 
 ind_status ind_module_build_variants(ind_module *m) {
-    if (!m) return IND_INVALID_ARGUMENT;
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
     if (m->desc.device != IND_DEVICE_CUDA) return IND_OK;
     struct rt__exec_launches *x = &m->executable->launches;
     ind_status first = rt__module_enter(m);

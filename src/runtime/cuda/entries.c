@@ -36,7 +36,7 @@ static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind
     ind__target_name(&m->desc.plan->target, arch);
     *built = false;
     *entry = rt__cuda_entry(c, r, v, arch);
-    if (!*entry) return IND_OUT_OF_MEMORY;
+    if (!*entry) return IND_ERROR_OUT_OF_MEMORY;
     ind_status status = (*entry)->cubin ? IND_OK : rt__cuda_open_nvrtc(c, r);
     if (status || (*entry)->cubin) return status;
     rt__cuda_job job = rt__cuda_job_of(m, v, option);
@@ -56,7 +56,7 @@ ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void *
     ind_status status = rt__pack_read(c, r);
     if (!status) status = rt__add_target(c, r, &m->desc.plan->target, false);
     if (!status) status = rt__cuda_build_entry(m, v, &e, &built);
-    if (!status && !(*cubin = ind__alloc(c, e->bytes))) status = IND_OUT_OF_MEMORY;
+    if (!status && !(*cubin = ind__alloc(c, e->bytes))) status = IND_ERROR_OUT_OF_MEMORY;
     if (!status) {
         memcpy(*cubin, e->cubin, e->bytes);
         *bytes = e->bytes;
@@ -74,7 +74,7 @@ static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, con
     char option[64];
     rt__cuda_job *job = (rt__cuda_job *)ind__alloc(c, num * sizeof *job);
     ind__kernel_entry **todo = (ind__kernel_entry **)ind__alloc(c, num * sizeof *todo);
-    ind_status status = job && todo ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = job && todo ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
     uint32_t num_jobs = 0;
     for (uint32_t i = 0; i < num && !status; i++) {
         if (entry[i]->cubin) continue;
@@ -112,7 +112,7 @@ static ind_status rt__cuda_refused(ind_context *c, const rt__runtime *r, const i
                                    ind_status status) {
     int nvrtc = e->nvrtc_version / 100, driver = r->driver.version / 1000;
     char reason[256];
-    if (nvrtc <= driver || status == IND_OUT_OF_MEMORY) return status;
+    if (nvrtc <= driver || status == IND_ERROR_OUT_OF_MEMORY) return status;
     snprintf(reason, sizeof reason, "%.200s", ind_error(c));
     return ind__fail(c, status,
                      "%s: compiled by NVRTC %d, the driver is of CUDA %d: update the driver, or name an NVRTC %d in "
@@ -142,7 +142,7 @@ static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, 
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
     ind_status status = rt__cuda_load(c, r, e, v->source.entry);
-    if (!status || status == IND_OUT_OF_MEMORY || !e->from_pack) return status;
+    if (!status || status == IND_ERROR_OUT_OF_MEMORY || !e->from_pack) return status;
     ind__log(c, 1, "pack: the driver refuses kernel %s (%s); it is compiled again", e->name, ind_error(c));
     ind__free(c, e->cubin);
     e->cubin = NULL;

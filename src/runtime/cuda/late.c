@@ -8,7 +8,7 @@ static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_varia
     char arch[16];
     ind__target_name(&m->desc.plan->target, arch);
     ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, v, arch);
-    if (!e) return IND_OUT_OF_MEMORY;
+    if (!e) return IND_ERROR_OUT_OF_MEMORY;
     ind_status status = rt__cuda_compile(m, &e, &v, 1);
     ind__lists_lock(m->context);
     m->desc.stats.num_late += late;
@@ -75,7 +75,8 @@ static ind_status rt__cuda_build(ind_module *m, rt__exec_variant *first, bool la
     ind__log(m->context, 3, "cuda: kernel %s: %s (%s)", first->plan->source.entry,
              late ? "a launch needs another variant" : "another variant, before a launch needs it",
              status ? "it cannot be built" : "built");
-    if (status && status != IND_OUT_OF_MEMORY && late) status = rt__cuda_late_failed(m->context, first->plan, status);
+    if (status && status != IND_ERROR_OUT_OF_MEMORY && late)
+        status = rt__cuda_late_failed(m->context, first->plan, status);
     rt__mutex_unlock(&r->mutex);
     return status;
 }

@@ -9,7 +9,7 @@ typedef struct rt__sources {
 
 static ind_status rt__add_source(ind_module *m, rt__sources *s, const ind__variant *v, const char *arch) {
     ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, v, arch);
-    if (!e) return IND_OUT_OF_MEMORY;
+    if (!e) return IND_ERROR_OUT_OF_MEMORY;
     e->only_tried = false;
     for (uint32_t i = 0; i < s->num; i++)
         if (s->entry[i] == e) return IND_OK;
@@ -51,7 +51,7 @@ ind_status ind__build_cubins(ind_module *m) {
     rt__sources s = {.entry = (ind__kernel_entry **)ind__alloc(c, most * sizeof *s.entry),
                      .variant = (const ind__variant **)ind__alloc(c, most * sizeof *s.variant)};
     const ind__variant **chain = (const ind__variant **)ind__alloc(c, most * sizeof *chain);
-    ind_status status = s.entry && s.variant && chain ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = s.entry && s.variant && chain ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
     uint32_t num = 0;
     for (uint32_t i = 0; i < p->num_kernels && !status; i++)
         for (int k = 0; k < p->kernel[i].num_variants; k++) chain[num++] = &p->kernel[i].variant[k];

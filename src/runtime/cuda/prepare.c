@@ -3,7 +3,7 @@ static ind_status rt__cuda_prepare_step(ind_module *m, uint32_t i, ind__kernel_e
     rt__exec_step *s = &m->executable->launches.step[i];
     ind_status status = IND_OK;
     s->variant = (rt__exec_variant *)ind__arena_alloc(&m->arena, (size_t)(k->num_variants + 1) * sizeof *s->variant);
-    if (!s->variant) return IND_OUT_OF_MEMORY;
+    if (!s->variant) return IND_ERROR_OUT_OF_MEMORY;
     s->num_variants = k->num_variants;
     for (int j = 0; j < k->num_variants && !status; j++) {
         ind__variant *v = &k->variant[j];
@@ -160,13 +160,13 @@ static ind_status rt__cuda_prepare(ind_module *m) {
     ind_context *c = m->context;
     const ind_plan *p = m->desc.plan;
     if (!p || p->num_kernels != m->executable->launches.num_steps)
-        return ind__fail(c, IND_INVALID_ARGUMENT, "a module for the cuda device needs the plan of its schedule");
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "a module for the cuda device needs the plan of its schedule");
     m->desc.stats.num_kernels = (int)p->num_launches;
     size_t most = (size_t)p->num_kernels * IND_MAX_VARIANTS;
     ind__kernel_entry **entry = (ind__kernel_entry **)ind__alloc(c, most * sizeof *entry);
     const ind__variant **variant = (const ind__variant **)ind__alloc(c, most * sizeof *variant);
     uint32_t *of = (uint32_t *)ind__alloc(c, most * sizeof *of);
-    ind_status status = entry && variant && of ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = entry && variant && of ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
     if (!status) {
         rt__mutex_lock(&m->executable->runtime->mutex);
         status = rt__cuda_prepare_locked(m, entry, variant, of);

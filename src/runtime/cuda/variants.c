@@ -3,7 +3,7 @@ static ind_status rt__cuda_prepare_map(ind_module *m, const ind__tensor_map *pla
     ind__executable *x = m->executable;
     rt__exec_map *map =
         IND__PUSH(m->context, rt__exec_map, x->launches.map, x->launches.num_maps, x->launches.cap_maps);
-    if (!map) return IND_OUT_OF_MEMORY;
+    if (!map) return IND_ERROR_OUT_OF_MEMORY;
     *at = x->launches.num_maps - 1;
     *map = (rt__exec_map){.plan = plan};
     ind_status status = rt__exec_slot(x, plan->offset, &map->offset);
@@ -22,15 +22,15 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
     for (uint32_t i = 0; i < v->num_args; i++) {
         rt__exec_arg *a =
             IND__PUSH(m->context, rt__exec_arg, x->launches.arg, x->launches.num_args, x->launches.cap_args);
-        if (!a) return IND_OUT_OF_MEMORY;
+        if (!a) return IND_ERROR_OUT_OF_MEMORY;
         a->kind = v->arg[i].kind;
         a->buffer = v->arg[i].buffer;
         a->wide = v->index_bits == 64 || v->arg[i].reciprocal || v->arg[i].wide;
         a->part = v->arg[i].part;
         a->offset = v->arg[i].offset;
         if (a->kind == IND__ARG_BUFFER && a->buffer >= x->memory.num_buffers)
-            return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->source.entry, a->buffer,
-                             x->memory.num_buffers);
+            return ind__fail(m->context, IND_ERROR_VERIFY, "kernel %s takes buffer %u of %u", v->source.entry,
+                             a->buffer, x->memory.num_buffers);
         if (a->kind == IND__ARG_BUFFER) out->reads_constants |= program->buffer[a->buffer].kind == IND__BUFFER_CONST;
         if (a->kind == IND__ARG_BUFFER && i < 32 && ind__tile_of(v)->early >> i & 1)
             out->reads_early |= program->buffer[a->buffer].kind != IND__BUFFER_CONST;
@@ -80,8 +80,9 @@ static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, 
 }
 
 static ind_status rt__cuda_cluster_does_not_fit(ind_module *m, const ind__variant *v) {
-    return ind__fail(m->context, IND_NOT_SUPPORTED, "cuda: kernel %s: the device cannot run a cluster of %d blocks",
-                     v->source.entry, ind__cluster_of(v));
+    return ind__fail(m->context, IND_ERROR_NOT_SUPPORTED,
+                     "cuda: kernel %s: the device cannot run a cluster of %d blocks", v->source.entry,
+                     ind__cluster_of(v));
 }
 
 /* Finds the number of clusters that the device can run at once. Of a persistent grid, any further cluster would start
@@ -125,7 +126,7 @@ static ind_status rt__cuda_prepare_alternatives(ind_module *m, const ind__varian
     while (!status && (v = v->fallback) != NULL) {
         out->fallback = (rt__exec_variant *)ind__arena_alloc(&m->arena, sizeof *out->fallback);
         out = out->fallback;
-        status = out ? rt__cuda_prepare_variant(m, v, out) : IND_OUT_OF_MEMORY;
+        status = out ? rt__cuda_prepare_variant(m, v, out) : IND_ERROR_OUT_OF_MEMORY;
     }
     return status;
 }
@@ -169,7 +170,7 @@ static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, cons
                 continue;
             }
             ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, v, arch);
-            if (!e) return IND_OUT_OF_MEMORY;
+            if (!e) return IND_ERROR_OUT_OF_MEMORY;
             for (n = 0; n < *num && entry[n] != e;) n++;
             of[at++] = n;
             if (n < *num) continue;
@@ -240,7 +241,7 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
                     continue;
                 const ind__variant *fallback = variant[num] = p->kernel[i].variant[k].fallback;
                 entry[num] = rt__cuda_entry(m->context, m->executable->runtime, fallback, arch);
-                if (!entry[num]) return IND_OUT_OF_MEMORY;
+                if (!entry[num]) return IND_ERROR_OUT_OF_MEMORY;
                 uint32_t n = 0;
                 while (entry[n] != entry[num]) n++;
                 num += n == num;

@@ -32,7 +32,7 @@ static ind_status rt__host_grow_rows(ind_instance *n, int64_t elements) {
         w->row_capacity = 0;
         bool fits = ind__size_mul((size_t)elements, sizeof *w->row, &bytes);
         w->row = fits ? (rt__host_sorted *)ind__alloc(c, bytes) : NULL;
-        if (!w->row) return IND_OUT_OF_MEMORY;
+        if (!w->row) return IND_ERROR_OUT_OF_MEMORY;
         w->row_capacity = elements;
     }
     return IND_OK;
@@ -60,8 +60,8 @@ static ind_status rt__host_task_init(rt__host_task *t, ind_instance *n, const rt
         t->var[v] = v;
         t->extent[v] = x;
         if (x < 0 || (x && *total > INT64_MAX / x))
-            return ind__fail(n->module->context, IND_OVERFLOW, "kernel %s: a loop of %lld times %lld", h->kernel->name,
-                             (long long)*total, (long long)x);
+            return ind__fail(n->module->context, IND_ERROR_OVERFLOW, "kernel %s: a loop of %lld times %lld",
+                             h->kernel->name, (long long)*total, (long long)x);
         *total *= x;
     }
     return IND_OK;
@@ -84,12 +84,12 @@ static ind_status rt__host_task_end(const rt__host_task *t, uint32_t step) {
     ind_context *c = n->module->context;
     for (int i = 0; i < n->host.num_workers; i++) {
         const rt__host_worker *w = &n->host.worker[i];
-        if (w->status == IND_VERIFY && w->eval.bad_access)
-            return ind__fail(c, IND_VERIFY, "kernel %s reaches outside a buffer", t->kernel->kernel->name);
+        if (w->status == IND_ERROR_VERIFY && w->eval.bad_access)
+            return ind__fail(c, IND_ERROR_VERIFY, "kernel %s reaches outside a buffer", t->kernel->kernel->name);
         if (w->status) return w->status;
         if (!w->eval.bad_index.set) continue;
         if (!n->module->executable->launches.checked)
-            return ind__fail(c, IND_VERIFY, "kernel %s: index %lld was proven to be in [0, %lld)",
+            return ind__fail(c, IND_ERROR_VERIFY, "kernel %s: index %lld was proven to be in [0, %lld)",
                              t->kernel->kernel->name, (long long)w->eval.bad_index.value,
                              (long long)w->eval.bad_index.size);
         uint64_t *e = n->index_errors.host + (size_t)step * 4;
@@ -189,5 +189,5 @@ static ind_status rt__host_instance(ind_instance *n) {
     }
     for (uint32_t i = 1; i < x->memory.num_buffers && ok; i++)
         n->host.buffer[i].dtype = m->desc.lowered->buffer[i].dtype;
-    return ok ? IND_OK : IND_OUT_OF_MEMORY;
+    return ok ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }

@@ -12,14 +12,15 @@ typedef struct rt__host_deps {
 static ind_status rt__deps_add_expr(rt__host_deps *d, const ind_body *b, uint32_t self, ind_expr e) {
     ind_expr symbol[64];
     int n = ind__expr_symbols(e, symbol, 64);
-    if (n > 64) return ind__fail(b->context, IND_LIMIT, "an index expression has %d symbols, 64 are possible", n);
+    if (n > 64) return ind__fail(b->context, IND_ERROR_LIMIT, "an index expression has %d symbols, 64 are possible", n);
     for (int i = 0; i < n; i++) {
         ind_symbol_kind kind = ind_expr_symbol(symbol[i])->kind;
         for (int v = 0; kind == IND_SYMBOL_INDEX && v < b->rank + b->rrank; v++)
             if (b->var[v].id == symbol[i].id) d->vars |= 1u << v;
         for (uint32_t k = 1; kind == IND_SYMBOL_INDIRECT && k < self; k++) {
             if (b->inst[k].op != IND_LOOP_INDIRECT || b->index[b->inst[k].index + 1].id != symbol[i].id) continue;
-            if (d->num == 64) return ind__fail(b->context, IND_LIMIT, "an access has more than 60 indirect indices");
+            if (d->num == 64)
+                return ind__fail(b->context, IND_ERROR_LIMIT, "an access has more than 60 indirect indices");
             d->source[d->num++] = k;
         }
     }
@@ -181,7 +182,7 @@ static ind_status rt__host_make_list(ind_module *m, const ind_body *b, const rt_
     uint32_t num = 0;
     for (uint32_t i = 1; i < b->num_inst; i++) num += filter(b, f, i, level);
     list->inst = (uint32_t *)ind__arena_alloc(&m->arena, num * sizeof *list->inst);
-    if (!list->inst) return IND_OUT_OF_MEMORY;
+    if (!list->inst) return IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 1; i < b->num_inst; i++)
         if (filter(b, f, i, level)) list->inst[list->num++] = i;
     return IND_OK;
@@ -372,7 +373,7 @@ static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
         h->scan.before.num = kept;
     }
     ind__free(m->context, from_state);
-    return from_state && inst ? IND_OK : IND_OUT_OF_MEMORY;
+    return from_state && inst ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }
 
 /* For a scan with a combine function: splits the loop at the SCAN and finds the results. */
@@ -406,7 +407,7 @@ static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, con
     const ind_body *b = h->body = k->body;
     h->kernel = k;
     rt__host_facts *f = (rt__host_facts *)ind__alloc(c, b->num_inst * sizeof *f);
-    if (!f) return IND_OUT_OF_MEMORY;
+    if (!f) return IND_ERROR_OUT_OF_MEMORY;
     ind_status status = rt__host_analyse(b, f);
     if (!status) h->element_stage = rt__host_element_stage(b, f);
     for (uint32_t i = 1; i < b->num_inst && !status; i++) {
@@ -418,7 +419,7 @@ static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, con
     h->num_stages++;
     h->scan.first = ind__body_scan(b);
     h->stage = status ? NULL : (rt__host_stage *)ind__arena_alloc(&m->arena, h->num_stages * sizeof *h->stage);
-    if (!status && !h->stage) status = IND_OUT_OF_MEMORY;
+    if (!status && !h->stage) status = IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t s = 0; s < h->num_stages && !status; s++) status = rt__host_make_stage(m, h, f, s);
     if (!status) rt__host_make_sort(m, h, f);
     if (!status && h->scan.first && b->inst[h->scan.first].reduction == IND_SCAN_COMBINE)
@@ -448,7 +449,7 @@ static ind_status rt__host_prepare(ind_module *m) {
     ind_context *c = m->context;
     x->on_host.kernel =
         (rt__host_kernel *)ind__arena_alloc(&m->arena, x->launches.num_steps * sizeof *x->on_host.kernel);
-    ind_status status = x->on_host.kernel ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = x->on_host.kernel ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < x->launches.num_steps && !status; i++) {
         rt__host_kernel *h = &x->on_host.kernel[i];
         if (x->launches.step[i].call) continue;

@@ -162,13 +162,13 @@ static ind_status sched__limit_memory(sched__fuser *f, ind_schedule **s) {
 ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, const ind_fusion_policy *policy,
                                 const char *(*origin_name)(uint32_t node, void *user), void *user, ind_schedule **out) {
     if (out) *out = NULL;
-    if (!c) return IND_INVALID_ARGUMENT;
+    if (!c) return IND_ERROR_INVALID_ARGUMENT;
     if (!program || !out)
-        return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: the program or the result pointer is NULL");
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "schedule: the program or the result pointer is NULL");
     if (!program->layouts_fixed)
-        return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: the program's layouts are not fixed");
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "schedule: the program's layouts are not fixed");
     sched__fuser *f = ind__alloc(c, sizeof *f);
-    if (!f) return IND_OUT_OF_MEMORY;
+    if (!f) return IND_ERROR_OUT_OF_MEMORY;
     *f = (sched__fuser){.context = c, .program = program, .origin.name = origin_name, .origin.user = user};
     f->scratch.context = c;
     if (policy) f->policy = *policy;

@@ -28,7 +28,7 @@ static void cg__sorted_row(ind__writer *w, int part, const char **begin, const c
     ind_expr stride, base;
     *begin = *step = "";
     if (!store || !ind__affine(cg__index_of(w, store), w->plan->domain.var[w->plan->domain.rank], &stride, &base)) {
-        ind__fail(w->context, IND_VERIFY, "kernel %s: a sorted row does not lie at one stride", w->kernel->name);
+        ind__fail(w->context, IND_ERROR_VERIFY, "kernel %s: a sorted row does not lie at one stride", w->kernel->name);
         cg__fail(w);
         return;
     }

@@ -338,7 +338,7 @@ static void cg__at_find_problem(cg__decider *d, cg__mm_problem *p, cg__attention
             x->reduce = i;
     x->term = ind__softmax_term(w->body, x->reduce);
     if (!x->reduce || !x->term) {
-        ind__fail(w->context, IND_VERIFY, "kernel %s: attention without a softmax", k->name);
+        ind__fail(w->context, IND_ERROR_VERIFY, "kernel %s: attention without a softmax", k->name);
         cg__fail(w);
         return;
     }
@@ -411,7 +411,7 @@ static bool cg__at_skips_tiles(const ind__writer *w, const cg__mm_problem *p, co
     return x->heads == 1 || p->m < 0 || !ind__expr_depends(m->condition, w->plan->domain.var[p->m]);
 }
 
-/* Decides everything. Error: IND_VERIFY, if the body has no softmax. */
+/* Decides everything. Error: IND_ERROR_VERIFY, if the body has no softmax. */
 static ind_status cg__choose_attention(cg__decider *d, ind__variant *v) {
     cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
     cg__attention *x = (cg__attention *)ind__arena_alloc(&d->w.scratch, sizeof *x);

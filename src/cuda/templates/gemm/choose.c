@@ -217,8 +217,8 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
         cg__mm_choose(p, v->index_bits, d->w.target, &all, &reason);
     }
     if (!all.num)
-        return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
-                         d->w.kernel->name);
+        return ind__fail(d->w.context, IND_ERROR_NOT_SUPPORTED,
+                         "kernel %s: no configuration of a product fits the target", d->w.kernel->name);
     if (cg__mm_cluster_blocks(&all.item[0].values) > d->max_cluster)
         cg__mm_choose_fallback(p, v->index_bits, d->w.target, &all);
     const cg__mm_template *kept = cg__mm_kept_template(d, &all);
@@ -275,7 +275,7 @@ static void cg__mm_find_epilogue(cg__decider *d, cg__mm_problem *p) {
 
 static ind_status cg__choose_attention(cg__decider *d, ind__variant *v);
 
-/* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
+/* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_ERROR_NOT_SUPPORTED. */
 static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (d->w.kernel->scores) return cg__choose_attention(d, v);
     cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
@@ -284,7 +284,8 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     cg__mm_find_problem(d, p);
     if (d->w.failed) return ind__failed(d->w.context);
     if (p->sum == IND_BOOL)
-        return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: a matrix product of bool", d->w.kernel->name);
+        return ind__fail(d->w.context, IND_ERROR_NOT_SUPPORTED, "kernel %s: a matrix product of bool",
+                         d->w.kernel->name);
     cg__choose_index_bits(d);
     cg__mm_choose_loads(d, p);
     cg__mm_find_packed(d, p);

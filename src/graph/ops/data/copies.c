@@ -15,7 +15,7 @@ static ind_status ind__rule_fill(ind__infer *in) {
     bool expands = s.rank == x->rank;
     for (int d = 0; expands && d < s.rank; d++) expands = ind_known_eq(s.size[d], x->size[d]);
     if (!expands) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
                            ind__describe_name(in, 1), ind__describe_type(in, 1), ind__describe_name(in, 0),
                            ind__describe_type(in, 0));
     }

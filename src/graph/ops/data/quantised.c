@@ -25,7 +25,7 @@ static ind_status ind__need_groups(ind__infer *in, uint32_t k, ind_expr last) {
     bool fits = s->rank == q->rank && ind_known_eq(s->size[s->rank - 1], last);
     for (int d = 0; fits && d < q->rank - 1; d++) fits = ind_known_eq(s->size[d], q->size[d]);
     if (fits) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have the dimensions of %s (%s), the last one %s",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) must have the dimensions of %s (%s), the last one %s",
                        ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
                        ind__describe_type(in, 0), ind__describe_size(in, last));
 }
@@ -42,7 +42,7 @@ static ind_status ind__need_scale_type(ind__infer *in, uint32_t k, ind__quantise
                        : f == IND__QUANTISED_INT4  ? "f32, f16 or bf16"
                        : f == IND__QUANTISED_MXFP4 ? "u8"
                                                    : "f8e4m3fn";
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; format \"%s\" needs %s", ind__describe_name(in, k),
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; format \"%s\" needs %s", ind__describe_name(in, k),
                        ind__describe_type(in, k), ind__quantised_formats[f].name, want);
 }
 
@@ -51,13 +51,14 @@ static ind_status ind__need_scales(ind__infer *in, ind__quantised f, ind_expr el
     static const char *const name[] = {"", "scale", "zero_point", "tensor_scale"};
     const bool scaled = ind__quantised_formats[f].scaled;
     if (scaled && !ind__has_operand(in, 1))
-        return ind__reject(in, IND_INVALID_ARGUMENT, "format \"%s\" needs a scale", ind__quantised_formats[f].name);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "format \"%s\" needs a scale",
+                           ind__quantised_formats[f].name);
     for (uint32_t k = 1; k < 4; k++) {
         bool takes = k == 1 ? scaled : k == 2 ? f == IND__QUANTISED_INT4 : f == IND__QUANTISED_NVFP4;
         if (!ind__has_operand(in, k)) continue;
         if (!takes)
-            return ind__reject(in, IND_INVALID_ARGUMENT, "format \"%s\" takes no %s", ind__quantised_formats[f].name,
-                               name[k]);
+            return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "format \"%s\" takes no %s",
+                               ind__quantised_formats[f].name, name[k]);
         if (ind__need_scale_type(in, k, f)) return in->status;
         if (k == 3 ? ind__need_rank(in, k, 0)
                    : ind__need_groups(in, k, ind_expr_floordiv(elements, ind_int(in->c, group))))
@@ -73,16 +74,17 @@ static ind_status ind__rule_dequantise(ind__infer *in) {
     int64_t group = in->attr[2].i;
     ind_expr size[IND_MAX_RANK];
     if (f == IND__NUM_QUANTISED)
-        return ind__reject(in, IND_INVALID_ARGUMENT, "no format is named \"%.40s\"", in->attr[0].s);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "no format is named \"%.40s\"", in->attr[0].s);
     const ind__quantised_format *format = &ind__quantised_formats[f];
     if (q->dtype != IND_U8 || q->rank < 1)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; u8 with at least one dimension is needed",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; u8 with at least one dimension is needed",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     if (dtype != IND_F32 && dtype != IND_F16 && dtype != IND_BF16 && dtype != IND_F64)
-        return ind__reject(in, IND_TYPE_MISMATCH, "dtype must be f32, f16, bf16 or f64");
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "dtype must be f32, f16, bf16 or f64");
     if (f == IND__QUANTISED_INT4 ? group != 32 && group != 64 && group != 128 : group != 32)
-        return ind__reject(in, IND_INVALID_ARGUMENT, "group_size is %lld; format \"%s\" takes %s", (long long)group,
-                           format->name, f == IND__QUANTISED_INT4 ? "32, 64 or 128" : "no other than 32");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "group_size is %lld; format \"%s\" takes %s",
+                           (long long)group, format->name,
+                           f == IND__QUANTISED_INT4 ? "32, 64 or 128" : "no other than 32");
     if (f != IND__QUANTISED_INT4) group = format->elements;
     int64_t bytes = f == IND__QUANTISED_INT4 ? group / 2 : format->bytes;
     if (ind__need_multiple(in, q->rank - 1, bytes)) return in->status;

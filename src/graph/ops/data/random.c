@@ -3,10 +3,10 @@
 static ind_status ind__check_philox(ind__infer *in, ind_dtype promoted) {
     int64_t first = in->attr[0].i, width = in->attr[1].i;
     if (promoted != IND_I64)
-        return ind__reject(in, IND_TYPE_MISMATCH, "key, stream and position are %s; they must be i64",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "key, stream and position are %s; they must be i64",
                            ind_dtype_name(promoted));
     if (width > 0 && width < 64 && first >= 0 && first < 128 && first % 64 + width <= 64) return IND_OK;
-    return ind__reject(in, IND_OUT_OF_RANGE,
+    return ind__reject(in, IND_ERROR_OUT_OF_RANGE,
                        "first is %lld and width %lld; at most 63 bits of one half of the 128 are allowed",
                        (long long)first, (long long)width);
 }
@@ -18,7 +18,7 @@ static ind_status ind__rule_philox(ind__infer *in) {
 static ind_status ind__need_seed(ind__infer *in, uint32_t k) {
     const ind__tensor_info *seed = ind__operand(in, k);
     if (seed->dtype == IND_I64 && seed->rank == 0) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; the seed must be i64[]", ind__describe_name(in, k),
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; the seed must be i64[]", ind__describe_name(in, k),
                        ind__describe_type(in, k));
 }
 
@@ -26,7 +26,8 @@ static ind_status ind__rule_rand(ind__infer *in) {
     ind_dtype dtype = (ind_dtype)in->attr[1].i;
     if (ind__need_seed(in, 0) || ind__need_sizes(in, in->attr[0].list, in->attr[0].count)) return in->status;
     if (!ind_dtype_is_float(dtype))
-        return ind__reject(in, IND_TYPE_MISMATCH, "dtype must be a floating-point type, not %s", ind_dtype_name(dtype));
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "dtype must be a floating-point type, not %s",
+                           ind_dtype_name(dtype));
     ind__set_result(in, 0, dtype, in->attr[0].list, in->attr[0].count);
     return IND_OK;
 }
@@ -35,7 +36,7 @@ static ind_status ind__rule_randint(ind__infer *in) {
     ind_expr low = in->attr[0].e, high = in->attr[1].e;
     if (ind__need_seed(in, 0) || ind__need_sizes(in, in->attr[2].list, in->attr[2].count)) return in->status;
     if (!ind_known_lt(low, high))
-        return ind__reject(in, IND_INVALID_ARGUMENT, "low %s is not known to be less than high %s",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "low %s is not known to be less than high %s",
                            ind__describe_size(in, low), ind__describe_size(in, high));
     ind__set_result(in, 0, (ind_dtype)in->attr[3].i, in->attr[2].list, in->attr[2].count);
     return IND_OK;
@@ -45,7 +46,7 @@ static ind_status ind__rule_randperm(ind__infer *in) {
     ind_dtype dtype = (ind_dtype)in->attr[1].i;
     if (ind__need_seed(in, 0) || ind__need_sizes(in, &in->attr[0].e, 1)) return in->status;
     if (dtype != IND_I64 && dtype != IND_I32)
-        return ind__reject(in, IND_TYPE_MISMATCH, "dtype must be i64 or i32, not %s", ind_dtype_name(dtype));
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "dtype must be i64 or i32, not %s", ind_dtype_name(dtype));
     ind__set_result(in, 0, dtype, &in->attr[0].e, 1);
     return IND_OK;
 }
@@ -57,7 +58,7 @@ static ind_status ind__rule_random_like(ind__infer *in) {
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
     if (in->op != IND_OP_NATIVE_DROPOUT) return IND_OK;
     if (!(in->attr[0].f >= 0 && in->attr[0].f <= 1))
-        return ind__reject(in, IND_INVALID_ARGUMENT, "p is %g; it must be in [0, 1]", in->attr[0].f);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "p is %g; it must be in [0, 1]", in->attr[0].f);
     ind__set_result(in, 1, IND_BOOL, x->size, x->rank);
     return IND_OK;
 }
@@ -67,12 +68,12 @@ static ind_status ind__rule_multinomial(ind__infer *in) {
     ind_expr samples = in->attr[0].e, one = ind_int(in->c, 1), size[2];
     if (ind__need_float(in, 0) || ind__need_seed(in, 1)) return in->status;
     if (x->rank != 1 && x->rank != 2)
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have one or two dimensions", ind__describe_name(in, 0),
-                           ind__describe_type(in, 0));
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) must have one or two dimensions",
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
     if (ind__need_elements(in, 1u << (x->rank - 1))) return in->status;
     ind_expr weights = x->size[x->rank - 1];
     if (!ind_known_le(one, samples) || (!in->attr[1].i && !ind_known_le(samples, weights))) {
-        return ind__reject(in, IND_OUT_OF_RANGE, "num_samples is %s; it is not known to be in [1, %s]",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "num_samples is %s; it is not known to be in [1, %s]",
                            ind__describe_size(in, samples), in->attr[1].i ? "..)" : ind__describe_size(in, weights));
     }
     size[0] = x->size[0];

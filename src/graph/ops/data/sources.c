@@ -1,7 +1,7 @@
 /* ---- sources: shape rules */
 
 static ind_status ind__rule_source(ind__infer *in) {
-    return ind__reject(in, IND_INVALID_ARGUMENT, "made by ind_input and ind_constant only");
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "made by ind_input and ind_constant only");
 }
 
 static ind_status ind__rule_scalar(ind__infer *in) {
@@ -14,8 +14,8 @@ static ind_status ind__rule_full(ind__infer *in) {
     const ind__attr *size = &in->attr[0];
     if (ind__need_sizes(in, size->list, size->count)) return in->status;
     if (in->op == IND_OP_EMPTY_STRIDED && in->attr[1].count != size->count) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "size has %d dimensions, stride %d; they must agree", size->count,
-                           in->attr[1].count);
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "size has %d dimensions, stride %d; they must agree",
+                           size->count, in->attr[1].count);
     }
     ind_dtype own = ind__has_operand(in, 0) ? ind__operand(in, 0)->dtype : IND_F32;
     ind__set_result(in, 0, ind__given_dtype(in, own), size->list, size->count);
@@ -36,7 +36,7 @@ static ind_status ind__rule_scalar_tensor(ind__infer *in) {
 static ind_status ind__rule_arange(ind__infer *in) {
     ind_expr start = in->attr[0].e, end = in->attr[1].e, step = in->attr[2].e, zero = ind_int(in->c, 0);
     if (!ind_known_lt(zero, step) && !ind_known_lt(step, zero)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "step %s may be 0, or its sign is not known",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "step %s may be 0, or its sign is not known",
                            ind__describe_size(in, step));
     }
     ind_expr n = ind_expr_ceildiv(ind_expr_sub(end, start), step);
@@ -56,8 +56,8 @@ static ind_status ind__rule_linspace(ind__infer *in) {
     if (ind__need_sizes(in, &in->attr[2].e, 1)) return in->status;
     ind_dtype dtype = (ind_dtype)in->attr[3].i;
     if (dtype == IND_BOOL || ind__only_stored(dtype)) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "dtype is %s; a type that is computed with is needed, and not bool",
-                           ind_dtype_name(dtype));
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH,
+                           "dtype is %s; a type that is computed with is needed, and not bool", ind_dtype_name(dtype));
     }
     ind__set_result(in, 0, dtype, &in->attr[2].e, 1);
     return IND_OK;
@@ -172,8 +172,8 @@ static void ind__expand_logspace(ind__expansion *e) {
     ind__attr a[4] = {ind__attr_scalar(whole ? trunc(e->a[0].f) : e->a[0].f),
                       ind__attr_scalar(whole ? trunc(e->a[1].f) : e->a[1].f), e->a[2],
                       ind__attr_dtype(whole ? IND_F64 : dtype)};
-    if (!(e->a[3].f > 0)) ind__refuse(e, IND_INVALID_ARGUMENT, "base is %g; it must be above 0", e->a[3].f);
-    if (dtype == IND_BOOL) ind__refuse(e, IND_TYPE_MISMATCH, "dtype is bool; a number type is needed");
+    if (!(e->a[3].f > 0)) ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "base is %g; it must be above 0", e->a[3].f);
+    if (dtype == IND_BOOL) ind__refuse(e, IND_ERROR_TYPE_MISMATCH, "dtype is bool; a number type is needed");
     ind_tensor power = ind__graph_add(e->g, IND_OP_LINSPACE, NULL, 0, a, 4, NULL, NULL);
     e->y = ind_cast(ind_pow(ind_scalar(e->g, e->a[3].f), power), dtype);
 }

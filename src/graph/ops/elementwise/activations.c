@@ -4,7 +4,7 @@ static ind_status ind__check_gelu(ind__infer *in, ind_dtype promoted) {
     (void)promoted;
     const char *form = in->attr[0].s;
     if (form && (!strcmp(form, "none") || !strcmp(form, "tanh"))) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "approximate is \"%.40s\"; allowed: \"none\", \"tanh\"",
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "approximate is \"%.40s\"; allowed: \"none\", \"tanh\"",
                        form ? form : "");
 }
 
@@ -15,7 +15,7 @@ static ind_status ind__rule_gelu(ind__infer *in) {
 static ind_status ind__check_celu(ind__infer *in, ind_dtype promoted) {
     (void)promoted;
     if (in->attr[0].f != 0) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "alpha is 0; it is divided by");
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "alpha is 0; it is divided by");
 }
 
 static ind_status ind__rule_celu(ind__infer *in) {
@@ -27,7 +27,8 @@ static ind_status ind__check_hardtanh(ind__infer *in, ind_dtype promoted) {
     if (promoted != IND_U8 ||
         ((low->is_int ? low->i >= 0 : low->f >= 0) && (high->is_int ? high->i >= 0 : high->f >= 0)))
         return IND_OK;
-    return ind__reject(in, IND_OUT_OF_RANGE, "%s is u8; its limits cannot be negative", ind__describe_name(in, 0));
+    return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "%s is u8; its limits cannot be negative",
+                       ind__describe_name(in, 0));
 }
 
 static ind_status ind__rule_hardtanh(ind__infer *in) {
@@ -96,7 +97,7 @@ static void ind__expand_shrink(ind__expansion *e) {
     const bool soft = e->node->op == IND_OP_SOFTSHRINK;
     if (!ind__need_float_of(e, 0)) return;
     if (soft && !(e->a[0].f >= 0))
-        ind__refuse(e, IND_INVALID_ARGUMENT, "lambd is %g; it must not be negative", e->a[0].f);
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "lambd is %g; it must not be negative", e->a[0].f);
     ind_tensor inside = ind_logical_and(ind_ge(x, down), ind_le(x, up));
     ind_tensor outside = soft ? ind_where(ind_gt(x, up), ind_sub(x, up), ind_add(x, up)) : x;
     e->y = ind_where(inside, ind_mul(x, ind__num(e, 0)), outside);
@@ -109,7 +110,7 @@ static void ind__expand_glu(ind__expansion *e) {
     if (dim < 0 || !ind__need_rank_of(e, 0, 1, IND_MAX_RANK)) return;
     ind_expr size = ind_tensor_size(e->x[0], dim), half = ind_expr_floordiv(size, ind__e(e, 2));
     if (!ind_known_eq(ind_expr_mul(half, ind__e(e, 2)), size)) {
-        ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of %s is not known to be even", dim,
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "dim %d of %s is not known to be even", dim,
                     ind__describe_operand(e, 0, text, sizeof text));
         return;
     }
@@ -128,12 +129,12 @@ static void ind__expand_prelu(ind__expansion *e) {
         for (int d = 0; d < rank; d++) size[d] = ind__e(e, 1);
         if (rank > 1) size[1] = ind_tensor_size(w, 0);
         if (rank == 0 && !one) {
-            ind__refuse(e, IND_SHAPE_MISMATCH, "a tensor without dimensions takes a weight of one element");
+            ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "a tensor without dimensions takes a weight of one element");
             return;
         }
         if (rank > 1 && !one && !ind_known_eq(size[1], ind_tensor_size(x, 1))) {
             char first[300], second[300];
-            ind__refuse(e, IND_SHAPE_MISMATCH, "%s must have one element, or as many as dim 1 of %s",
+            ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "%s must have one element, or as many as dim 1 of %s",
                         ind__describe_operand(e, 1, first, sizeof first),
                         ind__describe_operand(e, 0, second, sizeof second));
             return;

@@ -3,12 +3,12 @@
 static ind_status ind__check_alpha(ind__infer *in, ind_dtype promoted) {
     for (uint32_t k = 0; in->op == IND_OP_SUB && k < 2; k++) {
         if (ind__operand(in, k)->dtype != IND_BOOL) continue;
-        return ind__reject(in, IND_TYPE_MISMATCH,
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH,
                            "%s is bool, which sub does not take; use logical_not or ne, or cast it to a number type",
                            ind__describe_name(in, k));
     }
     if (!ind__is_fraction(&in->attr[0]) || ind_dtype_is_float(promoted)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where the result is %s",
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s must be an integer where the result is %s",
                        in->op == IND_OP_ADDCMUL ? "value" : "alpha", ind_dtype_name(promoted));
 }
 
@@ -17,11 +17,12 @@ static ind_status ind__rule_alpha(ind__infer *in) {
 }
 
 static ind_status ind__check_pow(ind__infer *in, ind_dtype promoted) {
-    if (promoted == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "bool to the power of bool has no meaning");
+    if (promoted == IND_BOOL)
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "bool to the power of bool has no meaning");
     const ind__tensor_info *e = ind__operand(in, 1);
     if (ind_dtype_is_float(promoted) || !e->weak) return IND_OK;
     if (in->g->node[e->node].attr[0].i >= 0) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "an integer to a negative power; cast %s to a floating-point type",
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "an integer to a negative power; cast %s to a floating-point type",
                        ind__describe_name(in, 0));
 }
 
@@ -37,11 +38,11 @@ static ind_status ind__check_div(ind__infer *in, ind_dtype promoted) {
     const char *mode = in->attr[0].s;
     if (!ind__is_rounded_div(in->op, in->attr)) return IND_OK;
     if (!mode || (strcmp(mode, "floor") && strcmp(mode, "trunc"))) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "rounding_mode is \"%.40s\"; allowed: none, \"floor\", \"trunc\"",
-                           mode ? mode : "");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
+                           "rounding_mode is \"%.40s\"; allowed: none, \"floor\", \"trunc\"", mode ? mode : "");
     }
     if (promoted != IND_BOOL) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
 }
 
 static ind_status ind__rule_div(ind__infer *in) {
@@ -53,7 +54,7 @@ static ind_status ind__rule_div(ind__infer *in) {
 
 static ind_status ind__check_round(ind__infer *in, ind_dtype promoted) {
     if (in->attr[0].i == 0 || ind_dtype_is_float(promoted)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; decimals only exist for floating-point types",
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; decimals only exist for floating-point types",
                        ind__describe_name(in, 0), ind__describe_type(in, 0));
 }
 
@@ -64,7 +65,7 @@ static ind_status ind__rule_round(ind__infer *in) {
 static ind_status ind__check_clamp(ind__infer *in, ind_dtype promoted) {
     (void)promoted;
     if (ind__has_operand(in, 1) || ind__has_operand(in, 2)) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "neither min nor max is given; at least one is needed");
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "neither min nor max is given; at least one is needed");
 }
 
 static ind_status ind__rule_clamp(ind__infer *in) {

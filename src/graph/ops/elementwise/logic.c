@@ -3,8 +3,8 @@
 static ind_status ind__check_where(ind__infer *in, ind_dtype promoted) {
     (void)promoted;
     if (ind__operand(in, 0)->dtype == IND_BOOL) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "the condition %s is %s; it must be bool", ind__describe_name(in, 0),
-                       ind__describe_type(in, 0));
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "the condition %s is %s; it must be bool",
+                       ind__describe_name(in, 0), ind__describe_type(in, 0));
 }
 
 static ind_status ind__rule_where(ind__infer *in) {
@@ -16,14 +16,14 @@ static ind_status ind__check_filled(ind__infer *in, uint32_t k) {
     const ind__tensor_info *x = ind__operand(in, 0), *v = ind__operand(in, k);
     if (v->rank != 0) return ind__need_rank(in, k, 0);
     if (!ind_dtype_is_float(v->dtype) || ind_dtype_is_float(x->dtype)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, which a value of type %s does not fit into",
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s, which a value of type %s does not fit into",
                        ind__describe_name(in, 0), ind__describe_type(in, 0), ind_dtype_name(v->dtype));
 }
 
 static ind_status ind__rule_masked_fill(ind__infer *in) {
     ind__shape s = {0};
     if (ind__operand(in, 1)->dtype != IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; mask must be bool", ind__describe_name(in, 1),
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; mask must be bool", ind__describe_name(in, 1),
                            ind__describe_type(in, 1));
     }
     if (ind__check_filled(in, 2) || ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
@@ -83,7 +83,8 @@ static void ind__expand_isclose(ind__expansion *e) {
     ind_tensor a = e->x[0], b = e->x[1];
     const double rtol = e->a[0].f, atol = e->a[1].f;
     if (!(rtol >= 0) || !(atol >= 0)) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "rtol and atol are %g and %g; they must not be negative", rtol, atol);
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "rtol and atol are %g and %g; they must not be negative", rtol,
+                    atol);
         return;
     }
     e->y = ind_eq(a, b);

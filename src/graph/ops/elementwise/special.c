@@ -3,7 +3,7 @@
 static ind_status ind__check_polygamma(ind__infer *in, ind_dtype promoted) {
     (void)promoted;
     if (in->attr[0].i >= 0) return IND_OK;
-    return ind__reject(in, IND_OUT_OF_RANGE, "n is %lld; it must not be negative", (long long)in->attr[0].i);
+    return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "n is %lld; it must not be negative", (long long)in->attr[0].i);
 }
 
 static ind_status ind__rule_polygamma(ind__infer *in) {

@@ -22,7 +22,7 @@ static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t sour
     if (own->kind == IND__ATTR_SIZE) {
         const ind_symbol *s = ind_expr_symbol(own->e);
         if (!s || s->kind != IND_SYMBOL_UNBACKED)
-            return ind__reject(in, IND_INVALID_ARGUMENT, "length is no size that comes from data");
+            return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "length is no size that comes from data");
         return *length = in->length = own->e, IND_OK;
     }
     bool shares = source && !in->bounded; /* ops with explicit bounds have their own size */
@@ -30,7 +30,7 @@ static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t sour
         if (in->g->data_sizes.unbacked[u].source == source)
             return *length = in->length = in->g->data_sizes.unbacked[u].symbol, IND_OK;
     if (in->g->data_sizes.num == IND__MAX_UNBACKED)
-        return ind__reject(in, IND_LIMIT, "more than %d sizes of the graph come from data", IND__MAX_UNBACKED);
+        return ind__reject(in, IND_ERROR_LIMIT, "more than %d sizes of the graph come from data", IND__MAX_UNBACKED);
     for (uint32_t k = 0;; k++) {
         int n = snprintf(name, sizeof name, "u%u", (unsigned)k);
         if (!ind__ok(ind__find_size(in->g, name, (size_t)n))) break;
@@ -52,11 +52,13 @@ static ind_status ind__bounded_length(ind__infer *in, ind_expr limit, uint32_t s
     if (given) limit = most->e;
     in->least = least->e;
     in->bounded = given || !ind__is_int(least->e, 0);
-    if (given && ind__is_int(limit, 0)) return ind__reject(in, IND_OUT_OF_RANGE, "max_length is 0; it must be above 0");
+    if (given && ind__is_int(limit, 0))
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "max_length is 0; it must be above 0");
     if (!ind__ok(limit)) return ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
     if (!ind__expr_is_size(least->e) || !ind__expr_is_size(limit) || !ind_known_le(ind_int(in->c, 0), least->e) ||
         !ind_known_le(least->e, limit))
-        return ind__reject(in, IND_OUT_OF_RANGE, "min_length is %s; it must lie between 0 and the largest length, %s",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE,
+                           "min_length is %s; it must lie between 0 and the largest length, %s",
                            ind__describe_size(in, least->e), ind__describe_size(in, limit));
     if (ind__data_length(in, limit, source, length)) return in->status;
     if (in->bounded && ind_expr_same(least->e, limit)) *length = limit;
@@ -75,7 +77,7 @@ static ind_status ind__rule_masked_select(ind__infer *in) {
     ind__shape s = {0};
     ind_expr length;
     if (ind__operand(in, 1)->dtype != IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__describe_name(in, 1),
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__describe_name(in, 1),
                            ind__describe_type(in, 1));
     }
     if (ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
@@ -93,7 +95,7 @@ static ind_status ind__need_item(ind__infer *in, uint32_t k) {
     const ind__tensor_info *x = ind__operand(in, k);
     if (ind__need_index(in, k)) return in->status;
     if (!x->weak && ind__is_int(ind_expr_product(in->c, x->size, x->rank), 1)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must be a tensor of one element",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; it must be a tensor of one element",
                        ind__describe_name(in, k), ind__describe_type(in, k));
 }
 
@@ -102,7 +104,7 @@ static ind_status ind__rule_arange_of_item(ind__infer *in) {
     ind_expr length;
     if (ind__need_item(in, 0)) return in->status;
     if (most->kind == IND__ATTR_NONE)
-        return ind__reject(in, IND_INVALID_ARGUMENT, "max_length is missing; memory is allocated for it");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "max_length is missing; memory is allocated for it");
     in->hint = hint->kind == IND__ATTR_NONE ? NULL : hint;
     if (ind__bounded_length(in, most->e, 0, &length)) return in->status;
     ind__set_result(in, 0, IND_I64, &length, 1);
@@ -115,14 +117,14 @@ static ind_status ind__check_repeats(ind__infer *in, uint32_t k, ind_expr size) 
     if (repeats->weak) {
         const ind__attr *n = &in->g->node[repeats->node].attr[0];
         if (n->is_int && n->i >= 0) return IND_OK;
-        return ind__reject(in, IND_OUT_OF_RANGE, "repeats must be an integer that is not negative");
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "repeats must be an integer that is not negative");
     }
     if (ind__need_index(in, k)) return in->status;
     if (repeats->rank > 1)
-        return ind__reject(in, IND_SHAPE_MISMATCH, "repeats %s is %s; it must have one dimension at most",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "repeats %s is %s; it must have one dimension at most",
                            ind__describe_name(in, k), ind__describe_type(in, k));
     if (repeats->rank == 0 || ind__is_int(repeats->size[0], 1) || ind_known_eq(repeats->size[0], size)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "repeats %s (%s) must have one element or %s%s",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "repeats %s (%s) must have one element or %s%s",
                        ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_size(in, size),
                        ind__describe_difference(in, repeats->size[0], size));
 }
@@ -132,11 +134,11 @@ static ind_status ind__repeated_length(ind__infer *in, ind_expr *length) {
     const ind__attr *given = &in->attr[1], *most = &in->attr[2];
     const ind__attr *bound = given->kind != IND__ATTR_NONE ? given : most;
     if (bound->kind == IND__ATTR_NONE)
-        return ind__reject(in, IND_INVALID_ARGUMENT,
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
                            "the length of the result comes from data: give output_size, or max_output_size, which it "
                            "never exceeds");
     if (!ind__expr_is_size(bound->e) || !ind_known_le(ind_int(in->c, 0), bound->e))
-        return ind__reject(in, IND_OUT_OF_RANGE, "%s may be negative: %s",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "%s may be negative: %s",
                            bound == given ? "output_size" : "max_output_size", ind__describe_size(in, bound->e));
     if (bound == most) return ind__data_length(in, most->e, 0, length);
     *length = given->e;
@@ -169,7 +171,7 @@ static ind_status ind__rule_repeat_interleave(ind__infer *in) {
 static ind_status ind__rule_masked_scatter(ind__infer *in) {
     ind__shape s = {0};
     if (ind__operand(in, 1)->dtype != IND_BOOL)
-        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__describe_name(in, 1),
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__describe_name(in, 1),
                            ind__describe_type(in, 1));
     if (ind__need_same_dtype(in, 0, 2) || ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0))
         return in->status;

@@ -19,7 +19,7 @@ static ind_status ind__rule_embedding_backward(ind__infer *in) {
         if (ind__need_agree(in, w)) return in->status;
     }
     if (!ind_known_le(ind_int(in->c, 0), in->attr[0].e))
-        return ind__reject(in, IND_OUT_OF_RANGE, "num_weights may be negative: %s",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "num_weights may be negative: %s",
                            ind__describe_size(in, in->attr[0].e));
     if (ind__need_positive(in, in->attr[0].e, "num_weights")) return in->status;
     ind_expr size[2] = {in->attr[0].e, grad->size[index->rank]};
@@ -130,7 +130,8 @@ static bool ind__bags_of_offsets(ind__expansion *e, ind__bags *b) {
     ind_expr none = {0};
     if (!ind__need_rank_of(e, 1, 1, 1) || !ind__need_rank_of(e, 2, 1, 1)) return false;
     if (ind_tensor_dtype(offsets) != IND_I32 && ind_tensor_dtype(offsets) != IND_I64) {
-        ind__refuse(e, IND_TYPE_MISMATCH, "%s must be i32 or i64", ind__describe_operand(e, 2, text, sizeof text));
+        ind__refuse(e, IND_ERROR_TYPE_MISMATCH, "%s must be i32 or i64",
+                    ind__describe_operand(e, 2, text, sizeof text));
         return false;
     }
     ind_tensor begin = e->a[1].i ? ind_slice(offsets, 0, none, ind__e(e, -1), none) : offsets;
@@ -149,7 +150,7 @@ static bool ind__bag_weights_fit(ind__expansion *e) {
     if (!ind__need_type_as(e, 3, 0) || !ind__need_rank_as(e, 3, 1)) return false;
     for (int d = 0; d < ind_tensor_rank(e->x[1]); d++) {
         if (ind_known_eq(ind_tensor_size(e->x[3], d), ind_tensor_size(e->x[1], d))) continue;
-        ind__refuse(e, IND_SHAPE_MISMATCH, "%s is not of the shape of %s",
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "%s is not of the shape of %s",
                     ind__describe_operand(e, 3, text, sizeof text), ind__describe_operand(e, 1, second, sizeof second));
         return false;
     }
@@ -163,11 +164,11 @@ static void ind__expand_embedding_bag(ind__expansion *e) {
     ind__bags b;
     memset(&b, 0, sizeof b);
     if (!largest && !average && strcmp(mode, "sum")) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "mode is \"%.40s\"; allowed: \"sum\", \"mean\", \"max\"", mode);
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "mode is \"%.40s\"; allowed: \"sum\", \"mean\", \"max\"", mode);
         return;
     }
     if (ind__given(e, 3) && (largest || average)) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "per_sample_weights are for mode \"sum\"");
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "per_sample_weights are for mode \"sum\"");
         return;
     }
     if (!ind__need_rank_of(e, 0, 2, 2) || !ind__need_float_of(e, 0)) return;

@@ -4,10 +4,10 @@
 static ind_status ind__need_within(ind__infer *in, uint32_t a, uint32_t b, int d) {
     ind_expr x = ind__operand(in, a)->size[d], y = ind__operand(in, b)->size[d];
     if (ind_known_le(x, y)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) is not known to fit into %s (%s) in dim %d: %s against %s%s",
-                       ind__describe_name(in, a), ind__describe_type(in, a), ind__describe_name(in, b),
-                       ind__describe_type(in, b), d, ind__describe_size(in, x), ind__describe_size(in, y),
-                       ind__describe_fact(in, ind_expr_le(x, y)));
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                       "%s (%s) is not known to fit into %s (%s) in dim %d: %s against %s%s", ind__describe_name(in, a),
+                       ind__describe_type(in, a), ind__describe_name(in, b), ind__describe_type(in, b), d,
+                       ind__describe_size(in, x), ind__describe_size(in, y), ind__describe_fact(in, ind_expr_le(x, y)));
 }
 
 static ind_status ind__rule_gather(ind__infer *in) {
@@ -28,7 +28,7 @@ static ind_status ind__rule_index_select(ind__infer *in) {
     if (ind__need_index(in, 1) || (index->rank != 0 && ind__need_rank(in, 1, 1))) return in->status;
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     if (x->rank == 0 && index->rank && !ind__is_int(index->size[0], 1))
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions, so %s (%s) must have one element",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) has no dimensions, so %s (%s) must have one element",
                            ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_name(in, 1),
                            ind__describe_type(in, 1));
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
@@ -74,7 +74,7 @@ static void ind__indexing_layout(const uint32_t *operand, uint32_t num_operands,
 }
 
 static ind_status ind__reject_mask(ind__infer *in, uint32_t k) {
-    return ind__reject(in, IND_NOT_SUPPORTED,
+    return ind__reject(in, IND_ERROR_NOT_SUPPORTED,
                        "%s is a mask; how many elements it takes depends on its data, which no declared size can say "
                        "(where and masked reductions do most of what masks do)",
                        ind__describe_name(in, k));
@@ -85,7 +85,7 @@ static ind_status ind__indexing_type(ind__infer *in, ind__indexing *x, ind__type
     const ind__tensor_info *self = ind__operand(in, 0);
     ind__shape s = {0};
     if (in->num_operands - x->first > (uint32_t)self->rank)
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%u indices are given for %s (%s)",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%u indices are given for %s (%s)",
                            (unsigned)(in->num_operands - x->first), ind__describe_name(in, 0),
                            ind__describe_type(in, 0));
     bool any = false;
@@ -96,7 +96,7 @@ static ind_status ind__indexing_type(ind__infer *in, ind__indexing *x, ind__type
             return ind__reject_mask(in, k);
         if (ind__need_index(in, k) || ind__broadcast(in, &s, k, 0)) return in->status;
     }
-    if (!any) return ind__reject(in, IND_INVALID_ARGUMENT, "no index is given");
+    if (!any) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "no index is given");
     x->num_broadcast = s.rank;
     ind__indexing_layout(in->operand, in->num_operands, self->rank, x);
     if (x->rank > IND_MAX_RANK) return ind__too_many_dims(in, x->rank);
@@ -139,8 +139,8 @@ static ind_tensor ind__call_gaps(ind_graph_op op, const ind_tensor *first, uint3
     ind_graph *g = first[0].graph;
     if (!g || g->status) return ind__graph_tensor(g, 0);
     if (num < 0 || num > IND_MAX_RANK || (num && !list)) {
-        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %d indices are given; 0 to %d are possible", ind__op_name(op),
-                        list || num < 0 ? num : 0, IND_MAX_RANK);
+        ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: %d indices are given; 0 to %d are possible",
+                        ind__op_name(op), list || num < 0 ? num : 0, IND_MAX_RANK);
         return ind__graph_tensor(g, 0);
     }
     for (uint32_t k = 0; k < n; k++) all[k] = first[k];
@@ -172,7 +172,7 @@ static void ind__expand_take_along_dim(ind__expansion *e) {
         if (ind__is_int(a[d], 1)) a[d] = b[d];
         if (ind__is_int(b[d], 1)) b[d] = a[d];
         if (ind_known_eq(a[d], b[d])) continue;
-        ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of %s and of %s do not broadcast", d,
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "dim %d of %s and of %s do not broadcast", d,
                     ind__describe_operand(e, 0, first, sizeof first),
                     ind__describe_operand(e, 1, second, sizeof second));
         return;

@@ -32,7 +32,7 @@ static ind_status ind__need_broadcast_to(ind__infer *in, uint32_t k, const ind__
     if (fits) return IND_OK;
     char *text = ind__scratch(in);
     ind__print_type(text, sizeof in->scratch[0], to->dtype, to->size, to->rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must broadcast to the indexed part, %s",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; it must broadcast to the indexed part, %s",
                        ind__describe_name(in, k), ind__describe_type(in, k), text);
 }
 
@@ -59,19 +59,21 @@ static ind_status ind__rule_put(ind__infer *in) {
 static ind_status ind__check_scatter_value(ind__infer *in) {
     const ind__attr *v = &in->attr[1];
     bool given = v->kind != IND__ATTR_NONE;
-    if (given == ind__has_operand(in, 2)) return ind__reject(in, IND_INVALID_ARGUMENT, "either src or value is needed");
+    if (given == ind__has_operand(in, 2))
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "either src or value is needed");
     if (!given || !ind__is_fraction(v) || ind_dtype_is_float(ind__operand(in, 0)->dtype)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "value must be an integer where self is %s", ind__describe_type(in, 0));
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "value must be an integer where self is %s",
+                       ind__describe_type(in, 0));
 }
 
 static ind_status ind__check_reduce(ind__infer *in) {
     static const char *const allowed[] = {"sum", "prod", "mean", "amax", "amin"};
     if (!strcmp(in->attr[1].s, "mean") && ind__operand(in, 0)->dtype == IND_BOOL)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s (%s) has no mean; cast it first", ind__describe_name(in, 0),
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s (%s) has no mean; cast it first", ind__describe_name(in, 0),
                            ind__describe_type(in, 0));
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
         if (!strcmp(in->attr[1].s, allowed[i])) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT,
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
                        "reduce is \"%.40s\"; allowed: \"sum\", \"prod\", \"mean\", \"amax\", \"amin\"", in->attr[1].s);
 }
 
@@ -99,7 +101,8 @@ static ind_status ind__check_index_source(ind__infer *in, int dim) {
     for (int d = 0; d < rank; d++) {
         ind__agreement other = {2, d, "", 0, d, "has", ""}, along = {2, d, "", 1, 0, "has", " indices"};
         if (d == dim && !line && !ind__is_int(ind__operand(in, 2)->size[d], 1))
-            return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have one element in dim %d, as there is one index",
+            return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                               "%s (%s) must have one element in dim %d, as there is one index",
                                ind__describe_name(in, 2), ind__describe_type(in, 2), d);
         if ((d != dim || line) && ind__need_agree(in, d == dim ? along : other)) return in->status;
     }
@@ -113,7 +116,7 @@ static ind_status ind__rule_index_scatter(ind__infer *in) {
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     if (in->op != IND_OP_INDEX_FILL && ind__check_index_source(in, dim)) return in->status;
     if (in->op != IND_OP_INDEX_COPY && ind__is_fraction(&in->attr[1]) && !ind_dtype_is_float(x->dtype))
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where self is %s",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s must be an integer where self is %s",
                            in->op == IND_OP_INDEX_ADD ? "alpha" : "value", ind__describe_type(in, 0));
     return ind__like_self(in);
 }

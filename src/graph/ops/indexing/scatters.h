@@ -12,8 +12,8 @@
 
 /* Scatters return x with some elements replaced or combined; x itself does not change (see ind_mutate). If an element
    is indexed twice, replacing keeps the last value on the host device and any of them on a GPU. On a GPU, sums of
-   floats are added in any order, as in PyTorch. An index out of range stores nothing and is IND_INDEX_OUT_OF_RANGE.
-   ind_index_put: indices as of ind_index. */
+   floats are added in any order, as in PyTorch. An index out of range stores nothing and is
+   IND_ERROR_INDEX_OUT_OF_RANGE. ind_index_put: indices as of ind_index. */
 IND_API ind_tensor ind_index_put(ind_tensor x, const ind_tensor *indices, int num, ind_tensor values, bool accumulate);
 IND_API ind_tensor ind_put(ind_tensor x, ind_tensor index, ind_tensor source, bool accumulate);
 IND_API ind_tensor ind_scatter(ind_tensor x, int dim, ind_tensor index, ind_tensor src);

@@ -3,9 +3,9 @@
 static ind_status ind__check_cat_operand(ind__infer *in, uint32_t k, int dim) {
     const ind__tensor_info *a = ind__operand(in, 0), *b = ind__operand(in, k);
     if (a->rank != b->rank) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s, %s is %s; all must have the same number of dimensions",
-                           ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_name(in, k),
-                           ind__describe_type(in, k));
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                           "%s is %s, %s is %s; all must have the same number of dimensions", ind__describe_name(in, 0),
+                           ind__describe_type(in, 0), ind__describe_name(in, k), ind__describe_type(in, k));
     }
     for (int d = 0; d < a->rank; d++) {
         ind__agreement w = {0, d, "", k, d, "has", ""};
@@ -15,7 +15,7 @@ static ind_status ind__check_cat_operand(ind__infer *in, uint32_t k, int dim) {
 }
 
 static ind_status ind__rule_cat(ind__infer *in) {
-    if (in->num_operands == 0) return ind__reject(in, IND_INVALID_ARGUMENT, "at least one tensor is needed");
+    if (in->num_operands == 0) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "at least one tensor is needed");
     const ind__tensor_info *x = ind__operand(in, 0);
     int dim;
     if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
@@ -73,7 +73,7 @@ static ind_tensor ind__at_least(ind_tensor x, ind_graph_op op) {
 static void ind__expand_stacks(ind__expansion *e) {
     const ind_graph_op op = e->node->op;
     if (e->num_x < 1) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "no tensor is given");
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "no tensor is given");
         return;
     }
     for (int k = 0; k < e->num_x; k++) e->x[k] = ind__at_least(e->x[k], op);

@@ -14,7 +14,7 @@ static ind_status ind__rule_roll(ind__infer *in) {
     const ind__attr *shifts = &in->attr[0], *dims = &in->attr[1];
     int want = dims->kind == IND__ATTR_NONE || dims->count == 0 ? 1 : dims->count, dim;
     if (shifts->count != want) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%d shifts are given, %d %s needed", shifts->count, want,
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%d shifts are given, %d %s needed", shifts->count, want,
                            want == 1 ? "is" : "are");
     }
     for (int k = 0; dims->kind != IND__ATTR_NONE && k < dims->count; k++) {
@@ -33,8 +33,8 @@ static ind_status ind__rule_repeat(ind__infer *in) {
     ind_expr size[IND_MAX_RANK];
     int rank = times->count > x->rank ? times->count : x->rank;
     if (in->op == IND_OP_REPEAT && times->count < x->rank) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%d repeats are given; %s (%s) has %d dimensions", times->count,
-                           ind__describe_name(in, 0), ind__describe_type(in, 0), x->rank);
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%d repeats are given; %s (%s) has %d dimensions",
+                           times->count, ind__describe_name(in, 0), ind__describe_type(in, 0), x->rank);
     }
     if (ind__need_sizes(in, times->list, times->count)) return in->status;
     for (int d = 0; d < rank; d++) {
@@ -49,7 +49,7 @@ static ind_status ind__rule_repeat(ind__infer *in) {
 static ind_status ind__need_multiple(ind__infer *in, int dim, int64_t of) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (ind_known_multiple(x->size[dim], of)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) is not known to be a multiple of %lld", dim,
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "dim %d of %s (%s) is not known to be a multiple of %lld", dim,
                        ind__describe_name(in, 0), ind__describe_type(in, 0), (long long)of);
 }
 
@@ -59,10 +59,10 @@ static ind_status ind__rule_pixel_shuffle(ind__infer *in) {
     int64_t r = in->attr[0].i;
     int channels = x->rank - 3;
     if (x->rank < 3) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 3 dimensions are needed",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; at least 3 dimensions are needed",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
-    if (r < 1 || r > INT32_MAX) return ind__reject(in, IND_INVALID_ARGUMENT, "the factor must be greater than 0");
+    if (r < 1 || r > INT32_MAX) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "the factor must be greater than 0");
     bool grow = in->op == IND_OP_PIXEL_SHUFFLE;
     for (int k = grow ? 0 : 1; k < (grow ? 1 : 3); k++) {
         if (ind__need_multiple(in, channels + k, grow ? r * r : r)) return in->status;
@@ -116,13 +116,13 @@ static void ind__expand_flips(ind__expansion *e) {
 static void ind__expand_rot90(ind__expansion *e) {
     int dims[2] = {0, 1}, rank = ind_tensor_rank(e->x[0]), k = (int)((e->a[0].i % 4 + 4) % 4);
     if (e->a[1].kind != IND__ATTR_NONE && e->a[1].count != 2) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "dims has %d elements; 2 are needed", e->a[1].count);
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "dims has %d elements; 2 are needed", e->a[1].count);
         return;
     }
     if (!ind__need_rank_of(e, 0, 2, IND_MAX_RANK)) return;
     for (int i = 0; i < 2 && e->a[1].kind != IND__ATTR_NONE; i++)
         dims[i] = ind__dim_in(e, ind__list_int(&e->a[1], i), rank);
-    if (dims[0] == dims[1]) ind__refuse(e, IND_INVALID_ARGUMENT, "dims names one dimension twice");
+    if (dims[0] == dims[1]) ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "dims names one dimension twice");
     if (e->g->status) return;
     e->y = e->x[0];
     if (k == 2) e->y = ind_flip(e->x[0], dims, 2);
@@ -135,7 +135,7 @@ static void ind__expand_channel_shuffle(ind__expansion *e) {
     if (!ind__need_rank_of(e, 0, 3, IND_MAX_RANK - 1)) return;
     ind_expr channels = ind_tensor_size(e->x[0], 1), groups = ind__e(e, e->a[0].i);
     if (e->a[0].i < 1 || !ind__is_int(ind_expr_mod(channels, groups), 0)) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "dim 1 of %s is not known to be a multiple of the %lld groups",
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "dim 1 of %s is not known to be a multiple of the %lld groups",
                     ind__describe_operand(e, 0, text, sizeof text), (long long)e->a[0].i);
         return;
     }

@@ -28,7 +28,7 @@ static ind_status ind__check_pad(ind__infer *in, int d, int mode) {
     for (int side = 0; side < 2; side++) {
         ind_expr pad = ind__pad_of(in->c, &in->attr[0], x->rank, d, side);
         if (mode == IND__PAD_REPLICATE ? ind_known_le(one, size) : ind_known_le(pad, most)) continue;
-        return ind__reject(in, IND_OUT_OF_RANGE,
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE,
                            "dim %d of %s (%s) is not known to have enough elements to pad %s with", d,
                            ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, pad));
     }
@@ -41,13 +41,14 @@ static ind_status ind__check_pad_rank(ind__infer *in, int mode) {
     int count = in->attr[0].count, dims = count / 2;
     int want = in->op == IND_OP_PAD || mode == IND__PAD_CONSTANT ? dims : ind__spatial_rank(in->op);
     if (count % 2 || dims > x->rank || dims != want) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%d paddings are given for %s (%s); two are needed for each of %s",
-                           count, ind__describe_name(in, 0), ind__describe_type(in, 0),
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                           "%d paddings are given for %s (%s); two are needed for each of %s", count,
+                           ind__describe_name(in, 0), ind__describe_type(in, 0),
                            dims != want ? "the dimensions that it pads" : "the last dimensions");
     }
     if (mode == IND__PAD_CONSTANT || (dims >= 1 && dims <= 3 && (x->rank == dims + 1 || x->rank == dims + 2)))
         return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %d paddings need %d or %d dimensions",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; %d paddings need %d or %d dimensions",
                        ind__describe_name(in, 0), ind__describe_type(in, 0), count, dims + 1, dims + 2);
 }
 
@@ -56,7 +57,7 @@ static ind_status ind__rule_pad(ind__infer *in) {
     int mode = ind__pad_mode_of(in->op, in->attr);
     ind_expr size[IND_MAX_RANK];
     if (mode < 0) {
-        return ind__reject(in, IND_INVALID_ARGUMENT,
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
                            "mode is \"%.40s\"; allowed: \"constant\", \"reflect\", \"replicate\", \"circular\"",
                            in->attr[1].s ? in->attr[1].s : "");
     }

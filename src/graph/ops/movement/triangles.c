@@ -3,7 +3,7 @@
 static ind_status ind__rule_tril(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (x->rank < 2) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
@@ -15,7 +15,8 @@ static ind_status ind__rule_one_hot(ind__infer *in) {
     ind_expr size[IND_MAX_RANK + 1];
     if (ind__need_index(in, 0)) return in->status;
     if (ind__is_int(in->attr[0].e, -1)) {
-        return ind__reject(in, IND_NOT_SUPPORTED, "num_classes is -1: the size would depend on the data; give it");
+        return ind__reject(in, IND_ERROR_NOT_SUPPORTED,
+                           "num_classes is -1: the size would depend on the data; give it");
     }
     if (ind__need_positive(in, in->attr[0].e, "num_classes")) return in->status;
     if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
@@ -60,9 +61,9 @@ static void ind__expand_diag_embed(ind__expansion *e) {
     int rank = ind_tensor_rank(e->x[0]) + 1, order[IND_MAX_RANK], at = 0;
     if (!ind__need_rank_of(e, 0, 1, IND_MAX_RANK - 1)) return;
     int first = ind__dim_in(e, e->a[1].i, rank), second = ind__dim_in(e, e->a[2].i, rank);
-    if (first >= 0 && first == second) ind__refuse(e, IND_INVALID_ARGUMENT, "dim1 and dim2 are the same");
+    if (first >= 0 && first == second) ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "dim1 and dim2 are the same");
     if (e->a[0].i > 1 << 30 || e->a[0].i < -(1 << 30))
-        ind__refuse(e, IND_OUT_OF_RANGE, "the offset is %lld", (long long)e->a[0].i);
+        ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "the offset is %lld", (long long)e->a[0].i);
     if (e->g->status) return;
     for (int d = 0; d < rank; d++) order[d] = d == first ? rank - 2 : d == second ? rank - 1 : at++;
     e->y = ind_permute(ind__embedded(e, e->x[0], e->a[0].i), order, rank);
@@ -71,7 +72,7 @@ static void ind__expand_diag_embed(ind__expansion *e) {
 static void ind__expand_diag(ind__expansion *e) {
     if (!ind__need_rank_of(e, 0, 1, 2)) return;
     if (e->a[0].i > 1 << 30 || e->a[0].i < -(1 << 30)) {
-        ind__refuse(e, IND_OUT_OF_RANGE, "the diagonal is %lld", (long long)e->a[0].i);
+        ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "the diagonal is %lld", (long long)e->a[0].i);
         return;
     }
     e->y = ind_tensor_rank(e->x[0]) == 1 ? ind__embedded(e, e->x[0], e->a[0].i)
@@ -83,7 +84,7 @@ static void ind__expand_vander(ind__expansion *e) {
     if (!ind__need_rank_of(e, 0, 1, 1)) return;
     if (e->a[0].kind == IND__ATTR_NONE && !ind__known_size(e, e->x[0], 0, "the length of x", &n)) return;
     if (n < 0 || n > 1 << 20) {
-        ind__refuse(e, IND_OUT_OF_RANGE, "N is %lld", (long long)n);
+        ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "N is %lld", (long long)n);
         return;
     }
     const int dim = -1;

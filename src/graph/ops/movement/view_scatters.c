@@ -8,7 +8,7 @@ static ind_status ind__check_replacement(ind__infer *in, const ind__type *view) 
     if (!fits) {
         char *want = ind__scratch(in);
         ind__print_type(want, sizeof in->scratch[0], src->dtype, view->size, view->rank);
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; the replaced part is %s", ind__describe_name(in, 1),
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; the replaced part is %s", ind__describe_name(in, 1),
                            ind__describe_type(in, 1), want);
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);

@@ -16,7 +16,7 @@ static void ind__cancel(ind_context *c, ind_expr *a, int na, ind_expr *b, int nb
 static ind_status ind__view_clash(ind__infer *in, const ind_expr *size, int rank, ind_expr agree) {
     char *to = ind__scratch(in);
     ind__print_type(to, sizeof in->scratch[0], ind__operand(in, 0)->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s and cannot be seen as %s: the number of elements %s%s",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s and cannot be seen as %s: the number of elements %s%s",
                        ind__describe_name(in, 0), ind__describe_type(in, 0), to,
                        strstr(to, "-1") ? "is not a multiple of the given sizes"
                                         : "differs, or is not known to be equal",
@@ -30,7 +30,7 @@ static ind_status ind__view_to(ind__infer *in, const ind_expr *want, int rank) {
     for (int d = 0; d < rank; d++) {
         size[d] = to[d] = want[d];
         if (!ind__is_int(size[d], -1)) continue;
-        if (open >= 0) return ind__reject(in, IND_INVALID_ARGUMENT, "only one size may be -1");
+        if (open >= 0) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "only one size may be -1");
         open = d;
         size[d] = to[d] = ind_int(in->c, 1);
     }
@@ -57,7 +57,7 @@ static ind_status ind__rule_permute(ind__infer *in) {
     ind_expr size[IND_MAX_RANK];
     uint32_t mask;
     if (in->attr[0].count != x->rank) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%d dims are given; %s (%s) has %d", in->attr[0].count,
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%d dims are given; %s (%s) has %d", in->attr[0].count,
                            ind__describe_name(in, 0), ind__describe_type(in, 0), x->rank);
     }
     if (ind__dims(in, &in->attr[0], &mask)) return in->status;
@@ -86,7 +86,7 @@ static ind_status ind__expand_to(ind__infer *in, const ind_expr *want, int rank)
     ind_expr size[IND_MAX_RANK] = {{0}};
     int lead = rank - x->rank;
     if (lead < 0) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes are given; %s (%s) has %d dimensions already", rank,
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%d sizes are given; %s (%s) has %d dimensions already", rank,
                            ind__describe_name(in, 0), ind__describe_type(in, 0), x->rank);
     }
     for (int d = 0; d < rank; d++) {
@@ -95,10 +95,10 @@ static ind_status ind__expand_to(ind__infer *in, const ind_expr *want, int rank)
         ind_expr old = x->size[d - lead];
         if (ind__is_int(size[d], -1)) size[d] = old;
         if (!ind__is_int(old, 1) && !ind_known_eq(old, size[d])) {
-            return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) is %s and cannot become %s; only 1 expands%s",
-                               d - lead, ind__describe_name(in, 0), ind__describe_type(in, 0),
-                               ind__describe_size(in, old), ind__describe_size(in, size[d]),
-                               ind__describe_difference(in, old, size[d]));
+            return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                               "dim %d of %s (%s) is %s and cannot become %s; only 1 expands%s", d - lead,
+                               ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, old),
+                               ind__describe_size(in, size[d]), ind__describe_difference(in, old, size[d]));
         }
     }
     if (ind__need_sizes(in, size, rank)) return in->status;
@@ -144,7 +144,7 @@ static ind_status ind__rule_slice(ind__infer *in) {
     int dim;
     if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     if (!ind_known_lt(ind_int(in->c, 0), step)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "step %s; it must be greater than 0",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "step %s; it must be greater than 0",
                            ind__describe_size(in, step));
     }
     ind__slice_bounds(x->size[dim], &in->attr[1], &in->attr[2], &first, &last);
@@ -161,7 +161,7 @@ static ind_status ind__rule_select(ind__infer *in) {
     bool front = ind_known_le(zero, index) && ind_known_lt(index, x->size[dim]);
     bool back = ind_known_lt(index, zero) && ind_known_le(zero, ind_expr_add(index, x->size[dim]));
     if (!front && !back) {
-        return ind__reject(in, IND_OUT_OF_RANGE, "index %s is not known to lie within dim %d of %s (%s)",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "index %s is not known to lie within dim %d of %s (%s)",
                            ind__describe_size(in, index), dim, ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     for (int d = 0; d + 1 < x->rank; d++) size[d] = x->size[d + (d >= dim)];
@@ -186,7 +186,7 @@ static ind_status ind__rule_flatten(ind__infer *in) {
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &first) || ind__dim(in, 0, in->attr[1].i, x->rank, &last))
         return in->status;
     if (first > last) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "start_dim %d comes after end_dim %d", first, last);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "start_dim %d comes after end_dim %d", first, last);
     }
     for (int d = 0; d < first; d++) size[rank++] = x->size[d];
     size[rank++] = ind_expr_product(in->c, x->size + first, x->rank ? last - first + 1 : 0);
@@ -201,7 +201,7 @@ static ind_status ind__rule_unflatten(ind__infer *in) {
     ind_expr size[2 * IND_MAX_RANK];
     int dim, rank = 0;
     if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
-    if (sizes->count == 0) return ind__reject(in, IND_INVALID_ARGUMENT, "sizes is empty");
+    if (sizes->count == 0) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "sizes is empty");
     if (x->rank - 1 + sizes->count > IND_MAX_RANK) return ind__too_many_dims(in, x->rank - 1 + sizes->count);
     for (int d = 0; d < dim; d++) size[rank++] = x->size[d];
     for (int k = 0; k < sizes->count; k++) size[rank++] = sizes->list[k];
@@ -227,7 +227,7 @@ static ind_status ind__rule_meshgrid(ind__infer *in) {
     if (ind__need_tensors(in) || ind__need_results(in, in->num_operands)) return in->status;
     if (in->num_operands > IND_MAX_RANK) return ind__too_many_dims(in, (int)in->num_operands);
     if (!indexing || (strcmp(indexing, "ij") && strcmp(indexing, "xy"))) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "indexing is \"%.40s\"; allowed: \"ij\", \"xy\"",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "indexing is \"%.40s\"; allowed: \"ij\", \"xy\"",
                            indexing ? indexing : "");
     }
     for (uint32_t k = 0; k < in->num_operands; k++) {
@@ -244,7 +244,7 @@ static ind_status ind__moved_dims(ind__infer *in, int from[IND_MAX_RANK]) {
     const ind__attr *source = &in->attr[0], *destination = &in->attr[1];
     uint32_t used;
     if (source->count != destination->count) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "source has %d dims, destination %d; they must be as many",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "source has %d dims, destination %d; they must be as many",
                            source->count, destination->count);
     }
     if (ind__dims(in, source, &used) || ind__dims(in, destination, &used)) return in->status;
@@ -271,7 +271,7 @@ static ind_status ind__rule_narrow(ind__infer *in) {
     bool fits = ind_known_le(zero, start) && ind_known_le(zero, length) &&
                 ind_known_le(ind_expr_add(start, length), x->size[dim]);
     if (!fits) {
-        return ind__reject(in, IND_OUT_OF_RANGE, "[%s, %s + %s) is not known to lie within dim %d of %s (%s)",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "[%s, %s + %s) is not known to lie within dim %d of %s (%s)",
                            ind__describe_size(in, start), ind__describe_size(in, start), ind__describe_size(in, length),
                            dim, ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
@@ -287,11 +287,11 @@ static ind_status ind__split_evenly(ind__infer *in, int dim, ind_expr length) {
     ind_expr zero = ind_int(in->c, 0), whole = x->size[dim];
     int64_t parts = 1;
     if (!ind_known_lt(zero, length) && !(ind__is_int(length, 0) && ind__is_int(whole, 0))) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "parts of %s; it must be greater than 0",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "parts of %s; it must be greater than 0",
                            ind__describe_size(in, length));
     }
     if (!ind__is_int(whole, 0) && !ind_expr_is_int(ind_expr_ceildiv(whole, length), &parts)) {
-        return ind__reject(in, IND_NOT_SUPPORTED,
+        return ind__reject(in, IND_ERROR_NOT_SUPPORTED,
                            "the number of parts, %s, depends on the sizes; it must be the same for all of them",
                            ind__describe_size(in, ind_expr_ceildiv(whole, length)));
     }
@@ -318,7 +318,7 @@ static ind_status ind__rule_chunk(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     int dim;
     if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
-    if (in->attr[0].i < 1) return ind__reject(in, IND_INVALID_ARGUMENT, "chunks must be greater than 0");
+    if (in->attr[0].i < 1) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "chunks must be greater than 0");
     if (!ind__is_int(x->size[dim], 0)) {
         return ind__split_evenly(in, dim, ind_expr_ceildiv(x->size[dim], ind_int(in->c, in->attr[0].i)));
     }
@@ -335,7 +335,7 @@ static ind_status ind__rule_split_with_sizes(ind__infer *in) {
     if (ind__need_sizes(in, sizes->list, sizes->count)) return in->status;
     ind_expr total = ind_expr_sum(in->c, sizes->list, sizes->count);
     if (!ind_known_eq(total, x->size[dim])) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "split_sizes add up to %s; dim %d of %s (%s) has %s%s",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "split_sizes add up to %s; dim %d of %s (%s) has %s%s",
                            ind__describe_size(in, total), dim, ind__describe_name(in, 0), ind__describe_type(in, 0),
                            ind__describe_size(in, x->size[dim]), ind__describe_difference(in, total, x->size[dim]));
     }
@@ -354,7 +354,7 @@ static ind_status ind__rule_unbind(ind__infer *in) {
     int dim;
     if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     if (!ind_expr_is_int(x->size[dim], &n)) {
-        return ind__reject(in, IND_NOT_SUPPORTED,
+        return ind__reject(in, IND_ERROR_NOT_SUPPORTED,
                            "dim %d of %s (%s) is symbolic, and so would be the number of results", dim,
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
@@ -372,7 +372,7 @@ static ind_status ind__rule_unfold(ind__infer *in) {
     if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
     ind_expr whole = x->rank ? x->size[dim] : ind_int(in->c, 1);
     if (!ind_known_le(ind_int(in->c, 0), length) || !ind_known_le(length, whole)) {
-        return ind__reject(in, IND_OUT_OF_RANGE, "size %s is not known to lie within dim %d of %s (%s)",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "size %s is not known to lie within dim %d of %s (%s)",
                            ind__describe_size(in, length), dim, ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
@@ -388,7 +388,7 @@ static ind_status ind__diagonal_type(ind__infer *in, ind__type *t) {
     const ind__tensor_info *x = ind__operand(in, 0);
     int a, b;
     if (ind__dim(in, 0, in->attr[1].i, x->rank, &a) || ind__dim(in, 0, in->attr[2].i, x->rank, &b)) return in->status;
-    if (a == b) return ind__reject(in, IND_INVALID_ARGUMENT, "dim1 and dim2 are both %d", a);
+    if (a == b) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "dim1 and dim2 are both %d", a);
     t->dtype = x->dtype;
     t->rank = 0;
     for (int d = 0; d < x->rank; d++) {
@@ -408,7 +408,7 @@ static ind_status ind__rule_as_strided(ind__infer *in) {
     const ind__attr *size = &in->attr[0], *stride = &in->attr[1];
     ind_expr one = ind_int(in->c, 1), first = ind__strided_offset(in->c, in->attr), last = first;
     if (size->count != stride->count) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes and %d strides are given; they must be as many",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%d sizes and %d strides are given; they must be as many",
                            size->count, stride->count);
     }
     if (ind__need_sizes(in, size->list, size->count) || ind__need_sizes(in, stride->list, stride->count))
@@ -421,7 +421,7 @@ static ind_status ind__rule_as_strided(ind__infer *in) {
     bool begins = ind_known_le(ind_int(in->c, 0), first);
     ind_expr numel = ind_expr_product(in->c, x->size, x->rank);
     if (!begins || (!empty && !ind_known_lt(last, numel))) {
-        return ind__reject(in, IND_OUT_OF_RANGE, "elements up to %s are not known to lie within %s (%s)",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "elements up to %s are not known to lie within %s (%s)",
                            ind__describe_size(in, last), ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     ind__set_result(in, 0, x->dtype, size->list, size->count);

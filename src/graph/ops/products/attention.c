@@ -6,7 +6,7 @@ static ind_status ind__check_attention(ind__infer *in, int least_rank) {
         const ind__tensor_info *x = ind__operand(in, k);
         if (ind__need_float(in, k) || ind__need_same_dtype(in, 0, k)) return in->status;
         if (x->rank >= least_rank) continue;
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s with %d dimension%s; at least %d are needed",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s with %d dimension%s; at least %d are needed",
                            ind__describe_name(in, k), ind__describe_type(in, k), x->rank, x->rank == 1 ? "" : "s",
                            least_rank);
     }
@@ -22,7 +22,7 @@ static ind_status ind__check_grouped_heads(ind__infer *in, uint32_t k) {
     ind_expr heads = q->size[q->rank - 3], own = x->size[x->rank - 3];
     if (ind_known_lt(ind_int(in->c, 0), own) && ind_known_eq(ind_expr_mod(heads, own), ind_int(in->c, 0)))
         return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH,
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
                        "%s has %s heads (dim %d of %s), %s has %s (dim %d of %s), which is not known to divide them",
                        ind__describe_name(in, 0), ind__describe_size(in, heads), q->rank - 3, ind__describe_type(in, 0),
                        ind__describe_name(in, k), ind__describe_size(in, own), x->rank - 3, ind__describe_type(in, k));
@@ -34,8 +34,8 @@ static ind_status ind__check_attention_mask(ind__infer *in, const ind_expr *size
     ind_dtype d = mask->dtype;
     if (d != IND_BOOL && d != IND_F32 && d != ind__operand(in, 0)->dtype) {
         ind_dtype own = ind__operand(in, 0)->dtype;
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; bool%s%s or f32 is needed", ind__describe_name(in, 3),
-                           ind__describe_type(in, 3), own == IND_F32 ? "" : ", ",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; bool%s%s or f32 is needed",
+                           ind__describe_name(in, 3), ind__describe_type(in, 3), own == IND_F32 ? "" : ", ",
                            own == IND_F32 ? "" : ind_dtype_name(own));
     }
     bool fits = mask->rank <= rank;
@@ -46,8 +46,8 @@ static ind_status ind__check_attention_mask(ind__infer *in, const ind_expr *size
     if (fits) return IND_OK;
     char *scores = ind__scratch(in);
     ind__print_type(scores, sizeof in->scratch[0], ind__operand(in, 0)->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the scores, %s", ind__describe_name(in, 3),
-                       ind__describe_type(in, 3), scores);
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) does not expand to the scores, %s",
+                       ind__describe_name(in, 3), ind__describe_type(in, 3), scores);
 }
 
 static ind_status ind__rule_attention(ind__infer *in) {
@@ -55,12 +55,13 @@ static ind_status ind__rule_attention(ind__infer *in) {
     int outer = gqa ? 3 : 2;
     ind__shape s = {0};
     if (in->attr[0].f != 0)
-        return ind__reject(in, IND_NOT_SUPPORTED,
+        return ind__reject(in, IND_ERROR_NOT_SUPPORTED,
                            "dropout_p is %g; only 0 is supported: use native_dropout, which takes a seed, between "
                            "softmax and matmul",
                            in->attr[0].f);
     if (in->attr[1].i && ind__has_operand(in, 3))
-        return ind__reject(in, IND_INVALID_ARGUMENT, "is_causal and attn_mask are both given; one of them is allowed");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
+                           "is_causal and attn_mask are both given; one of them is allowed");
     if (ind__check_attention(in, outer)) return in->status;
     for (uint32_t k = 0; k < 3; k++) {
         if (ind__broadcast(in, &s, k, outer)) return in->status;

@@ -9,7 +9,7 @@ static ind_status ind__check_byte_product(ind__infer *in) {
         const ind_dtype t = ind__operand(in, k)->dtype;
         if (ind__need_rank(in, k, 2)) return in->status;
         if (floats ? ind__only_stored(t) : t == IND_I8) continue;
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; %s is needed", ind__describe_name(in, k),
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; %s is needed", ind__describe_name(in, k),
                            ind__describe_type(in, k), floats ? "f8e4m3fn or f8e5m2" : "i8");
     }
     ind__agreement inner = {0, 1, " columns", 1, 0, "has", " rows"};
@@ -58,10 +58,10 @@ static ind__scale_form ind__scale_form_of(const ind__tensor_info *s, const ind__
 static ind_status ind__check_product_scale(ind__infer *in, uint32_t k) {
     const ind__tensor_info *s = ind__operand(in, k);
     if (s->dtype != IND_F32)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; f32 is needed", ind__describe_name(in, k),
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; f32 is needed", ind__describe_name(in, k),
                            ind__describe_type(in, k));
     if (ind__scale_form_of(s, ind__operand(in, k - 2), (int)k - 2)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; one number, %s is supported", ind__describe_name(in, k),
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; one number, %s is supported", ind__describe_name(in, k),
                        ind__describe_type(in, k),
                        k == 2 ? "[m, 1], [m, CeilDiv(k, 128)] or [CeilDiv(m, 128), CeilDiv(k, 128)] for self [m, k]"
                               : "[1, n], [CeilDiv(k, 128), n] or [CeilDiv(k, 128), CeilDiv(n, 128)] for mat2 [k, n]");
@@ -71,8 +71,8 @@ static ind_status ind__check_product_bias(ind__infer *in) {
     const ind__tensor_info *bias = ind__operand(in, 4);
     if (ind__need_rank(in, 4, 1)) return in->status;
     if (bias->dtype != IND_F32 && bias->dtype != IND_F16 && bias->dtype != IND_BF16)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; f32, f16 or bf16 is needed", ind__describe_name(in, 4),
-                           ind__describe_type(in, 4));
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; f32, f16 or bf16 is needed",
+                           ind__describe_name(in, 4), ind__describe_type(in, 4));
     ind__agreement columns = {4, 0, " elements", 1, 1, "has", " columns"};
     return ind__need_agree(in, columns);
 }
@@ -83,7 +83,7 @@ static ind_status ind__rule_scaled_mm(ind__infer *in) {
         return in->status;
     if (ind__has_operand(in, 4) && ind__check_product_bias(in)) return in->status;
     if (given && (!ind_dtype_is_float(given) || given == IND_F64))
-        return ind__reject(in, IND_TYPE_MISMATCH, "out_dtype is %s; f32, f16, bf16 or an 8-bit float is needed",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "out_dtype is %s; f32, f16, bf16 or an 8-bit float is needed",
                            ind_dtype_name(given));
     const ind_expr size[2] = {ind__operand(in, 0)->size[0], ind__operand(in, 1)->size[1]};
     ind__set_result(in, 0, given ? given : ind__operand(in, 0)->dtype, size, 2);

@@ -16,8 +16,8 @@
      [CeilDiv(m, 128), CeilDiv(k, 128)]  [CeilDiv(k, 128), CeilDiv(n, 128)]  128 x 128 elements of the operand
    With scales of the last two forms, the sum over each block of 128 along k is multiplied by the block's scales in f32,
    then added, whatever use_fast_accum is. Where such a scale is infinite or NaN, results are infinite or NaN. Each
-   operand's scale has a form of its own. Sizes that fit two forms mean the same in both. Error: IND_SHAPE_MISMATCH for
-   other sizes. */
+   operand's scale has a form of its own. Sizes that fit two forms mean the same in both. Error:
+   IND_ERROR_SHAPE_MISMATCH for other sizes. */
 typedef struct ind_scaled_mm_desc {
     ind_tensor bias;     /* [n], f32, f16 or bf16; IND_NO_TENSOR: none */
     ind_dtype out_dtype; /* a float type; IND_DTYPE_NONE: that of a */

@@ -7,7 +7,7 @@ static int ind__split_dims(ind__expansion *e, int k, const ind__attr *list, bool
     for (int i = 0; i < list->count; i++) {
         int d = rank ? ind__dim_in(e, ind__list_int(list, i), rank) : -1;
         if (d < 0 || taken[d]) {
-            ind__refuse(e, IND_INVALID_ARGUMENT, "a dimension is named twice, or does not exist");
+            ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "a dimension is named twice, or does not exist");
             return -1;
         }
         taken[d] = true;
@@ -27,7 +27,7 @@ static void ind__expand_tensordot(ind__expansion *e) {
     if (ca < 0 || cb < 0) return;
     int rank = m + n - ca - cb;
     if (ca != cb || rank > IND_MAX_RANK) {
-        ind__refuse(e, ca != cb ? IND_INVALID_ARGUMENT : IND_LIMIT,
+        ind__refuse(e, ca != cb ? IND_ERROR_INVALID_ARGUMENT : IND_ERROR_LIMIT,
                     "dims_self has %d elements, dims_other %d; the result would have %d dimensions", ca, cb, rank);
         return;
     }
@@ -40,8 +40,8 @@ static void ind__expand_tensordot(ind__expansion *e) {
         inner = ind_expr_mul(inner, a);
         if (ind_known_eq(a, b)) continue;
         char first[300], second[300];
-        ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of %s and dim %d of %s are not known to be equal", da[m - ca + i],
-                    ind__describe_operand(e, 0, first, sizeof first), db[i],
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "dim %d of %s and dim %d of %s are not known to be equal",
+                    da[m - ca + i], ind__describe_operand(e, 0, first, sizeof first), db[i],
                     ind__describe_operand(e, 1, second, sizeof second));
         return;
     }
@@ -81,12 +81,12 @@ static int ind__einsum_term(ind__expansion *e, const char *s, size_t n, int elli
             i += 2;
             more = ellipsis;
         } else if (label < 0) {
-            ind__refuse(e, IND_INVALID_ARGUMENT, "the equation has \"%c\" where a letter or one \"...\" may stand",
-                        s[i]);
+            ind__refuse(e, IND_ERROR_INVALID_ARGUMENT,
+                        "the equation has \"%c\" where a letter or one \"...\" may stand", s[i]);
             return -1;
         }
         if (count + more > IND_MAX_RANK) {
-            ind__refuse(e, IND_LIMIT, "a term has more than %d dimensions", IND_MAX_RANK);
+            ind__refuse(e, IND_ERROR_LIMIT, "a term has more than %d dimensions", IND_MAX_RANK);
             return -1;
         }
         for (int k = 0; k < more; k++) labels[count++] = label >= 0 ? label : 52 + more - 1 - k;
@@ -107,7 +107,7 @@ static int ind__dots_rank(ind__expansion *e, int k, const char *s, size_t n) {
     char text[300];
     for (size_t i = 0; i < n; i++) letters += ind__label_of(s[i]) >= 0;
     if (rank == letters || (rank > letters && ind__has_dots(s, n))) return rank - letters;
-    ind__refuse(e, IND_SHAPE_MISMATCH, "\"%.*s\" names %d dimensions of %s", (int)(n > 60 ? 60 : n), s, letters,
+    ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "\"%.*s\" names %d dimensions of %s", (int)(n > 60 ? 60 : n), s, letters,
                 ind__describe_operand(e, k, text, sizeof text));
     return -1;
 }
@@ -120,7 +120,8 @@ static int ind__einsum_diagonal(ind__expansion *e, int k, int labels[IND_MAX_RAN
         for (int j = i + 1; j < count; j++) {
             if (labels[i] != labels[j]) continue;
             if (!ind_known_eq(ind_tensor_size(*x, i), ind_tensor_size(*x, j))) {
-                ind__refuse(e, IND_SHAPE_MISMATCH, "operand %d: dimensions of one letter are not known to be equal", k);
+                ind__refuse(e, IND_ERROR_SHAPE_MISMATCH,
+                            "operand %d: dimensions of one letter are not known to be equal", k);
                 return -1;
             }
             *x = ind_diagonal(*x, 0, i, j); /* the diagonal becomes the last dimension */
@@ -156,7 +157,7 @@ static bool ind__einsum_sizes(ind__einsum *s, int k, const int *labels, int coun
         s->last[labels[i]] = k;
         if (!ind__ok(*all) || ind__is_int(*all, 1)) *all = own;
         if (ind__is_int(own, 1) || ind_known_eq(own, *all)) continue;
-        ind__refuse(s->e, IND_SHAPE_MISMATCH, "dim %d of %s does not agree with the same letter elsewhere", i,
+        ind__refuse(s->e, IND_ERROR_SHAPE_MISMATCH, "dim %d of %s does not agree with the same letter elsewhere", i,
                     ind__describe_operand(s->e, k, text, sizeof text));
         return false;
     }
@@ -199,7 +200,7 @@ static int ind__einsum_pair(const ind__einsum *s, int k, ind_tensor *a, int *la,
         for (int l = 0; l < IND__EINSUM_LABELS; l++) {
             if (!in[l] || group[l] != g) continue;
             if (n == IND_MAX_RANK) {
-                ind__refuse(s->e, IND_LIMIT, "a product would have more than %d dimensions", IND_MAX_RANK);
+                ind__refuse(s->e, IND_ERROR_LIMIT, "a product would have more than %d dimensions", IND_MAX_RANK);
                 return 0;
             }
             size[n] = s->size[l];
@@ -237,7 +238,7 @@ static bool ind__einsum_output(ind__einsum *s, const char *arrow, const int *use
         for (int l = 0; l < 52; l++) {
             if (uses[l] != 1) continue;
             if (s->num_out == IND_MAX_RANK) {
-                ind__refuse(e, IND_LIMIT, "the result would have more than %d dimensions", IND_MAX_RANK);
+                ind__refuse(e, IND_ERROR_LIMIT, "the result would have more than %d dimensions", IND_MAX_RANK);
                 return false;
             }
             s->out[s->num_out++] = l;
@@ -245,11 +246,11 @@ static bool ind__einsum_output(ind__einsum *s, const char *arrow, const int *use
     }
     for (int i = 0; i < s->num_out; i++) {
         if (s->last[s->out[i]] < 0) {
-            ind__refuse(e, IND_INVALID_ARGUMENT, "the result has a letter that no operand has");
+            ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "the result has a letter that no operand has");
             return false;
         }
         if (s->last[s->out[i]] == e->num_x) {
-            ind__refuse(e, IND_INVALID_ARGUMENT, "the result has a letter twice");
+            ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "the result has a letter twice");
             return false;
         }
         s->last[s->out[i]] = e->num_x;
@@ -283,8 +284,8 @@ static bool ind__einsum_read(ind__einsum *s, ind__einsum_labels *term, const cha
             at += n + 1;
         }
         if (k != e->num_x || at <= equation + end) {
-            ind__refuse(e, IND_INVALID_ARGUMENT, "the equation \"%.80s\" does not have %d terms, one for each operand",
-                        equation, e->num_x);
+            ind__refuse(e, IND_ERROR_INVALID_ARGUMENT,
+                        "the equation \"%.80s\" does not have %d terms, one for each operand", equation, e->num_x);
             return false;
         }
     }
@@ -324,12 +325,12 @@ static void ind__expand_einsum(ind__expansion *e) {
     s.e = e;
     for (int l = 0; l < IND__EINSUM_LABELS; l++) s.last[l] = -1;
     if (e->num_x < 1) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "no operand is given");
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "no operand is given");
         return;
     }
     ind__einsum_labels *term = ind__arena_alloc(&e->g->arena, (size_t)e->num_x * sizeof *term);
     if (!term) {
-        ind__refuse(e, IND_OUT_OF_MEMORY, "out of memory");
+        ind__refuse(e, IND_ERROR_OUT_OF_MEMORY, "out of memory");
         return;
     }
     if (ind__einsum_read(&s, term, e->a[0].s ? e->a[0].s : "")) ind__einsum_run(&s, term);

@@ -5,10 +5,10 @@ static ind_status ind__check_group_operands(ind__infer *in) {
     if (ind__need_rank(in, 0, 2) || ind__need_rank(in, 1, 3) || ind__need_rank(in, 2, 1)) return in->status;
     if (ind__need_same_dtype(in, 0, 1)) return in->status;
     if (type == IND_BOOL)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s and %s are bool; a number type is needed",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s and %s are bool; a number type is needed",
                            ind__describe_name(in, 0), ind__describe_name(in, 1));
     if (ind__operand(in, 2)->dtype != IND_I32)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; i32 is needed", ind__describe_name(in, 2),
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; i32 is needed", ind__describe_name(in, 2),
                            ind__describe_type(in, 2));
     const ind__agreement inner = {0, 1, " columns", 1, 1, "has", " rows per matrix"};
     const ind__agreement groups = {2, 0, " elements", 1, 0, "has", " matrices"};
@@ -27,7 +27,7 @@ static ind_status ind__rule_grouped_mm(ind__infer *in) {
     if (ind__check_group_operands(in)) return in->status;
     if (ind__has_operand(in, 3) && ind__check_group_bias(in)) return in->status;
     if (!ind_known_le(ind_int(in->c, 1), b->size[0]))
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%s (%s) is not known to have at least one matrix",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%s (%s) is not known to have at least one matrix",
                            ind__describe_name(in, 1), ind__describe_type(in, 1));
     const ind_expr size[2] = {a->size[0], b->size[2]};
     ind__set_result(in, 0, a->dtype, size, 2);

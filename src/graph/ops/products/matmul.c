@@ -5,7 +5,7 @@ static ind_status ind__check_product(ind__infer *in, uint32_t a, uint32_t b) {
     int ra = ind__operand(in, a)->rank, rb = ind__operand(in, b)->rank;
     if (ind__need_same_dtype(in, a, b)) return in->status;
     if (ind__operand(in, a)->dtype == IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s and %s are bool; a number type is needed",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s and %s are bool; a number type is needed",
                            ind__describe_name(in, a), ind__describe_name(in, b));
     }
     ind__agreement w = {a, ra - 1, " columns", b, rb > 1 ? rb - 2 : 0, "has", " rows"};
@@ -34,7 +34,7 @@ static ind_status ind__rule_mm(ind__infer *in) {
 
 static ind_status ind__check_scale(ind__infer *in, const ind__attr *a, const char *name) {
     if (!ind__is_fraction(a) || ind_dtype_is_float(ind__operand(in, 0)->dtype)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where the operands are integers", name);
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s must be an integer where the operands are integers", name);
 }
 
 static ind_status ind__rule_addmm(ind__infer *in) {
@@ -49,8 +49,9 @@ static ind_status ind__rule_addmm(ind__infer *in) {
         fits = ind__is_int(have, 1) || ind_known_eq(have, want);
     }
     if (!fits) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to [%s, %s]", ind__describe_name(in, 0),
-                           ind__describe_type(in, 0), ind__describe_size(in, size[0]), ind__describe_size(in, size[1]));
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) does not expand to [%s, %s]",
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, size[0]),
+                           ind__describe_size(in, size[1]));
     }
     ind__set_result(in, 0, bias->dtype, size, 2);
     return IND_OK;
@@ -61,7 +62,7 @@ static ind_status ind__rule_linear(ind__infer *in) {
     if (ind__need_dimensions(in, 0) || ind__need_rank(in, 1, 2) || ind__need_same_dtype(in, 0, 1)) return in->status;
     ind__agreement features = {0, x->rank - 1, " features", 1, 1, "expects", ""};
     if (ind__need_agree(in, features)) return in->status;
-    if (x->dtype == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "bool operands; a number type is needed");
+    if (x->dtype == IND_BOOL) return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "bool operands; a number type is needed");
     if (ind__has_operand(in, 2)) {
         ind__agreement outputs = {2, 0, " elements", 1, 0, "has", " rows"};
         if (ind__need_rank(in, 2, 1) || ind__need_same_dtype(in, 2, 1) || ind__need_agree(in, outputs))
@@ -99,7 +100,7 @@ static void ind__expand_dot(ind__expansion *e) {
     char text[300];
     if (!ind__need_rank_of(e, 0, 1, 1) || !ind__need_rank_of(e, 1, 1, 1)) return;
     if (!ind_known_eq(ind_tensor_size(e->x[0], 0), ind_tensor_size(e->x[1], 0))) {
-        ind__refuse(e, IND_SHAPE_MISMATCH, "%s is not of the other's length",
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "%s is not of the other's length",
                     ind__describe_operand(e, 1, text, sizeof text));
         return;
     }
@@ -116,7 +117,7 @@ static void ind__expand_inner(ind__expansion *e) {
         return;
     }
     if (m + n - 2 > IND_MAX_RANK) {
-        ind__refuse(e, IND_LIMIT, "the result would have %d dimensions; at most %d are possible", m + n - 2,
+        ind__refuse(e, IND_ERROR_LIMIT, "the result would have %d dimensions; at most %d are possible", m + n - 2,
                     IND_MAX_RANK);
         return;
     }
@@ -175,7 +176,7 @@ static void ind__expand_kron(ind__expansion *e) {
     const int m = ind_tensor_rank(e->x[0]), n = ind_tensor_rank(e->x[1]), rank = m > n ? m : n;
     ind_expr a[IND_MAX_RANK], b[IND_MAX_RANK], size[IND_MAX_RANK];
     if (2 * rank > IND_MAX_RANK) {
-        ind__refuse(e, IND_LIMIT, "%d dimensions; at most %d are possible", rank, IND_MAX_RANK / 2);
+        ind__refuse(e, IND_ERROR_LIMIT, "%d dimensions; at most %d are possible", rank, IND_MAX_RANK / 2);
         return;
     }
     for (int d = 0; d < rank; d++) {
@@ -194,7 +195,7 @@ static void ind__expand_cross(ind__expansion *e) {
     int dim = ind__dim_in(e, e->a[0].i, ind_tensor_rank(both));
     if (dim < 0 || e->g->status) return;
     if (ind_tensor_rank(both) == 0 || !ind_known_eq(ind_tensor_size(both, dim), ind__e(e, 3))) {
-        ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of the operands must be 3", dim);
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "dim %d of the operands must be 3", dim);
         return;
     }
     ind_tensor a = both, b = ind_result(both, 1);

@@ -6,8 +6,8 @@ static ind_status ind__set_loss(ind__infer *in, const ind__attr *reduction, ind_
     const char *how = reduction->s ? reduction->s : "";
     bool none = !strcmp(how, "none");
     if (!none && strcmp(how, "mean") && strcmp(how, "sum")) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "reduction is \"%.40s\"; allowed: \"none\", \"mean\", \"sum\"",
-                           how);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
+                           "reduction is \"%.40s\"; allowed: \"none\", \"mean\", \"sum\"", how);
     }
     ind__set_result(in, 0, dtype, size, none ? rank : 0);
     return IND_OK;
@@ -38,8 +38,9 @@ static ind_status ind__check_loss_target(ind__infer *in, const ind_expr *rows, i
     if (fits) return IND_OK;
     char *want = ind__scratch(in);
     ind__print_type(want, sizeof in->scratch[0], t->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; with %s being %s it must be %s", ind__describe_name(in, 1),
-                       ind__describe_type(in, 1), ind__describe_name(in, 0), ind__describe_type(in, 0), want);
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; with %s being %s it must be %s",
+                       ind__describe_name(in, 1), ind__describe_type(in, 1), ind__describe_name(in, 0),
+                       ind__describe_type(in, 0), want);
 }
 
 static ind_status ind__rule_class_loss(ind__infer *in) {
@@ -51,8 +52,8 @@ static ind_status ind__rule_class_loss(ind__infer *in) {
         if (d != classes) rows[num_rows++] = x->size[d];
     }
     if (!ind_known_le(ind_int(in->c, 1), x->size[classes])) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) may have no classes (dim %d)", ind__describe_name(in, 0),
-                           ind__describe_type(in, 0), classes);
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) may have no classes (dim %d)",
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), classes);
     }
     if (ind__check_loss_target(in, rows, num_rows)) return in->status;
     ind__agreement weights = {2, 0, " elements", 0, classes, "has", " classes"};
@@ -62,7 +63,7 @@ static ind_status ind__rule_class_loss(ind__infer *in) {
     }
     double smoothing = in->op == IND_OP_CROSS_ENTROPY ? in->attr[2].f : 0;
     if (!(smoothing >= 0 && smoothing <= 1)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "label_smoothing is %g; it must be in [0, 1]", smoothing);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "label_smoothing is %g; it must be in [0, 1]", smoothing);
     }
     return ind__set_loss(in, &in->attr[1], x->dtype, rows, num_rows);
 }
@@ -111,7 +112,7 @@ static ind_tensor ind__reduced_loss(ind__expansion *e, int k, ind_tensor loss) {
     if (!strcmp(how, "none")) return loss;
     if (!strcmp(how, "sum")) return ind_sum(loss, NULL, 0, false, IND_DTYPE_NONE);
     if (!strcmp(how, "mean")) return ind_mean(loss, NULL, 0, false, IND_DTYPE_NONE);
-    ind__refuse(e, IND_INVALID_ARGUMENT, "reduction is \"%.40s\"; allowed: \"none\", \"mean\", \"sum\"%s", how,
+    ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "reduction is \"%.40s\"; allowed: \"none\", \"mean\", \"sum\"%s", how,
                 e->node->op == IND_OP_KL_DIV ? ", \"batchmean\"" : "");
     return loss;
 }
@@ -126,7 +127,7 @@ static void ind__expand_smooth_loss(ind__expansion *e) {
     const double t = e->a[1].f;
     ind_tensor d = ind_abs(ind_sub(ind__as_number(e, 0), ind__as_number(e, 1)));
     if (!(huber ? t > 0 : t >= 0)) {
-        ind__refuse(e, IND_INVALID_ARGUMENT,
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT,
                     huber ? "delta is %g; it must be above 0" : "beta is %g; it must not be negative", t);
         return;
     }
@@ -206,7 +207,7 @@ static void ind__expand_gaussian_nll_loss(ind__expansion *e) {
     ind_tensor v = e->x[2], d = ind_sub(e->x[0], e->x[1]);
     if (!ind__need_float_of(e, 2)) return;
     if (ind_tensor_rank(v) + 1 == ind_tensor_rank(e->x[0]) && ind_tensor_rank(v) > 0) v = ind_unsqueeze(v, -1);
-    if (!(e->a[1].f > 0)) ind__refuse(e, IND_INVALID_ARGUMENT, "eps is %g; it must be above 0", e->a[1].f);
+    if (!(e->a[1].f > 0)) ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "eps is %g; it must be above 0", e->a[1].f);
     v = ind_maximum(v, ind_scalar(e->g, e->a[1].f));
     ind_tensor loss = ind__times(e, ind_add(ind_log(v), ind_div(ind_mul(d, d), v)), 0.5);
     if (e->a[0].i) loss = ind__plus(e, loss, 0.5 * log(ind__two_pi));

@@ -6,14 +6,14 @@ static ind_status ind__check_norm_parameter(ind__infer *in, uint32_t k, const in
     bool fits = w->rank == shape->count;
     for (int d = 0; fits && d < w->rank; d++) fits = ind_known_eq(w->size[d], shape->list[d]);
     if (!fits) {
-        return ind__reject(in, IND_SHAPE_MISMATCH,
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
                            "%s is %s; its shape must be normalized_shape, the last %d dimension%s of "
                            "%s (%s)",
                            ind__describe_name(in, k), ind__describe_type(in, k), shape->count,
                            shape->count == 1 ? "" : "s", ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (w->dtype == x->dtype || (w->dtype == IND_F32 && x->dtype != IND_F64)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; it must have the same element type, or f32",
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s, %s is %s; it must have the same element type, or f32",
                        ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
                        ind__describe_type(in, 0));
 }
@@ -26,7 +26,7 @@ static ind_status ind__check_normalized_shape(ind__infer *in) {
         fits = ind_known_eq(shape->list[d], x->size[x->rank - shape->count + d]);
     }
     if (!fits) {
-        return ind__reject(in, IND_SHAPE_MISMATCH,
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
                            "normalized_shape must be the last dimensions of %s (%s), at least one",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
@@ -59,19 +59,19 @@ static ind_status ind__rule_native_layer_norm(ind__infer *in) {
 static ind_status ind__check_channel_parameter(ind__infer *in, uint32_t k) {
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, k);
     if (w->rank != 1 || !ind_known_eq(w->size[0], x->size[1])) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one element per channel (dim 1) of %s (%s)",
-                           ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
-                           ind__describe_type(in, 0));
+        return ind__reject(
+            in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; it must have one element per channel (dim 1) of %s (%s)",
+            ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (w->dtype == x->dtype || (w->dtype == IND_F32 && x->dtype != IND_F64)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; it must have the same element type, or f32",
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s, %s is %s; it must have the same element type, or f32",
                        ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
                        ind__describe_type(in, 0));
 }
 
 static ind_status ind__need_channels(ind__infer *in) {
     if (ind__need_float(in, 0) || ind__operand(in, 0)->rank >= 2) return in->status;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions, [N, C, ..], are needed",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions, [N, C, ..], are needed",
                        ind__describe_name(in, 0), ind__describe_type(in, 0));
 }
 
@@ -100,7 +100,7 @@ static ind_status ind__check_group_sizes(ind__infer *in) {
     ind_expr have[3] = {x->size[0], x->size[1], ind_expr_product(in->c, x->size + 2, x->rank - 2)};
     for (int k = 0; k < 3; k++) {
         if (ind_known_eq(have[k], in->attr[k].e)) continue;
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is given as %s; %s (%s) has %s there%s",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is given as %s; %s (%s) has %s there%s",
                            k == 0   ? "N"
                            : k == 1 ? "C"
                                     : "HxW",
@@ -115,7 +115,7 @@ static ind_status ind__check_groups(ind__infer *in, int64_t groups) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
     if (groups > 0 && ind_known_eq(ind_expr_mod(x->size[1], ind_int(in->c, groups)), ind_int(in->c, 0))) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "%s channels (dim 1 of %s (%s)) do not divide into %lld groups",
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%s channels (dim 1 of %s (%s)) do not divide into %lld groups",
                        ind__describe_size(in, x->size[1]), ind__describe_name(in, 0), ind__describe_type(in, 0),
                        (long long)groups);
 }
@@ -143,12 +143,12 @@ static ind_status ind__rule_batch_norm(ind__infer *in) {
     bool mean = ind__has_operand(in, 3), variance = ind__has_operand(in, 4),
          running = ind__uses_running(in->op, in->attr);
     if (mean != variance || (running && !mean)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "running_mean and running_var must %s",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "running_mean and running_var must %s",
                            running ? "be given where the batch's statistics are not used" : "come together");
     }
     bool functional = in->op == IND_OP_NATIVE_BATCH_NORM_LEGIT_FUNCTIONAL;
     if (mean && !running && !functional) {
-        return ind__reject(in, IND_NOT_SUPPORTED,
+        return ind__reject(in, IND_ERROR_NOT_SUPPORTED,
                            "running_mean and running_var are not updated; leave them out to use the batch's "
                            "statistics (_native_batch_norm_legit_functional gives their new values)");
     }
@@ -169,7 +169,7 @@ static ind_status ind__check_like(ind__infer *in, uint32_t k, const ind_expr *si
     if (fits) return IND_OK;
     char *want = ind__scratch(in);
     ind__print_type(want, sizeof in->scratch[0], x->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must be %s", ind__describe_name(in, k),
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; it must be %s", ind__describe_name(in, k),
                        ind__describe_type(in, k), want);
 }
 
@@ -189,7 +189,7 @@ static ind_status ind__check_norm_backward(ind__infer *in, const ind__attr *mask
     if (ind__need_same_dtype(in, 1, 0) || ind__check_like(in, 1, x->size, x->rank)) return in->status;
     if (ind__check_like(in, 2, statistics, rank) || ind__check_like(in, 3, statistics, rank)) return in->status;
     if (mask->count == 3) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "output_mask has %d elements; 3 are needed", mask->count);
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "output_mask has %d elements; 3 are needed", mask->count);
 }
 
 static void ind__set_gradients(ind__infer *in, const ind__attr *mask, const ind_expr *size, int rank) {

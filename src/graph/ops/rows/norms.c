@@ -7,10 +7,10 @@ static ind_status ind__rule_vector_norm(ind__infer *in) {
     if (ind__need_float(in, 0) || ind__dims(in, &in->attr[1], &mask)) return in->status;
     if (in->attr[3].kind == IND__ATTR_NONE) dtype = from;
     if (!ind_dtype_is_float(dtype) || ind_dtype_promote(from, dtype) != dtype) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "dtype %s cannot hold what %s (%s) holds", ind_dtype_name(dtype),
-                           ind__describe_name(in, 0), ind__describe_type(in, 0));
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "dtype %s cannot hold what %s (%s) holds",
+                           ind_dtype_name(dtype), ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
-    if (order != order) return ind__reject(in, IND_INVALID_ARGUMENT, "the order of the norm is not a number");
+    if (order != order) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "the order of the norm is not a number");
     if ((order < 0 || order > DBL_MAX) && ind__need_elements(in, mask)) return in->status;
     ind__reduced(in, mask, in->attr[2].i != 0, dtype, 0);
     return IND_OK;
@@ -18,7 +18,7 @@ static ind_status ind__rule_vector_norm(ind__infer *in) {
 
 static ind_status ind__check_distance(ind__infer *in, double p) {
     if (p >= 0) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "p is %g; it must not be negative", p);
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "p is %g; it must not be negative", p);
 }
 
 /* [.., P, M] and [.., R, M] give [.., P, R]. */
@@ -29,12 +29,12 @@ static ind_status ind__rule_cdist(ind__infer *in) {
     if (ind__need_float(in, 0) || ind__need_same_dtype(in, 0, 1)) return in->status;
     for (uint32_t k = 0; k < 2; k++) {
         if (ind__operand(in, k)->rank >= 2) continue;
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed",
                            ind__describe_name(in, k), ind__describe_type(in, k));
     }
     if (ind__need_agree(in, columns) || ind__check_distance(in, in->attr[0].f)) return in->status;
     if (in->attr[1].kind != IND__ATTR_NONE && (in->attr[1].i < 0 || in->attr[1].i > 2)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "compute_mode is %lld; allowed: 0, 1, 2",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "compute_mode is %lld; allowed: 0, 1, 2",
                            (long long)in->attr[1].i);
     }
     if (ind__broadcast(in, &s, 0, 2) || ind__broadcast(in, &s, 1, 2)) return in->status;

@@ -8,14 +8,15 @@ static ind_status ind__rule_ranked(ind__infer *in) {
     bool all = along->kind == IND__ATTR_NONE, keepdim = in->attr[kth ? 2 : 1].i != 0;
     uint32_t mask;
     if (ind__dim_or_all(in, along, &mask)) return in->status;
-    if (all && keepdim) return ind__reject(in, IND_INVALID_ARGUMENT, "keepdim needs a dim");
+    if (all && keepdim) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "keepdim needs a dim");
     if (x->dtype == IND_BOOL && in->op != IND_OP_MODE)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is bool; a number type is needed",
+                           ind__describe_name(in, 0));
     if ((!all || !ind_dtype_is_float(x->dtype)) && ind__need_elements(in, mask)) return in->status;
     ind_expr one = ind_int(in->c, 1), size = one;
     for (int d = 0; d < x->rank; d++) size = mask >> d & 1 ? x->size[d] : size;
     if (kth && (!ind_known_le(one, in->attr[0].e) || !ind_known_le(in->attr[0].e, size))) {
-        return ind__reject(in, IND_OUT_OF_RANGE, "k is %s; it is not known to be in [1, %s]%s",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "k is %s; it is not known to be in [1, %s]%s",
                            ind__describe_size(in, in->attr[0].e), ind__describe_size(in, size),
                            ind__describe_fact(in, ind_expr_le(in->attr[0].e, size)));
     }
@@ -48,15 +49,15 @@ static ind_status ind__rule_quantile(ind__infer *in) {
     ind__type reduced;
     uint32_t mask;
     if (x->dtype != IND_F32 && x->dtype != IND_F64)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; it must be f32 or f64", ind__describe_name(in, 0),
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; it must be f32 or f64", ind__describe_name(in, 0),
                            ind__describe_type(in, 0));
     if (!number && (q->dtype != x->dtype || q->rank > 1))
-        return ind__reject(in, IND_TYPE_MISMATCH, "q is %s; it must be %s with one dimension or none",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "q is %s; it must be %s with one dimension or none",
                            ind__describe_type(in, 1), ind_dtype_name(x->dtype));
     double v = !number ? 0 : number->is_int ? (double)number->i : number->f;
-    if (!(v >= 0 && v <= 1)) return ind__reject(in, IND_INVALID_ARGUMENT, "q is %g; it must be in [0, 1]", v);
+    if (!(v >= 0 && v <= 1)) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "q is %g; it must be in [0, 1]", v);
     if (ind__interpolation_of(in->attr[2].s) == IND__NUM_INTERPOLATIONS)
-        return ind__reject(in, IND_INVALID_ARGUMENT,
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
                            "interpolation is \"%.40s\"; allowed: linear, lower, higher, nearest, midpoint",
                            in->attr[2].s ? in->attr[2].s : "");
     if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;

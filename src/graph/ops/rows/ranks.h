@@ -21,6 +21,7 @@ IND_API ind_tensor ind_nanmedian(ind_tensor x, int dim, bool keepdim, ind_tensor
 IND_API ind_tensor ind_mode(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 /* Quantile q, f32 and f64. q is a number (ind_scalar) or a tensor of x's type with no or one dimension, which becomes
    the first of the result. interpolation: "linear" (NULL), "lower", "higher", "nearest", "midpoint". NaN if there is
-   one; ind_nanquantile ignores NaN. A q outside [0, 1] is refused, in a tensor at run time: IND_INDEX_OUT_OF_RANGE. */
+   one; ind_nanquantile ignores NaN. A q outside [0, 1] is refused, in a tensor at run time:
+   IND_ERROR_INDEX_OUT_OF_RANGE. */
 IND_API ind_tensor ind_quantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation);
 IND_API ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation);

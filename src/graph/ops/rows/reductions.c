@@ -6,7 +6,7 @@ static ind_status ind__rule_sum(ind__infer *in) {
     if (ind__dims(in, &in->attr[0], &mask)) return in->status;
     if (in->attr[2].kind == IND__ATTR_NONE) dtype = ind_dtype_is_float(from) || in->op == IND_OP_MEAN ? from : IND_I64;
     if (in->op == IND_OP_MEAN && !ind_dtype_is_float(dtype)) {
-        return ind__reject(in, IND_TYPE_MISMATCH,
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH,
                            "the mean of %s (%s) needs a floating-point type; cast it or give dtype",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
@@ -31,7 +31,8 @@ static ind_status ind__rule_argmax(ind__infer *in) {
     uint32_t mask;
     if (ind__dim_or_all(in, &in->attr[0], &mask)) return in->status;
     if (x->dtype == IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is bool; a number type is needed",
+                           ind__describe_name(in, 0));
     }
     if (ind__need_elements(in, mask)) return in->status;
     ind__reduced(in, mask, in->attr[1].i != 0, IND_I64, 0);
@@ -43,7 +44,7 @@ static ind_status ind__rule_max(ind__infer *in) {
     bool all = in->attr[0].kind == IND__ATTR_NONE, keepdim = in->attr[1].i != 0;
     uint32_t mask;
     if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
-    if (all && keepdim) return ind__reject(in, IND_INVALID_ARGUMENT, "keepdim needs a dim");
+    if (all && keepdim) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "keepdim needs a dim");
     ind__reduced(in, mask, keepdim, ind__operand(in, 0)->dtype, 0);
     ind__reduced(in, mask, keepdim, IND_I64, 1);
     if (all) in->num_results = 1;
@@ -79,7 +80,7 @@ static ind_status ind__rule_var(ind__infer *in) {
     uint32_t mask;
     if (ind__need_float(in, 0) || ind__dims(in, &in->attr[0], &mask)) return in->status;
     if (in->attr[1].kind != IND__ATTR_NONE && in->attr[3].kind != IND__ATTR_NONE) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "unbiased and correction are both given; one says it all");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "unbiased and correction are both given; one says it all");
     }
     for (int r = 0; r < 2; r++) ind__reduced(in, mask, in->attr[2].i != 0, ind__operand(in, 0)->dtype, r);
     return IND_OK;
@@ -216,7 +217,8 @@ static void ind__expand_nansum(ind__expansion *e) {
     const ind__attr *dim = &e->a[0];
     int dims[IND_MAX_RANK], n = dim->kind == IND__ATTR_NONE ? 0 : dim->count;
     const ind_dtype dtype = e->a[2].kind == IND__ATTR_NONE ? IND_DTYPE_NONE : (ind_dtype)e->a[2].i;
-    if (n > IND_MAX_RANK) ind__refuse(e, IND_LIMIT, "dim has %d elements; at most %d are possible", n, IND_MAX_RANK);
+    if (n > IND_MAX_RANK)
+        ind__refuse(e, IND_ERROR_LIMIT, "dim has %d elements; at most %d are possible", n, IND_MAX_RANK);
     for (int i = 0; i < n && i < IND_MAX_RANK; i++)
         dims[i] = ind__dim_in(e, ind__list_int(dim, i), ind_tensor_rank(e->x[0]));
     if (e->g->status) return;

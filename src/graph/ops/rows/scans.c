@@ -6,7 +6,7 @@ static ind_status ind__rule_cumsum(ind__infer *in) {
     bool given = in->attr[1].kind != IND__ATTR_NONE;
     ind_dtype dtype = given ? (ind_dtype)in->attr[1].i : ind_dtype_is_float(x->dtype) ? x->dtype : IND_I64;
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
-    if (dtype == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "dtype is bool; a number type is needed");
+    if (dtype == IND_BOOL) return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "dtype is bool; a number type is needed");
     ind__set_result(in, 0, dtype, x->size, x->rank);
     return IND_OK;
 }
@@ -29,11 +29,11 @@ static ind_status ind__rule_diff(ind__infer *in) {
     ind_expr size[IND_MAX_RANK], zero = ind_int(in->c, 0);
     int dim;
     if (x->rank == 0)
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s has no dimensions; at least one is needed",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s has no dimensions; at least one is needed",
                            ind__describe_name(in, 0));
     if (ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
     if (n < 0 || n > IND__MAX_DIFFS)
-        return ind__reject(in, IND_LIMIT, "n is %lld; 0 to %d are possible", (long long)n, IND__MAX_DIFFS);
+        return ind__reject(in, IND_ERROR_LIMIT, "n is %lld; 0 to %d are possible", (long long)n, IND__MAX_DIFFS);
     for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
     for (uint32_t k = 1; k < 3; k++) {
         if (!ind__has_operand(in, k) || n == 0) continue; /* PyTorch ignores both if n is 0 */
@@ -42,7 +42,7 @@ static ind_status ind__rule_diff(ind__infer *in) {
         bool fits = y->rank == x->rank;
         for (int d = 0; fits && d < x->rank; d++) fits = d == dim || ind_known_eq(y->size[d], x->size[d]);
         if (!fits)
-            return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have the shape of %s (%s) but for dim %d",
+            return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) must have the shape of %s (%s) but for dim %d",
                                ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
                                ind__describe_type(in, 0), dim);
         size[dim] = ind_expr_add(size[dim], y->size[dim]);
@@ -95,7 +95,7 @@ static bool ind__trapezoid_steps(ind__expansion *e, int dim, ind_tensor *steps) 
     if (!ind__need_rank_of(e, 1, 1, rank)) return false;
     if (own == 1 && !ind_known_eq(ind_tensor_size(x, 0), ind_tensor_size(e->x[0], dim))) {
         char text[300], of_y[300];
-        ind__refuse(e, IND_SHAPE_MISMATCH, "%s must be as long as dim %d of %s",
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "%s must be as long as dim %d of %s",
                     ind__describe_operand(e, 1, text, sizeof text), dim,
                     ind__describe_operand(e, 0, of_y, sizeof of_y));
         return false;
@@ -118,7 +118,8 @@ static void ind__expand_trapezoid(ind__expansion *e) {
     for (int k = 0; k <= given; k++) {
         char text[300];
         if (ind_tensor_dtype(e->x[k]) == IND_BOOL)
-            ind__refuse(e, IND_TYPE_MISMATCH, "%s must not be bool", ind__describe_operand(e, k, text, sizeof text));
+            ind__refuse(e, IND_ERROR_TYPE_MISMATCH, "%s must not be bool",
+                        ind__describe_operand(e, k, text, sizeof text));
     }
     if (given && !ind__trapezoid_steps(e, dim, &steps)) return;
     ind_tensor next = ind_slice(e->x[0], dim, ind__e(e, 1), none, none);

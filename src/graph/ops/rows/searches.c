@@ -6,8 +6,8 @@ static ind_status ind__check_sequence(ind__infer *in, uint32_t s, uint32_t x) {
     bool fits = a->rank == 1 || (a->rank > 1 && a->rank == b->rank && in->op == IND_OP_SEARCHSORTED);
     for (int d = 0; fits && d + 1 < a->rank; d++) fits = ind_known_eq(a->size[d], b->size[d]);
     if (fits) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one dimension%s", ind__describe_name(in, s),
-                       ind__describe_type(in, s),
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; it must have one dimension%s",
+                       ind__describe_name(in, s), ind__describe_type(in, s),
                        in->op == IND_OP_SEARCHSORTED ? ", or all but the last as the values have them" : "");
 }
 
@@ -16,7 +16,7 @@ static ind_status ind__check_sorter(ind__infer *in) {
     bool fits = sorter->dtype == IND_I64 && sorter->rank == a->rank;
     for (int d = 0; fits && d < a->rank; d++) fits = ind_known_eq(a->size[d], sorter->size[d]);
     if (fits) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "sorter %s is %s; it must be i64 and of the sequence's shape (%s)",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "sorter %s is %s; it must be i64 and of the sequence's shape (%s)",
                        ind__describe_name(in, 2), ind__describe_type(in, 2), ind__describe_type(in, 0));
 }
 
@@ -27,7 +27,7 @@ static ind_status ind__rule_searchsorted(ind__infer *in) {
     if (ind__check_sequence(in, named ? 0 : 1, named ? 1 : 0)) return in->status;
     if (named && ind__has_operand(in, 2) && ind__check_sorter(in)) return in->status;
     if (side && strcmp(side, "right") != 0 && (strcmp(side, "left") != 0 || in->attr[1].i))
-        return ind__reject(in, IND_INVALID_ARGUMENT, "side is \"%s\"; it is \"left\" or \"right\"%s", side,
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "side is \"%s\"; it is \"left\" or \"right\"%s", side,
                            in->attr[1].i ? ", and with right=true the latter" : "");
     ind__set_result(in, 0, in->attr[0].i ? IND_I32 : IND_I64, x->size, x->rank);
     return IND_OK;
@@ -56,7 +56,7 @@ static bool ind__histc_range(ind__expansion *e, ind_tensor x, ind_tensor range[2
     const ind_dtype dtype = ind_tensor_dtype(x);
     ind_expr numel = ind_tensor_size(x, 0);
     if (!(low <= high && isfinite(low) && isfinite(high))) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "min and max are %g and %g; finite numbers in order are needed", low,
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "min and max are %g and %g; finite numbers in order are needed", low,
                     high);
         return false;
     }
@@ -65,7 +65,7 @@ static bool ind__histc_range(ind__expansion *e, ind_tensor x, ind_tensor range[2
     range[1] = ind_full(e->g, NULL, 0, widened ? high + 1 : high, dtype);
     if (low < high || widened) return true;
     if (!ind_known_le(ind__e(e, 1), numel)) {
-        ind__refuse(e, IND_OUT_OF_RANGE, "min and max are those of the data, which is not known to have any");
+        ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "min and max are those of the data, which is not known to have any");
         return false;
     }
     range[0] = ind_amin(x, NULL, 0, false);
@@ -84,7 +84,7 @@ static void ind__expand_histc(ind__expansion *e) {
     ind_tensor range[2];
     if (!ind__need_float_of(e, 0)) return;
     if (bins < 1 || bins > 1 << 27) {
-        ind__refuse(e, IND_OUT_OF_RANGE, "%lld bins; 1 to %d are possible", (long long)bins, 1 << 27);
+        ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "%lld bins; 1 to %d are possible", (long long)bins, 1 << 27);
         return;
     }
     ind_tensor x = ind_flatten(e->x[0], 0, -1);
@@ -116,11 +116,12 @@ static void ind__expand_bincount(ind__expansion *e) {
     ind_expr size = ind_tensor_size(e->x[0], 0), least = e->a[0].e;
     if (!ind__need_rank_of(e, 0, 1, 1)) return;
     if (dtype == IND_BOOL || ind_dtype_is_float(dtype)) {
-        ind__refuse(e, IND_TYPE_MISMATCH, "%s must be of integers", ind__describe_operand(e, 0, text, sizeof text));
+        ind__refuse(e, IND_ERROR_TYPE_MISMATCH, "%s must be of integers",
+                    ind__describe_operand(e, 0, text, sizeof text));
         return;
     }
     if (!ind_known_le(ind__e(e, 0), least) || (e->a[1].kind == IND__ATTR_NONE && ind__is_int(least, 0))) {
-        ind__refuse(e, IND_INVALID_ARGUMENT,
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT,
                     "give minlength, at least 1, or max_output_size, which the result's length, taken from data, never "
                     "exceeds");
         return;

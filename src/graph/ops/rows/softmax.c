@@ -7,7 +7,7 @@ static ind_status ind__rule_softmax_half(ind__infer *in) {
     int dim;
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_float(in, 0)) return in->status;
     if (widens && !half) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "half_to_float is for f16 and bf16; %s is %s",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "half_to_float is for f16 and bf16; %s is %s",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     ind__set_result(in, 0, widens ? IND_F32 : x->dtype, x->size, x->rank);
@@ -20,7 +20,7 @@ static ind_status ind__rule_softmax(ind__infer *in) {
     int dim;
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     if (!ind_dtype_is_float(dtype)) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; cast it to a floating-point type or give dtype",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; cast it to a floating-point type or give dtype",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     ind__set_result(in, 0, dtype, x->size, x->rank);

@@ -6,10 +6,11 @@ static ind_status ind__rule_topk(ind__infer *in) {
     int dim;
     if (ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
     if (x->dtype == IND_BOOL)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is bool; a number type is needed",
+                           ind__describe_name(in, 0));
     ind_expr all = x->rank ? x->size[dim] : ind_int(in->c, 1);
     if (!ind_known_le(zero, k) || !ind_known_le(k, all)) {
-        return ind__reject(in, IND_OUT_OF_RANGE, "k is %s; it is not known to be in [0, %s], dim %d of %s (%s)%s",
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "k is %s; it is not known to be in [0, %s], dim %d of %s (%s)%s",
                            ind__describe_size(in, k), ind__describe_size(in, all), dim, ind__describe_name(in, 0),
                            ind__describe_type(in, 0), ind__describe_fact(in, ind_expr_le(k, all)));
     }

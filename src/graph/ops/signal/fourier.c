@@ -8,14 +8,14 @@ static ind_status ind__rule_dft_matrix(ind__infer *in) {
     const int64_t n = a[0].i, rows = a[1].i, columns = a[2].i, most = (int64_t)1 << 28;
     if (n < 1 || rows < 0 || columns < 0 || n > most || rows > most || columns > most) {
         return ind__reject(
-            in, IND_OUT_OF_RANGE,
+            in, IND_ERROR_OUT_OF_RANGE,
             "n, rows and columns are %lld, %lld and %lld; at least 1, 0 and 0 and at most %lld are allowed",
             (long long)n, (long long)rows, (long long)columns, (long long)most);
     }
     if (a[3].i < 1 || a[3].i > 2 || a[4].i < 1 || a[4].i > 2)
-        return ind__reject(in, IND_INVALID_ARGUMENT, "row_parts and column_parts are 1 or 2");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "row_parts and column_parts are 1 or 2");
     ind_dtype dtype = (ind_dtype)a[8].i;
-    if (dtype != IND_F32 && dtype != IND_F64) return ind__reject(in, IND_TYPE_MISMATCH, "dtype is f32 or f64");
+    if (dtype != IND_F32 && dtype != IND_F64) return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "dtype is f32 or f64");
     ind_expr size[2] = {ind_int(in->c, rows * a[3].i), ind_int(in->c, columns * a[4].i)};
     ind__set_result(in, 0, dtype, size, 2);
     return IND_OK;
@@ -73,7 +73,7 @@ static ind_tensor ind__dft(ind__expansion *e, ind_tensor x, ind_expr batch, int6
     if (n <= IND__DFT_DIRECT || (n1 == 1 && n <= IND__DFT_PRIME))
         return ind_matmul(x, ind__dft_factors(e, n, n, parts, n, 2, inverse, false, scale, dtype));
     if (n1 == 1) {
-        ind__refuse(e, IND_NOT_SUPPORTED,
+        ind__refuse(e, IND_ERROR_NOT_SUPPORTED,
                     "a length with the prime factor %lld; primes up to %d are supported (pad the signal)", (long long)n,
                     IND__DFT_PRIME);
         return x;
@@ -151,7 +151,7 @@ static bool ind__need_complex(ind__expansion *e, int k) {
     char text[300];
     if (!ind__need_float_of(e, k)) return false;
     if (ind_tensor_rank(e->x[k]) > 0 && ind__is_int(ind_tensor_size(e->x[k], -1), 2)) return true;
-    ind__refuse(e, IND_SHAPE_MISMATCH, "%s must have a last dimension of 2: the real and the imaginary part",
+    ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "%s must have a last dimension of 2: the real and the imaginary part",
                 ind__describe_operand(e, k, text, sizeof text));
     return false;
 }
@@ -177,7 +177,8 @@ static void ind__fft_run(ind__expansion *e, ind_tensor x, const ind__fft_call *f
     const double scale = ind__fft_scale(f);
     for (int i = 0; i < f->num; i++) {
         if (f->n[i] < 1 || f->n[i] > 1 << 27) {
-            ind__refuse(e, IND_OUT_OF_RANGE, "a length of %lld; 1 to %d are possible", (long long)f->n[i], 1 << 27);
+            ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "a length of %lld; 1 to %d are possible", (long long)f->n[i],
+                        1 << 27);
             return;
         }
     }
@@ -201,7 +202,7 @@ static bool ind__fft_operand(ind__expansion *e, const ind__fft_call *f) {
     if (f->in_parts == 2 && !ind__need_complex(e, 0)) return false;
     ind_dtype dtype = ind_tensor_dtype(*x);
     if (dtype == IND_F32 || dtype == IND_F64) return true;
-    ind__refuse(e, IND_NOT_SUPPORTED, "transforms of %s; cast it to f32", ind_dtype_name(dtype));
+    ind__refuse(e, IND_ERROR_NOT_SUPPORTED, "transforms of %s; cast it to f32", ind_dtype_name(dtype));
     return false;
 }
 
@@ -219,14 +220,14 @@ static bool ind__fft_dims(ind__expansion *e, const ind__attr *dims, ind__fft_cal
     bool taken[IND_MAX_RANK] = {false};
     f->num = dims ? dims->count : rank;
     if (f->num < (f->in_parts + f->out_parts < 4) || f->num > rank) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "%d dimensions of the %d that there are", f->num, rank);
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "%d dimensions of the %d that there are", f->num, rank);
         return false;
     }
     for (int i = 0; i < f->num; i++) {
         f->dim[i] = dims ? ind__dim_in(e, ind__list_int(dims, i), rank) : i;
         if (f->dim[i] < 0) return false;
         if (taken[f->dim[i]]) {
-            ind__refuse(e, IND_INVALID_ARGUMENT, "dimension %d is named twice", f->dim[i]);
+            ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "dimension %d is named twice", f->dim[i]);
             return false;
         }
         taken[f->dim[i]] = true;
@@ -241,7 +242,7 @@ static void ind__expand_fft_core(ind__expansion *e) {
     f.inverse = op == IND_OP_FFT_C2R || (op == IND_OP_FFT_C2C && !e->a[2].i);
     f.onesided = op == IND_OP_FFT_R2C && e->a[2].i;
     if (e->a[1].i < 0 || e->a[1].i > 2) {
-        ind__refuse(e, IND_INVALID_ARGUMENT,
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT,
                     "normalization is %lld; 0 (none), 1 (by the root of n) and 2 (by n) are allowed",
                     (long long)e->a[1].i);
         return;
@@ -251,7 +252,7 @@ static void ind__expand_fft_core(ind__expansion *e) {
         int64_t n, *in = &f.n[f.num - 1];
         if (!ind__known_number(e, e->a[2].e, "last_dim_size", &n)) return;
         if (*in != n / 2 + 1) {
-            ind__refuse(e, IND_SHAPE_MISMATCH, "last_dim_size is %lld, which takes %lld elements; there are %lld",
+            ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "last_dim_size is %lld, which takes %lld elements; there are %lld",
                         (long long)n, (long long)(n / 2 + 1), (long long)*in);
             return;
         }
@@ -281,7 +282,8 @@ static bool ind__fft_norm(ind__expansion *e, const ind__attr *a, ind__fft_call *
     } else if (!strcmp(norm, "forward")) {
         f->normalization = f->inverse ? 0 : 2;
     } else {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "norm is \"%.40s\"; allowed: \"backward\", \"ortho\", \"forward\"", norm);
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "norm is \"%.40s\"; allowed: \"backward\", \"ortho\", \"forward\"",
+                    norm);
         return false;
     }
     return true;
@@ -322,7 +324,7 @@ static bool ind__fft_user_dims(ind__expansion *e, ind__fft_call *f) {
 static bool ind__fft_user_lengths(ind__expansion *e, ind__fft_call *f) {
     const ind__attr *s = &e->a[0];
     if (s->kind == IND__ATTR_SIZES && s->count != f->num) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "s has %d elements for %d dimensions", s->count, f->num);
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "s has %d elements for %d dimensions", s->count, f->num);
         return false;
     }
     for (int i = 0; i < f->num; i++) {
@@ -333,7 +335,7 @@ static bool ind__fft_user_lengths(ind__expansion *e, ind__fft_call *f) {
         if (!ind__known_number(e, n, "the length of a transform", &f->n[i])) return false;
         if (!given && f->out_parts == 1 && i == f->num - 1) f->n[i] = 2 * (f->n[i] - 1);
         if (f->n[i] >= 1) continue;
-        ind__refuse(e, IND_OUT_OF_RANGE, "a length of %lld; at least 1 is needed", (long long)f->n[i]);
+        ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "a length of %lld; at least 1 is needed", (long long)f->n[i]);
         return false;
     }
     return true;
@@ -371,7 +373,7 @@ static void ind__expand_fftfreq(ind__expansion *e) {
     ind_expr n = e->a[0].e, one = ind__e(e, 1), two = ind__e(e, 2), zero = ind__e(e, 0);
     int64_t known;
     if (!ind_known_le(zero, n) || !ind_dtype_is_float(dtype)) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "n must not be negative, and the type a float type");
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "n must not be negative, and the type a float type");
         return;
     }
     ind_expr size = half ? ind_expr_add(ind_expr_floordiv(n, two), one) : n;

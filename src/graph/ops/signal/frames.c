@@ -4,7 +4,7 @@
 
 static bool ind__window_length(ind__expansion *e, int64_t length, ind_dtype dtype) {
     if (length >= 0 && length <= 1 << 27 && ind_dtype_is_float(dtype)) return true;
-    ind__refuse(e, IND_INVALID_ARGUMENT,
+    ind__refuse(e, IND_ERROR_INVALID_ARGUMENT,
                 "a window of %lld of %s; a length that is not negative and a float type are needed", (long long)length,
                 ind_dtype_name(dtype));
     return false;
@@ -59,7 +59,7 @@ static bool ind__pad_mode_named(ind__expansion *e, const char *name, ind_pad_mod
         *mode = (ind_pad_mode)i;
         return true;
     }
-    ind__refuse(e, IND_INVALID_ARGUMENT,
+    ind__refuse(e, IND_ERROR_INVALID_ARGUMENT,
                 "pad_mode is \"%.40s\"; allowed: \"constant\", \"reflect\", \"replicate\", \"circular\"",
                 name ? name : "");
     return false;
@@ -77,7 +77,7 @@ static bool ind__frames_of(ind__expansion *e, ind__frames *f) {
     f->win = e->a[2].kind == IND__ATTR_NONE ? f->n : e->a[2].i;
     if (f->n >= 1 && f->hop >= 1 && f->win >= 1 && f->win <= f->n && f->n <= 1 << 27) return true;
     ind__refuse(
-        e, IND_INVALID_ARGUMENT,
+        e, IND_ERROR_INVALID_ARGUMENT,
         "n_fft, hop_length and win_length are %lld, %lld and %lld; they must be above 0, the last at most n_fft",
         (long long)f->n, (long long)f->hop, (long long)f->win);
     return false;
@@ -92,7 +92,7 @@ static bool ind__frames_window(ind__expansion *e, ind_dtype dtype, ind__frames *
     if (given && (!ind__need_rank_of(e, 1, 1, 1) || !ind__known_size(e, e->x[1], 0, "the window's length", &have)))
         return false;
     if (given && have != f->win) {
-        ind__refuse(e, IND_SHAPE_MISMATCH, "the window has %lld elements; win_length is %lld", (long long)have,
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "the window has %lld elements; win_length is %lld", (long long)have,
                     (long long)f->win);
         return false;
     }
@@ -158,7 +158,7 @@ static void ind__expand_istft(ind__expansion *e) {
     ind_expr frames = ind_tensor_size(x, 2);
     if (!ind__is_int(ind_tensor_size(x, 1), rows) || !ind_known_le(ind__e(e, 1), frames)) {
         char text[300];
-        ind__refuse(e, IND_SHAPE_MISMATCH, "%s must have %lld frequencies, of one frame at least",
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH, "%s must have %lld frequencies, of one frame at least",
                     ind__describe_operand(e, 0, text, sizeof text), (long long)rows);
         return;
     }

@@ -9,19 +9,20 @@ static ind_status ind__check_scanned(ind__infer *in, uint32_t k, uint32_t count)
     s.rank = x->rank;
     for (int d = 0; same && d < x->rank; d++) same = ind_known_eq(x->size[d], y->size[d]);
     if (k < count && weak)
-        return ind__reject(in, IND_TYPE_MISMATCH, "value %u is a number; a tensor is needed (ind_full makes one)",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "value %u is a number; a tensor is needed (ind_full makes one)",
                            (unsigned)k);
     if (k < count)
         return same ? IND_OK
-                    : ind__reject(in, IND_SHAPE_MISMATCH, "value %u, %s, is %s; all must have the shape of %s (%s)",
-                                  (unsigned)k, ind__describe_name(in, k), ind__describe_type(in, k),
-                                  ind__describe_name(in, 0), ind__describe_type(in, 0));
+                    : ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                                  "value %u, %s, is %s; all must have the shape of %s (%s)", (unsigned)k,
+                                  ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
+                                  ind__describe_type(in, 0));
     if (weak) return IND_OK;
     if (ind__broadcast(in, &s, k, 0)) return in->status;
     bool expands = s.rank == x->rank;
     for (int d = 0; expands && d < s.rank; d++) expands = ind_known_eq(s.size[d], x->size[d]);
     return expands ? IND_OK
-                   : ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
+                   : ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
                                  ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
                                  ind__describe_type(in, 0));
 }
@@ -31,18 +32,18 @@ static ind_status ind__rule_associative_scan(ind__infer *in) {
     bool exclusive = in->attr[3].i, segmented = in->attr[4].i;
     int dim;
     if (in->attr[1].i < 1 || in->attr[1].i > IND__MAX_STATES - segmented)
-        return ind__reject(in, IND_LIMIT, "%lld values an element are given; 1 to %d are possible",
+        return ind__reject(in, IND_ERROR_LIMIT, "%lld values an element are given; 1 to %d are possible",
                            (long long)in->attr[1].i, IND__MAX_STATES - segmented);
     if (in->num_operands != count + (exclusive ? count : 0) + segmented)
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%u operands are given, which does not fit",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%u operands are given, which does not fit",
                            (unsigned)in->num_operands);
-    if (!in->body) return ind__reject(in, IND_INVALID_ARGUMENT, "the op has no combine function");
+    if (!in->body) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "the op has no combine function");
     const ind__tensor_info *x = ind__operand(in, 0);
     for (uint32_t k = 0; k < in->num_operands; k++)
         if (ind__check_scanned(in, k, count)) return in->status;
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_results(in, count)) return in->status;
     if (segmented && ind__operand(in, in->num_operands - 1)->dtype != IND_BOOL)
-        return ind__reject(in, IND_TYPE_MISMATCH, "the segments are %s; they must be bool",
+        return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "the segments are %s; they must be bool",
                            ind__describe_type(in, in->num_operands - 1));
     for (uint32_t k = 0; k < count; k++) ind__set_result(in, (int)k, ind__operand(in, k)->dtype, x->size, x->rank);
     return IND_OK;
@@ -52,7 +53,7 @@ static ind_status ind__rule_associative_scan(ind__infer *in) {
 
 static ind_value ind__combine_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank) {
     (void)x, (void)index, (void)rank;
-    ind__fail(o->context, IND_INVALID_ARGUMENT, "a combine function loads nothing");
+    ind__fail(o->context, IND_ERROR_INVALID_ARGUMENT, "a combine function loads nothing");
     return (ind_value){0};
 }
 
@@ -68,7 +69,7 @@ static bool ind__combine_store(ind_ops *o, const ind_scan_desc *d, const ind_val
         const ind__tensor_info *t = ind__tensor_of(d->x[k]);
         ind_value v = out[k].id ? ind_op_cast(o, out[k], ind_dtype_compute(t->dtype)) : out[k];
         if (!v.id && !ind__state_of(o->context)->status)
-            ind__fail(o->context, IND_INVALID_ARGUMENT, "it gave no value %d", k);
+            ind__fail(o->context, IND_ERROR_INVALID_ARGUMENT, "it gave no value %d", k);
         if (!v.id) return false;
         ind__emit_store(o, (uint32_t)k, NULL, 0, v);
     }
@@ -81,9 +82,9 @@ static bool ind__combine_is_pure(const ind_body *b) {
         bool own = op == IND_LOOP_LOAD || op == IND_LOOP_STORE || op == IND_LOOP_CONSTANT || op == IND_LOOP_CAST ||
                    op == IND_LOOP_CALL;
         if (!own && ind__loop_op_class(op) == 's')
-            return ind__fail(b->context, IND_INVALID_ARGUMENT, "a combine function has no indices"), false;
+            return ind__fail(b->context, IND_ERROR_INVALID_ARGUMENT, "a combine function has no indices"), false;
         if (ind__loop_op_class(op) == 'r')
-            return ind__fail(b->context, IND_INVALID_ARGUMENT, "a combine function draws no random bits"), false;
+            return ind__fail(b->context, IND_ERROR_INVALID_ARGUMENT, "a combine function draws no random bits"), false;
     }
     return true;
 }
@@ -183,25 +184,26 @@ static ind_status ind__combine_attr(ind_graph *g, const ind_body *b, int num, in
 
 static ind_status ind__check_scan_tensor(ind_graph *g, const char *name, const char *what, ind_tensor x) {
     if (x.graph == g && ind__tensor_of(x)) return IND_OK;
-    return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s is not a tensor of this graph", name, what);
+    return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: %s is not a tensor of this graph", name, what);
 }
 
 static ind_status ind__check_scan_desc(ind_graph *g, const char *name, const ind_scan_desc *d) {
     if (!d || !d->combine || !d->x) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: no %s given", name,
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: no %s given", name,
                                !d            ? "desc is"
                                : !d->combine ? "combine function is"
                                              : "x is");
     }
     const int most = IND__MAX_STATES - (d->segments.id || d->starts.id);
     if (d->num < 1 || d->num > most) {
-        return ind__graph_fail(g, IND_LIMIT, "%s: an element has %d values; 1 to %d are possible", name, d->num, most);
+        return ind__graph_fail(g, IND_ERROR_LIMIT, "%s: an element has %d values; 1 to %d are possible", name, d->num,
+                               most);
     }
     if (d->exclusive && !d->identity) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: an exclusive scan needs the identity", name);
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: an exclusive scan needs the identity", name);
     }
     if (d->segments.id && d->starts.id) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: segments and starts are both given", name);
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: segments and starts are both given", name);
     }
     for (int k = 0; k < d->num && !g->status; k++) {
         ind__check_scan_tensor(g, name, "a value", d->x[k]);
@@ -239,7 +241,7 @@ static ind_tensor ind__add_scan(ind_graph *graph, const ind_scan_desc *d) {
         ind_status status = ind_error_status(graph->context);
         char copy[512];
         snprintf(copy, sizeof copy, "%.500s", status ? ind_error(graph->context) : "it returned no value");
-        ind__graph_fail(graph, status ? status : IND_INVALID_ARGUMENT, "%s: the function failed: %s", name, copy);
+        ind__graph_fail(graph, status ? status : IND_ERROR_INVALID_ARGUMENT, "%s: the function failed: %s", name, copy);
     }
     ind__attr a[6] = {ind__attr_int(d->dim), ind__attr_int(d->num), ind__attr_bool(d->reverse),
                       ind__attr_bool(d->exclusive), ind__attr_bool(flags.id != 0)};

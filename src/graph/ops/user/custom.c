@@ -2,7 +2,7 @@
 
 static ind_status ind__rule_custom(ind__infer *in) {
     ind_expr size[IND_MAX_RANK];
-    if (!in->body) return ind__reject(in, IND_INVALID_ARGUMENT, "the op has no body");
+    if (!in->body) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "the op has no body");
     for (int d = 0; d < in->body->rank; d++) {
         const ind_symbol *s = ind_expr_symbol(in->body->var[d]);
         size[d] = s ? s->extent : ind_int(in->c, 1);
@@ -21,16 +21,16 @@ static const ind__function *ind__graph_function(const ind_graph *g, const char *
 static ind_status ind__rule_call(ind__infer *in) {
     const ind__function *f = ind__graph_function(in->g, in->attr[0].s);
     ind__shape s = {0};
-    if (!f) return ind__reject(in, IND_NOT_FOUND, "no function of this name is known here");
+    if (!f) return ind__reject(in, IND_ERROR_NOT_FOUND, "no function of this name is known here");
     if (in->num_operands != (uint32_t)f->num_args) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%u operands are given; it takes %d", (unsigned)in->num_operands,
-                           f->num_args);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%u operands are given; it takes %d",
+                           (unsigned)in->num_operands, f->num_args);
     }
     for (uint32_t k = 0; k < in->num_operands; k++) {
         const ind__tensor_info *x = ind__operand(in, k);
         ind_dtype takes = f->arg_dtype[k];
         if (x->weak ? ind__combine_ranks(takes, x->dtype) != takes : !ind__function_takes(takes, x->dtype)) {
-            return ind__reject(in, IND_TYPE_MISMATCH, "argument %s is %s; %s does not promote to it", f->arg[k],
+            return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "argument %s is %s; %s does not promote to it", f->arg[k],
                                ind_dtype_name(takes), x->weak ? ind_dtype_name(x->dtype) : ind__describe_type(in, k));
         }
         if (ind__broadcast(in, &s, k, 0)) return in->status;
@@ -80,7 +80,7 @@ static ind_value ind__custom_load(ind_ops *o, ind_tensor x, const ind_expr *inde
     const ind__tensor_info *t = ind__tensor_of(x);
     ind_value none = {0};
     if (x.graph != u->graph || !t) {
-        ind__graph_fail(u->graph, IND_INVALID_ARGUMENT, "%s: loads a tensor that is not of this graph", u->name);
+        ind__graph_fail(u->graph, IND_ERROR_INVALID_ARGUMENT, "%s: loads a tensor that is not of this graph", u->name);
         return none;
     }
     if (t->weak) {
@@ -88,8 +88,8 @@ static ind_value ind__custom_load(ind_ops *o, ind_tensor x, const ind_expr *inde
         return v->is_int ? ind_op_constant_int(o, v->i, IND_I64) : ind_op_constant(o, v->f, IND_F32);
     }
     if (rank != t->rank || (rank > 0 && !index)) {
-        ind__graph_fail(u->graph, IND_SHAPE_MISMATCH, "%s: loads %s with %d indices; it has %d dimensions", u->name,
-                        t->name, rank, t->rank);
+        ind__graph_fail(u->graph, IND_ERROR_SHAPE_MISMATCH, "%s: loads %s with %d indices; it has %d dimensions",
+                        u->name, t->name, rank, t->rank);
         return none;
     }
     uint32_t source = ind__custom_operand(u, x.id);
@@ -127,11 +127,12 @@ static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f) 
     const ind__function *have = ind__graph_function(g, f->name);
     if (g->status) return g->status;
     if (have) {
-        return have == f ? IND_OK : ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is declared twice", f->name);
+        return have == f ? IND_OK
+                         : ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "function: %s is declared twice", f->name);
     }
     bool taken = ind__reserved_name(f->name, strlen(f->name));
     for (int op = 0; op < IND_NUM_OPS; op++) taken = taken || !strcmp(ind__op_rows[op].name, f->name);
-    if (taken) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is the name of an op", f->name);
+    if (taken) return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "function: %s is the name of an op", f->name);
     const ind__function **slot =
         IND__PUSH(g->context, const ind__function *, g->functions.function, g->functions.num, g->functions.cap);
     if (!slot) return ind__graph_no_memory(g, "function");
@@ -152,9 +153,10 @@ ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *ar
     if (!graph || graph->status) return ind__graph_tensor(graph, 0);
     const ind__function *f = function ? ind__graph_find_function(graph, function) : NULL;
     if (!f && !graph->status) {
-        ind__graph_fail(graph, IND_NOT_FOUND, "call: no function %.63s is registered", function ? function : "(NULL)");
+        ind__graph_fail(graph, IND_ERROR_NOT_FOUND, "call: no function %.63s is registered",
+                        function ? function : "(NULL)");
     } else if (f && (num_args != f->num_args || (num_args > 0 && !args))) {
-        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "%s: %d operands are given; it takes %d", f->name,
+        ind__graph_fail(graph, IND_ERROR_INVALID_ARGUMENT, "%s: %d operands are given; it takes %d", f->name,
                         args ? num_args : 0, f->num_args);
     }
     for (int k = 0; !graph->status && k < num_args; k++) {
@@ -169,20 +171,21 @@ ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *ar
 }
 
 static ind_status ind__check_loop_desc(ind_graph *g, const char *name, const ind_loop_desc *d) {
-    if (!d || !d->fn) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: no function is given", name);
+    if (!d || !d->fn) return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: no function is given", name);
     if (d->like.id && (d->like.graph != g || !ind__tensor_of(d->like))) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: like is not a tensor of this graph", name);
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: like is not a tensor of this graph", name);
     }
     if (!d->like.id && d->rank > 0 && !d->size) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: neither like nor a size is given", name);
+        return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT, "%s: neither like nor a size is given", name);
     }
     if (d->rank < 0 || d->rank > IND_MAX_RANK) {
-        return ind__graph_fail(g, IND_LIMIT, "%s: %d dimensions; 0 to %d are possible", name, d->rank, IND_MAX_RANK);
+        return ind__graph_fail(g, IND_ERROR_LIMIT, "%s: %d dimensions; 0 to %d are possible", name, d->rank,
+                               IND_MAX_RANK);
     }
     for (int i = 0; !d->like.id && i < d->rank; i++) {
         if (!ind__ok(d->size[i]) || d->size[i].context != g->context || !ind__expr_is_size(d->size[i]) ||
             !ind_known_le(ind_int(g->context, 0), d->size[i])) {
-            return ind__graph_fail(g, IND_INVALID_ARGUMENT,
+            return ind__graph_fail(g, IND_ERROR_INVALID_ARGUMENT,
                                    "%s: size %d is not a size of this context, or may be negative", name, i);
         }
     }
@@ -210,7 +213,7 @@ static ind_tensor ind__add_custom(ind_graph *graph, const ind_loop_desc *desc) {
         ind_status s = ind_error_status(graph->context);
         char copy[512];
         snprintf(copy, sizeof copy, "%.500s", s ? ind_error(graph->context) : "it returned no value");
-        ind__graph_fail(graph, s ? s : IND_INVALID_ARGUMENT, "%s: the function failed: %s", name, copy);
+        ind__graph_fail(graph, s ? s : IND_ERROR_INVALID_ARGUMENT, "%s: the function failed: %s", name, copy);
     }
     ind__free(graph->context, u.operand);
     return result;

@@ -19,8 +19,8 @@ typedef struct ind_loop_desc {
 IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
 
 /* Calls a device function of the user (ind_function_register in inductor_ir.h) for each element. Operands broadcast and
-   are cast to the declared types. Numbers (ind_scalar) are allowed. Errors: IND_NOT_FOUND (no such function),
-   IND_INVALID_ARGUMENT (another number of operands; an op has that name), IND_TYPE_MISMATCH (an operand's type does not
-   promote to the argument's), IND_SHAPE_MISMATCH. Without a host twin, ind_compile for the host device is
-   IND_NOT_SUPPORTED. */
+   are cast to the declared types. Numbers (ind_scalar) are allowed. Errors: IND_ERROR_NOT_FOUND (no such function),
+   IND_ERROR_INVALID_ARGUMENT (another number of operands; an op has that name), IND_ERROR_TYPE_MISMATCH (an operand's
+   type does not promote to the argument's), IND_ERROR_SHAPE_MISMATCH. Without a host twin, ind_compile for the host
+   device is IND_ERROR_NOT_SUPPORTED. */
 IND_API ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *args, int num_args);

@@ -7,11 +7,11 @@ static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, i
               ind_expr_is_int(types->list[*at + 1], &rank);
     ok = ok && dtype > IND_DTYPE_NONE && dtype < IND_NUM_DTYPES && rank >= 0 && rank <= IND_MAX_RANK &&
          *at + 2 + rank <= types->count;
-    if (!ok) return ind__reject(in, IND_INVALID_ARGUMENT, "result %u has no type", (unsigned)k);
+    if (!ok) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "result %u has no type", (unsigned)k);
     const ind_expr *size = types->list + *at + 2;
     if (ind__need_sizes(in, size, (int)rank)) return in->status;
     if (!ind__is_extern_type(size, (int)rank))
-        return ind__reject(in, IND_NOT_SUPPORTED,
+        return ind__reject(in, IND_ERROR_NOT_SUPPORTED,
                            "result %u: of sizes that come from data only dimension 0 can be one, and by itself", k);
     ind__set_result(in, (int)k, (ind_dtype)dtype, size, (int)rank);
     *at += 2 + (int)rank;
@@ -24,7 +24,7 @@ static ind_status ind__check_mutates(ind__infer *in, const ind__attr *mutates, u
         ind_expr_is_int(mutates->list[k], &x);
         bool ok = x >= 0 && x < in->num_operands;
         for (int j = 0; j < k; j++) ok = ok && !ind_expr_same(mutates->list[j], mutates->list[k]);
-        if (!ok) return ind__reject(in, IND_INVALID_ARGUMENT, "it cannot overwrite operand %lld", (long long)x);
+        if (!ok) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "it cannot overwrite operand %lld", (long long)x);
         const ind__tensor_info *t = ind__operand(in, (uint32_t)x);
         ind__set_result(in, (int)first + k, t->dtype, t->size, t->rank);
     }
@@ -41,21 +41,21 @@ static ind_status ind__rule_extern(ind__infer *in) {
         i += 2 + (int)rank;
     }
     if (num + overwritten < 1 || num + overwritten > IND_MAX_EXTERN_RESULTS) {
-        return ind__reject(in, IND_LIMIT, "%d results; 1 to %d are possible", num + overwritten,
+        return ind__reject(in, IND_ERROR_LIMIT, "%d results; 1 to %d are possible", num + overwritten,
                            IND_MAX_EXTERN_RESULTS);
     }
     if (ind__expr_has_kind(in->attr[1].e, IND_SYMBOL_UNBACKED))
-        return ind__reject(in, IND_NOT_SUPPORTED, "the workspace size depends on data; give its maximum");
+        return ind__reject(in, IND_ERROR_NOT_SUPPORTED, "the workspace size depends on data; give its maximum");
     if (!ind_known_le(ind_int(in->c, 0), in->attr[1].e))
-        return ind__reject(in, IND_OUT_OF_RANGE, "the bytes of workspace may be negative");
+        return ind__reject(in, IND_ERROR_OUT_OF_RANGE, "the bytes of workspace may be negative");
     ind__known_bounds(in->attr[1].e, &least, &most);
     if (most > INT64_MAX / 2)
-        return ind__reject(in, IND_OVERFLOW, "the workspace can have more bytes than 64 bits count");
+        return ind__reject(in, IND_ERROR_OVERFLOW, "the workspace can have more bytes than 64 bits count");
     if (ind__need_results(in, num + overwritten)) return in->status;
     for (int k = 0; k < num; k++) {
         if (ind__declared_result(in, types, &at, (uint32_t)k)) return in->status;
     }
-    if (at != types->count) return ind__reject(in, IND_INVALID_ARGUMENT, "result %d has no type", num);
+    if (at != types->count) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "result %d has no type", num);
     return overwritten ? ind__check_mutates(in, mutates, (uint32_t)num) : IND_OK;
 }
 
@@ -96,7 +96,7 @@ static ind_status ind__extern_rule(ind__extern_build *b) {
     const ind__extern *e = ind__extern_find(g->context, b->name);
     if (!e || !e->desc.shape) {
         if (b->num_types >= 0) return IND_OK;
-        return ind__graph_fail(g, e ? IND_INVALID_ARGUMENT : IND_NOT_FOUND,
+        return ind__graph_fail(g, e ? IND_ERROR_INVALID_ARGUMENT : IND_ERROR_NOT_FOUND,
                                "%s: the types of its results are not given, and no shape rule is registered", b->name);
     }
     ind_extern_type *input = ind__alloc(g->context, (b->num_operands + 1) * sizeof *input),
@@ -115,10 +115,10 @@ static ind_status ind__extern_rule(ind__extern_build *b) {
     ind__free(g->context, input);
     if (status) return ind__extern_rule_failed(b, status);
     if (num < 0 || num > IND_MAX_EXTERN_RESULTS)
-        return ind__graph_fail(g, IND_LIMIT, "%s: the shape rule gives %d results; at most %d are possible", b->name,
-                               num, IND_MAX_EXTERN_RESULTS);
+        return ind__graph_fail(g, IND_ERROR_LIMIT, "%s: the shape rule gives %d results; at most %d are possible",
+                               b->name, num, IND_MAX_EXTERN_RESULTS);
     if (b->num_types >= 0 && !ind__extern_agrees(b, result, num))
-        return ind__graph_fail(g, IND_TYPE_MISMATCH, "%s: the shape rule gives other results than are written",
+        return ind__graph_fail(g, IND_ERROR_TYPE_MISMATCH, "%s: the shape rule gives other results than are written",
                                b->name);
     if (b->num_types < 0) memcpy(b->type, result, sizeof result);
     b->num_types = num;
@@ -138,7 +138,7 @@ static ind_tensor ind__add_extern(ind__extern_build *b) {
     for (int k = 0; !g->status && k < b->num_types; k++) {
         int rank = b->type[k].rank;
         if (rank < 0 || rank > IND_MAX_RANK)
-            return ind__graph_fail(g, IND_LIMIT, "%s: result %d has %d dimensions", b->name, k, rank),
+            return ind__graph_fail(g, IND_ERROR_LIMIT, "%s: result %d has %d dimensions", b->name, k, rank),
                    ind__graph_tensor(g, 0);
         list[n++] = ind_int(g->context, b->type[k].dtype);
         list[n++] = ind_int(g->context, rank);
@@ -162,11 +162,12 @@ ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args 
                  (args->inputs || !args->num_inputs) && (args->results || !args->num_results) &&
                  (args->mutates || !args->num_mutates);
     if (!name || !lists) {
-        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "extern: the name, the arguments or one of their lists is NULL");
+        ind__graph_fail(graph, IND_ERROR_INVALID_ARGUMENT,
+                        "extern: the name, the arguments or one of their lists is NULL");
     } else if (!ind__valid_name(name) || strlen(name) > 63) {
-        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "extern: \"%.80s\" is not a name", name);
+        ind__graph_fail(graph, IND_ERROR_INVALID_ARGUMENT, "extern: \"%.80s\" is not a name", name);
     } else if (args->num_results > IND_MAX_EXTERN_RESULTS || args->num_mutates > IND_MAX_EXTERN_RESULTS) {
-        ind__graph_fail(graph, IND_LIMIT, "%s: at most %d results are possible", name, IND_MAX_EXTERN_RESULTS);
+        ind__graph_fail(graph, IND_ERROR_LIMIT, "%s: at most %d results are possible", name, IND_MAX_EXTERN_RESULTS);
     }
     if (!graph->status) {
         b.num_operands = (uint32_t)args->num_inputs;

@@ -9,9 +9,9 @@
    others: the declared ones, then the contents after the call of each operand in `mutates`. Ops that read such an
    operand itself see its contents before the call; if a later op does, the call gets a copy. A call without used
    results is dropped; any other runs once per run. ind_compile looks up the callbacks: a missing one is
-   IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no types and no shape rule), IND_TYPE_MISMATCH
-   (the rule returns other types), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE and IND_OVERFLOW (the workspace), any error of
-   the rule. */
+   IND_ERROR_NOT_SUPPORTED there. Errors: IND_ERROR_NOT_FOUND, IND_ERROR_INVALID_ARGUMENT (no types and no shape rule),
+   IND_ERROR_TYPE_MISMATCH (the rule returns other types), IND_ERROR_PARSE, IND_ERROR_LIMIT, IND_ERROR_OUT_OF_RANGE and
+   IND_ERROR_OVERFLOW (the workspace), any error of the rule. */
 typedef struct ind_extern_args {
     const ind_tensor *inputs;
     int num_inputs;

@@ -7,7 +7,8 @@ static ind_status ind__check_columns(ind__infer *in, const ind_expr *image, ind_
     for (int s = 0; s < 2; s++) {
         count[s] = ind__windows_in(w, s, image[s], false);
         if (ind_known_le(ind_int(in->c, 1), count[s])) continue;
-        return ind__reject(in, IND_SHAPE_MISMATCH, "an image of %s is not known to hold a window: there would be %s",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                           "an image of %s is not known to hold a window: there would be %s",
                            ind__describe_size(in, image[s]), ind__describe_size(in, count[s]));
     }
     return IND_OK;
@@ -33,13 +34,13 @@ static ind_status ind__rule_col2im(ind__infer *in) {
     ind_expr count[2], size[4];
     if (x->rank != 2 && ind__need_rank(in, 0, 3)) return in->status;
     if (ind__need_number(in, 0)) return in->status;
-    if (image->count != 2) return ind__reject(in, IND_INVALID_ARGUMENT, "output_size must have 2 elements");
+    if (image->count != 2) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "output_size must have 2 elements");
     if (ind__need_sizes(in, image->list, 2) || ind__check_columns(in, image->list, &w, count)) return in->status;
     ind_expr taps = ind_expr_mul(w.kernel[0], w.kernel[1]), windows = ind_expr_mul(count[0], count[1]);
     ind_expr channels = ind_expr_floordiv(x->size[x->rank - 2], taps);
     bool whole = ind_known_eq(ind_expr_mul(channels, taps), x->size[x->rank - 2]);
     if (!whole || !ind_known_eq(windows, x->size[x->rank - 1])) {
-        return ind__reject(in, IND_SHAPE_MISMATCH,
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
                            "%s is %s; its last dimensions must be a multiple of %s (the kernel) and %s (the windows)",
                            ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, taps),
                            ind__describe_size(in, windows));

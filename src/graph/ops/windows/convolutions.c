@@ -34,14 +34,14 @@ static ind_status ind__check_conv_numbers(ind__infer *in, ind__conv *c) {
     const char *wrong = ind__conv_of(in->g, in->op, in->attr, w, c);
     if (!wrong && ind__check_window(in, w->size + 2, &c->window)) return in->status;
     if (wrong) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%s has the wrong number of elements; 1 or %d are needed", wrong,
-                           c->window.rank);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%s has the wrong number of elements; 1 or %d are needed",
+                           wrong, c->window.rank);
     }
     for (int s = 0; s < c->window.rank; s++) {
         ind_expr pad = c->output_padding[s];
         bool below = ind_known_lt(pad, c->window.stride[s]) || ind_known_lt(pad, c->window.dilation[s]);
         if (ind__is_int(pad, 0) || (ind_known_le(ind_int(in->c, 0), pad) && below)) continue;
-        return ind__reject(in, IND_INVALID_ARGUMENT, "output_padding %s must be smaller than stride or dilation",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "output_padding %s must be smaller than stride or dilation",
                            ind__describe_size(in, pad));
     }
     return IND_OK;
@@ -52,10 +52,11 @@ static ind_status ind__check_channels(ind__infer *in, const ind__conv *c, int ch
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, 1);
     ind_expr groups = ind_int(in->c, c->groups);
     if (c->groups < 1)
-        return ind__reject(in, IND_INVALID_ARGUMENT, "groups is %lld; it must be greater than 0", (long long)c->groups);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "groups is %lld; it must be greater than 0",
+                           (long long)c->groups);
     ind_expr have = x->size[channel], want = c->transposed ? w->size[0] : ind_expr_mul(w->size[1], groups);
     if (!ind_known_eq(have, want)) {
-        return ind__reject(in, IND_SHAPE_MISMATCH,
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
                            "%s has %s channels (dim %d of %s), %s expects %s (%s, groups %lld)%s",
                            ind__describe_name(in, 0), ind__describe_size(in, have), channel, ind__describe_type(in, 0),
                            ind__describe_name(in, 1), ind__describe_size(in, want), ind__describe_type(in, 1),
@@ -63,7 +64,7 @@ static ind_status ind__check_channels(ind__infer *in, const ind__conv *c, int ch
     }
     *out = c->transposed ? ind_expr_mul(w->size[1], groups) : w->size[0];
     if (ind_known_multiple(w->size[0], c->groups)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "dim 0 of %s (%s) is not known to be a multiple of groups, %lld",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "dim 0 of %s (%s) is not known to be a multiple of groups, %lld",
                        ind__describe_name(in, 1), ind__describe_type(in, 1), (long long)c->groups);
 }
 
@@ -72,7 +73,8 @@ static ind_status ind__check_conv_bias(ind__infer *in, ind_expr channels) {
     if (!ind__has_operand(in, 2)) return IND_OK;
     if (ind__need_rank(in, 2, 1) || ind__need_same_dtype(in, 2, 1)) return in->status;
     if (ind_known_eq(bias->size[0], channels)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %s elements are needed, one for each channel of the result",
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                       "%s is %s; %s elements are needed, one for each channel of the result",
                        ind__describe_name(in, 2), ind__describe_type(in, 2), ind__describe_size(in, channels));
 }
 
@@ -83,7 +85,7 @@ static ind_status ind__rule_convolution(ind__infer *in) {
     ind__conv c;
     ind_expr size[IND_MAX_RANK];
     if (rank < 1 || rank > 3) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; a weight has 3, 4 or 5 dimensions",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; a weight has 3, 4 or 5 dimensions",
                            ind__describe_name(in, 1), ind__describe_type(in, 1));
     }
     if (ind__need_rank(in, 1, rank + 2) || ind__need_image(in, rank) || ind__need_same_dtype(in, 0, 1) ||
@@ -111,7 +113,7 @@ static ind_status ind__check_gradient(ind__infer *in, uint32_t k, const ind_expr
     if (fits) return IND_OK;
     char *want = ind__scratch(in);
     ind__print_type(want, sizeof in->scratch[0], g->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; the op's result is %s", ind__describe_name(in, k),
+    return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; the op's result is %s", ind__describe_name(in, k),
                        ind__describe_type(in, k), want);
 }
 
@@ -122,8 +124,9 @@ static ind_status ind__rule_convolution_backward(ind__infer *in) {
     if (ind__need_float(in, 1)) return in->status;
     if (ind__operand(in, 2)->rank < 3 || ind__operand(in, 2)->rank > 5 ||
         ind__need_rank(in, 1, ind__operand(in, 2)->rank)) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; input and weight must both have 3, 4 or 5 dimensions",
-                           ind__describe_name(in, 2), ind__describe_type(in, 2));
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                           "%s is %s; input and weight must both have 3, 4 or 5 dimensions", ind__describe_name(in, 2),
+                           ind__describe_type(in, 2));
     }
     in->operand = forward; /* the convolution's rule gives its result */
     ind_status status = ind__rule_convolution(in);
@@ -203,7 +206,7 @@ static void ind__expand_named_padding(ind__expansion *e) {
     ind__attr a[4] = {e->a[0], {.kind = IND__ATTR_NONE}, e->a[2], e->a[3]};
     ind_tensor x = e->x[0];
     if (!how || (strcmp(how, "same") && strcmp(how, "valid"))) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "padding is \"%.40s\"; allowed: \"same\", \"valid\", sizes",
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "padding is \"%.40s\"; allowed: \"same\", \"valid\", sizes",
                     how ? how : "");
         return;
     }
@@ -214,7 +217,7 @@ static void ind__expand_named_padding(ind__expansion *e) {
             ind_expr step = stride->count > 0 ? stride->list[stride->count == dims ? s : 0] : ind__e(e, 1);
             ind_expr reach = dilation->count > 0 ? dilation->list[dilation->count == dims ? s : 0] : ind__e(e, 1);
             if (!ind__is_int(step, 1)) {
-                ind__refuse(e, IND_INVALID_ARGUMENT, "padding=\"same\" goes with a stride of 1");
+                ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "padding=\"same\" goes with a stride of 1");
                 return;
             }
             ind_expr total = ind_expr_mul(reach, ind_expr_sub(ind_tensor_size(e->x[1], 2 + s), ind__e(e, 1)));

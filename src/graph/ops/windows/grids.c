@@ -10,11 +10,11 @@ static ind_status ind__rule_grid_sampler(ind__infer *in) {
     ind__agreement batch = {0, 0, " images", 1, 0, "has", ""};
     if (ind__need_agree(in, batch)) return in->status;
     if (!ind__is_int(grid->size[dims + 1], dims)) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; its last dimension must be %d: x, y%s",
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; its last dimension must be %d: x, y%s",
                            ind__describe_name(in, 1), ind__describe_type(in, 1), dims, dims > 2 ? " and z" : "");
     }
     if (mode < 0 || mode > (dims == 2 ? 2 : 1) || padding < 0 || padding > 2) {
-        return ind__reject(in, IND_INVALID_ARGUMENT,
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
                            "interpolation_mode is 0 (linear)%s or 1 (nearest), padding_mode 0 (zeros), 1 (border) or 2 "
                            "(reflection)",
                            dims == 2 ? ", 2 (bicubic)" : "");
@@ -68,7 +68,8 @@ static void ind__expand_affine_grid(ind__expansion *e) {
         !ind__is_int(ind_tensor_size(e->x[0], 2), dims + 1) ||
         !ind_known_eq(ind_tensor_size(e->x[0], 0), e->a[0].list[0])) {
         char text[300];
-        ind__refuse(e, IND_SHAPE_MISMATCH, "%s must be [N, 2, 3] for 4 sizes or [N, 3, 4] for 5, the first of them N",
+        ind__refuse(e, IND_ERROR_SHAPE_MISMATCH,
+                    "%s must be [N, 2, 3] for 4 sizes or [N, 3, 4] for 5, the first of them N",
                     ind__describe_operand(e, 0, text, sizeof text));
         return;
     }
@@ -76,7 +77,7 @@ static void ind__expand_affine_grid(ind__expansion *e) {
     for (int d = 0; d < dims; d++) { /* coordinate d is along dimension -1 - d of the grid, [.., H, W, coordinates] */
         int64_t n = 0;
         if (!ind_expr_is_int(e->a[0].list[e->a[0].count - 1 - d], &n) || n < 1) {
-            ind__refuse(e, IND_NOT_SUPPORTED, "sizes that are no numbers above 0");
+            ind__refuse(e, IND_ERROR_NOT_SUPPORTED, "sizes that are no numbers above 0");
             return;
         }
         ind_tensor line = ind__grid_line(e, n, e->a[1].i, dtype);

@@ -5,7 +5,7 @@ static ind_status ind__need_averaged(ind__infer *in, bool adaptive) {
     if (adaptive) return ind__need_float(in, 0);
     const ind_dtype dtype = ind__operand(in, 0)->dtype;
     if (dtype == IND_I64 || ind_dtype_is_float(dtype)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; averages are of f16, bf16, f32, f64 and i64",
+    return ind__reject(in, IND_ERROR_TYPE_MISMATCH, "%s is %s; averages are of f16, bf16, f32, f64 and i64",
                        ind__describe_name(in, 0), ind__describe_type(in, 0));
 }
 
@@ -31,7 +31,7 @@ static ind_status ind__rule_pool(ind__infer *in) {
     for (int s = 0; s < w.rank; s++) {
         int d = x->rank - w.rank + s;
         if (!ind_known_le(ind_expr_mul(two, w.padding[s]), ind_expr_add(ind__window_reach(&w, s), ind_int(in->c, 1)))) {
-            return ind__reject(in, IND_INVALID_ARGUMENT, "padding %s is more than half of the kernel",
+            return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "padding %s is more than half of the kernel",
                                ind__describe_size(in, w.padding[s]));
         }
         size[d] = ind__windows_in(&w, s, x->size[d], ceil->i != 0);
@@ -39,7 +39,7 @@ static ind_status ind__rule_pool(ind__infer *in) {
     }
     const ind__attr *divisor = ind__attr_named(in->g, in->op, in->attr, "divisor_override");
     if (divisor && divisor->kind != IND__ATTR_NONE && divisor->i == 0)
-        return ind__reject(in, IND_INVALID_ARGUMENT, "divisor_override is 0");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "divisor_override is 0");
     return ind__pool_results(in, size);
 }
 
@@ -50,7 +50,7 @@ static ind_status ind__rule_adaptive_pool(ind__infer *in) {
     if (ind__need_image(in, spatial)) return in->status;
     if (ind__is_max_pool(in->op) ? ind__need_number(in, 0) : ind__need_float(in, 0)) return in->status;
     if (in->attr[0].count == 0 || !ind__spatial_list(&in->attr[0], spatial, one, out)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "output_size has %d elements; 1 or %d %s needed",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "output_size has %d elements; 1 or %d %s needed",
                            in->attr[0].count, spatial, spatial == 1 ? "is" : "are");
     }
     for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
@@ -75,7 +75,7 @@ static ind_status ind__rule_pool_backward(ind__infer *in) {
     if (max ? ind__need_float(in, 0) : ind__need_averaged(in, !ceil)) return in->status;
     if (ceil && ind__check_window(in, NULL, &w)) return in->status;
     if (divisor && divisor->kind != IND__ATTR_NONE && divisor->i == 0)
-        return ind__reject(in, IND_INVALID_ARGUMENT, "divisor_override is 0");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "divisor_override is 0");
     if (max && (ind__need_index(in, 2) || ind__need_rank(in, 2, grad->rank))) return in->status;
     for (int d = 0; d < x->rank; d++) {
         const int s = d - (x->rank - 2);
@@ -89,10 +89,10 @@ static ind_status ind__rule_pool_backward(ind__infer *in) {
         if (!ceil) continue;
         ind_expr windows = ind__windows_in(&w, s, x->size[d], ceil->i != 0);
         if (!ind_known_eq(windows, grad->size[d]))
-            return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has %s in dim %d; the windows over %s (%s) are %s",
-                               ind__describe_name(in, 0), ind__describe_type(in, 0),
-                               ind__describe_size(in, grad->size[d]), d, ind__describe_name(in, 1),
-                               ind__describe_type(in, 1), ind__describe_size(in, windows));
+            return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                               "%s (%s) has %s in dim %d; the windows over %s (%s) are %s", ind__describe_name(in, 0),
+                               ind__describe_type(in, 0), ind__describe_size(in, grad->size[d]), d,
+                               ind__describe_name(in, 1), ind__describe_type(in, 1), ind__describe_size(in, windows));
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
     return IND_OK;
@@ -103,7 +103,7 @@ static ind_status ind__rule_pool_backward(ind__infer *in) {
 static bool ind__pool_lists(ind_tensor x, ind_graph_op op, int dims, const ind_pool_desc *pool, ind__int_lists *l) {
     if (op == IND_NUM_OPS || !x.graph || x.graph->status) return false;
     if (!pool) {
-        ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "%s: the pool's desc is NULL", ind__op_name(op));
+        ind__graph_fail(x.graph, IND_ERROR_INVALID_ARGUMENT, "%s: the pool's desc is NULL", ind__op_name(op));
         return false;
     }
     ind__int_list(l, 0, x.graph->context, IND__ATTR_INTS, pool->kernel_size, dims);
@@ -186,7 +186,7 @@ static void ind__expand_lp_pool(ind__expansion *e) {
             const ind__attr *a = &e->a[1 + k];
             if (a->kind == IND__ATTR_NONE || (k && a->count == 0)) continue;
             if (a->count != 1 && a->count != dims) {
-                ind__refuse(e, IND_INVALID_ARGUMENT, "kernel_size and stride have 1 or %d elements", dims);
+                ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "kernel_size and stride have 1 or %d elements", dims);
                 return;
             }
             int64_t v = ind__list_int(a, a->count == 1 ? 0 : s);
@@ -194,7 +194,7 @@ static void ind__expand_lp_pool(ind__expansion *e) {
         }
         taps *= pool.kernel_size[s];
     }
-    if (!(p != 0)) ind__refuse(e, IND_INVALID_ARGUMENT, "norm_type is %g", p);
+    if (!(p != 0)) ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "norm_type is %g", p);
     ind_tensor mean = ind_avg_pool(ind_pow(e->x[0], ind_scalar(e->g, p)), dims, &pool);
     mean = ind_mul(ind_sign(mean), ind_relu(ind_abs(mean)));
     e->y = ind_pow(ind__times(e, mean, taps), ind_scalar(e->g, 1 / p));
@@ -206,7 +206,7 @@ static void ind__expand_local_response_norm(ind__expansion *e) {
     ind_expr pad[2 * IND_MAX_RANK];
     if (!ind__need_rank_of(e, 0, 3, IND_MAX_RANK - 1)) return;
     if (size < 1 || size > 1 << 20) {
-        ind__refuse(e, IND_OUT_OF_RANGE, "size is %lld", (long long)size);
+        ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "size is %lld", (long long)size);
         return;
     }
     if (ind__is_int(ind_tensor_size(e->x[0], 1), 0)) {

@@ -59,22 +59,22 @@ static ind_status ind__check_resample(ind__infer *in, ind__resample *r) {
     bool scales = ind__resample_of(in->g, in->op, in->attr, x->rank, r);
     if (r->mode < 0) {
         return ind__reject(
-            in, IND_INVALID_ARGUMENT,
+            in, IND_ERROR_INVALID_ARGUMENT,
             "mode is \"%.40s\"; allowed for %s (%s): \"nearest\", \"nearest-exact\", \"area\", \"linear\" (3-d), "
             "\"bilinear\" and \"bicubic\" (4-d), \"trilinear\" (5-d)",
             in->attr[2].s ? in->attr[2].s : "", ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (r->rank < 1 || r->rank > 3 || ind__need_rank(in, 0, r->rank + 2)) {
-        return ind__reject(in, IND_SHAPE_MISMATCH,
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
                            "%s is %s; a batch, channels and 1 to 3 dimensions of this op are needed",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (!scales) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "1 or %d positive scale factors are needed", r->rank);
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "1 or %d positive scale factors are needed", r->rank);
     }
     bool sized = r->size->kind != IND__ATTR_NONE && r->size->count > 0;
     if (sized == (r->scale[0] > 0)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "either the output size or scale factors must be given");
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "either the output size or scale factors must be given");
     }
     return r->mode == IND__LINEAR ? ind__need_float(in, 0) : IND_OK;
 }
@@ -85,7 +85,7 @@ static ind_status ind__rule_upsample(ind__infer *in) {
     ind_expr size[IND_MAX_RANK], given[3], none[3] = {{0}};
     if (ind__check_resample(in, &r)) return in->status;
     if (!(r.scale[0] > 0) && !ind__spatial_list(r.size, r.rank, none, given)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "the output size has %d elements; 1 or %d %s needed",
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "the output size has %d elements; 1 or %d %s needed",
                            r.size->count, r.rank, r.rank == 1 ? "is" : "are");
     }
     for (int d = 0; d < x->rank; d++) {
@@ -93,7 +93,7 @@ static ind_status ind__rule_upsample(ind__infer *in) {
         size[d] = s < 0 ? x->size[d] : r.scale[0] > 0 ? ind__scaled_size(x->size[d], r.scale[s]) : given[s];
         if (s < 0) continue;
         if (!ind__ok(size[d])) {
-            return ind__reject(in, IND_NOT_SUPPORTED,
+            return ind__reject(in, IND_ERROR_NOT_SUPPORTED,
                                "dim %d of %s (%s) times %g is no expression of sizes; give the output size", d,
                                ind__describe_name(in, 0), ind__describe_type(in, 0), r.scale[s]);
         }
@@ -135,24 +135,25 @@ static bool ind__resampled_sizes(ind__expansion *e, const ind__attr *size, const
          scaled = scales->kind != IND__ATTR_NONE && scales->count > 0;
     const int count = sized ? size->count : scaled ? scales->count : 0;
     if (sized == scaled || (count != 1 && count != dims)) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "either the output size or scale factors must be given, 1 or %d", dims);
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "either the output size or scale factors must be given, 1 or %d",
+                    dims);
         return false;
     }
     for (int s = 0; s < dims; s++) {
         const int k = count == 1 ? 0 : s;
         ind_expr in = ind_tensor_size(e->x[0], 2 + s);
         if (scaled && !(scales->floats[k] > 0 && scales->floats[k] <= 1e9)) {
-            ind__refuse(e, IND_INVALID_ARGUMENT, "a scale factor of %g; it must be positive", scales->floats[k]);
+            ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "a scale factor of %g; it must be positive", scales->floats[k]);
             return false;
         }
         out[s] = sized ? size->list[k] : ind__scaled_size(in, scales->floats[k]);
         if (!ind__ok(out[s])) {
-            ind__refuse(e, IND_NOT_SUPPORTED, "dim %d times %g is no expression of sizes; give the output size", 2 + s,
-                        scales->floats[k]);
+            ind__refuse(e, IND_ERROR_NOT_SUPPORTED, "dim %d times %g is no expression of sizes; give the output size",
+                        2 + s, scales->floats[k]);
             return false;
         }
         if (ind_known_le(ind__e(e, 1), out[s]) && ind_known_le(ind__e(e, 1), in)) continue;
-        ind__refuse(e, IND_OUT_OF_RANGE, "sizes must be known to be above 0");
+        ind__refuse(e, IND_ERROR_OUT_OF_RANGE, "sizes must be known to be above 0");
         return false;
     }
     return true;
@@ -162,7 +163,7 @@ static void ind__expand_area(ind__expansion *e) {
     const int dims = ind_tensor_rank(e->x[0]) - 2;
     ind_expr out[3];
     if (!ind__need_rank_of(e, 0, 3, 5) || !ind__resampled_sizes(e, &e->a[0], &e->a[1], dims, out)) return;
-    if (e->a[3].i) ind__refuse(e, IND_INVALID_ARGUMENT, "align_corners is for the linear modes and bicubic");
+    if (e->a[3].i) ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "align_corners is for the linear modes and bicubic");
     e->y = ind_adaptive_avg_pool(e->x[0], out, dims);
 }
 
@@ -316,7 +317,7 @@ static void ind__expand_interpolate_aa(ind__expansion *e) {
     const bool cubic = !strcmp(mode, "bicubic");
     const ind__attr a[3] = {e->a[0], e->a[3], e->a[1]};
     if (!cubic && strcmp(mode, "bilinear")) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "antialias is for the modes \"bilinear\" and \"bicubic\"");
+        ind__refuse(e, IND_ERROR_INVALID_ARGUMENT, "antialias is for the modes \"bilinear\" and \"bicubic\"");
         return;
     }
     e->y = ind__call_in(e->g, cubic ? IND_OP_UPSAMPLE_BICUBIC2D_AA : IND_OP_UPSAMPLE_BILINEAR2D_AA, e->x, 1, a, 3);
