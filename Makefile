@@ -35,7 +35,7 @@ TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*
 
 PYTHON3       ?= python3
 
-.PHONY: all headers demo chat quick test test-long gpu-test size-test fuzz-expr fuzz-gguf bench bench-attention-plot bench-compile bench-decode-plot bench-launch bench-plots bench-products bench-sizes bench-table bench-verdict growth clean help
+.PHONY: all headers demo chat quick test test-long gpu-test size-test fuzz-expr fuzz-gguf bench bench-attention-plot bench-compile bench-decode-plot bench-launch bench-plots bench-products bench-sizes bench-table bench-verdict growth windows-test clean help
 .DEFAULT_GOAL := all
 
 all: $(EXAMPLES)
@@ -55,6 +55,7 @@ help:
 	@echo 'make test       every test that runs without a GPU (TESTS=tests/unit for one folder)'
 	@echo 'make test-long  what takes longer: every refused allocation of many graphs, all kernels for all architectures, threads for two minutes'
 	@echo 'make gpu-test   the same cases on the GPU'
+	@echo 'make windows-test  programs for Windows: unit tests and examples, built by mingw-w64 and run by Wine'
 	@echo 'make size-test  random expressions against Python (COUNT=200000 SEED=1)'
 	@echo 'make fuzz-expr  libFuzzer on the parser of expressions, needs clang (SECONDS=600)'
 	@echo 'make fuzz-gguf  libFuzzer on model files, needs clang (SECONDS=600)'
@@ -149,6 +150,20 @@ $(BUILD)/ubsan/%: tests/%.c $(HEADERS) $(UBSAN_OBJECTS)
 	@mkdir -p $(@D)
 	$(UBSAN) $< $(call OBJECTS,$(BUILD)/ubsan/objects,$<) -o $@ $(LIBS)
 
+# For Windows. -static: a program needs no library of mingw-w64 beside it.
+WINDOWS_CC := x86_64-w64-mingw32-gcc -O1 -std=c11 -static -I. -Iexamples
+WINDOWS_OBJECTS := $(MODULES:%=$(BUILD)/windows/objects/%.o)
+$(WINDOWS_OBJECTS): $(BUILD)/windows/objects/%.o: %.h $(HEADERS)
+	@mkdir -p $(@D)
+	$(WINDOWS_CC) $(COMPILE_MODULE)
+
+$(BUILD)/windows/tests/%.exe: tests/%.c $(HEADERS) $(WINDOWS_OBJECTS)
+	@mkdir -p $(@D)
+	$(WINDOWS_CC) $< $(call OBJECTS,$(BUILD)/windows/objects,$<) -o $@ -lm
+
+$(BUILD)/windows/%.exe: examples/%.c $(HEADERS) $(WINDOWS_OBJECTS)
+	$(WITHOUT_IMPLEMENTATION) | $(WINDOWS_CC) -x c - -x none $(WINDOWS_OBJECTS) -o $@ -lm
+
 $(BUILD):
 	@mkdir -p $@
 
@@ -215,6 +230,12 @@ test-long: | $(PYTHON)
 gpu-test: | $(PYTHON)
 	@$(QUIET_MAKE) -k -j $(EXAMPLES) $(TEST_PROGRAMS) $(PLAIN) || true
 	@IND_TEST_DEVICE=cuda ASAN_OPTIONS=protect_shadow_gap=0:detect_leaks=0 $(PYTEST) -n $(JOBS) --dist load --maxschedchunk 1 -m 'not long' $(GPU_TESTS)
+
+# What is built for Windows, by mingw-w64, and run by Wine; both are installed where that is allowed.
+windows-test: | $(PYTHON)
+	@sh tests/windows/get_tools.sh
+	@$(QUIET_MAKE) -j $(JOBS) $(patsubst tests/%.c,$(BUILD)/windows/tests/%.exe,$(wildcard tests/unit/test_*.c)) || true
+	@$(PYTEST) -n $(JOBS) -m 'not long' tests/windows tests/compile/test_portable.py
 
 size-test: $(BUILD)/ind | $(PYTHON)
 	@$(PYTHON) tests/sizes/random_expressions.py --count $(COUNT) --seed $(SEED)

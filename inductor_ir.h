@@ -14751,7 +14751,7 @@ static void ir__eval_f32(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_TRUNC: IND__LANE_LOOP(f, truncf(x[l]));
     case IND_LOOP_RINT: IND__LANE_LOOP(f, rintf(x[l]));
     case IND_LOOP_ERFC: IND__LANE_LOOP(f, erfcf(x[l]));
-    case IND_LOOP_LGAMMA: IND__LANE_LOOP(f, lgammaf(x[l]));
+    case IND_LOOP_LGAMMA: IND__LANE_LOOP(f, (float)lgamma((double)x[l])); /* mingw's lgammaf is less exact */
     case IND_LOOP_ERFINV: IND__LANE_LOOP(f, (float)ir__erfinv(x[l]));
     case IND_LOOP_DIGAMMA: IND__LANE_LOOP(f, (float)ir__digamma(x[l]));
     case IND_LOOP_I0E: IND__LANE_LOOP(f, (float)ir__bessel_ie(0, x[l]));

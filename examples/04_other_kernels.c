@@ -3,11 +3,15 @@
    matrix, as it would be of a kernel of another library. Each runs on the GPU if there is one, else on the host. */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
-#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
 
 #define ROWS    6
 #define COLUMNS 64
@@ -49,10 +53,20 @@ static ind_status roll_cuda(const ind_extern_call *c) {
     return failed ? IND_ERROR_DEVICE : IND_OK;
 }
 
-static ind_status register_ours(ind_context *ctx, void **copy) {
+/* A function of the driver; NULL: there is none. */
+static void *driver_function(const char *name) {
     const char *given = getenv("IND_CUDA_LIBRARY");
+#ifdef _WIN32
+    HMODULE driver = LoadLibraryA(given ? given : "nvcuda.dll");
+    return driver ? (void *)(uintptr_t)GetProcAddress(driver, name) : NULL;
+#else
     void *driver = dlopen(given ? given : "libcuda.so.1", RTLD_NOW);
-    *copy = driver ? dlsym(driver, "cuMemcpyDtoDAsync_v2") : NULL;
+    return driver ? dlsym(driver, name) : NULL;
+#endif
+}
+
+static ind_status register_ours(ind_context *ctx, void **copy) {
+    *copy = driver_function("cuMemcpyDtoDAsync_v2");
     ind_extern_desc roll = {.name = "roll", .host = roll_host, .cuda = *copy ? roll_cuda : NULL, .user = copy};
     ind_status status = ind_function_register(ctx, &softcap_desc);
     return status ? status : ind_extern_register(ctx, &roll);

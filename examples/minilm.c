@@ -77,9 +77,13 @@ static int fail(const char *format, ...) {
 }
 
 static double now_ms(void) {
+#ifdef TIME_UTC
     struct timespec t;
     timespec_get(&t, TIME_UTC);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+#else
+    return (double)clock() * 1e3 / CLOCKS_PER_SEC; /* on Windows the time since the process began */
+#endif
 }
 
 /* ---- the network */

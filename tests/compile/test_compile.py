@@ -278,6 +278,17 @@ def test_frame(header):
     assert f"#ifdef {HEADERS[header]}\n#ifndef {HEADERS[header]}_DONE\n#define {HEADERS[header]}_DONE\n" in text
 
 
+@pytest.mark.parametrize("flags, allowed", [([], True), (["-DIND_NO_OLD_NAMES"], False)], ids=["old names", "without"])
+def test_old_names_of_statuses(tmp_path, flags, allowed):
+    """Each status has its name of version 0.1 as a macro."""
+    statuses = re.findall(r"X\(IND_ERROR_(\w+),", source_of("inductor_ir.h"))
+    assert len(statuses) == 16
+    uses = "".join(f"_Static_assert(IND_{s} == IND_ERROR_{s}, \"{s}\");\n" for s in statuses)
+    write(tmp_path, "a.c", include("inductor.h") + uses)
+    done = subprocess.run(["gcc", "-std=c11", *flags, f"-I{ROOT}", "-fsyntax-only", "a.c"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode == 0) == allowed and (allowed or done.stderr.count("undeclared here") == len(statuses)), done.stderr
+
+
 @pytest.mark.parametrize("header", NAMES)
 def test_contents_agree_with_anchors(header):
     """The table of contents at the top lists the banners of the file, in their order."""

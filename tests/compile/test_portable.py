@@ -44,7 +44,7 @@ def test_windows_declarations(tmp_path, header):
 def test_windows_program(tmp_path):
     """Links with the system's libraries; where there is Wine, it also runs: the example checks its own result."""
     need_mingw()
-    run([MINGW, "-std=c11", *MINGW_STRICT, f"-I{ROOT}", ROOT / "examples/01_quickstart.c", "-o", "quickstart.exe"], tmp_path)
+    run([MINGW, "-std=c11", "-static", *MINGW_STRICT, f"-I{ROOT}", ROOT / "examples/01_quickstart.c", "-o", "quickstart.exe"], tmp_path)
     wine = shutil.which("wine64") or shutil.which("wine") or shutil.which("wine64", path="/usr/lib/wine")
     if not wine:
         pytest.skip("it links; Wine, which would run it, is not installed (Debian: wine64)")

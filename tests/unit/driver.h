@@ -2,11 +2,8 @@
 #ifndef DRIVER_H
 #define DRIVER_H
 
-#include <dlfcn.h>
-#include <stdbool.h>
+#include "system.h"
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define DRIVER_FUNCTIONS(X)                                                                                            \
     X(cuDevicePrimaryCtxRetain, (void **context, int device))                                                          \
@@ -41,9 +38,9 @@ static inline bool driver_load(driver *d) {
 #undef X
     };
     const char *path = getenv("IND_CUDA_LIBRARY");
-    void *library = dlopen(path ? path : "libcuda.so.1", RTLD_NOW), *symbol[sizeof names / sizeof *names];
+    void *library = system_library(path ? path : "libcuda.so.1"), *symbol[sizeof names / sizeof *names];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!library || !(symbol[i] = dlsym(library, names[i]))) return false;
+        if (!(symbol[i] = system_symbol(library, names[i]))) return false;
     memcpy(d, symbol, sizeof symbol);
     return true;
 }

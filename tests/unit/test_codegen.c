@@ -7,10 +7,10 @@
 #define INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION
 #include "inductor_codegen_cuda.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 #include "check.h"
+#include "system.h"
 
 /* ---- programs, made of boxes ---- */
 
@@ -505,13 +505,13 @@ static bool open_nvrtc(nvrtc *n) {
     const char *names[] = {getenv("IND_NVRTC_LIBRARY"), "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
                            "/usr/local/cuda/lib64/libnvrtc.so"};
     for (size_t i = 0; i < sizeof names / sizeof *names && !n->library; i++)
-        if (names[i] && names[i][0]) n->library = dlopen(names[i], RTLD_NOW);
+        if (names[i] && names[i][0]) n->library = system_library(names[i]);
     if (!n->library) return false;
-    *(void **)&n->create = dlsym(n->library, "nvrtcCreateProgram");
-    *(void **)&n->compile = dlsym(n->library, "nvrtcCompileProgram");
-    *(void **)&n->log_size = dlsym(n->library, "nvrtcGetProgramLogSize");
-    *(void **)&n->log = dlsym(n->library, "nvrtcGetProgramLog");
-    *(void **)&n->destroy = dlsym(n->library, "nvrtcDestroyProgram");
+    *(void **)&n->create = system_symbol(n->library, "nvrtcCreateProgram");
+    *(void **)&n->compile = system_symbol(n->library, "nvrtcCompileProgram");
+    *(void **)&n->log_size = system_symbol(n->library, "nvrtcGetProgramLogSize");
+    *(void **)&n->log = system_symbol(n->library, "nvrtcGetProgramLog");
+    *(void **)&n->destroy = system_symbol(n->library, "nvrtcDestroyProgram");
     return n->create && n->compile && n->log_size && n->log && n->destroy;
 }
 

@@ -5,8 +5,8 @@
 #include "inductor.h"
 
 #include "check.h"
+#include "system.h"
 
-#include <dlfcn.h>
 #include <sys/stat.h>
 
 #define EMULATED_CUDA  "build/emulated/libcuda.so"
@@ -102,7 +102,7 @@ static int run_text(ind_context *c, const char *text, const char *sizes, const i
     return ok ? kernels : -1;
 }
 
-static void near(const float *got, const double *want, int n, double relative, const char *what) {
+static void check_near(const float *got, const double *want, int n, double relative, const char *what) {
     int wrong = 0, first = 0;
     for (int i = 0; i < n; i++)
         if (!(fabs(got[i] - want[i]) <= relative * (1 + fabs(want[i]))) && !wrong++) first = i;
@@ -125,7 +125,7 @@ static void test_softmax(ind_context *c, int rows) {
     ind_binding io[] = {{"x", x}, {"y", y}};
     int kernels = run_text(c, "graph t {\n size B in [0, 100]\n input x : f32[B, 70]\n h = swish(x, 2)\n y = softmax(h, -1)\n output y\n}", sizes, io, 2);
     CHECK(kernels == 1, "%d kernels for the function and softmax", kernels);
-    near(y, want, rows * 70, 1e-5, "softmax of a function");
+    check_near(y, want, rows * 70, 1e-5, "softmax of a function");
 }
 
 static void test_linear(ind_context *c) {
@@ -142,7 +142,7 @@ static void test_linear(ind_context *c) {
     int kernels = run_text(c, "graph t {\n size B in [1, 100]\n input x : f32[B, 40]\n const w : f32[20, 40]\n h = linear(x, w)\n y = swish(beta=0.5, x=h)\n output y\n}",
                            "B=33", io, 3);
     CHECK(kernels == 1, "%d kernels for the product and its epilogue", kernels);
-    near(y, want, 33 * 20, 1e-4, "epilogue of a product");
+    check_near(y, want, 33 * 20, 1e-4, "epilogue of a product");
 }
 
 /* What an operand of a product is computed from, a reduction, a transposed and a sliced operand, broadcasting, 0-d. */
@@ -171,11 +171,11 @@ static void test_shapes(ind_context *c) {
              " xs = slice(x, 1, 2, 6)\n bs = slice(b, 0, 2, 6)\n row = slice(x, 0, 0, 1)\n rows = slice(row, 1, 0, 4)\n all = five(xs, bs, s, rows, 0.5)\n"
              " z = swish(s, s)\n output sum, t, p, all, z\n}",
              NULL, io, 8);
-    near(sum, want_sum, 6, 1e-5, "sum over a function");
-    near(t, want_t, 60, 1e-5, "transposed");
-    near(p, want_p, 30, 1e-4, "operand of a product");
-    near(all, want_all, 24, 1e-5, "five arguments, sliced");
-    near(z, want_z, 1, 1e-5, "0-d");
+    check_near(sum, want_sum, 6, 1e-5, "sum over a function");
+    check_near(t, want_t, 60, 1e-5, "transposed");
+    check_near(p, want_p, 30, 1e-4, "operand of a product");
+    check_near(all, want_all, 24, 1e-5, "five arguments, sliced");
+    check_near(z, want_z, 1, 1e-5, "0-d");
 }
 
 static void test_types(ind_context *c) {
@@ -227,8 +227,8 @@ static void test_calls(ind_context *c) {
     ind_binding io[] = {{"x", x}, {"y", y}, {"z", z}};
     ind_run_desc run = {.bindings = io, .num_bindings = 3, .memory = IND_MEMORY_HOST};
     CHECK(!ind_compile(g, NULL, &m) && !ind_run(m, &run), "%s", ind_error(c));
-    near(y, want_y, 50, 1e-5, "ind_call");
-    near(z, want_z, 50, 1e-5, "ind_op_call");
+    check_near(y, want_y, 50, 1e-5, "ind_call");
+    check_near(z, want_z, 50, 1e-5, "ind_op_call");
     ind_module_destroy(m);
     ind_graph_destroy(g);
 }
@@ -278,7 +278,7 @@ static void test_scan(ind_context *c) {
     ind_binding io[] = {{"x", x}, {"y", y}};
     ind_run_desc run = {.bindings = io, .num_bindings = 2, .memory = IND_MEMORY_HOST};
     CHECK(!ind_compile(g, NULL, &m) && !ind_run(m, &run), "%s", ind_error(c));
-    near(y, want, 1200, 0, "combine function");
+    check_near(y, want, 1200, 0, "combine function");
     ind_module_destroy(m);
     ind_graph_destroy(g);
 }
@@ -358,8 +358,8 @@ static const ind_extern_desc roll_desc = {"roll", roll, roll, roll_shape, NULL},
 
 static bool find_driver(ind_context *c) {
     (void)c;
-    void *library = dlopen(cuda_library ? cuda_library : "libcuda.so.1", RTLD_NOW);
-    void *copy = library ? dlsym(library, "cuMemcpyDtoDAsync_v2") : NULL, *set = library ? dlsym(library, "cuMemsetD8Async") : NULL;
+    void *library = system_library(cuda_library ? cuda_library : "libcuda.so.1");
+    void *copy = system_symbol(library, "cuMemcpyDtoDAsync_v2"), *set = system_symbol(library, "cuMemsetD8Async");
     memcpy(&calls.copy, &copy, sizeof copy);
     memcpy(&calls.set, &set, sizeof set);
     return copy && set;
@@ -398,8 +398,8 @@ static void test_rolled(ind_context *c) {
         int kernels = run_text(c, rolled_text, sizes, io, 3);
         want_rolled(x, n, want_y, want_b);
         CHECK(kernels == 3 && calls.num == 1 && !calls.wrong, "%d kernels, %d calls, %d wrong", kernels, calls.num, calls.wrong);
-        near(y, want_y, n * 8, 1e-5, "after a call");
-        near(b, want_b, n * 8, 0, "second result");
+        check_near(y, want_y, n * 8, 1e-5, "after a call");
+        check_near(b, want_b, n * 8, 0, "second result");
     }
 }
 
@@ -422,9 +422,9 @@ static void test_overwrites(ind_context *c, bool late_reader) {
     calls.num = calls.wrong = 0;
     run_text(c, text, NULL, io, 4);
     CHECK(calls.num == 1 && !calls.wrong, "%d calls, %d wrong", calls.num, calls.wrong);
-    near(before, want_before, 40, 1e-6, "what was there before");
-    near(after, want_after, 40, 0, "what is there after");
-    near(cache, want_after, 40, 0, "the input");
+    check_near(before, want_before, 40, 1e-6, "what was there before");
+    check_near(after, want_after, 40, 0, "what is there after");
+    check_near(cache, want_after, 40, 0, "the input");
 }
 
 /* Two overwrite one buffer in turn; an input that is not mutated keeps what it has. */
@@ -446,9 +446,9 @@ static void test_order(ind_context *c) {
              " p = mul(a, 1)\n b : f32[5, 8] = extern(\"put\", a, z, mutates=[0])\n q = mul(b, 1)\n output p, q\n}",
              NULL, io, 5);
     CHECK(calls.num == 2 && !calls.wrong, "%d calls, %d wrong", calls.num, calls.wrong);
-    near(base, want_base, 40, 0, "the input");
-    near(first, want_first, 40, 0, "after the first");
-    near(second, want_second, 40, 0, "after the second");
+    check_near(base, want_base, 40, 0, "the input");
+    check_near(first, want_first, 40, 0, "after the first");
+    check_near(second, want_second, 40, 0, "after the second");
 }
 
 /* A permuted operand is stored in its own order first; a reshaped one is not stored again. */
@@ -465,11 +465,11 @@ static void test_layouts(ind_context *c) {
     calls.num = calls.wrong = 0;
     int kernels = run_text(c, "graph t {\n size N in [8, 8]\n input x : f32[6, N]\n t = transpose(x, 0, 1)\n a, t2 = extern(\"roll\", t)\n output a\n}", "N=8", io, 2);
     CHECK(kernels == 2 && calls.num == 1 && !calls.wrong, "%d kernels, %d calls, %d wrong", kernels, calls.num, calls.wrong);
-    near(a, want_a, 48, 0, "permuted");
+    check_near(a, want_a, 48, 0, "permuted");
     ind_binding io2[] = {{"x", x}, {"b", b}};
     kernels = run_text(c, "graph t {\n size N in [1, 12]\n input x : f32[N, 8]\n v = view(x, size=[2*N, 4])\n b, v2 = extern(\"roll\", v)\n output b\n}", "N=6", io2, 2);
     CHECK(kernels == 1 && !calls.wrong, "%d kernels, %d wrong", kernels, calls.wrong);
-    near(b, want_b, 48, 0, "reshaped");
+    check_near(b, want_b, 48, 0, "reshaped");
 }
 
 /* No operand, one that is given twice and overwritten once, a result that nobody reads, 8-bit floats, a call that is dropped. */
@@ -507,9 +507,9 @@ static void test_edges(ind_context *c) {
              " dropped : f32[3] = extern(\"nobody\", x)\n output y, z, kept\n}",
              NULL, io, 4);
     CHECK(calls.num == 2 && !calls.wrong, "%d calls, %d wrong", calls.num, calls.wrong);
-    near(y, want_y, 12, 1e-6, "given twice");
-    near(kept, want_kept, 12, 1e-6, "given twice, itself");
-    near(z, want_z, 9, 1e-6, "made of nothing");
+    check_near(y, want_y, 12, 1e-6, "given twice");
+    check_near(kept, want_kept, 12, 1e-6, "given twice, itself");
+    check_near(z, want_z, 9, 1e-6, "made of nothing");
 }
 
 static void test_failing(ind_context *c) {
@@ -565,8 +565,8 @@ static void test_captured(ind_context *c, ind_device device) {
         CHECK(!ind_replay(n, NULL) && !ind_instance_check(n), "%s", ind_instance_error(n));
         for (int i = 1; i < 3 && !host; i++) CHECK(!r->driver.cuMemcpyDtoHAsync_v2(i == 1 ? y : b, p[i], sizeof y, NULL), "copy");
         if (!host) CHECK(!r->driver.cuStreamSynchronize(NULL), "wait");
-        near(y, want_y, 40, 1e-5, "replayed");
-        near(b, want_b, 40, 0, "replayed");
+        check_near(y, want_y, 40, 1e-5, "replayed");
+        check_near(b, want_b, 40, 0, "replayed");
     }
     CHECK(calls.num == (host ? 2 : 1) && !calls.wrong, "%d calls, %d wrong", calls.num, calls.wrong);
     int64_t behind = bytes;
@@ -636,7 +636,7 @@ static void test_twin(void) {
     for (int i = 0; i < 3; i++) want[i] = swish_of(x[i], 1);
     CHECK(!ind_function_register(c, &twin) && !ind_function_register(c, &twin), "%s", ind_error(c));
     run_text(c, "graph t {\n function swish(x: f32, beta: f32) -> f32 = \"x / (1 + expf(-beta * x))\"\n input x : f32[3]\n y = swish(x, 1)\n output y\n}", NULL, io, 2);
-    near(y, want, 3, 1e-6, "twin");
+    check_near(y, want, 3, 1e-6, "twin");
     ind_graph *g = ind_graph_create(c, "t");
     ind_tensor in[2] = {ind_input(g, "x", "f32[3]"), ind_scalar(g, 1)};
     ind_call(g, "swish", in, 2);

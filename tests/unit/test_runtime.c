@@ -4,7 +4,13 @@
 #include "inductor_runtime.h"
 
 #include "check.h"
-#include <dlfcn.h>
+#include "system.h"
+
+#if defined(_WIN32)
+#define NOT_A_DRIVER "kernel32.dll"
+#else
+#define NOT_A_DRIVER "libm.so.6"
+#endif
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
@@ -753,7 +759,7 @@ static void test_missing_libraries(void) {
     CHECK(!strcmp(ind_device_text(c), "host (asked for)"), "%s", ind_device_text(c));
     ind_context_destroy(c);
     desc.device = IND_DEVICE_CUDA;
-    desc.cuda.library_path = "libm.so.6"; /* a library, but no driver */
+    desc.cuda.library_path = NOT_A_DRIVER;
     CHECK(!ind_context_create(&desc, &c), "context");
     CHECK_FAILS(ind_device_open(c, IND_DEVICE_CUDA), IND_ERROR_LIBRARY, "the driver library has no cuInit");
     ind_context_destroy(c);
@@ -898,12 +904,12 @@ static void test_cuda_instance(ind_context *c) {
 
 /* Every driver and NVRTC call fails in turn. */
 static void test_driver_faults(int which) {
-    void *cuda = dlopen(EMULATED_CUDA, RTLD_NOW), *nvrtc = dlopen(EMULATED_NVRTC, RTLD_NOW);
-    CHECK(cuda && nvrtc, "%s", dlerror());
+    void *cuda = system_library(EMULATED_CUDA), *nvrtc = system_library(EMULATED_NVRTC);
+    CHECK(cuda && nvrtc, "%s and %s cannot be opened", EMULATED_CUDA, EMULATED_NVRTC);
     if (!cuda || !nvrtc) return;
     void *const library[2] = {cuda, nvrtc};
     for (int k = 0; k < 2; k++) {
-        void *symbol = dlsym(library[k], "ind_emulation_fail");
+        void *symbol = system_symbol(library[k], "ind_emulation_fail");
         void (*fail)(const char *);
         memcpy(&fail, &symbol, sizeof fail);
         int at = 1, survived = 0;

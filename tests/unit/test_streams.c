@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 300001, K = 20001, ROWS = 61, COLS = 300, LONG = 3, LENGTH = 100003, THREADS = 2, LAUNCHES = 8 };
+enum { N = 300001, K = 20001, ROWS = 61, COLS = 300, LONG_ROWS = 3, LENGTH = 100003, THREADS = 2, LAUNCHES = 8 };
 
 static const char text[] = "graph streams {\n"
                            "  size N in [1, 100000000] hint 1000000\n"
@@ -33,9 +33,9 @@ static const char text[] = "graph streams {\n"
                            "}\n";
 
 enum { X, Z, Y, W, INPUTS, S = INPUTS, C, P, F, L, BINDINGS, OUTPUTS = BINDINGS - INPUTS };
-static const size_t count[BINDINGS] = {N, (size_t)K * 5,       ROWS *COLS, (size_t)LONG *LENGTH, 1, 5, N,
-                                       1, (size_t)LONG *LENGTH};
-static const int64_t sizes[] = {N, K, ROWS, LONG};
+static const size_t count[BINDINGS] = {N, (size_t)K * 5,       ROWS *COLS, (size_t)LONG_ROWS *LENGTH, 1, 5, N,
+                                       1, (size_t)LONG_ROWS *LENGTH};
+static const int64_t sizes[] = {N, K, ROWS, LONG_ROWS};
 
 static ind_context *context;
 static ind_module *module;

@@ -7,6 +7,7 @@
 #include "inductor.h"
 
 #include "check.h"
+#include "system.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -187,7 +188,7 @@ static void test_damaged(int text, const char *path, const char *damaged) {
    taken, though the plan has the other one first. */
 static void test_replaced(void) {
     ind_context *c;
-    setenv("IND_EMULATION_SPILLS", "__launch_bounds__(512, 2)", 1);
+    system_set("IND_EMULATION_SPILLS", "__launch_bounds__(512, 2)");
     if (ind_context_create(NULL, &c)) return;
     ind_module *m = compile(c, texts[BLOCKS], IND_DEVICE_CUDA), *again;
     const ind__variant *v = m ? &m->desc.plan->kernel[0].variant[0] : NULL;
@@ -197,7 +198,7 @@ static void test_replaced(void) {
     again = compile(c, texts[BLOCKS], IND_DEVICE_CUDA);
     CHECK(again && again->desc.plan->kernel[0].variant[0].tuned.threads == candidate[0].threads, "not tuned");
     CHECK(as_on_host(c, BLOCKS, again), "%s", texts[BLOCKS]);
-    unsetenv("IND_EMULATION_SPILLS");
+    system_set("IND_EMULATION_SPILLS", NULL);
     ind_context_destroy(c);
 }
 

@@ -6,6 +6,7 @@
 #include "inductor.h"
 
 #include "check.h"
+#include "system.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -495,8 +496,8 @@ int main(void) {
     char path[72];
     ind_context *c;
     seen all = {0}, invariant = {0};
-    setenv("IND_EMULATION_SMS", "8", 1);
-    setenv("IND_EMULATION_CLUSTERS", "8", 1);
+    system_set("IND_EMULATION_SMS", "8");
+    system_set("IND_EMULATION_CLUSTERS", "8");
     snprintf(path, sizeof path, "build/test_tune_products_%d.indpack", rt__process_id());
     fill();
     test_plans("sm_80", false, &all);
