@@ -31,6 +31,7 @@ SANITIZE := -Og -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sa
 
 HEADERS       := $(wildcard inductor*.h examples/*.h)
 EXAMPLES      := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
+EXAMPLES_CC   := $(patsubst examples/%.cc,$(BUILD)/%,$(wildcard examples/*.cc))
 TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*.c))
 
 PYTHON3       ?= python3
@@ -38,7 +39,7 @@ PYTHON3       ?= python3
 .PHONY: all headers demo chat quick test test-long gpu-test size-test fuzz-expr fuzz-gguf bench bench-attention-plot bench-compile bench-decode-plot bench-launch bench-plots bench-products bench-sizes bench-table bench-verdict growth windows-test clean help
 .DEFAULT_GOAL := all
 
-all: $(EXAMPLES)
+all: $(EXAMPLES) $(EXAMPLES_CC)
 
 # The headers are committed: only who edits src/ needs it.
 headers:
@@ -76,6 +77,8 @@ help:
 
 # The five implementations as objects, so that a program that only declares them is built in a second, and one that sees statics of
 # a header (#define INDUCTOR_.._IMPLEMENTATION) compiles that header alone. tests/consume builds programs as their users do.
+# For a comma in a call of a function.
+, := ,
 MODULES := inductor_ir inductor_sched inductor_codegen_cuda inductor_runtime inductor
 inductor_ir_MACRO           := INDUCTOR_IR_IMPLEMENTATION
 inductor_sched_MACRO        := INDUCTOR_SCHED_IMPLEMENTATION
@@ -99,6 +102,13 @@ $(LIBRARY_OBJECTS): $(BUILD)/objects/%.o: %.h $(HEADERS) | $(BUILD)
 WITHOUT_IMPLEMENTATION = { echo '\#line 1 "$<"'; sed 's/^\#define INDUCTOR_IMPLEMENTATION$$//' $<; }
 $(EXAMPLES): $(BUILD)/%: examples/%.c $(HEADERS) $(LIBRARY_OBJECTS) | $(BUILD)
 	$(WITHOUT_IMPLEMENTATION) | $(CC) $(CFLAGS) $(STRICT) -I. -Iexamples -x c - -x none $(LIBRARY_OBJECTS) -o $@ $(LIBS)
+
+# In C++, with the CUDA runtime where it is installed.
+CUDA_HOME ?= /usr/local/cuda
+CUDART    := $(and $(wildcard $(CUDA_HOME)/include/cuda_runtime_api.h),$(wildcard $(CUDA_HOME)/lib64/libcudart.so))
+$(EXAMPLES_CC): $(BUILD)/%: examples/%.cc $(HEADERS) $(LIBRARY_OBJECTS) | $(BUILD)
+	$(CXX) $(CFLAGS) -std=c++17 $(filter-out -std=%,$(STRICT)) -I. $(if $(CUDART),-DWITH_CUDART -I$(CUDA_HOME)/include) $< \
+	    $(LIBRARY_OBJECTS) -o $@ $(if $(CUDART),-L$(CUDA_HOME)/lib64 -Wl$(,)-rpath$(,)$(CUDA_HOME)/lib64 -lcudart) $(LIBS)
 
 $(BUILD)/libinductor.so: $(LIBRARY_OBJECTS)
 	$(CC) -shared $^ -o $@ $(LIBS)
@@ -152,6 +162,7 @@ $(BUILD)/ubsan/%: tests/%.c $(HEADERS) $(UBSAN_OBJECTS)
 
 # For Windows. -static: a program needs no library of mingw-w64 beside it.
 WINDOWS_CC := x86_64-w64-mingw32-gcc -O1 -std=c11 -static -I. -Iexamples
+WINDOWS_LIBS := -lm -lpthread
 WINDOWS_OBJECTS := $(MODULES:%=$(BUILD)/windows/objects/%.o)
 $(WINDOWS_OBJECTS): $(BUILD)/windows/objects/%.o: %.h $(HEADERS)
 	@mkdir -p $(@D)
@@ -159,10 +170,10 @@ $(WINDOWS_OBJECTS): $(BUILD)/windows/objects/%.o: %.h $(HEADERS)
 
 $(BUILD)/windows/tests/%.exe: tests/%.c $(HEADERS) $(WINDOWS_OBJECTS)
 	@mkdir -p $(@D)
-	$(WINDOWS_CC) $< $(call OBJECTS,$(BUILD)/windows/objects,$<) -o $@ -lm
+	$(WINDOWS_CC) $< $(call OBJECTS,$(BUILD)/windows/objects,$<) -o $@ $(WINDOWS_LIBS)
 
 $(BUILD)/windows/%.exe: examples/%.c $(HEADERS) $(WINDOWS_OBJECTS)
-	$(WITHOUT_IMPLEMENTATION) | $(WINDOWS_CC) -x c - -x none $(WINDOWS_OBJECTS) -o $@ -lm
+	$(WITHOUT_IMPLEMENTATION) | $(WINDOWS_CC) -x c - -x none $(WINDOWS_OBJECTS) -o $@ $(WINDOWS_LIBS)
 
 $(BUILD):
 	@mkdir -p $@
@@ -228,7 +239,7 @@ test-long: | $(PYTHON)
 
 # The driver needs the addresses that AddressSanitizer would guard, and keeps memory of its own until the end.
 gpu-test: | $(PYTHON)
-	@$(QUIET_MAKE) -k -j $(EXAMPLES) $(TEST_PROGRAMS) $(PLAIN) || true
+	@$(QUIET_MAKE) -k -j $(EXAMPLES) $(EXAMPLES_CC) $(TEST_PROGRAMS) $(PLAIN) || true
 	@IND_TEST_DEVICE=cuda ASAN_OPTIONS=protect_shadow_gap=0:detect_leaks=0 $(PYTEST) -n $(JOBS) --dist load --maxschedchunk 1 -m 'not long' $(GPU_TESTS)
 
 # What is built for Windows, by mingw-w64, and run by Wine; both are installed where that is allowed.

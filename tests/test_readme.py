@@ -1,12 +1,14 @@
 """The README shows code that is compiled and run, and commands that exist."""
 
 import importlib.util
+import os
+import pathlib
 import re
 import subprocess
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, make
 
 README = (ROOT / "README.md").read_text()
 
@@ -55,7 +57,10 @@ def test_table_of_the_benchmarks(monkeypatch):
     assert new.partition(table.BEGIN)[0] == README.partition(table.BEGIN)[0] and new.partition(table.END)[2] == README.partition(table.END)[2] != ""
 
 
-@pytest.mark.parametrize("name", ["02_custom_op", "03_dynamic_sizes", "04_other_kernels", "05_pattern", "06_pass"])
+EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("0*.c"))
+
+
+@pytest.mark.parametrize("name", EXAMPLES[1:])
 def test_examples_run(name, tmp_path, device):
     """Each checks its own results; the first one is the quickstart, which `make demo` runs."""
     if device != "host":
@@ -65,3 +70,24 @@ def test_examples_run(name, tmp_path, device):
     assert build.returncode == 0, build.stderr[:4000]
     done = subprocess.run([tmp_path / name], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("runtime", [True, False], ids=["with the CUDA runtime", "without"])
+def test_engine_in_cpp(tmp_path, device, runtime):
+    """With the CUDA runtime where it is installed; without a GPU it uses the host device."""
+    if device != "host":
+        pytest.skip("runs with make test")
+    folder = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
+    if runtime and not (folder / "lib64/libcudart.so").exists():
+        pytest.skip(f"there is no CUDA runtime in {folder}")
+    flags, libraries = ([f"-I{folder}/include", "-DWITH_CUDART"], [f"-L{folder}/lib64", f"-Wl,-rpath,{folder}/lib64", "-lcudart"]) if runtime else ([], [])
+    objects = make("build/libinductor.so")
+    command = ["c++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Wno-missing-field-initializers", "-Werror", f"-I{ROOT}", *flags, ROOT / "examples/10_engine.cc"]
+    build = subprocess.run([*command, objects, f"-Wl,-rpath,{objects.parent}", "-o", tmp_path / "engine", *libraries], capture_output=True, text=True)
+    assert build.returncode == 0, build.stderr[:4000]
+    done = subprocess.run([tmp_path / "engine"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "0 blocks leaked" in done.stdout, done.stdout + done.stderr
+
+
+def test_examples_are_short():
+    assert [path.name for path in (ROOT / "examples").glob("[01]*.c*") if len(path.read_text().splitlines()) >= 150] == []

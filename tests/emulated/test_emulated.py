@@ -79,6 +79,14 @@ def test_unit_program(environment, program, tmp_path):
     assert program == "scans" or runs["forward"].stdout == runs["reverse"].stdout
 
 
+@pytest.mark.parametrize("name", ["07_shared_weights", "08_threads", "09_own_graph"])
+def test_example(environment, name):
+    """Weights of two modules, threads with streams of their own, and a graph of the engine's own with a node of the driver."""
+    env = {variable: value for variable, value in environment.items() if variable != "LD_PRELOAD"} | {"IND_DEVICE": "cuda", "IND_EMULATION_FLAGS": "-O0"}
+    done = subprocess.run([make(f"build/{name}")], env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and (name != "09_own_graph" or "replays" in done.stdout), done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("model", ["bert", "llama", "t5"])
 def test_exported_model(environment, model):
     """Models whose attention is one kernel of f32, with a mask of data, rotated queries and a table of biases."""

@@ -1180,6 +1180,13 @@ def test_compute_sanitizer_minilm(tool, model_folder):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "examples").glob("[01]*.c*")))
+def test_example(name):
+    """The examples check their own results."""
+    done = subprocess.run([make(f"build/{name}")], env={**os.environ, "IND_DEVICE": "cuda"}, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("name", ["test_runtime", "test_custom", "test_unaligned"])
 def test_program_on_the_real_driver(name):
     """tests/unit/NAME.c on the real driver: launches, captured graphs, packs, bad indices; the user's own functions and calls."""
