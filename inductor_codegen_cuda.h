@@ -92,6 +92,42 @@
 extern "C" {
 #endif
 
+/* ================================================================================================ src/cuda/prefix.h */
+#ifdef IND_PREFIX /* ir/prefix.h */
+/* clang-format off */
+#define ind__cluster_of IND__PREFIXED(ind__cluster_of)
+#define ind__is_tuned IND__PREFIXED(ind__is_tuned)
+#define ind__kernel_of IND__PREFIXED(ind__kernel_of)
+#define ind__num_taken IND__PREFIXED(ind__num_taken)
+#define ind__plan_candidates IND__PREFIXED(ind__plan_candidates)
+#define ind__plan_create IND__PREFIXED(ind__plan_create)
+#define ind__plan_free IND__PREFIXED(ind__plan_free)
+#define ind__plan_likely IND__PREFIXED(ind__plan_likely)
+#define ind__plan_print IND__PREFIXED(ind__plan_print)
+#define ind__plan_print_json IND__PREFIXED(ind__plan_print_json)
+#define ind__plan_print_source IND__PREFIXED(ind__plan_print_source)
+#define ind__plan_print_tasks IND__PREFIXED(ind__plan_print_tasks)
+#define ind__plan_tuned IND__PREFIXED(ind__plan_tuned)
+#define ind__plan_verify IND__PREFIXED(ind__plan_verify)
+#define ind__row_of IND__PREFIXED(ind__row_of)
+#define ind__same_source IND__PREFIXED(ind__same_source)
+#define ind__source_users_free IND__PREFIXED(ind__source_users_free)
+#define ind__source_users_init IND__PREFIXED(ind__source_users_init)
+#define ind__staged_grid IND__PREFIXED(ind__staged_grid)
+#define ind__strategy_has IND__PREFIXED(ind__strategy_has)
+#define ind__strategy_row_of IND__PREFIXED(ind__strategy_row_of)
+#define ind__strategy_text IND__PREFIXED(ind__strategy_text)
+#define ind__target_defaults IND__PREFIXED(ind__target_defaults)
+#define ind__target_figures IND__PREFIXED(ind__target_figures)
+#define ind__target_fusion IND__PREFIXED(ind__target_fusion)
+#define ind__target_name IND__PREFIXED(ind__target_name)
+#define ind__target_parse IND__PREFIXED(ind__target_parse)
+#define ind__target_rates IND__PREFIXED(ind__target_rates)
+#define ind__tile_of IND__PREFIXED(ind__tile_of)
+#define ind__waits_late IND__PREFIXED(ind__waits_late)
+/* clang-format on */
+#endif
+
 /* ================================================================================================ src/cuda/target.h */
 /* ------------------------------------------------------------------------------------------------ >>target */
 

@@ -26,6 +26,7 @@
 extern "C" {
 #endif
 
+//@ graph/prefix.h
 //@ graph/manual.h
 //@ graph/version.h
 //@ graph/graph.h

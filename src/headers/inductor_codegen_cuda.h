@@ -92,6 +92,7 @@
 extern "C" {
 #endif
 
+//@ cuda/prefix.h
 //@ cuda/target.h
 //@ cuda/strategies.h
 //@ cuda/plan.h

@@ -19,8 +19,9 @@
 
    What it does not do: no globals, no abort, no printing, no floating-point symbols, no autograd.
 
-   Optional macros, defined before the implementation
+   Optional macros, defined before the headers
        IND_API        linkage of every public function (default: extern)
+       IND_PREFIX     all external symbols begin with it; defined in all files that include the headers
 
    Contents (search for the anchor)
        >>config >>status >>context >>dtype >>expr >>ops >>body >>layout >>loops >>text >>eval >>internal >>packed
@@ -40,6 +41,7 @@
 extern "C" {
 #endif
 
+//@ ir/prefix.h
 //@ ir/base/config.h
 //@ ir/base/status.h
 //@ ir/base/context.h

@@ -29,6 +29,7 @@
 extern "C" {
 #endif
 
+//@ runtime/prefix.h
 //@ runtime/runtime.h
 //@ runtime/internal.h
 #ifdef __cplusplus

@@ -85,6 +85,7 @@
 extern "C" {
 #endif
 
+//@ sched/prefix.h
 //@ sched/schedule.h
 //@ sched/internal.h
 #ifdef __cplusplus

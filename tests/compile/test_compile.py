@@ -289,6 +289,29 @@ def test_old_names_of_statuses(tmp_path, flags, allowed):
     assert (done.returncode == 0) == allowed and (allowed or done.stderr.count("undeclared here") == len(statuses)), done.stderr
 
 
+def symbols_of(path):
+    listed = subprocess.run(["nm", "-g", "--defined-only", path], check=True, capture_output=True, text=True).stdout
+    return {line.split()[2] for line in listed.splitlines() if len(line.split()) == 3}
+
+
+def test_prefix(tmp_path):
+    """With IND_PREFIX every external symbol begins with it, so that the library can be in a program twice. After a new function:
+    python3 tools/symbols.py."""
+    library = make("build/libinductor.so")
+    implementation = write(tmp_path, "mine.c", "#define INDUCTOR_IMPLEMENTATION\n" + include("inductor.h"))
+    run(["gcc", "-std=c11", "-O0", "-DIND_PREFIX=mine_", f"-I{ROOT}", "-c", implementation, "-o", "mine.o"], tmp_path)
+    found = symbols_of(tmp_path / "mine.o")
+    assert len(found) > 700 and {name for name in found if not name.startswith("mine_ind_")} == set()
+    example = (ROOT / "examples/01_quickstart.c").read_text().replace("#define INDUCTOR_IMPLEMENTATION\n", "")
+    for part, flags in (("one", []), ("two", ["-DIND_PREFIX=mine_"])):
+        write(tmp_path, f"{part}.c", example.replace("int main(void)", f"int {part}(void)"))
+        run(["gcc", "-std=c11", *flags, f"-I{ROOT}", "-c", f"{part}.c", "-o", f"{part}.o"], tmp_path)
+    versions = "int ind_version(void), mine_ind_version(void), one(void), two(void);\n"
+    write(tmp_path, "main.c", versions + "int main(void) {\n    return one() || two() || ind_version() != mine_ind_version();\n}\n")
+    run(["gcc", "main.c", "one.o", "two.o", "mine.o", library, f"-Wl,-rpath,{library.parent}", "-o", "program", *LIBRARIES], tmp_path)
+    assert run([tmp_path / "program"], tmp_path).count("plain C says") == 2
+
+
 @pytest.mark.parametrize("header", NAMES)
 def test_contents_agree_with_anchors(header):
     """The table of contents at the top lists the banners of the file, in their order."""

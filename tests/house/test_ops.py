@@ -27,7 +27,8 @@ def code(path):
 
 
 def files_naming(pattern):
-    return {str(path.relative_to(SRC)) for path in SRC.rglob("*.[ch]") if re.search(pattern, code(path))}
+    """But for the lists of external symbols, which tools/symbols.py writes."""
+    return {str(path.relative_to(SRC)) for path in SRC.rglob("*.[ch]") if path.name != "prefix.h" and re.search(pattern, code(path))}
 
 
 def rows(macro, path):

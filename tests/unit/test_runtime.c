@@ -1000,6 +1000,7 @@ static void test_host(int num_threads) {
 
 int main(void) {
     setvbuf(stdout, NULL, _IOLBF, 0);
+    CHECK(ind_version() == IND_VERSION, "%d", ind_version());
     test_host(1);
     test_host(3);
     test_allocations(IND_DEVICE_HOST, 0);

@@ -1,3 +1,7 @@
+int ind_version(void) {
+    return IND_VERSION;
+}
+
 /* ---- properties of tensors */
 
 ind_dtype ind_tensor_dtype(ind_tensor x) {

@@ -1,0 +1,26 @@
+#ifdef IND_PREFIX /* ir/prefix.h */
+/* clang-format off */
+#define ind__attention_splits_keys IND__PREFIXED(ind__attention_splits_keys)
+#define ind__body_var_masks IND__PREFIXED(ind__body_var_masks)
+#define ind__combo_reason_name IND__PREFIXED(ind__combo_reason_name)
+#define ind__combo_reason_text IND__PREFIXED(ind__combo_reason_text)
+#define ind__edge_vertical IND__PREFIXED(ind__edge_vertical)
+#define ind__fusion_reason_fused IND__PREFIXED(ind__fusion_reason_fused)
+#define ind__fusion_reason_name IND__PREFIXED(ind__fusion_reason_name)
+#define ind__fusion_reason_text IND__PREFIXED(ind__fusion_reason_text)
+#define ind__is_value_of IND__PREFIXED(ind__is_value_of)
+#define ind__kernel_kind_text IND__PREFIXED(ind__kernel_kind_text)
+#define ind__kernel_purpose IND__PREFIXED(ind__kernel_purpose)
+#define ind__reduced_mask IND__PREFIXED(ind__reduced_mask)
+#define ind__schedule_create IND__PREFIXED(ind__schedule_create)
+#define ind__schedule_free IND__PREFIXED(ind__schedule_free)
+#define ind__schedule_print IND__PREFIXED(ind__schedule_print)
+#define ind__schedule_print_buffer IND__PREFIXED(ind__schedule_print_buffer)
+#define ind__schedule_print_json IND__PREFIXED(ind__schedule_print_json)
+#define ind__schedule_print_loop IND__PREFIXED(ind__schedule_print_loop)
+#define ind__schedule_print_tensor IND__PREFIXED(ind__schedule_print_tensor)
+#define ind__schedule_verify IND__PREFIXED(ind__schedule_verify)
+#define ind__softmax_term IND__PREFIXED(ind__softmax_term)
+#define ind__split_reductions IND__PREFIXED(ind__split_reductions)
+/* clang-format on */
+#endif
