@@ -482,6 +482,10 @@ typedef struct ind_context_desc {
     } cuda;
     struct {
         const char *path; /* IND_PACK: file with compiled kernels, read at creation; written by ind_pack_save */
+        /* Called with the bytes of every pack before any of them is used, for example to check a signature. False: the
+           pack is refused. It must not call functions with this context. NULL: only checksums are verified. */
+        bool (*verify)(const char *path, const void *data, size_t bytes, void *user);
+        void *user;
     } pack;
     int log_level;   /* IND_LOG: 0 nothing .. 3 debug */
     int verify;      /* IND_VERIFY: 1 runs the verifier after every stage; -1 never; 0 default (only in debug builds) */

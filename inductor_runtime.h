@@ -426,7 +426,8 @@ typedef struct ind_pack_info {
 } ind_pack_info;
 /* Adds the contents of a pack to the context, as ind_context_desc.pack.path does at the first compile; several packs
    can be added, and ind_pack_save then writes all of them into one. Damaged entries are skipped and counted. info may
-   be NULL. Errors: IND_ERROR_IO, IND_ERROR_INVALID_ARGUMENT (the file is no pack of this format). */
+   be NULL. Errors: IND_ERROR_IO, IND_ERROR_INVALID_ARGUMENT (the file is no pack of this format, or
+   ind_context_desc.pack.verify refuses it). */
 IND_API ind_status ind_pack_load(ind_context *context, const char *path, ind_pack_info *info);
 
 /* A compiled kernel of the context. */
@@ -1469,6 +1470,15 @@ static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
 /* ============================================================================================== src/runtime/check.c */
 /* ------------------------------------------------------------------------------------------------- >>check */
 
+/* True for the errors that, as cuda.h says, leave the process in an inconsistent state: every later call with the
+   CUcontext returns the same error. */
+static bool rt__cuda_is_sticky(int result) {
+    enum { CONTAINED = 226, ILLEGAL_ADDRESS = 700, LAUNCH_TIMEOUT = 702, ASSERT = 710 };
+    enum { HARDWARE_STACK_ERROR = 714, LAUNCH_FAILED = 719 }; /* and all between: of instructions and addresses */
+    return result == CONTAINED || result == ILLEGAL_ADDRESS || result == LAUNCH_TIMEOUT || result == ASSERT ||
+           (result >= HARDWARE_STACK_ERROR && result <= LAUNCH_FAILED);
+}
+
 /* Turns a CUresult into a status with the driver's error text. */
 static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int result, const char *call) {
     if (!result) return IND_OK;
@@ -1476,7 +1486,10 @@ static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int r
     if (d->cuGetErrorName(result, &name) || !name) name = "unknown error";
     if (d->cuGetErrorString(result, &text) || !text) text = "the driver has no description";
     return ind__fail(c, result == IND__CUDA_ERROR_OUT_OF_MEMORY_ ? IND_ERROR_OUT_OF_MEMORY : IND_ERROR_DEVICE,
-                     "cuda: %s: %s (%d: %s)", call, name, result, text);
+                     "cuda: %s: %s (%d: %s)%s", call, name, result, text,
+                     rt__cuda_is_sticky(result) ? "; a kernel failed, and every further call with this CUcontext will: "
+                                                  "destroy the ind_context and then the CUcontext, or the process"
+                                                : "");
 }
 #define IND__CUDA_CALL(c, r, name, args) rt__cuda_check((c), &(r)->driver, (r)->driver.name args, #name)
 
@@ -2254,7 +2267,9 @@ static ind_status rt__pack_read_file(ind_context *c, rt__runtime *r, const char 
     ind_status status = ind__read_file(c, path, &data, &bytes);
     if (status) return status;
     rt__pack_reader f = {.context = c, .runtime = r, .path = path, .at = data, .end = data + bytes};
-    status = rt__pack_parse(&f);
+    if (c->desc.pack.verify && !c->desc.pack.verify(path, data, bytes, c->desc.pack.user))
+        status = ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s: ind_context_desc.pack.verify refuses it", path);
+    if (!status) status = rt__pack_parse(&f);
     ind__free(c, data);
     *info = f.info;
     return status;

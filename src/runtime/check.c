@@ -1,5 +1,14 @@
 /* ------------------------------------------------------------------------------------------------- >>check */
 
+/* True for the errors that, as cuda.h says, leave the process in an inconsistent state: every later call with the
+   CUcontext returns the same error. */
+static bool rt__cuda_is_sticky(int result) {
+    enum { CONTAINED = 226, ILLEGAL_ADDRESS = 700, LAUNCH_TIMEOUT = 702, ASSERT = 710 };
+    enum { HARDWARE_STACK_ERROR = 714, LAUNCH_FAILED = 719 }; /* and all between: of instructions and addresses */
+    return result == CONTAINED || result == ILLEGAL_ADDRESS || result == LAUNCH_TIMEOUT || result == ASSERT ||
+           (result >= HARDWARE_STACK_ERROR && result <= LAUNCH_FAILED);
+}
+
 /* Turns a CUresult into a status with the driver's error text. */
 static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int result, const char *call) {
     if (!result) return IND_OK;
@@ -7,7 +16,10 @@ static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int r
     if (d->cuGetErrorName(result, &name) || !name) name = "unknown error";
     if (d->cuGetErrorString(result, &text) || !text) text = "the driver has no description";
     return ind__fail(c, result == IND__CUDA_ERROR_OUT_OF_MEMORY_ ? IND_ERROR_OUT_OF_MEMORY : IND_ERROR_DEVICE,
-                     "cuda: %s: %s (%d: %s)", call, name, result, text);
+                     "cuda: %s: %s (%d: %s)%s", call, name, result, text,
+                     rt__cuda_is_sticky(result) ? "; a kernel failed, and every further call with this CUcontext will: "
+                                                  "destroy the ind_context and then the CUcontext, or the process"
+                                                : "");
 }
 #define IND__CUDA_CALL(c, r, name, args) rt__cuda_check((c), &(r)->driver, (r)->driver.name args, #name)
 

@@ -198,7 +198,9 @@ static ind_status rt__pack_read_file(ind_context *c, rt__runtime *r, const char 
     ind_status status = ind__read_file(c, path, &data, &bytes);
     if (status) return status;
     rt__pack_reader f = {.context = c, .runtime = r, .path = path, .at = data, .end = data + bytes};
-    status = rt__pack_parse(&f);
+    if (c->desc.pack.verify && !c->desc.pack.verify(path, data, bytes, c->desc.pack.user))
+        status = ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s: ind_context_desc.pack.verify refuses it", path);
+    if (!status) status = rt__pack_parse(&f);
     ind__free(c, data);
     *info = f.info;
     return status;

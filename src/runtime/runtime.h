@@ -327,7 +327,8 @@ typedef struct ind_pack_info {
 } ind_pack_info;
 /* Adds the contents of a pack to the context, as ind_context_desc.pack.path does at the first compile; several packs
    can be added, and ind_pack_save then writes all of them into one. Damaged entries are skipped and counted. info may
-   be NULL. Errors: IND_ERROR_IO, IND_ERROR_INVALID_ARGUMENT (the file is no pack of this format). */
+   be NULL. Errors: IND_ERROR_IO, IND_ERROR_INVALID_ARGUMENT (the file is no pack of this format, or
+   ind_context_desc.pack.verify refuses it). */
 IND_API ind_status ind_pack_load(ind_context *context, const char *path, ind_pack_info *info);
 
 /* A compiled kernel of the context. */

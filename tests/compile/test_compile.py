@@ -306,9 +306,9 @@ def test_prefix(tmp_path):
     for part, flags in (("one", []), ("two", ["-DIND_PREFIX=mine_"])):
         write(tmp_path, f"{part}.c", example.replace("int main(void)", f"int {part}(void)"))
         run(["gcc", "-std=c11", *flags, f"-I{ROOT}", "-c", f"{part}.c", "-o", f"{part}.o"], tmp_path)
-    versions = "int ind_version(void), mine_ind_version(void), one(void), two(void);\n"
-    write(tmp_path, "main.c", versions + "int main(void) {\n    return one() || two() || ind_version() != mine_ind_version();\n}\n")
-    run(["gcc", "main.c", "one.o", "two.o", "mine.o", library, f"-Wl,-rpath,{library.parent}", "-o", "program", *LIBRARIES], tmp_path)
+    declared = include("inductor.h") + "int mine_ind_version(void), one(void), two(void);\n"
+    write(tmp_path, "main.c", declared + "int main(void) {\n    return one() || two() || ind_version() != IND_VERSION || mine_ind_version() != IND_VERSION;\n}\n")
+    run(["gcc", f"-I{ROOT}", "main.c", "one.o", "two.o", "mine.o", library, f"-Wl,-rpath,{library.parent}", "-o", "program", *LIBRARIES], tmp_path)
     assert run([tmp_path / "program"], tmp_path).count("plain C says") == 2
 
 

@@ -114,6 +114,28 @@ static ind_status job(check_heap *heap, float *first, float *second, const emula
     return status;
 }
 
+/* A failed kernel makes the CUcontext unusable, which the message says; lack of memory does not. */
+static void sticky_errors(const emulation *cuda) {
+    static const struct {
+        const char *spec;
+        bool sticky;
+    } cases[] = {{"cuLaunchKernel:1:700", true}, {"cuLaunchKernel:1:719", true}, {"cuLaunchKernel:1:701", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        float y[RESULTS];
+        ind_context *ctx;
+        ind_module *m;
+        ind_context_desc desc = {.device = IND_DEVICE_CUDA, .num_threads = 1};
+        desc.cuda.library_path = CUDA_LIBRARY;
+        desc.cuda.nvrtc_path = NVRTC_LIBRARY;
+        CHECK(!ind_context_create(&desc, &ctx) && !ind_compile(build(ctx), NULL, &m), "compiles");
+        cuda->fail(cases[i].spec);
+        CHECK(run_once(m, y) == IND_ERROR_DEVICE, "%s", ind_error(ctx));
+        cuda->fail("");
+        CHECK((strstr(ind_error(ctx), "every further call with this CUcontext") != NULL) == cases[i].sticky, "%s", ind_error(ctx));
+        ind_context_destroy(ctx);
+    }
+}
+
 /* `at`: which call of this library fails; true while there is such a call. */
 static void every_call(const emulation *failing, const emulation *cuda, const char *name, const float *want) {
     int at = 1, survived = 0, failed = 0;
@@ -180,6 +202,7 @@ int main(void) {
     for (int i = 0; i < 128; i++) w[i] = (float)(i * 5 % 17) / 17 - 0.4f;
     CHECK(!job(&heap, want, again, &cuda) && !memcmp(want, again, sizeof want), "runs, and replays the same");
     context_fails(&cuda);
+    sticky_errors(&cuda);
     every_call(&cuda, &cuda, "driver", want);
     every_call(&nvrtc, &cuda, "NVRTC", want);
     remove(PACK);

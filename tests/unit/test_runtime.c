@@ -796,6 +796,39 @@ static void test_nvrtc(void) {
     ind_context_destroy(c);
 }
 
+/* A signature in the place of one by a library: the hash of the bytes. */
+typedef struct signature {
+    uint64_t hash;
+    int calls;
+} signature;
+
+static bool is_signed(const char *path, const void *data, size_t bytes, void *user) {
+    signature *s = user;
+    s->calls += strstr(path, "indpack") != NULL;
+    return ind__hash(data, bytes, 1) == s->hash;
+}
+
+/* A pack that the callback refuses is not used. */
+static void test_signed_pack(const char *path) {
+    char *data;
+    size_t bytes;
+    for (int good = 0; good < 2; good++) {
+        signature s = {0};
+        ind_context *c;
+        CHECK(!ind_context_create(NULL, &c) && !ind__read_file(c, path, &data, &bytes), "the pack");
+        s.hash = ind__hash(data, bytes, 1) + !good;
+        ind__free(c, data);
+        ind_context_destroy(c);
+        ind_context_desc desc = {.device = IND_DEVICE_CUDA, .cuda = {.library_path = EMULATED_CUDA, .nvrtc_path = EMULATED_NVRTC}, .pack = {.path = path, .verify = is_signed, .user = &s}};
+        CHECK(!ind_context_create(&desc, &c), "context");
+        ind_module *m = pointwise_module(c, IND_DEVICE_CUDA);
+        CHECK(m && (ind_module_query_stats(m).num_from_pack > 0) == good && s.calls == 1, "%d calls, %s", s.calls, ind_error(c));
+        const ind_status status = ind_pack_load(c, path, NULL);
+        CHECK(good ? !status : status == IND_ERROR_INVALID_ARGUMENT && strstr(ind_error(c), "pack.verify refuses it"), "%s", ind_error(c));
+        ind_context_destroy(c);
+    }
+}
+
 static int pack_misses(const char *pack) {
     ind_context *c;
     ind_context_desc desc = {.device = IND_DEVICE_CUDA};
@@ -824,6 +857,7 @@ static void test_pack(void) {
     int all = pack_misses(path);
     CHECK(all > 0, "without a pack everything is compiled");
     CHECK(pack_misses(path) == 0, "the pack holds everything");
+    test_signed_pack(path);
     struct stat st;
     CHECK(!stat(path, &st) && (st.st_mode & 0777) == 0600, "the pack is private");
     ind_context *c;
@@ -1000,7 +1034,6 @@ static void test_host(int num_threads) {
 
 int main(void) {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    CHECK(ind_version() == IND_VERSION, "%d", ind_version());
     test_host(1);
     test_host(3);
     test_allocations(IND_DEVICE_HOST, 0);
