@@ -2345,7 +2345,7 @@ typedef enum ind_stage {
     X(MERGE_PRODUCTS, "merge_products") /* products of one tensor with weights */                                      \
     X(BATCH_PRODUCTS, "batch_products") /* products of all matrices of a tensor; only if enabled_patterns names it */  \
     X(PAD_PRODUCTS, "pad_products")     /* products whose operands no 16-byte copy reaches */                          \
-    X(BLOCK_MAPS, "block_maps")         /* masks of attention that data decide */                                     \
+    X(BLOCK_MAPS, "block_maps")         /* masks of attention that data decide */                                      \
     X(REINPLACE, "reinplace")           /* the order in which updates can be written in place */                       \
     X(PREPARE, "prepare")               /* what depends on constants alone is computed once: ind_module_prepare */
 
@@ -2412,6 +2412,9 @@ typedef struct ind_compile_desc {
        (num_threads 1) and with all_variants it does nothing. ind_module_build_variants does the same in a thread of the
        caller. */
     bool background_variants;
+    /* Reports the kernels that this call compiles from source, and may cancel it: IND_ERROR_CANCELLED. Kernels that are
+       found in a pack, or that launches compile, are not reported. The host device compiles none. */
+    ind_progress progress;
     uint32_t disabled_passes; /* one bit per ind_pass */
     /* Names of patterns and passes, separated by spaces; may be NULL. enabled: patterns and passes that are off by
        default, because their replacement is not faster yet, or because it changes results by more than rounding. A pass
@@ -30324,6 +30327,7 @@ static ind_status ind__compile_module(ind__compilation *k) {
         .num_sizes = k->graph->sizes.num,
         .condition = k->graph->conditions.condition,
         .num_conditions = k->graph->conditions.num,
+        .progress = {.call = k->desc.progress},
         .all_variants = k->desc.all_variants,
         .prepare = k->prepare,
         .origin_name = k->origin_name,

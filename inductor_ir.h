@@ -407,7 +407,8 @@ extern "C" {
     X(IND_ERROR_DEVICE, "device error")                                                                                \
     X(IND_ERROR_COMPILE, "kernel compiler error")                                                                      \
     X(IND_ERROR_INDEX_OUT_OF_RANGE, "index out of range")                                                              \
-    X(IND_ERROR_VERIFY, "internal invariant broken")
+    X(IND_ERROR_VERIFY, "internal invariant broken")                                                                   \
+    X(IND_ERROR_CANCELLED, "cancelled")
 
 typedef enum ind_status {
 #define X(status, text) status,

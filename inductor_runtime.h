@@ -109,6 +109,13 @@ IND_API const char *ind_device_text(ind_context *context);
    tried. */
 IND_API ind_status ind_device_open(ind_context *context, ind_device device);
 
+/* Called while kernels are compiled from source: `done` of `num`, first with 0. `num` grows if others are needed. Calls
+   may come from any thread, one at a time, and must not use the context. False cancels: no further kernel is begun. */
+typedef struct ind_progress {
+    bool (*report)(int done, int num, void *user); /* NULL: none */
+    void *user;
+} ind_progress;
+
 /* ------------------------------------------------------------------------------------------------ >>memory */
 
 typedef enum ind_memory {
@@ -450,6 +457,13 @@ typedef struct ind__condition {
     const char *text; /* as written by the user */
 } ind__condition;
 
+/* Progress of the compile of a module. */
+typedef struct ind__progress {
+    ind_progress call;
+    int done, num;
+    bool cancelled;
+} ind__progress;
+
 /* The parts of a module. The module takes ownership of lowered (an ind__alloc block), schedule, plan and prepare, also
    on failure. Names and arrays are copied. */
 typedef struct ind__module_desc {
@@ -468,6 +482,7 @@ typedef struct ind__module_desc {
     uint32_t num_origins;
     const ind__condition *condition; /* on sizes, beyond their ranges */
     uint32_t num_conditions;
+    ind__progress progress; /* until the module is created */
     bool all_variants;      /* build all variants now, not only those for the hints */
     ind_module_stats stats; /* lower_ms .. emit_ms filled by the caller */
 } ind__module_desc;
@@ -3044,6 +3059,7 @@ ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_mod
         status = rt__module_copy_desc(m, d);
     }
     if (!status) status = rt__module_prepare(m);
+    m->desc.progress.call.report = NULL;
     if (status) {
         rt__module_clear(m);
         return status;
@@ -6936,10 +6952,56 @@ static rt__cuda_job rt__cuda_job_of(const ind_module *m, const ind__variant *v, 
                           .arch_option = option};
 }
 
+/* Jobs of a module whose progress is reported. */
+typedef struct rt__cuda_batch {
+    rt__cuda_job *job;
+    ind__progress *progress;
+    rt__mutex mutex;
+} rt__cuda_batch;
+
+/* Reports that `more` jobs are done, unless the compile was cancelled. Returns whether it goes on. */
+static bool rt__cuda_report(rt__cuda_batch *b, int more) {
+    ind__progress *p = b->progress;
+    rt__mutex_lock(&b->mutex);
+    p->done += more;
+    if (!p->cancelled) p->cancelled = !p->call.report(p->done, p->num, p->call.user);
+    const bool on = !p->cancelled;
+    rt__mutex_unlock(&b->mutex);
+    return on;
+}
+
+static void rt__cuda_job_of_batch(void *arg, int64_t index, int worker) {
+    rt__cuda_batch *b = (rt__cuda_batch *)arg;
+    rt__mutex_lock(&b->mutex);
+    const bool on = !b->progress->cancelled;
+    rt__mutex_unlock(&b->mutex);
+    if (!on) return;
+    rt__cuda_job_run(b->job, index, worker);
+    (void)rt__cuda_report(b, 1);
+}
+
+/* Runs the jobs on all workers; some do not run if the compile is cancelled. */
+static ind_status rt__cuda_run_jobs(ind_module *m, rt__cuda_job *job, uint32_t num) {
+    ind__progress *p = &m->desc.progress;
+    rt__pool *pool = &m->executable->runtime->pool;
+    if (!p->call.report || !num) {
+        rt__pool_for(pool, num, rt__cuda_job_run, job);
+        return IND_OK;
+    }
+    rt__cuda_batch b = {.job = job, .progress = p};
+    if (!rt__mutex_init(&b.mutex))
+        return ind__fail(m->context, IND_ERROR_OUT_OF_MEMORY, "the system has no resources for a mutex");
+    p->num += (int)num;
+    if (rt__cuda_report(&b, 0)) rt__pool_for(pool, num, rt__cuda_job_of_batch, &b);
+    rt__mutex_destroy(&b.mutex);
+    return IND_OK;
+}
+
 /* Moves the results of finished jobs to their entries. Reports the first failure. */
 static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kernel_entry **entry, uint32_t num) {
     ind_status status = IND_OK;
     for (uint32_t i = 0; i < num; i++) {
+        if (!job[i].program && !job[i].result) continue; /* not run */
         if (!status) status = rt__cuda_job_result(c, &job[i], false, &entry[i]->cubin, &entry[i]->bytes);
         entry[i]->nvrtc_version = job[i].nvrtc->version;
         rt__cuda_job_free(&job[i]);
@@ -7002,8 +7064,11 @@ static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, con
     }
     if (!status && num_jobs) status = rt__cuda_open_nvrtc(c, r);
     if (!status) {
-        rt__pool_for(&r->pool, num_jobs, rt__cuda_job_run, job);
-        status = rt__cuda_collect(c, job, todo, num_jobs);
+        status = rt__cuda_run_jobs(m, job, num_jobs);
+        if (!status) status = rt__cuda_collect(c, job, todo, num_jobs);
+        if (!status && m->desc.progress.cancelled)
+            status = ind__fail(c, IND_ERROR_CANCELLED, "the compile was cancelled after %d of %d kernels",
+                               m->desc.progress.done, m->desc.progress.num);
     }
     ind__lists_lock(c);
     m->desc.stats.num_sources += (int)num;

@@ -107,6 +107,24 @@ static int open_model(chat *c, char *why, size_t why_size) {
     return 0;
 }
 
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal) {
+    (void)signal;
+    interrupted = 1;
+}
+
+/* Shows how many kernels are compiled; Ctrl-C ends the compile. */
+static bool show_compile(int done, int num, void *user) {
+    (void)user;
+    fprintf(stderr, "\r[compiling: %d of %d kernels]%s", done, num, done == num ? "\n" : "");
+    return !interrupted;
+}
+
+static bool is_conversation(const options *o) {
+    return !o->num_prompts && !o->perplexity && !o->emit;
+}
+
 static int open_chat(chat *c) {
     const options *o = c->options;
     char why[512];
@@ -122,13 +140,15 @@ static int open_chat(chat *c) {
                                     .dtype = o->dtype,
                                     .persistent = o->persistent,
                                     .watchdog_ms = (uint32_t)o->watchdog,
-                                    .background_variants = !o->num_prompts, /* while the first message is typed */
+                                    .background_variants = is_conversation(o), /* while the first message is typed */
                                     .slots = (int)o->parallel,
                                     .samples = draws(o),
                                     .targets = o->perplexity,
                                     .emit_only = o->emit,
+                                    .progress = {is_conversation(o) ? show_compile : NULL, NULL},
                                     .memory = (int64_t)o->memory << 20,
                                     .drafts = (int)o->drafts};
+    if (is_conversation(o)) signal(SIGINT, interrupt);
     const double start = now_ms();
     if (!o->emit)
         fprintf(stderr, "[%s: %s, %lld layers; compiling]\n", o->model, c->config.architecture,
@@ -209,13 +229,6 @@ static int make_message(const chat *c, prompt *p, const char *text, bool follows
 }
 
 /* ---- answers */
-
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int signal) {
-    (void)signal;
-    interrupted = 1;
-}
 
 static bool ends_answer(const chat *c, int32_t id) {
     return id == c->tokenizer.eos || id == bpe_find(&c->tokenizer, "<|endoftext|>") ||
@@ -339,7 +352,6 @@ static int answer_message(chat *c, const char *text) {
 /* Reads messages until an empty line or the end. */
 static int converse(chat *c) {
     char line[1 << 16];
-    signal(SIGINT, interrupt);
     for (;;) {
         fputs("> ", stderr);
         if (!fgets(line, sizeof line, stdin)) return 0;

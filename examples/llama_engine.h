@@ -54,6 +54,7 @@ typedef struct llama_engine_desc {
     bool background_variants; /* a thread compiles what later runs may need (ind_compile_desc) */
     bool persistent;          /* CUDA: consecutive small launches are one (ind_fusion_policy) */
     uint32_t watchdog_ms;     /* .. and a step in which a task waits for longer fails; 0: no limit */
+    ind_progress progress;    /* of the compile */
     bool emit_only;           /* only compiles: e.module has the texts of all stages */
     int64_t memory; /* bytes; an engine that needs more is refused before any of it is allocated. 0: what the device has
                        left */
@@ -108,6 +109,7 @@ typedef struct llama_engine {
     llama__memory steps;            /* for a token of each sequence. After a step `next` becomes `tokens` */
     llama__memory prompt; /* for tokens of one sequence. Its caches and history are rows of those of `steps` */
     llama_engine_bytes bytes;
+    bool captures;                  /* steps: on the host device a replay is a launch */
     llama__captured captured[2];    /* of even and of odd steps, whose `tokens` and `next` are exchanged */
     int64_t num_steps, num_replays; /* of these steps */
     int32_t *ids;                   /* with desc.drafts: the tokens of the sequence, `used` and then `next` */
@@ -191,11 +193,6 @@ static inline bool llama__size_value(const ind_symbol *symbol, void *user, int64
     return true;
 }
 
-/* On the host device a replay is a launch. */
-static inline bool llama__captures(const llama_engine *e) {
-    return ind_module_query_stats(e->module).device == IND_DEVICE_CUDA;
-}
-
 /* Adds up what the engine will allocate, and compares it with desc.memory. */
 static inline int llama__check_memory(llama_engine *e) {
     llama_engine_bytes *b = &e->bytes;
@@ -213,7 +210,7 @@ static inline int llama__check_memory(llama_engine *e) {
         }
     }
     b->workspace = workspace[0] > workspace[1] ? workspace[0] : workspace[1];
-    if (llama__captures(e)) b->workspace = 2 * workspace[0] + workspace[1];
+    if (e->captures) b->workspace = 2 * workspace[0] + workspace[1];
     int64_t most = e->desc.memory, total;
     if (!most && ind_module_device_memory(e->module, &most, &total)) return 0; /* not known: an allocation may fail */
     if (b->weights + b->state + b->workspace <= most) return 0;
@@ -283,12 +280,14 @@ static inline int llama__compile(llama_engine *e) {
                                       .batch_invariant = d->batch_invariant,
                                       .all_variants = d->all_variants,
                                       .background_variants = d->background_variants,
+                                      .progress = d->progress,
                                       .fusion = {.persistent = d->persistent, .watchdog_ms = d->watchdog_ms}};
     ind_graph *g = ind_graph_create(e->context, "llama");
     if (!g) return llama__failed_call(e);
     int failed = llama_build(g, &desc, e->why, sizeof e->why);
     if (!failed && ind_compile(g, &options, &e->module)) failed = llama__failed_call(e);
     ind_graph_destroy(g);
+    e->captures = !failed && ind_module_query_stats(e->module).device == IND_DEVICE_CUDA;
     for (int k = 0; !failed && k < LLAMA__NUM_BINDINGS; k++) {
         e->index[k] = -1;
         for (int i = 0; i < ind_module_num_bindings(e->module); i++)
@@ -314,7 +313,7 @@ static inline int llama_engine_open(llama_engine *e, const llama_engine_desc *de
         return 1;
     if (ind_module_prepare(e->module) || ind_instance_create(e->module, NULL, &e->instance))
         return llama__failed_call(e);
-    for (int i = 0; i < 2 && llama__captures(e); i++)
+    for (int i = 0; i < 2 && e->captures; i++)
         if (ind_instance_create(e->module, NULL, &e->captured[i].instance)) return llama__failed_call(e);
     return 0;
 }
@@ -369,7 +368,7 @@ static inline void llama_engine_stop(llama_engine *e, int slot) {
    it serves the steps that read the same number. */
 static inline int64_t llama__entries(const llama_engine *e, int64_t used) {
     int64_t unit = LLAMA_ENTRIES, most = e->desc.config->capacity;
-    while (llama__captures(e) && 8 * unit <= used) unit *= 2;
+    while (e->captures && 8 * unit <= used) unit *= 2;
     const int64_t n = (used + unit - 1) / unit * unit;
     return n < most ? n : most;
 }
@@ -522,8 +521,7 @@ static inline int llama_engine_step(llama_engine *e) {
     if (e->desc.drafts) return llama__step_drafts(e);
     void **tokens = &e->steps.pointers[e->index[LLAMA__tokens]], **found = &e->steps.pointers[e->index[LLAMA__next]];
     if (llama__put_positions(e)) return 1;
-    if (llama__captures(e) ? llama__launch_step(e, rows, used) : llama__launch(e, &e->steps, rows, 1, used, 1))
-        return 1;
+    if (e->captures ? llama__launch_step(e, rows, used) : llama__launch(e, &e->steps, rows, 1, used, 1)) return 1;
     if (ind_module_download(e->module, next, *found, (size_t)rows * sizeof *next)) return llama__failed_call(e);
     void *read = *tokens;
     *tokens = *found;

@@ -264,6 +264,7 @@ static ind_status ind__compile_module(ind__compilation *k) {
         .num_sizes = k->graph->sizes.num,
         .condition = k->graph->conditions.condition,
         .num_conditions = k->graph->conditions.num,
+        .progress = {.call = k->desc.progress},
         .all_variants = k->desc.all_variants,
         .prepare = k->prepare,
         .origin_name = k->origin_name,

@@ -7,6 +7,13 @@ typedef struct ind__condition {
     const char *text; /* as written by the user */
 } ind__condition;
 
+/* Progress of the compile of a module. */
+typedef struct ind__progress {
+    ind_progress call;
+    int done, num;
+    bool cancelled;
+} ind__progress;
+
 /* The parts of a module. The module takes ownership of lowered (an ind__alloc block), schedule, plan and prepare, also
    on failure. Names and arrays are copied. */
 typedef struct ind__module_desc {
@@ -25,6 +32,7 @@ typedef struct ind__module_desc {
     uint32_t num_origins;
     const ind__condition *condition; /* on sizes, beyond their ranges */
     uint32_t num_conditions;
+    ind__progress progress; /* until the module is created */
     bool all_variants;      /* build all variants now, not only those for the hints */
     ind_module_stats stats; /* lower_ms .. emit_ms filled by the caller */
 } ind__module_desc;

@@ -650,6 +650,7 @@ ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_mod
         status = rt__module_copy_desc(m, d);
     }
     if (!status) status = rt__module_prepare(m);
+    m->desc.progress.call.report = NULL;
     if (status) {
         rt__module_clear(m);
         return status;

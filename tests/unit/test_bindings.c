@@ -312,9 +312,53 @@ static void test_device(ind_device device) {
     CHECK(heap.live == 0, "%ld blocks are left", heap.live);
 }
 
+/* What a compile reported. */
+typedef struct progress_seen {
+    int calls, done, num, most; /* most: it is cancelled when so many kernels are done */
+    bool ordered;
+} progress_seen;
+
+static bool see_progress(int done, int num, void *user) {
+    progress_seen *s = user;
+    s->ordered &= done >= s->done && num >= s->num && done <= num && (s->calls || !done);
+    s->calls++, s->done = done, s->num = num;
+    return done < s->most;
+}
+
+/* Each kernel is reported. A compile that is cancelled keeps the kernels it has compiled: the next one compiles the
+ * others. */
+static void test_progress(void) {
+    static const char text[] =
+        "graph p {\n input x : f32[64, 64]\n a = softmax(x, dim=1)\n b = matmul(a, x)\n c = cumsum(b, dim=1)\n"
+        " output c, b\n}";
+    ind_context *c;
+    ind_context_desc desc = {.device = IND_DEVICE_CUDA,
+                             .num_threads = 1,
+                             .cuda = {.library_path = EMULATED_CUDA, .nvrtc_path = EMULATED_NVRTC}};
+    CHECK(!ind_context_create(&desc, &c), "context");
+    int kernels = 0;
+    for (int most = 0; most < 3; most++) {
+        ind_module *m = NULL;
+        progress_seen s = {.most = most < 2 ? most : 1000, .ordered = true};
+        ind_compile_desc compile = {.progress = {see_progress, &s}};
+        ind_graph *g = ind_graph_parse(c, text, "p.ind");
+        const ind_status status = g ? ind_compile(g, &compile, &m) : IND_ERROR_PARSE;
+        CHECK(status == (most < 2 ? IND_ERROR_CANCELLED : IND_OK), "%d: %s", most, ind_error(c));
+        CHECK(most == 2 || strstr(ind_error(c), "was cancelled after"), "%s", ind_error(c));
+        CHECK(s.ordered && s.done == (most < 2 ? most : s.num), "%d of %d kernels after %d", s.done, s.num, most);
+        kernels = most == 0 ? s.num : kernels;
+        CHECK(most < 2 || (s.num == kernels - 1 && kernels > 1), "%d of %d kernels are left", s.num, kernels);
+        CHECK((m != NULL) == (most == 2), "a module");
+    }
+    ind_context_destroy(c);
+}
+
 int main(void) {
     struct stat st;
     test_device(IND_DEVICE_HOST);
-    if (!stat(EMULATED_CUDA, &st) && !stat(EMULATED_NVRTC, &st)) test_device(IND_DEVICE_CUDA);
+    if (!stat(EMULATED_CUDA, &st) && !stat(EMULATED_NVRTC, &st)) {
+        test_device(IND_DEVICE_CUDA);
+        test_progress();
+    }
     return check_summary();
 }

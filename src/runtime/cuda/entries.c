@@ -17,10 +17,56 @@ static rt__cuda_job rt__cuda_job_of(const ind_module *m, const ind__variant *v, 
                           .arch_option = option};
 }
 
+/* Jobs of a module whose progress is reported. */
+typedef struct rt__cuda_batch {
+    rt__cuda_job *job;
+    ind__progress *progress;
+    rt__mutex mutex;
+} rt__cuda_batch;
+
+/* Reports that `more` jobs are done, unless the compile was cancelled. Returns whether it goes on. */
+static bool rt__cuda_report(rt__cuda_batch *b, int more) {
+    ind__progress *p = b->progress;
+    rt__mutex_lock(&b->mutex);
+    p->done += more;
+    if (!p->cancelled) p->cancelled = !p->call.report(p->done, p->num, p->call.user);
+    const bool on = !p->cancelled;
+    rt__mutex_unlock(&b->mutex);
+    return on;
+}
+
+static void rt__cuda_job_of_batch(void *arg, int64_t index, int worker) {
+    rt__cuda_batch *b = (rt__cuda_batch *)arg;
+    rt__mutex_lock(&b->mutex);
+    const bool on = !b->progress->cancelled;
+    rt__mutex_unlock(&b->mutex);
+    if (!on) return;
+    rt__cuda_job_run(b->job, index, worker);
+    (void)rt__cuda_report(b, 1);
+}
+
+/* Runs the jobs on all workers; some do not run if the compile is cancelled. */
+static ind_status rt__cuda_run_jobs(ind_module *m, rt__cuda_job *job, uint32_t num) {
+    ind__progress *p = &m->desc.progress;
+    rt__pool *pool = &m->executable->runtime->pool;
+    if (!p->call.report || !num) {
+        rt__pool_for(pool, num, rt__cuda_job_run, job);
+        return IND_OK;
+    }
+    rt__cuda_batch b = {.job = job, .progress = p};
+    if (!rt__mutex_init(&b.mutex))
+        return ind__fail(m->context, IND_ERROR_OUT_OF_MEMORY, "the system has no resources for a mutex");
+    p->num += (int)num;
+    if (rt__cuda_report(&b, 0)) rt__pool_for(pool, num, rt__cuda_job_of_batch, &b);
+    rt__mutex_destroy(&b.mutex);
+    return IND_OK;
+}
+
 /* Moves the results of finished jobs to their entries. Reports the first failure. */
 static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kernel_entry **entry, uint32_t num) {
     ind_status status = IND_OK;
     for (uint32_t i = 0; i < num; i++) {
+        if (!job[i].program && !job[i].result) continue; /* not run */
         if (!status) status = rt__cuda_job_result(c, &job[i], false, &entry[i]->cubin, &entry[i]->bytes);
         entry[i]->nvrtc_version = job[i].nvrtc->version;
         rt__cuda_job_free(&job[i]);
@@ -83,8 +129,11 @@ static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, con
     }
     if (!status && num_jobs) status = rt__cuda_open_nvrtc(c, r);
     if (!status) {
-        rt__pool_for(&r->pool, num_jobs, rt__cuda_job_run, job);
-        status = rt__cuda_collect(c, job, todo, num_jobs);
+        status = rt__cuda_run_jobs(m, job, num_jobs);
+        if (!status) status = rt__cuda_collect(c, job, todo, num_jobs);
+        if (!status && m->desc.progress.cancelled)
+            status = ind__fail(c, IND_ERROR_CANCELLED, "the compile was cancelled after %d of %d kernels",
+                               m->desc.progress.done, m->desc.progress.num);
     }
     ind__lists_lock(c);
     m->desc.stats.num_sources += (int)num;
