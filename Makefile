@@ -31,7 +31,7 @@ SANITIZE := -Og -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sa
 
 HEADERS       := $(wildcard inductor*.h examples/*.h)
 EXAMPLES      := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
-EXAMPLES_CC   := $(patsubst examples/%.cc,$(BUILD)/%,$(wildcard examples/*.cc))
+EXAMPLES_CC   := $(if $(shell command -v $(CXX)),$(patsubst examples/%.cc,$(BUILD)/%,$(wildcard examples/*.cc)))
 TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*.c))
 
 PYTHON3       ?= python3

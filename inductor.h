@@ -567,10 +567,10 @@ extern "C" {
 /* ============================================================================================== src/graph/version.h */
 /* ----------------------------------------------------------------------------------------------- >>version */
 
-#define IND_VERSION 100 /* major * 10000 + minor * 100 + patch: 0.1.0 */
+#define IND_VERSION 200 /* major * 10000 + minor * 100 + patch: 0.2.0 */
 
-/* The version of the implementation. Declarations and implementation must have the same major and minor number: structs
-   grow at their end in minor versions, and nothing but their behaviour changes in patches. */
+/* The version of the implementation. Declarations and implementation must have the same major and minor number: patches
+   change neither declarations nor structs. */
 IND_API int ind_version(void);
 
 /* ================================================================================================ src/graph/graph.h */
@@ -30327,7 +30327,6 @@ static ind_status ind__compile_module(ind__compilation *k) {
         .num_sizes = k->graph->sizes.num,
         .condition = k->graph->conditions.condition,
         .num_conditions = k->graph->conditions.num,
-        .progress = {.call = k->desc.progress},
         .all_variants = k->desc.all_variants,
         .prepare = k->prepare,
         .origin_name = k->origin_name,
@@ -30336,6 +30335,8 @@ static ind_status ind__compile_module(ind__compilation *k) {
         .num_origins = k->graph->num_nodes,
         .stats = k->stats,
     };
+    if (k->prepare) d.progress = k->prepare->desc.progress; /* it goes on */
+    d.progress.call = k->desc.progress;
     k->lowered = NULL;
     k->prepare = NULL;
     k->schedule = NULL;

@@ -2038,7 +2038,7 @@ static const char *const cg__prelude_TASKS[] = {
     "// only. Blocks take them by a counter. The kernels are divided into phases; a task waits until all tasks before its\n",
     "// phase have finished. The task with the lowest number of those that have not finished never waits, so any number of\n",
     "// resident blocks makes progress.\n",
-    "struct ind_counters { // tasks, tasks, blocks; 0 before and after the launch. Each has a separate cache line\n",
+    "struct ind_counters { // tasks, tasks, blocks; 0 before and after the launch. The first two have separate cache lines\n",
     "    unsigned taken, line1[31], finished, line2[31], ended, late; // late: for how many tasks a wait took too long, or 0\n",
     "};\n",
     "// Of a kernel: the first task after its own, and the tasks before its phase.\n",
@@ -2180,6 +2180,9 @@ static const char *const cg__prelude_TASKS[] = {
     "}\n",
     "// All threads of a block call this after its last task. The last block resets the counters.\n",
     "static IND_INLINE void ind_end_tasks(ind_counters *counters, unsigned long long *error = 0) {\n",
+    "#ifdef IND_TASK_LIMIT\n",
+    "    __threadfence(); // `late`\n",
+    "#endif\n",
     "    if (threadIdx.x || atomicAdd(&counters->ended, 1) != gridDim.x - 1) return;\n",
     "#ifdef IND_TASK_LIMIT\n",
     "    const unsigned late = *(volatile unsigned *)&counters->late;\n",
@@ -25363,8 +25366,10 @@ static ind_status cg__plan_with_next(ind_plan *p, uint32_t k) {
    them in ascending order, so this argument still holds.
 
    Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase, and kernels that tasks
-   recompute read nothing whose memory is free after them. Small products of such a module have the configurations of
-   tasks in separate launches, too, and so the same bits, except for those with tensor maps: cg__task_threads. */
+   recompute read nothing whose memory is free after them. With a watchdog this does not hold once a wait was given up:
+   the results are then not used, and the check of the launch resets the counters. Small products of such a module have
+   the configurations of tasks in separate launches, too, and so the same bits, except for those with tensor maps:
+   cg__task_threads. */
 
 /* The kernels of a persistent launch while it is planned. */
 typedef struct cg__tasks {

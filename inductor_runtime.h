@@ -1485,13 +1485,15 @@ static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
 /* ============================================================================================== src/runtime/check.c */
 /* ------------------------------------------------------------------------------------------------- >>check */
 
-/* True for the errors that, as cuda.h says, leave the process in an inconsistent state: every later call with the
-   CUcontext returns the same error. */
+/* True for the errors that, as cuda.h says, leave the process in an inconsistent state: every later CUDA call returns
+   the same error. */
 static bool rt__cuda_is_sticky(int result) {
     enum { CONTAINED = 226, ILLEGAL_ADDRESS = 700, LAUNCH_TIMEOUT = 702, ASSERT = 710 };
     enum { HARDWARE_STACK_ERROR = 714, LAUNCH_FAILED = 719 }; /* and all between: of instructions and addresses */
+    enum { TENSOR_MEMORY_LEAK = 721, MPS_CLIENT_TERMINATED = 810, EXTERNAL_DEVICE = 911 };
     return result == CONTAINED || result == ILLEGAL_ADDRESS || result == LAUNCH_TIMEOUT || result == ASSERT ||
-           (result >= HARDWARE_STACK_ERROR && result <= LAUNCH_FAILED);
+           (result >= HARDWARE_STACK_ERROR && result <= LAUNCH_FAILED) || result == TENSOR_MEMORY_LEAK ||
+           result == MPS_CLIENT_TERMINATED || result == EXTERNAL_DEVICE;
 }
 
 /* Turns a CUresult into a status with the driver's error text. */
@@ -1502,9 +1504,10 @@ static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int r
     if (d->cuGetErrorString(result, &text) || !text) text = "the driver has no description";
     return ind__fail(c, result == IND__CUDA_ERROR_OUT_OF_MEMORY_ ? IND_ERROR_OUT_OF_MEMORY : IND_ERROR_DEVICE,
                      "cuda: %s: %s (%d: %s)%s", call, name, result, text,
-                     rt__cuda_is_sticky(result) ? "; a kernel failed, and every further call with this CUcontext will: "
-                                                  "destroy the ind_context and then the CUcontext, or the process"
-                                                : "");
+                     rt__cuda_is_sticky(result)
+                         ? "; every later CUDA call of this process will fail: save what is needed "
+                           "and start it again"
+                         : "");
 }
 #define IND__CUDA_CALL(c, r, name, args) rt__cuda_check((c), &(r)->driver, (r)->driver.name args, #name)
 
@@ -4359,6 +4362,16 @@ static ind_status rt__cuda_fetch_errors(ind_instance *n) {
     return status;
 }
 
+/* Sets the counters to 0. After a wait of a persistent launch was given up, tasks of several phases have used the same
+   ones. The stream is idle. */
+static ind_status rt__reset_counters(ind_instance *n) {
+    ind__executable *x = n->module->executable;
+    const rt__cuda_ptr at = (rt__cuda_ptr)(uintptr_t)n->counters;
+    ind_context *c = n->module->context;
+    ind_status status = IND__CUDA_CALL(c, x->runtime, cuMemsetD8Async, (at, 0, rt__counter_bytes(x), NULL));
+    return status ? status : IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (NULL));
+}
+
 /* Waits, and reports one bad index of the launches since the last check. Runs inside the device's context. */
 static ind_status rt__instance_check(ind_instance *n) {
     ind_module *m = n->module;
@@ -4372,10 +4385,12 @@ static ind_status rt__instance_check(ind_instance *n) {
         const ind_kernel *k = &m->desc.schedule->kernel[i];
         const char *size = rt__device_size(m, k);
         if (e[0] == UINT64_MAX) {
-            status = ind__fail(m->context, IND_ERROR_DEVICE,
-                               "the persistent launch that begins with kernel %s: a task waited for the %llu tasks "
-                               "before it for more than %u ms (watchdog_ms)",
-                               k->name, (unsigned long long)e[1], (unsigned)m->desc.lowered->options.watchdog_ms);
+            status = rt__reset_counters(n);
+            if (!status)
+                status = ind__fail(m->context, IND_ERROR_DEVICE,
+                                   "the persistent launch that begins with kernel %s: a task waited for the %llu tasks "
+                                   "before it for more than %u ms (watchdog_ms)",
+                                   k->name, (unsigned long long)e[1], (unsigned)m->desc.lowered->options.watchdog_ms);
             break;
         }
         status = ind__fail(m->context, IND_ERROR_INDEX_OUT_OF_RANGE,

@@ -109,15 +109,15 @@ static int open_model(chat *c, char *why, size_t why_size) {
 
 static volatile sig_atomic_t interrupted;
 
-static void interrupt(int signal) {
-    (void)signal;
+static void interrupt(int number) {
+    signal(number, interrupt); /* in strict ISO C a handler is used once */
     interrupted = 1;
 }
 
 /* Shows how many kernels are compiled; Ctrl-C ends the compile. */
 static bool show_compile(int done, int num, void *user) {
     (void)user;
-    fprintf(stderr, "\r[compiling: %d of %d kernels]%s", done, num, done == num ? "\n" : "");
+    fprintf(stderr, "\r[compiling: %d of %d kernels]%s", done, num, done == num || interrupted ? "\n" : "");
     return !interrupted;
 }
 
@@ -154,6 +154,7 @@ static int open_chat(chat *c) {
         fprintf(stderr, "[%s: %s, %lld layers; compiling]\n", o->model, c->config.architecture,
                 (long long)c->config.layers);
     if (llama_engine_open(&c->engine, &desc)) return fail("%s", c->engine.why);
+    if (interrupted) return fail("interrupted");
     if (!o->emit)
         fprintf(stderr, "[%s, %s, %d kernels, %lld MB of weights, %lld MB of caches; ready after %.0f ms]\n",
                 ind_device_text(c->engine.context), ind_dtype_name(o->dtype),

@@ -109,7 +109,7 @@ typedef struct llama_engine {
     llama__memory steps;            /* for a token of each sequence. After a step `next` becomes `tokens` */
     llama__memory prompt; /* for tokens of one sequence. Its caches and history are rows of those of `steps` */
     llama_engine_bytes bytes;
-    bool captures;                  /* steps: on the host device a replay is a launch */
+    bool captures;                  /* steps: not on the host device, where a replay is a launch */
     llama__captured captured[2];    /* of even and of odd steps, whose `tokens` and `next` are exchanged */
     int64_t num_steps, num_replays; /* of these steps */
     int32_t *ids;                   /* with desc.drafts: the tokens of the sequence, `used` and then `next` */
@@ -287,7 +287,7 @@ static inline int llama__compile(llama_engine *e) {
     int failed = llama_build(g, &desc, e->why, sizeof e->why);
     if (!failed && ind_compile(g, &options, &e->module)) failed = llama__failed_call(e);
     ind_graph_destroy(g);
-    e->captures = !failed && ind_module_query_stats(e->module).device == IND_DEVICE_CUDA;
+    e->captures = !failed && !d->drafts && !d->targets && ind_module_query_stats(e->module).device == IND_DEVICE_CUDA;
     for (int k = 0; !failed && k < LLAMA__NUM_BINDINGS; k++) {
         e->index[k] = -1;
         for (int i = 0; i < ind_module_num_bindings(e->module); i++)
@@ -364,11 +364,9 @@ static inline void llama_engine_stop(llama_engine *e, int slot) {
     e->positions_known = false;
 }
 
-/* Entries of the caches that a run reads: those in use, rounded up. A captured graph reads at most a quarter more, as
-   it serves the steps that read the same number. */
-static inline int64_t llama__entries(const llama_engine *e, int64_t used) {
-    int64_t unit = LLAMA_ENTRIES, most = e->desc.config->capacity;
-    while (e->captures && 8 * unit <= used) unit *= 2;
+/* Entries of the caches that a run reads: those in use, rounded up to a multiple of the unit. */
+static inline int64_t llama__entries(const llama_engine *e, int64_t used, int64_t unit) {
+    const int64_t most = e->desc.config->capacity;
     const int64_t n = (used + unit - 1) / unit * unit;
     return n < most ? n : most;
 }
@@ -380,15 +378,20 @@ static inline int llama__finish_run(llama_engine *e, ind_instance *instance, ind
 
 static inline int llama__launch(llama_engine *e, const llama__memory *m, int64_t rows, int64_t tokens, int64_t used,
                                 int64_t wanted) {
-    const int64_t sizes[4] = {rows, tokens, llama__entries(e, used), wanted}; /* the last one only with desc.drafts */
+    const int64_t sizes[4] = {rows, tokens, llama__entries(e, used, LLAMA_ENTRIES),
+                              wanted}; /* the last one only with desc.drafts */
     const ind_launch_desc desc = {.pointers = m->pointers, .sizes_v = sizes};
     return llama__finish_run(e, e->instance, ind_launch(e->instance, &desc));
 }
 
-/* Runs a step on a GPU: captured when the same sizes occur the second time, and replayed from then on. */
+/* Runs a step on a GPU. Of consecutive steps with the same sizes the first two are launched, the next two are captured,
+   and all others are replays of these. So that many have the same sizes, they read up to 63 entries more than are in
+   use, or up to a quarter. */
 static inline int llama__launch_step(llama_engine *e, int64_t rows, int64_t used) {
     llama__captured *c = &e->captured[e->num_steps % 2];
-    const int64_t sizes[4] = {rows, 1, llama__entries(e, used), 1};
+    int64_t unit = LLAMA_ENTRIES;
+    while (8 * unit <= used) unit *= 2;
+    const int64_t sizes[4] = {rows, 1, llama__entries(e, used, unit), 1};
     const ind_launch_desc desc = {.pointers = e->steps.pointers, .sizes_v = sizes};
     const bool again = c->rows == rows && c->entries == sizes[2];
     ind_status status = IND_OK;

@@ -11,8 +11,10 @@
    them in ascending order, so this argument still holds.
 
    Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase, and kernels that tasks
-   recompute read nothing whose memory is free after them. Small products of such a module have the configurations of
-   tasks in separate launches, too, and so the same bits, except for those with tensor maps: cg__task_threads. */
+   recompute read nothing whose memory is free after them. With a watchdog this does not hold once a wait was given up:
+   the results are then not used, and the check of the launch resets the counters. Small products of such a module have
+   the configurations of tasks in separate launches, too, and so the same bits, except for those with tensor maps:
+   cg__task_threads. */
 
 /* The kernels of a persistent launch while it is planned. */
 typedef struct cg__tasks {

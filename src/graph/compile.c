@@ -264,7 +264,6 @@ static ind_status ind__compile_module(ind__compilation *k) {
         .num_sizes = k->graph->sizes.num,
         .condition = k->graph->conditions.condition,
         .num_conditions = k->graph->conditions.num,
-        .progress = {.call = k->desc.progress},
         .all_variants = k->desc.all_variants,
         .prepare = k->prepare,
         .origin_name = k->origin_name,
@@ -273,6 +272,8 @@ static ind_status ind__compile_module(ind__compilation *k) {
         .num_origins = k->graph->num_nodes,
         .stats = k->stats,
     };
+    if (k->prepare) d.progress = k->prepare->desc.progress; /* it goes on */
+    d.progress.call = k->desc.progress;
     k->lowered = NULL;
     k->prepare = NULL;
     k->schedule = NULL;

@@ -1,7 +1,7 @@
 /* ----------------------------------------------------------------------------------------------- >>version */
 
-#define IND_VERSION 100 /* major * 10000 + minor * 100 + patch: 0.1.0 */
+#define IND_VERSION 200 /* major * 10000 + minor * 100 + patch: 0.2.0 */
 
-/* The version of the implementation. Declarations and implementation must have the same major and minor number: structs
-   grow at their end in minor versions, and nothing but their behaviour changes in patches. */
+/* The version of the implementation. Declarations and implementation must have the same major and minor number: patches
+   change neither declarations nor structs. */
 IND_API int ind_version(void);

@@ -441,6 +441,16 @@ static ind_status rt__cuda_fetch_errors(ind_instance *n) {
     return status;
 }
 
+/* Sets the counters to 0. After a wait of a persistent launch was given up, tasks of several phases have used the same
+   ones. The stream is idle. */
+static ind_status rt__reset_counters(ind_instance *n) {
+    ind__executable *x = n->module->executable;
+    const rt__cuda_ptr at = (rt__cuda_ptr)(uintptr_t)n->counters;
+    ind_context *c = n->module->context;
+    ind_status status = IND__CUDA_CALL(c, x->runtime, cuMemsetD8Async, (at, 0, rt__counter_bytes(x), NULL));
+    return status ? status : IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (NULL));
+}
+
 /* Waits, and reports one bad index of the launches since the last check. Runs inside the device's context. */
 static ind_status rt__instance_check(ind_instance *n) {
     ind_module *m = n->module;
@@ -454,10 +464,12 @@ static ind_status rt__instance_check(ind_instance *n) {
         const ind_kernel *k = &m->desc.schedule->kernel[i];
         const char *size = rt__device_size(m, k);
         if (e[0] == UINT64_MAX) {
-            status = ind__fail(m->context, IND_ERROR_DEVICE,
-                               "the persistent launch that begins with kernel %s: a task waited for the %llu tasks "
-                               "before it for more than %u ms (watchdog_ms)",
-                               k->name, (unsigned long long)e[1], (unsigned)m->desc.lowered->options.watchdog_ms);
+            status = rt__reset_counters(n);
+            if (!status)
+                status = ind__fail(m->context, IND_ERROR_DEVICE,
+                                   "the persistent launch that begins with kernel %s: a task waited for the %llu tasks "
+                                   "before it for more than %u ms (watchdog_ms)",
+                                   k->name, (unsigned long long)e[1], (unsigned)m->desc.lowered->options.watchdog_ms);
             break;
         }
         status = ind__fail(m->context, IND_ERROR_INDEX_OUT_OF_RANGE,

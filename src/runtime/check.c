@@ -1,12 +1,14 @@
 /* ------------------------------------------------------------------------------------------------- >>check */
 
-/* True for the errors that, as cuda.h says, leave the process in an inconsistent state: every later call with the
-   CUcontext returns the same error. */
+/* True for the errors that, as cuda.h says, leave the process in an inconsistent state: every later CUDA call returns
+   the same error. */
 static bool rt__cuda_is_sticky(int result) {
     enum { CONTAINED = 226, ILLEGAL_ADDRESS = 700, LAUNCH_TIMEOUT = 702, ASSERT = 710 };
     enum { HARDWARE_STACK_ERROR = 714, LAUNCH_FAILED = 719 }; /* and all between: of instructions and addresses */
+    enum { TENSOR_MEMORY_LEAK = 721, MPS_CLIENT_TERMINATED = 810, EXTERNAL_DEVICE = 911 };
     return result == CONTAINED || result == ILLEGAL_ADDRESS || result == LAUNCH_TIMEOUT || result == ASSERT ||
-           (result >= HARDWARE_STACK_ERROR && result <= LAUNCH_FAILED);
+           (result >= HARDWARE_STACK_ERROR && result <= LAUNCH_FAILED) || result == TENSOR_MEMORY_LEAK ||
+           result == MPS_CLIENT_TERMINATED || result == EXTERNAL_DEVICE;
 }
 
 /* Turns a CUresult into a status with the driver's error text. */
@@ -17,9 +19,10 @@ static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int r
     if (d->cuGetErrorString(result, &text) || !text) text = "the driver has no description";
     return ind__fail(c, result == IND__CUDA_ERROR_OUT_OF_MEMORY_ ? IND_ERROR_OUT_OF_MEMORY : IND_ERROR_DEVICE,
                      "cuda: %s: %s (%d: %s)%s", call, name, result, text,
-                     rt__cuda_is_sticky(result) ? "; a kernel failed, and every further call with this CUcontext will: "
-                                                  "destroy the ind_context and then the CUcontext, or the process"
-                                                : "");
+                     rt__cuda_is_sticky(result)
+                         ? "; every later CUDA call of this process will fail: save what is needed "
+                           "and start it again"
+                         : "");
 }
 #define IND__CUDA_CALL(c, r, name, args) rt__cuda_check((c), &(r)->driver, (r)->driver.name args, #name)
 

@@ -165,8 +165,8 @@ typedef struct ind_fusion_policy {
     bool disable_dependent_launch;  /* no programmatic dependent launch */
     bool disable_finish;            /* a reduction of the results of a few rows is a separate launch */
     bool persistent;                /* one launch for consecutive small ones: docs/strategies.md, "persistent launch" */
-    uint32_t watchdog_ms;           /* of a persistent launch: its tasks end after waiting so long, and
-                                       ind_instance_check returns IND_ERROR_DEVICE. 0: no limit */
+    uint32_t watchdog_ms;           /* of a persistent launch: a task waits at most so long for earlier ones;
+                                       ind_instance_check then returns IND_ERROR_DEVICE. 0: no limit */
     uint32_t max_fusions;           /* fusion stops after this many pairs; 0: no limit. For bisection */
 #define X(type, field, value, scale, meaning, source) type field;
     IND_FUSION_FIGURES(X)

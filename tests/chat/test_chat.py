@@ -330,12 +330,12 @@ def test_memory(program, tmp_path):
 
 
 def test_memory_of_the_device(program, tmp_path):
-    """Without --memory the limit is what the device has left: caches of 2^29 entries are 256 GB."""
-    m = dataclasses.replace(TIED, context=1 << 29)
+    """Without --memory the limit is what the device has left: caches of 2^29 entries are 2 TB."""
+    m = dataclasses.replace(TIED, context=1 << 29, layers=16)
     reference.write(tmp_path / "m.gguf", m, reference.weights(m, 8), "F32")
     done = chat(program, tmp_path / "m.gguf", "--context", str(1 << 29), "--raw", "--ids", "x")
-    found = re.search(r"the model needs \d+ MB: 0 of weights, 262144 of caches and \d+ of workspace; (\d+) are available", done.stderr)
-    assert done.returncode == 1 and 0 < int(found[1]) < 262144, done.stderr
+    found = re.search(r"the model needs \d+ MB: 1 of weights, 2097152 of caches and \d+ of workspace; (\d+) are available", done.stderr)
+    assert done.returncode == 1 and 0 < int(found[1]) < 2097152, done.stderr
 
 
 def test_truncated_model(program, tmp_path):

@@ -188,7 +188,7 @@ def test_profile(device, tmp_path):
 
 
 def test_watchdog(device, monkeypatch):
-    """Tasks that wait for longer than watchdog_ms go on, and the check of the launch fails. The counters are 0 after it."""
+    """Tasks that wait for longer than watchdog_ms go on, and the check of the launch fails."""
     library = emulated(device, monkeypatch, SMS=8, ORDER="random")
     size = llama.Size(layers=1, width=576, heads=9, kv_heads=3, head=64, ffn=512)
     text, found = llama.text(size, "decoder", 1, CACHE), []

@@ -114,7 +114,7 @@ static ind_status job(check_heap *heap, float *first, float *second, const emula
     return status;
 }
 
-/* A failed kernel makes the CUcontext unusable, which the message says; lack of memory does not. */
+/* After a failed kernel the process cannot use CUDA any more, which the message says; a launch that is refused does no harm. */
 static void sticky_errors(const emulation *cuda) {
     static const struct {
         const char *spec;
@@ -131,7 +131,7 @@ static void sticky_errors(const emulation *cuda) {
         cuda->fail(cases[i].spec);
         CHECK(run_once(m, y) == IND_ERROR_DEVICE, "%s", ind_error(ctx));
         cuda->fail("");
-        CHECK((strstr(ind_error(ctx), "every further call with this CUcontext") != NULL) == cases[i].sticky, "%s", ind_error(ctx));
+        CHECK((strstr(ind_error(ctx), "every later CUDA call of this process will fail") != NULL) == cases[i].sticky, "%s", ind_error(ctx));
         ind_context_destroy(ctx);
     }
 }

@@ -19,7 +19,7 @@ static IND_INLINE void ind_dependency_trigger(unsigned long long most) {
 // only. Blocks take them by a counter. The kernels are divided into phases; a task waits until all tasks before its
 // phase have finished. The task with the lowest number of those that have not finished never waits, so any number of
 // resident blocks makes progress.
-struct ind_counters { // tasks, tasks, blocks; 0 before and after the launch. Each has a separate cache line
+struct ind_counters { // tasks, tasks, blocks; 0 before and after the launch. The first two have separate cache lines
     unsigned taken, line1[31], finished, line2[31], ended, late; // late: for how many tasks a wait took too long, or 0
 };
 // Of a kernel: the first task after its own, and the tasks before its phase.
@@ -161,6 +161,9 @@ static IND_INLINE void ind_finish_task(ind_counters *counters) {
 }
 // All threads of a block call this after its last task. The last block resets the counters.
 static IND_INLINE void ind_end_tasks(ind_counters *counters, unsigned long long *error = 0) {
+#ifdef IND_TASK_LIMIT
+    __threadfence(); // `late`
+#endif
     if (threadIdx.x || atomicAdd(&counters->ended, 1) != gridDim.x - 1) return;
 #ifdef IND_TASK_LIMIT
     const unsigned late = *(volatile unsigned *)&counters->late;
