@@ -2039,7 +2039,7 @@ static const char *const cg__prelude_TASKS[] = {
     "// phase have finished. The task with the lowest number of those that have not finished never waits, so any number of\n",
     "// resident blocks makes progress.\n",
     "struct ind_counters { // tasks, tasks, blocks; 0 before and after the launch. The first two have separate cache lines\n",
-    "    unsigned taken, line1[31], finished, line2[31], ended, late; // late: for how many tasks a wait took too long, or 0\n",
+    "    unsigned taken, line1[31], finished, line2[31], ended, timed_out; // timed_out: the number of tasks that a wait was for, or 0\n",
     "};\n",
     "// Of a kernel: the first task after its own, and the tasks before its phase.\n",
     "struct ind_step {\n",
@@ -2100,11 +2100,11 @@ static const char *const cg__prelude_TASKS[] = {
     "    return now;\n",
     "#endif\n",
     "}\n",
-    "// True if this wait, or any other of the launch, took too long: no task waits from then on.\n",
-    "static IND_INLINE bool ind_waits_too_long(ind_counters *counters, unsigned before, unsigned long long begin) {\n",
-    "    volatile unsigned *const late = &counters->late;\n",
-    "    if (ind_nanoseconds() - begin > IND_TASK_LIMIT) *late = before;\n",
-    "    return *late != 0;\n",
+    "// True if this wait, or another of the launch, has timed out: no task waits from then on.\n",
+    "static IND_INLINE bool ind_wait_timed_out(ind_counters *counters, unsigned before, unsigned long long begin) {\n",
+    "    volatile unsigned *const timed_out = &counters->timed_out;\n",
+    "    if (ind_nanoseconds() - begin > IND_TASK_LIMIT) *timed_out = before;\n",
+    "    return *timed_out != 0;\n",
     "}\n",
     "#endif\n",
     "// Waits in warp 0 until `finished` is at least `before`. Below `before_previous` the wait is for\n",
@@ -2123,7 +2123,7 @@ static const char *const cg__prelude_TASKS[] = {
     "#endif\n",
     "        if (now >= before) return;\n",
     "#ifdef IND_TASK_LIMIT\n",
-    "        if (ind_waits_too_long(counters, before, begin)) return;\n",
+    "        if (ind_wait_timed_out(counters, before, begin)) return;\n",
     "#endif\n",
     "#ifdef IND_EMULATION\n",
     "        ind_yield_block();\n",
@@ -2181,14 +2181,14 @@ static const char *const cg__prelude_TASKS[] = {
     "// All threads of a block call this after its last task. The last block resets the counters.\n",
     "static IND_INLINE void ind_end_tasks(ind_counters *counters, unsigned long long *error = 0) {\n",
     "#ifdef IND_TASK_LIMIT\n",
-    "    __threadfence(); // `late`\n",
+    "    __threadfence(); // the last block reads `timed_out`\n",
     "#endif\n",
     "    if (threadIdx.x || atomicAdd(&counters->ended, 1) != gridDim.x - 1) return;\n",
     "#ifdef IND_TASK_LIMIT\n",
-    "    const unsigned late = *(volatile unsigned *)&counters->late;\n",
-    "    if (late) error[0] = ~0ull, error[1] = late;\n",
+    "    const unsigned before = *(volatile unsigned *)&counters->timed_out;\n",
+    "    if (before) error[0] = ~0ull, error[1] = before;\n",
     "#endif\n",
-    "    counters->taken = counters->finished = counters->ended = counters->late = 0;\n",
+    "    counters->taken = counters->finished = counters->ended = counters->timed_out = 0;\n",
     "}\n",
     NULL,
 };
@@ -25366,9 +25366,9 @@ static ind_status cg__plan_with_next(ind_plan *p, uint32_t k) {
    them in ascending order, so this argument still holds.
 
    Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase, and kernels that tasks
-   recompute read nothing whose memory is free after them. With a watchdog this does not hold once a wait was given up:
-   the results are then not used, and the check of the launch resets the counters. Small products of such a module have
-   the configurations of tasks in separate launches, too, and so the same bits, except for those with tensor maps:
+   recompute read nothing whose memory is free after them. After a wait has timed out (watchdog_ms) this does not hold:
+   the results are wrong, and the check of the launch fails and resets the counters. Small products of such a module
+   have the configurations of tasks in separate launches, too, and so the same bits, except for those with tensor maps:
    cg__task_threads. */
 
 /* The kernels of a persistent launch while it is planned. */
@@ -25535,13 +25535,13 @@ static void cg__fill_task_rows(cg__combo *c, const ind_expr *first) {
     c->variant->memory.partial_bytes = most.partial_bytes;
 }
 
-/* How long a task may wait. 0: no limit. */
+/* Milliseconds that a task waits at most. 0: no limit. */
 static uint32_t cg__watchdog(const cg__combo *c) {
     return c->plan->schedule->program->options.watchdog_ms;
 }
 
-/* Pushes the arguments: the rows, the steps, the number of tasks, the counters, and where a task that waited too long
-   is recorded. Records the tasks of each kernel for the schedule's text. */
+/* Pushes the arguments: the rows, the steps, the number of tasks, the counters, and the record of a wait that has
+   timed out. Records the tasks of each kernel for the schedule's text. */
 static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
     ind_context *context = c->plan->context;
     ind_expr *first = (ind_expr *)ind__arena_alloc(memory, (c->num_parts + 1) * sizeof *first);
@@ -27006,8 +27006,7 @@ static void cg__print_no_task(ind__text *t, const ind_kernel_plan *k) {
                    k->no_task);
 }
 
-/* One line: the kernels, the number of their tasks, and what these wait for. Those that recompute a kernel follow it.
- */
+/* One line: kernels, the number of their tasks, and what these wait for. Those that recompute a kernel follow it. */
 static void cg__print_tasks(ind__text *t, const ind_plan *p, const ind__kernel_tasks *part) {
     ind__textf(t, "  phase %u: ", part->phase + 1);
     for (uint32_t k = 0; k < part->num_kernels; k++)

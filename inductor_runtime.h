@@ -110,7 +110,8 @@ IND_API const char *ind_device_text(ind_context *context);
 IND_API ind_status ind_device_open(ind_context *context, ind_device device);
 
 /* Called while kernels are compiled from source: `done` of `num`, first with 0. `num` grows if others are needed. Calls
-   may come from any thread, one at a time, and must not use the context. False cancels: no further kernel is begun. */
+   may come from any thread, one at a time, and must not use the context. False cancels: no further kernel is compiled.
+ */
 typedef struct ind_progress {
     bool (*report)(int done, int num, void *user); /* NULL: none */
     void *user;
@@ -1502,12 +1503,10 @@ static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int r
     const char *name = NULL, *text = NULL;
     if (d->cuGetErrorName(result, &name) || !name) name = "unknown error";
     if (d->cuGetErrorString(result, &text) || !text) text = "the driver has no description";
-    return ind__fail(c, result == IND__CUDA_ERROR_OUT_OF_MEMORY_ ? IND_ERROR_OUT_OF_MEMORY : IND_ERROR_DEVICE,
-                     "cuda: %s: %s (%d: %s)%s", call, name, result, text,
-                     rt__cuda_is_sticky(result)
-                         ? "; every later CUDA call of this process will fail: save what is needed "
-                           "and start it again"
-                         : "");
+    return ind__fail(
+        c, result == IND__CUDA_ERROR_OUT_OF_MEMORY_ ? IND_ERROR_OUT_OF_MEMORY : IND_ERROR_DEVICE,
+        "cuda: %s: %s (%d: %s)%s", call, name, result, text,
+        rt__cuda_is_sticky(result) ? "; every later CUDA call of this process will fail: restart the process" : "");
 }
 #define IND__CUDA_CALL(c, r, name, args) rt__cuda_check((c), &(r)->driver, (r)->driver.name args, #name)
 
@@ -4362,13 +4361,14 @@ static ind_status rt__cuda_fetch_errors(ind_instance *n) {
     return status;
 }
 
-/* Sets the counters to 0. After a wait of a persistent launch was given up, tasks of several phases have used the same
-   ones. The stream is idle. */
+/* Sets the counters, and the words of scans, to 0. After a wait of a persistent launch has timed out, tasks of several
+   phases have used the same ones. The stream is idle. */
 static ind_status rt__reset_counters(ind_instance *n) {
     ind__executable *x = n->module->executable;
-    const rt__cuda_ptr at = (rt__cuda_ptr)(uintptr_t)n->counters;
     ind_context *c = n->module->context;
-    ind_status status = IND__CUDA_CALL(c, x->runtime, cuMemsetD8Async, (at, 0, rt__counter_bytes(x), NULL));
+    const rt__cuda_ptr counters = (rt__cuda_ptr)(uintptr_t)n->counters, words = (rt__cuda_ptr)n->lookback.words;
+    ind_status status = IND__CUDA_CALL(c, x->runtime, cuMemsetD8Async, (counters, 0, rt__counter_bytes(x), NULL));
+    if (!status && words) status = IND__CUDA_CALL(c, x->runtime, cuMemsetD8Async, (words, 0, n->lookback.bytes, NULL));
     return status ? status : IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (NULL));
 }
 

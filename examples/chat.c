@@ -493,7 +493,7 @@ static const char usage[] =
     "  --dtype f32|f16|bf16  of activations and caches (f32)\n"
     "  --device host|cuda|auto\n"
     "  --persistent          CUDA: one launch for consecutive small ones\n"
-    "  --watchdog MS         .. whose tasks wait for at most so long: the answer then fails\n"
+    "  --watchdog MS         with --persistent: an answer fails if a task waits for longer\n"
     "  --perplexity FILE     how well the model predicts the text in FILE\n"
     "  --ids                 prints numbers of tokens\n"
     "  --emit STAGE          prints a stage of compilation: graph, passes, loops, schedule, kernels, plan, cuda\n";

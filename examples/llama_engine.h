@@ -378,8 +378,8 @@ static inline int llama__finish_run(llama_engine *e, ind_instance *instance, ind
 
 static inline int llama__launch(llama_engine *e, const llama__memory *m, int64_t rows, int64_t tokens, int64_t used,
                                 int64_t wanted) {
-    const int64_t sizes[4] = {rows, tokens, llama__entries(e, used, LLAMA_ENTRIES),
-                              wanted}; /* the last one only with desc.drafts */
+    /* The last one only with desc.drafts. */
+    const int64_t sizes[4] = {rows, tokens, llama__entries(e, used, LLAMA_ENTRIES), wanted};
     const ind_launch_desc desc = {.pointers = m->pointers, .sizes_v = sizes};
     return llama__finish_run(e, e->instance, ind_launch(e->instance, &desc));
 }

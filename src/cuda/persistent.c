@@ -11,9 +11,9 @@
    them in ascending order, so this argument still holds.
 
    Memory that the schedule reuses is safe: no task of a phase runs beside one of another phase, and kernels that tasks
-   recompute read nothing whose memory is free after them. With a watchdog this does not hold once a wait was given up:
-   the results are then not used, and the check of the launch resets the counters. Small products of such a module have
-   the configurations of tasks in separate launches, too, and so the same bits, except for those with tensor maps:
+   recompute read nothing whose memory is free after them. After a wait has timed out (watchdog_ms) this does not hold:
+   the results are wrong, and the check of the launch fails and resets the counters. Small products of such a module
+   have the configurations of tasks in separate launches, too, and so the same bits, except for those with tensor maps:
    cg__task_threads. */
 
 /* The kernels of a persistent launch while it is planned. */
@@ -180,13 +180,13 @@ static void cg__fill_task_rows(cg__combo *c, const ind_expr *first) {
     c->variant->memory.partial_bytes = most.partial_bytes;
 }
 
-/* How long a task may wait. 0: no limit. */
+/* Milliseconds that a task waits at most. 0: no limit. */
 static uint32_t cg__watchdog(const cg__combo *c) {
     return c->plan->schedule->program->options.watchdog_ms;
 }
 
-/* Pushes the arguments: the rows, the steps, the number of tasks, the counters, and where a task that waited too long
-   is recorded. Records the tasks of each kernel for the schedule's text. */
+/* Pushes the arguments: the rows, the steps, the number of tasks, the counters, and the record of a wait that has
+   timed out. Records the tasks of each kernel for the schedule's text. */
 static ind_status cg__fill_task_args(cg__combo *c, ind__arena *memory) {
     ind_context *context = c->plan->context;
     ind_expr *first = (ind_expr *)ind__arena_alloc(memory, (c->num_parts + 1) * sizeof *first);

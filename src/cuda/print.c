@@ -177,8 +177,7 @@ static void cg__print_no_task(ind__text *t, const ind_kernel_plan *k) {
                    k->no_task);
 }
 
-/* One line: the kernels, the number of their tasks, and what these wait for. Those that recompute a kernel follow it.
- */
+/* One line: kernels, the number of their tasks, and what these wait for. Those that recompute a kernel follow it. */
 static void cg__print_tasks(ind__text *t, const ind_plan *p, const ind__kernel_tasks *part) {
     ind__textf(t, "  phase %u: ", part->phase + 1);
     for (uint32_t k = 0; k < part->num_kernels; k++)

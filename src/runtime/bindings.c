@@ -441,13 +441,14 @@ static ind_status rt__cuda_fetch_errors(ind_instance *n) {
     return status;
 }
 
-/* Sets the counters to 0. After a wait of a persistent launch was given up, tasks of several phases have used the same
-   ones. The stream is idle. */
+/* Sets the counters, and the words of scans, to 0. After a wait of a persistent launch has timed out, tasks of several
+   phases have used the same ones. The stream is idle. */
 static ind_status rt__reset_counters(ind_instance *n) {
     ind__executable *x = n->module->executable;
-    const rt__cuda_ptr at = (rt__cuda_ptr)(uintptr_t)n->counters;
     ind_context *c = n->module->context;
-    ind_status status = IND__CUDA_CALL(c, x->runtime, cuMemsetD8Async, (at, 0, rt__counter_bytes(x), NULL));
+    const rt__cuda_ptr counters = (rt__cuda_ptr)(uintptr_t)n->counters, words = (rt__cuda_ptr)n->lookback.words;
+    ind_status status = IND__CUDA_CALL(c, x->runtime, cuMemsetD8Async, (counters, 0, rt__counter_bytes(x), NULL));
+    if (!status && words) status = IND__CUDA_CALL(c, x->runtime, cuMemsetD8Async, (words, 0, n->lookback.bytes, NULL));
     return status ? status : IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (NULL));
 }
 

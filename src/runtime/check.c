@@ -17,12 +17,10 @@ static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int r
     const char *name = NULL, *text = NULL;
     if (d->cuGetErrorName(result, &name) || !name) name = "unknown error";
     if (d->cuGetErrorString(result, &text) || !text) text = "the driver has no description";
-    return ind__fail(c, result == IND__CUDA_ERROR_OUT_OF_MEMORY_ ? IND_ERROR_OUT_OF_MEMORY : IND_ERROR_DEVICE,
-                     "cuda: %s: %s (%d: %s)%s", call, name, result, text,
-                     rt__cuda_is_sticky(result)
-                         ? "; every later CUDA call of this process will fail: save what is needed "
-                           "and start it again"
-                         : "");
+    return ind__fail(
+        c, result == IND__CUDA_ERROR_OUT_OF_MEMORY_ ? IND_ERROR_OUT_OF_MEMORY : IND_ERROR_DEVICE,
+        "cuda: %s: %s (%d: %s)%s", call, name, result, text,
+        rt__cuda_is_sticky(result) ? "; every later CUDA call of this process will fail: restart the process" : "");
 }
 #define IND__CUDA_CALL(c, r, name, args) rt__cuda_check((c), &(r)->driver, (r)->driver.name args, #name)
 

@@ -11,7 +11,8 @@ IND_API const char *ind_device_text(ind_context *context);
 IND_API ind_status ind_device_open(ind_context *context, ind_device device);
 
 /* Called while kernels are compiled from source: `done` of `num`, first with 0. `num` grows if others are needed. Calls
-   may come from any thread, one at a time, and must not use the context. False cancels: no further kernel is begun. */
+   may come from any thread, one at a time, and must not use the context. False cancels: no further kernel is compiled.
+ */
 typedef struct ind_progress {
     bool (*report)(int done, int num, void *user); /* NULL: none */
     void *user;

@@ -20,7 +20,7 @@ static IND_INLINE void ind_dependency_trigger(unsigned long long most) {
 // phase have finished. The task with the lowest number of those that have not finished never waits, so any number of
 // resident blocks makes progress.
 struct ind_counters { // tasks, tasks, blocks; 0 before and after the launch. The first two have separate cache lines
-    unsigned taken, line1[31], finished, line2[31], ended, late; // late: for how many tasks a wait took too long, or 0
+    unsigned taken, line1[31], finished, line2[31], ended, timed_out; // timed_out: the number of tasks that a wait was for, or 0
 };
 // Of a kernel: the first task after its own, and the tasks before its phase.
 struct ind_step {
@@ -81,11 +81,11 @@ static IND_INLINE unsigned long long ind_nanoseconds() {
     return now;
 #endif
 }
-// True if this wait, or any other of the launch, took too long: no task waits from then on.
-static IND_INLINE bool ind_waits_too_long(ind_counters *counters, unsigned before, unsigned long long begin) {
-    volatile unsigned *const late = &counters->late;
-    if (ind_nanoseconds() - begin > IND_TASK_LIMIT) *late = before;
-    return *late != 0;
+// True if this wait, or another of the launch, has timed out: no task waits from then on.
+static IND_INLINE bool ind_wait_timed_out(ind_counters *counters, unsigned before, unsigned long long begin) {
+    volatile unsigned *const timed_out = &counters->timed_out;
+    if (ind_nanoseconds() - begin > IND_TASK_LIMIT) *timed_out = before;
+    return *timed_out != 0;
 }
 #endif
 // Waits in warp 0 until `finished` is at least `before`. Below `before_previous` the wait is for
@@ -104,7 +104,7 @@ static IND_INLINE void ind_wait_for_tasks(ind_counters *counters, unsigned befor
 #endif
         if (now >= before) return;
 #ifdef IND_TASK_LIMIT
-        if (ind_waits_too_long(counters, before, begin)) return;
+        if (ind_wait_timed_out(counters, before, begin)) return;
 #endif
 #ifdef IND_EMULATION
         ind_yield_block();
@@ -162,14 +162,14 @@ static IND_INLINE void ind_finish_task(ind_counters *counters) {
 // All threads of a block call this after its last task. The last block resets the counters.
 static IND_INLINE void ind_end_tasks(ind_counters *counters, unsigned long long *error = 0) {
 #ifdef IND_TASK_LIMIT
-    __threadfence(); // `late`
+    __threadfence(); // the last block reads `timed_out`
 #endif
     if (threadIdx.x || atomicAdd(&counters->ended, 1) != gridDim.x - 1) return;
 #ifdef IND_TASK_LIMIT
-    const unsigned late = *(volatile unsigned *)&counters->late;
-    if (late) error[0] = ~0ull, error[1] = late;
+    const unsigned before = *(volatile unsigned *)&counters->timed_out;
+    if (before) error[0] = ~0ull, error[1] = before;
 #endif
-    counters->taken = counters->finished = counters->ended = counters->late = 0;
+    counters->taken = counters->finished = counters->ended = counters->timed_out = 0;
 }
 //@ COMBINE_LANES
 // Combines the states of LANES adjacent lanes. Every lane gets the result.
