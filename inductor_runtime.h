@@ -49,6 +49,7 @@ extern "C" {
 #define ind__read_file IND__PREFIXED(ind__read_file)
 #define ind__write_file IND__PREFIXED(ind__write_file)
 #define ind_capture IND__PREFIXED(ind_capture)
+#define ind_capture_launches IND__PREFIXED(ind_capture_launches)
 #define ind_captured_graph IND__PREFIXED(ind_captured_graph)
 #define ind_device_open IND__PREFIXED(ind_device_open)
 #define ind_device_text IND__PREFIXED(ind_device_text)
@@ -364,6 +365,10 @@ IND_API const char *ind_instance_error(const ind_instance *instance);
    Constants set by ind_module_constant must stay valid until the last replay. On the host device, a replay is a launch
    with the stored arguments. */
 IND_API ind_status ind_capture(ind_instance *instance, const ind_launch_desc *desc);
+/* Records `num` launches, one after another, as one CUDA graph: for a loop whose state is in device memory. They share
+   the instance's workspace. IND_ERROR_NOT_SUPPORTED: with several launches, one binds other constants than the module's
+   to inputs of prepared constants. */
+IND_API ind_status ind_capture_launches(ind_instance *instance, const ind_launch_desc *launches, int num);
 IND_API ind_status ind_replay(ind_instance *instance, void *stream);
 /* The captured CUgraph, for use as a child node of the caller's graph. NULL if none, or on the host device. */
 IND_API void *ind_captured_graph(ind_instance *instance);
@@ -2625,7 +2630,7 @@ static void rt__prepared_free(ind_module *m);
 static ind_status rt__host_prepare(ind_module *m);
 static void rt__host_free(ind_module *m);
 static ind_status rt__cuda_prepare(ind_module *m);
-static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first);
+static ind_status rt__cuda_build_late(const ind_instance *n, uint32_t at, rt__exec_variant *first);
 static void rt__end_ahead(ind_module *m);
 
 static ind_status rt__exec_slot(ind__executable *x, ind_expr e, uint32_t *slot) {
@@ -3537,8 +3542,9 @@ typedef struct rt__captured {
     bool valid, own; /* own: reads prepared constants of the instance */
     void **constant; /* own: the constants that the launch bound; NULL: the one of the module */
     void *graph, *executable;
-    void **pointer; /* host: arguments of a replay */
+    void **pointer; /* host: arguments of the launches of a replay */
     int64_t *size;
+    int num; /* host: these launches */
 } rt__captured;
 
 #define IND__RT_LOOKBACKS 48 /* number of blocks; their sizes at least double, from 4 KiB */
@@ -4167,18 +4173,24 @@ static bool rt__is_empty(const ind_instance *n, const rt__exec_variant *v) {
     return !n->sizes.slot[v->grid_slot[0]] || !n->sizes.slot[v->grid_slot[1]] || !n->sizes.slot[v->grid_slot[2]];
 }
 
+/* The first variant of a step for the instance's sizes and pointers; the number of variants if there is none. */
+static int rt__fitting_variant(const ind_instance *n, const rt__exec_step *s) {
+    int k = 0;
+    while (k < s->num_variants && !rt__variant_fits(n, &s->variant[k])) k++;
+    return k;
+}
+
 /* Selects the variant of a step and fills its arguments and grid. Builds the variant if no launch has needed it. Steps
    are bound in order. *taken: the launches of earlier steps run all steps before this one. */
 static ind_status rt__bind_step(ind_instance *n, uint32_t at, uint32_t *taken) {
     ind__executable *x = n->module->executable;
     ind_context *c = n->module->context;
     rt__exec_step *s = &x->launches.step[at];
-    int k = 0;
     if (!s->num_variants || at < *taken) { /* another step's launch runs it */
         n->launch.chosen[at] = IND__STEP_SKIPPED;
         return IND_OK;
     }
-    while (k < s->num_variants && !rt__variant_fits(n, &s->variant[k])) k++;
+    const int k = rt__fitting_variant(n, s);
     if (k == s->num_variants)
         return ind__fail(c, IND_ERROR_VERIFY, "kernel %s has no variant for these sizes and pointers", s->name);
     const rt__exec_variant *v = rt__built(&s->variant[k]);
@@ -4186,7 +4198,7 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at, uint32_t *taken) {
     n->launch.chosen[at] = rt__is_empty(n, &s->variant[k]) ? IND__STEP_SKIPPED : (uint8_t)k;
     if (n->launch.chosen[at] == IND__STEP_SKIPPED) return IND_OK;
     if (!v) {
-        ind_status status = rt__cuda_build_late(n->module, &s->variant[k]);
+        ind_status status = rt__cuda_build_late(n, at, &s->variant[k]);
         if (status) return status;
         v = rt__built(&s->variant[k]);
     }
@@ -7062,9 +7074,9 @@ ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void *
     return status;
 }
 
-/* Compiles entries without a cubin: each distinct source once, on all workers. */
-static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
-                                   uint32_t num) {
+/* Compiles entries without a cubin: each distinct source once, on all workers. *compiled: their number. */
+static ind_status rt__cuda_compile_missing(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
+                                           uint32_t num, uint32_t *compiled) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
     char option[64];
@@ -7077,6 +7089,7 @@ static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, con
         job[num_jobs] = rt__cuda_job_of(m, variant[i], option);
         todo[num_jobs++] = entry[i];
     }
+    *compiled = num_jobs;
     if (!status && num_jobs) status = rt__cuda_open_nvrtc(c, r);
     if (!status) {
         status = rt__cuda_run_jobs(m, job, num_jobs);
@@ -7085,12 +7098,20 @@ static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, con
             status = ind__fail(c, IND_ERROR_CANCELLED, "the compile was cancelled after %d of %d kernels",
                                m->desc.progress.done, m->desc.progress.num);
     }
-    ind__lists_lock(c);
-    m->desc.stats.num_sources += (int)num;
-    m->desc.stats.num_from_pack += (int)(num - num_jobs);
-    ind__lists_unlock(c);
     ind__free(c, job);
     ind__free(c, todo);
+    return status;
+}
+
+/* Does so, and counts the entries. */
+static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
+                                   uint32_t num) {
+    uint32_t compiled;
+    const ind_status status = rt__cuda_compile_missing(m, entry, variant, num, &compiled);
+    ind__lists_lock(m->context);
+    m->desc.stats.num_sources += (int)num;
+    m->desc.stats.num_from_pack += (int)(num - compiled);
+    ind__lists_unlock(m->context);
     return status;
 }
 
@@ -7707,8 +7728,61 @@ static ind_status rt__cuda_build(ind_module *m, rt__exec_variant *first, bool la
     return status;
 }
 
-static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
-    return rt__cuda_build(m, first, true);
+/* The entries without a cubin of the variants that the launch needs, from step `at` on. Returns their number. */
+static uint32_t rt__cuda_gather_late(const ind_instance *n, uint32_t at, ind__kernel_entry **entry,
+                                     const ind__variant **variant) {
+    ind_module *m = n->module;
+    struct rt__exec_launches *x = &m->executable->launches;
+    uint32_t num = 0, taken = at;
+    char arch[16];
+    ind__target_name(&m->desc.plan->target, arch);
+    for (uint32_t i = at; i < x->num_steps; i++) {
+        rt__exec_step *s = &x->step[i];
+        const int k = i < taken ? s->num_variants : rt__fitting_variant(n, s);
+        if (k == s->num_variants) continue;
+        taken = i + 1 + s->variant[k].num_taken;
+        if (rt__built(&s->variant[k]) || rt__is_empty(n, &s->variant[k])) continue;
+        ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, s->variant[k].plan, arch);
+        uint32_t same = 0;
+        while (same < num && entry[same] != e) same++;
+        if (!e || e->cubin || same < num) continue;
+        entry[num] = e;
+        variant[num++] = s->variant[k].plan;
+    }
+    return num;
+}
+
+/* Compiles what the launch needs from step `at` on, on all workers, unless the first of it is compiled. What fails is
+   compiled again when its variant is built, and reported then. */
+static void rt__cuda_compile_late(const ind_instance *n, uint32_t at, const ind__variant *first) {
+    ind_module *m = n->module;
+    rt__runtime *r = m->executable->runtime;
+    const uint32_t most = m->executable->launches.num_steps - at;
+    char arch[16];
+    ind__target_name(&m->desc.plan->target, arch);
+    ind__kernel_entry **entry = (ind__kernel_entry **)ind__alloc(m->context, most * sizeof *entry);
+    const ind__variant **variant = (const ind__variant **)ind__alloc(m->context, most * sizeof *variant);
+    rt__mutex_lock(&r->mutex);
+    const ind__kernel_entry *e = entry && variant ? rt__cuda_entry(m->context, r, first, arch) : NULL;
+    if (e && !e->cubin) {
+        uint32_t compiled = 0;
+        const double start = ind__now_ms();
+        const uint32_t num = rt__cuda_gather_late(n, at, entry, variant);
+        if (num > 1) (void)rt__cuda_compile_missing(m, entry, variant, num, &compiled);
+        ind__lists_lock(m->context);
+        m->desc.stats.num_from_pack -= (int)compiled; /* the builds will find them in memory */
+        m->desc.stats.late_ms += ind__now_ms() - start;
+        ind__lists_unlock(m->context);
+    }
+    rt__mutex_unlock(&r->mutex);
+    ind__free(m->context, entry);
+    ind__free(m->context, variant);
+}
+
+/* Builds the variant of step `at` for a launch. */
+static ind_status rt__cuda_build_late(const ind_instance *n, uint32_t at, rt__exec_variant *first) {
+    rt__cuda_compile_late(n, at, first->plan);
+    return rt__cuda_build(n->module, first, true);
 }
 
 /* Minimum driver for programmatic dependent launch after a kernel of this library. Graphs of earlier drivers do not
@@ -8318,8 +8392,24 @@ ind_module *ind_module_prepare_module(const ind_module *m) {
 /* ============================================================================================ src/runtime/capture.c */
 /* ----------------------------------------------------------------------------------------------- >>capture */
 
+/* Launches of one capture. */
+typedef struct rt__launches {
+    const ind_launch_desc *desc;
+    int num;
+} rt__launches;
+
+/* Enqueues the launches, which were prepared before: no memory is allocated. */
+static ind_status rt__enqueue_launches(ind_instance *n, const rt__launches *launches, void *stream) {
+    ind_status status = IND_OK;
+    for (int i = 0; i < launches->num && !status; i++) {
+        if (launches->num > 1) status = rt__instance_prepare(n, &launches->desc[i]);
+        if (!status) status = rt__launch_all(n, stream);
+    }
+    return status;
+}
+
 /* Records on a separate stream, as the caller's may be the default stream, which cannot be captured. */
-static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
+static ind_status rt__cuda_capture(ind_instance *n, const rt__launches *launches, rt__captured *out) {
     ind_context *c = n->module->context;
     rt__runtime *r = n->module->executable->runtime;
     void *stream = NULL;
@@ -8327,7 +8417,7 @@ static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
     if (status) return status;
     status = IND__CUDA_CALL(c, r, cuStreamBeginCapture_v2, (stream, IND__CUDA_CAPTURE_THREAD_LOCAL));
     if (!status) {
-        status = rt__launch_all(n, stream);
+        status = rt__enqueue_launches(n, launches, stream);
         int result = r->driver.cuStreamEndCapture(stream, &out->graph); /* also after a failure, to end the capture */
         if (!status) status = rt__cuda_check(c, &r->driver, result, "cuStreamEndCapture");
     }
@@ -8337,36 +8427,88 @@ static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
     return status;
 }
 
-/* Stores the arguments that were just prepared; NULL for constants of the module, which may be set anew. */
-static ind_status rt__host_capture(ind_instance *n, rt__captured *out) {
-    ind_module *m = n->module;
-    bool ok = true;
-    out->pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *out->pointer, &ok);
-    out->size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *out->size, &ok);
-    if (!ok) return IND_ERROR_OUT_OF_MEMORY;
+/* Stores the arguments of the launch that was just prepared; NULL for constants of the module, which may be set anew.
+ */
+static void rt__host_capture_launch(const ind_instance *n, rt__captured *out, int at) {
+    const ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_public; i++)
-        out->pointer[i] = n->bindings.pointer[i] == m->constant[i] ? NULL : n->bindings.pointer[i];
-    memcpy(out->size, n->sizes.value, m->desc.num_sizes * sizeof *out->size);
-    out->valid = true;
+        out->pointer[(size_t)at * m->num_bindings + i] =
+            n->bindings.pointer[i] == m->constant[i] ? NULL : n->bindings.pointer[i];
+    memcpy(out->size + (size_t)at * m->desc.num_sizes, n->sizes.value, m->desc.num_sizes * sizeof *out->size);
+}
+
+static ind_status rt__host_capture(ind_instance *n, const rt__launches *launches, rt__captured *out) {
+    const ind_module *m = n->module;
+    const size_t num = (size_t)launches->num;
+    bool ok = true;
+    ind_status status = IND_OK;
+    out->pointer = (void **)rt__instance_array(n, num * m->num_bindings, sizeof *out->pointer, &ok);
+    out->size = (int64_t *)rt__instance_array(n, num * m->desc.num_sizes, sizeof *out->size, &ok);
+    if (!ok) return IND_ERROR_OUT_OF_MEMORY;
+    for (int i = 0; i < launches->num && !status; i++) {
+        if (launches->num > 1) status = rt__instance_prepare(n, &launches->desc[i]);
+        if (!status) rt__host_capture_launch(n, out, i);
+    }
+    out->num = launches->num;
+    out->valid = !status;
+    return status;
+}
+
+/* Selects and builds the variants of all launches, and allocates what they need. */
+static ind_status rt__prepare_launches(ind_instance *n, const rt__launches *launches) {
+    for (int i = 0; i < launches->num; i++) {
+        ind_status status = rt__instance_prepare(n, &launches->desc[i]);
+        if (!status) status = rt__prepare_for_capture(n, launches->desc[i].stream);
+        if (status) return status;
+        if (n->prepared.own && launches->num > 1)
+            return ind__fail(n->module->context, IND_ERROR_NOT_SUPPORTED,
+                             "ind_capture_launches: launch %d binds constants that prepared constants are computed "
+                             "from; ind_capture captures one such launch",
+                             i);
+    }
     return IND_OK;
 }
 
-ind_status ind_capture(ind_instance *n, const ind_launch_desc *desc) {
+ind_status ind_capture_launches(ind_instance *n, const ind_launch_desc *descs, int num) {
     if (!n) return IND_ERROR_INVALID_ARGUMENT;
     ind_module *m = n->module;
+    const rt__launches launches = {descs, num};
+    if (!descs || num < 1)
+        return rt__instance_failed(n, ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
+                                                "ind_capture_launches: %d launches; at least 1 is needed",
+                                                descs ? num : 0));
     ind_status status = rt__module_enter(m);
     if (status) return rt__instance_failed(n, status);
     rt__captured_clear(n);
-    status = rt__instance_prepare(n, desc);
-    if (!status) status = rt__prepare_for_capture(n, desc->stream);
+    status = rt__prepare_launches(n, &launches);
     if (!status) {
         bool cuda = m->desc.device == IND_DEVICE_CUDA;
-        status = cuda ? rt__cuda_capture(n, &n->captured) : rt__host_capture(n, &n->captured);
+        status = cuda ? rt__cuda_capture(n, &launches, &n->captured) : rt__host_capture(n, &launches, &n->captured);
         if (!status) status = rt__prepare_captured(n);
         if (status) rt__captured_clear(n);
     }
     rt__module_leave(m);
     return rt__instance_failed(n, status);
+}
+
+ind_status ind_capture(ind_instance *n, const ind_launch_desc *desc) {
+    if (!n) return IND_ERROR_INVALID_ARGUMENT;
+    if (!desc)
+        return rt__instance_failed(
+            n, ind__fail(n->module->context, IND_ERROR_INVALID_ARGUMENT, "ind_capture: desc is NULL"));
+    return ind_capture_launches(n, desc, 1);
+}
+
+/* A replay on the host device. */
+static ind_status rt__host_replay(ind_instance *n) {
+    const ind_module *m = n->module;
+    ind_status status = IND_OK;
+    for (int i = 0; i < n->captured.num && !status; i++) {
+        const ind_launch_desc desc = {.pointers = n->captured.pointer + (size_t)i * m->num_bindings,
+                                      .sizes_v = n->captured.size + (size_t)i * m->desc.num_sizes};
+        status = ind_launch(n, &desc);
+    }
+    return status;
 }
 
 ind_status ind_replay(ind_instance *n, void *stream) {
@@ -8375,9 +8517,7 @@ ind_status ind_replay(ind_instance *n, void *stream) {
     if (!n->captured.valid)
         return rt__instance_failed(
             n, ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "ind_replay: nothing was captured"));
-    if (m->desc.device == IND_DEVICE_HOST)
-        return ind_launch(
-            n, &(ind_launch_desc){.stream = stream, .pointers = n->captured.pointer, .sizes_v = n->captured.size});
+    if (m->desc.device == IND_DEVICE_HOST) return rt__host_replay(n);
     ind_status status = rt__module_enter(m);
     if (status) return rt__instance_failed(n, status);
     n->launch.stream = stream;

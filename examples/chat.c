@@ -33,6 +33,7 @@ typedef struct options {
     long tokens, context, parallel; /* of an answer at most; of a conversation at most, 0: the model's or 2048 */
     long watchdog;                  /* ms that a task of a persistent launch waits at most, 0: no limit */
     long memory, drafts;            /* MB at most, 0: what the device has left; draft tokens of a step */
+    long steps;                     /* at once */
     llama_sampling sampling;
     ind_device device;
     ind_dtype dtype;
@@ -147,7 +148,8 @@ static int open_chat(chat *c) {
                                     .emit_only = o->emit,
                                     .progress = {is_conversation(o) ? show_compile : NULL, NULL},
                                     .memory = (int64_t)o->memory << 20,
-                                    .drafts = (int)o->drafts};
+                                    .drafts = (int)o->drafts,
+                                    .multi_step = o->drafts ? 1 : (int)o->steps};
     if (is_conversation(o)) signal(SIGINT, interrupt);
     const double start = now_ms();
     if (!o->emit)
@@ -384,20 +386,20 @@ static int begin_prompt(chat *c, side *s, int slot) {
     return failed;
 }
 
-/* Takes the token of each running slot. Slots whose answer ended become free. */
-static int take_tokens(chat *c, side *s) {
+/* Takes the tokens that were found for a slot. If its answer ends, it becomes free. */
+static int take_tokens(chat *c, side *s, int slot) {
     const options *o = c->options;
-    for (int slot = 0; slot < o->parallel; slot++) {
-        if (s->of[slot] < 0) continue;
-        answer *a = &s->answers[s->of[slot]];
-        if (add_token(c, a, c->engine.sequence[slot].next)) return 1;
+    const llama_sequence *found = &c->engine.sequence[slot];
+    answer *a = &s->answers[s->of[slot]];
+    for (int i = 0; i < found->num_found && !a->ended; i++) {
+        if (add_token(c, a, found->found[i])) return 1;
         cut_at_stop(o, a);
         s->made++;
-        if (!a->ended && a->tokens < o->tokens && !is_full(c, slot)) continue;
-        a->ended = true;
-        llama_engine_stop(&c->engine, slot);
-        s->of[slot] = -1;
+        a->ended |= a->tokens >= o->tokens || (i + 1 == found->num_found && is_full(c, slot));
     }
+    if (!a->ended) return 0;
+    llama_engine_stop(&c->engine, slot);
+    s->of[slot] = -1;
     return 0;
 }
 
@@ -420,7 +422,8 @@ static int answer_side_by_side(chat *c) {
     while (!failed && s.printed < o->num_prompts) {
         for (int slot = 0; !failed && slot < o->parallel && s.begun < o->num_prompts; slot++)
             if (s.of[slot] < 0) failed = begin_prompt(c, &s, slot);
-        failed = failed || take_tokens(c, &s);
+        for (int slot = 0; !failed && slot < o->parallel; slot++)
+            if (s.of[slot] >= 0) failed = take_tokens(c, &s, slot);
         if (failed) break;
         print_complete(o, &s);
         if (llama_engine_step(&c->engine)) failed = fail("%s", c->engine.why);
@@ -482,6 +485,7 @@ static const char usage[] =
     "  --tokens N            an answer has at most N tokens (512)\n"
     "  --context N           a conversation has at most N tokens (2048, or the model's if less)\n"
     "  --drafts N            speculative decoding with up to N draft tokens, found by prompt lookup (0)\n"
+    "  --multi-step N        CUDA: N tokens are computed before the first of them is printed (4)\n"
     "  --memory MB           refuses a model that needs more memory (MB: 2^20 bytes; what the device has left)\n"
     "  --temperature T       draws tokens; 0: the most probable one (0)\n"
     "  --top-k N, --top-p P, --min-p P     .. of the N most probable; of those with a sum of P; of those with at least "
@@ -578,6 +582,7 @@ static int parse_option(const char *name, const char *value, options *o) {
     if (!strcmp(name, "--context")) return parse_number(name, value, &o->context);
     if (!strcmp(name, "--memory")) return parse_number(name, value, &o->memory);
     if (!strcmp(name, "--watchdog")) return parse_number(name, value, &o->watchdog);
+    if (!strcmp(name, "--multi-step")) return parse_number(name, value, &o->steps);
     if (!strcmp(name, "--drafts")) return parse_number(name, value, &o->drafts);
     if (!strcmp(name, "--parallel")) return parse_number(name, value, &o->parallel);
     if (!strcmp(name, "--device")) return parse_device(value, &o->device);
@@ -626,7 +631,7 @@ static int run(chat *c) {
 }
 
 int main(int argc, char **argv) {
-    options o = {.tokens = 512, .parallel = 1, .dtype = IND_F32, .sampling = {.top_p = 1, .penalty = 1}};
+    options o = {.tokens = 512, .parallel = 1, .steps = 4, .dtype = IND_F32, .sampling = {.top_p = 1, .penalty = 1}};
     chat c = {.options = &o};
     const int stop = parse_options(argc, argv, &o);
     if (stop) return stop > 0 ? 2 : 0;

@@ -11,7 +11,8 @@
  *
  * Each sequence has a slot: rows of the caches. Sequences start and stop between steps, without a compile. A step takes
  * the rows up to the last running one; its tokens are those that the step before left in device memory. On a GPU, steps
- * with the same sizes are replays of a captured graph.
+ * with the same sizes are replays of a captured graph. With desc.multi_step a call of llama_engine_step makes several
+ * steps before it waits for their tokens.
  * Functions return 0, or 1 with one line in e.why.
  */
 #ifndef LLAMA_ENGINE_H
@@ -20,9 +21,10 @@
 #include "llama_graph.h"
 #include <stdlib.h>
 
-enum { LLAMA_SLOTS = 64, LLAMA_DRAFTS = 15 };
-enum { LLAMA_CHUNK = 256 };  /* tokens of a prompt that one run takes */
-enum { LLAMA_ENTRIES = 64 }; /* a run reads a multiple of so many entries of the caches */
+enum { LLAMA_SLOTS = 64, LLAMA_DRAFTS = 15, LLAMA_STEPS = LLAMA_DRAFTS + 1 };
+enum { LLAMA_CHUNK = 256 };     /* tokens of a prompt that one run takes */
+enum { LLAMA_ENTRIES = 64 };    /* a run may read a multiple of so many entries of the caches */
+enum { LLAMA_CAPTURED = 1024 }; /* .. and a captured step of so many: the masks bound what it does read */
 
 /* How tokens are drawn (llama_sample.h). */
 typedef struct llama_sampling {
@@ -31,9 +33,9 @@ typedef struct llama_sampling {
 } llama_sampling;
 
 typedef struct llama_sequence {
-    int64_t used;                    /* entries of the caches */
-    int32_t next;                    /* the token after the last one; it has no entry yet */
-    int32_t found[LLAMA_DRAFTS + 1]; /* tokens that the last step or feeding found, in order; the last one is `next` */
+    int64_t used;               /* entries of the caches */
+    int32_t next;               /* the token after the last one; it has no entry yet */
+    int32_t found[LLAMA_STEPS]; /* tokens that the last step or feeding found, in order; the last one is `next` */
     int num_found;
     bool running; /* steps feed `next` and find the one after it */
     bool stepped; /* a step found `next` */
@@ -47,6 +49,9 @@ typedef struct llama_engine_desc {
     ind_dtype dtype;          /* of activations and caches */
     int slots;                /* 1 to LLAMA_SLOTS */
     int drafts;               /* 0 to LLAMA_DRAFTS: draft tokens of a step (speculative decoding); with one slot */
+    int multi_step;           /* 0 or 1, or at most LLAMA_STEPS: tokens of each sequence that llama_engine_step finds on
+                                 a GPU. One, if a sequence has a repetition penalty. The caller removes those after the
+                                 end of an answer (llama_engine_truncate) */
     bool samples;             /* tokens are drawn: llama_engine_start takes parameters */
     bool targets;             /* for llama_engine_score only */
     bool batch_invariant;     /* a sequence has the same bits whichever run beside it */
@@ -92,12 +97,19 @@ typedef struct llama__memory {
     int64_t *row_bytes; /* of one sequence */
 } llama__memory;
 
-/* A captured step. Its inputs are in device memory, so that each replay is the next step. */
+/* A captured step, or as many as desc.multi_step. Its inputs are in device memory, so that a replay continues. */
 typedef struct llama__captured {
     ind_instance *instance;
     int64_t rows, entries; /* of the last step */
     bool valid;            /* there is a graph for these */
 } llama__captured;
+
+/* Tokens of steps: a step reads those of place `at` and writes those of the next place, in a circle. */
+typedef struct llama__places {
+    int64_t *tokens;  /* on the device: i64[num, slots] */
+    void ***pointers; /* of the module's bindings, for a step at each place */
+    int num, at;
+} llama__places;
 
 typedef struct llama_engine {
     llama_engine_desc desc;
@@ -106,15 +118,16 @@ typedef struct llama_engine {
     ind_module *module;
     ind_instance *instance;
     int index[LLAMA__NUM_BINDINGS]; /* in the module; -1: the model has none */
-    llama__memory steps;            /* for a token of each sequence. After a step `next` becomes `tokens` */
+    llama__memory steps;            /* for a token of each sequence; `tokens` and `next` are in `places` */
     llama__memory prompt; /* for tokens of one sequence. Its caches and history are rows of those of `steps` */
+    llama__places places;
     llama_engine_bytes bytes;
     bool captures;                  /* steps: not on the host device, where a replay is a launch */
-    llama__captured captured[2];    /* of even and of odd steps, whose `tokens` and `next` are exchanged */
-    int64_t num_steps, num_replays; /* of these steps */
+    llama__captured captured[2];    /* of single steps at places 0 and 1; of several steps, from place 0 on */
+    int64_t num_steps, num_replays; /* calls; of these, replays */
     int32_t *ids;                   /* with desc.drafts: the tokens of the sequence, `used` and then `next` */
     int64_t drafted, accepted;      /* draft tokens so far */
-    bool positions_known;           /* on the device, of all rows */
+    bool rows_known;                /* on the device: tokens, positions and counts of all rows */
     char why[512];
 } llama_engine;
 
@@ -127,13 +140,14 @@ static inline int llama_engine_start(llama_engine *e, int slot, const llama_samp
 static inline int llama_engine_feed(llama_engine *e, int slot, const int32_t *ids, int64_t count);
 /* Adds at most one chunk. *done: how many tokens; the sequence is running once all `count` were added. */
 static inline int llama_engine_feed_some(llama_engine *e, int slot, const int32_t *ids, int64_t count, int64_t *done);
-/* Feeds `next` of each running sequence, whose context must not be full, and finds the token after it. */
+/* Feeds `next` of each running sequence, whose context must not be full, and finds the token after it, or several
+ * (desc.multi_step, desc.drafts). */
 static inline int llama_engine_step(llama_engine *e);
 static inline void llama_engine_stop(llama_engine *e, int slot);
 /* Removes the last `count` tokens that the last step found, fewer than num_found: those after the end of an answer. */
 static inline void llama_engine_truncate(llama_engine *e, int slot, int count);
 /* Copies the logits of `next` to f32[vocabulary] in the host's memory; right after the step or the feeding that found
- * it. */
+ * it, and before tokens are removed. */
 static inline int llama_engine_logits(llama_engine *e, int slot, float *out);
 /* Adds -log of the probability of each token after the first one of `count` to *sum. For desc.targets. */
 static inline int llama_engine_score(llama_engine *e, const int32_t *ids, int64_t count, double *sum);
@@ -156,6 +170,16 @@ static inline int llama__failed_call(llama_engine *e) {
 static inline bool llama__is_state(const llama_engine *e, int index) {
     const char *name = ind_module_query_binding(e->module, index)->name;
     return index == e->index[LLAMA__history] || !strncmp(name, "keys", 4) || !strncmp(name, "values", 6);
+}
+
+/* True for the tokens that a step reads and writes. */
+static inline bool llama__is_placed(const llama_engine *e, int index) {
+    return index == e->index[LLAMA__tokens] || index == e->index[LLAMA__next];
+}
+
+/* Captured graphs, each of an instance. */
+static inline int llama__num_captured(const llama_engine *e) {
+    return !e->captures ? 0 : e->desc.multi_step > 1 ? 1 : 2;
 }
 
 /* Declared sizes of a run. */
@@ -210,7 +234,8 @@ static inline int llama__check_memory(llama_engine *e) {
         }
     }
     b->workspace = workspace[0] > workspace[1] ? workspace[0] : workspace[1];
-    if (e->captures) b->workspace = 2 * workspace[0] + workspace[1];
+    b->workspace += llama__num_captured(e) * workspace[0];
+    b->state += (e->places.num - 2) * e->desc.slots * (int64_t)sizeof *e->places.tokens; /* 2: of the bindings */
     int64_t most = e->desc.memory, total;
     if (!most && ind_module_device_memory(e->module, &most, &total)) return 0; /* not known: an allocation may fail */
     if (b->weights + b->state + b->workspace <= most) return 0;
@@ -240,10 +265,35 @@ static inline int llama__allocate_all(llama_engine *e, llama__memory *m, bool pr
     if (!m->pointers || !m->row_bytes) return llama__engine_fail(e, "no memory for pointers");
     for (int i = 0; i < num; i++) {
         if (ind_module_query_binding(e->module, i)->kind == IND_BINDING_CONST) continue;
-        if (prompt && llama__is_state(e, i)) continue;
+        if (prompt ? llama__is_state(e, i) : llama__is_placed(e, i)) continue;
         if (llama__allocate(e, m, i, llama__largest(e, prompt))) return 1;
     }
     return 0;
+}
+
+/* Allocates the places. */
+static inline int llama__allocate_places(llama_engine *e) {
+    llama__places *p = &e->places;
+    const size_t num = (size_t)ind_module_num_bindings(e->module), slots = (size_t)e->desc.slots;
+    p->pointers = calloc((size_t)p->num, sizeof *p->pointers);
+    if (!p->pointers || ind_module_alloc(e->module, (size_t)p->num * slots * sizeof *p->tokens, (void **)&p->tokens))
+        return llama__engine_fail(e, "no memory for the tokens of steps");
+    for (int i = 0; i < p->num; i++) {
+        p->pointers[i] = malloc(num * sizeof *p->pointers[i]);
+        if (!p->pointers[i]) return llama__engine_fail(e, "no memory for pointers");
+        memcpy(p->pointers[i], e->steps.pointers, num * sizeof *p->pointers[i]);
+        p->pointers[i][e->index[LLAMA__tokens]] = p->tokens + (size_t)i * slots;
+        if (e->index[LLAMA__next] < 0) continue; /* desc.targets */
+        p->pointers[i][e->index[LLAMA__next]] = p->tokens + (size_t)((i + 1) % p->num) * slots;
+    }
+    return 0;
+}
+
+static inline void llama__free_places(llama_engine *e) {
+    llama__places *p = &e->places;
+    for (int i = 0; p->pointers && i < p->num; i++) free(p->pointers[i]);
+    free(p->pointers);
+    if (p->tokens) ind_module_free(e->module, p->tokens);
 }
 
 static inline void llama__free_memory(llama_engine *e, llama__memory *m, bool prompt) {
@@ -288,6 +338,8 @@ static inline int llama__compile(llama_engine *e) {
     if (!failed && ind_compile(g, &options, &e->module)) failed = llama__failed_call(e);
     ind_graph_destroy(g);
     e->captures = !failed && !d->drafts && !d->targets && ind_module_query_stats(e->module).device == IND_DEVICE_CUDA;
+    if (!e->captures) e->desc.multi_step = 1;
+    e->places.num = d->multi_step > 2 ? d->multi_step : 2;
     for (int k = 0; !failed && k < LLAMA__NUM_BINDINGS; k++) {
         e->index[k] = -1;
         for (int i = 0; i < ind_module_num_bindings(e->module); i++)
@@ -302,6 +354,9 @@ static inline int llama_engine_open(llama_engine *e, const llama_engine_desc *de
         return llama__engine_fail(e, "%d slots; allowed is 1 to %d", desc->slots, LLAMA_SLOTS);
     if (desc->drafts < 0 || desc->drafts > (desc->slots == 1 ? LLAMA_DRAFTS : 0))
         return llama__engine_fail(e, "%d draft tokens; allowed is 0 to %d, with one slot", desc->drafts, LLAMA_DRAFTS);
+    if (desc->multi_step < 0 || desc->multi_step > LLAMA_STEPS || (desc->multi_step > 1 && desc->drafts))
+        return llama__engine_fail(e, "%d steps at once; allowed is 0 to %d, and 1 with draft tokens", desc->multi_step,
+                                  LLAMA_STEPS);
     e->ids = desc->drafts ? malloc(((size_t)desc->config->capacity + LLAMA_DRAFTS + 2) * sizeof *e->ids) : NULL;
     if (desc->drafts && !e->ids) return llama__engine_fail(e, "no memory for the tokens of a sequence");
     if (ind_context_create(&(ind_context_desc){.device = desc->device}, &e->context))
@@ -309,11 +364,12 @@ static inline int llama_engine_open(llama_engine *e, const llama_engine_desc *de
     if (llama__compile(e)) return 1;
     if (desc->emit_only) return 0;
     if (llama__check_memory(e) || llama_bind_constants(e->module, desc->file, desc->config, e->why, sizeof e->why) ||
-        llama__allocate_all(e, &e->steps, false) || llama__allocate_all(e, &e->prompt, true))
+        llama__allocate_all(e, &e->steps, false) || llama__allocate_all(e, &e->prompt, true) ||
+        llama__allocate_places(e))
         return 1;
     if (ind_module_prepare(e->module) || ind_instance_create(e->module, NULL, &e->instance))
         return llama__failed_call(e);
-    for (int i = 0; i < 2 && e->captures; i++)
+    for (int i = 0; i < llama__num_captured(e); i++)
         if (ind_instance_create(e->module, NULL, &e->captured[i].instance)) return llama__failed_call(e);
     return 0;
 }
@@ -321,6 +377,7 @@ static inline int llama_engine_open(llama_engine *e, const llama_engine_desc *de
 static inline void llama_engine_close(llama_engine *e) {
     ind_instance_destroy(e->instance);
     for (int i = 0; i < 2; i++) ind_instance_destroy(e->captured[i].instance);
+    llama__free_places(e);
     llama__free_memory(e, &e->steps, false);
     llama__free_memory(e, &e->prompt, true);
     ind_context_destroy(e->context);
@@ -344,7 +401,7 @@ static inline int llama_engine_start(llama_engine *e, int slot, const llama_samp
     const llama_sampling *s = sampling ? sampling : &greedy;
     if (slot < 0 || slot >= e->desc.slots) return llama__engine_fail(e, "slot %d of %d", slot, e->desc.slots);
     e->sequence[slot] = (llama_sequence){.next = -1, .sampling = *s};
-    e->positions_known = false;
+    e->rows_known = false;
     if (!(s->temperature >= 0 && s->temperature < 1e30f) || !(s->top_p > 0 && s->top_p <= 1) ||
         !(s->min_p >= 0 && s->min_p <= 1) || !(s->penalty > 0 && s->penalty < 1e30f) || s->top_k < 0)
         return llama__engine_fail(e, "a parameter of sampling is out of range");
@@ -361,7 +418,7 @@ static inline int llama_engine_start(llama_engine *e, int slot, const llama_samp
 
 static inline void llama_engine_stop(llama_engine *e, int slot) {
     e->sequence[slot].running = false;
-    e->positions_known = false;
+    e->rows_known = false;
 }
 
 /* Entries of the caches that a run reads: those in use, rounded up to a multiple of the unit. */
@@ -384,21 +441,32 @@ static inline int llama__launch(llama_engine *e, const llama__memory *m, int64_t
     return llama__finish_run(e, e->instance, ind_launch(e->instance, &desc));
 }
 
-/* Runs a step on a GPU. Of consecutive steps with the same sizes the first two are launched, the next two are captured,
-   and all others are replays of these. So that many have the same sizes, they read up to 63 entries more than are in
-   use, or up to a quarter. */
-static inline int llama__launch_step(llama_engine *e, int64_t rows, int64_t used) {
-    llama__captured *c = &e->captured[e->num_steps % 2];
-    int64_t unit = LLAMA_ENTRIES;
-    while (8 * unit <= used) unit *= 2;
-    const int64_t sizes[4] = {rows, 1, llama__entries(e, used, unit), 1};
-    const ind_launch_desc desc = {.pointers = e->steps.pointers, .sizes_v = sizes};
-    const bool again = c->rows == rows && c->entries == sizes[2];
+/* Launches a number of steps one after another. */
+static inline int llama__launch_all(llama_engine *e, ind_instance *instance, const ind_launch_desc *step, int num) {
     ind_status status = IND_OK;
+    for (int i = 0; i < num && !status; i++) status = ind_launch(instance, &step[i]);
+    return llama__finish_run(e, instance, status);
+}
+
+/* Runs `num` steps; `used`: entries in use after the last one. On a GPU, of consecutive calls with the same sizes the
+   first one launches the steps, or the first two if each is one step. The next ones capture them, and all others are
+   replays. */
+static inline int llama__run_steps(llama_engine *e, int64_t rows, int64_t used, int num) {
+    llama__places *p = &e->places;
+    llama__captured *c = &e->captured[p->at % 2];
+    const bool captures = e->captures && num == (e->desc.multi_step > 1 ? e->desc.multi_step : 1);
+    int64_t unit = captures ? LLAMA_CAPTURED : LLAMA_ENTRIES;
+    while (captures && 4 * unit <= used) unit *= 2;
+    const int64_t sizes[4] = {rows, 1, llama__entries(e, used, unit), 1}; /* the last one only with desc.drafts */
+    ind_launch_desc step[LLAMA_STEPS];
+    for (int i = 0; i < num; i++)
+        step[i] = (ind_launch_desc){.pointers = p->pointers[(p->at + i) % p->num], .sizes_v = sizes};
+    if (!captures) return llama__launch_all(e, e->instance, step, num);
+    const bool again = c->rows == rows && c->entries == sizes[2];
     if (!again) c->valid = false;
     c->rows = rows, c->entries = sizes[2];
-    if (!again) return llama__finish_run(e, c->instance, ind_launch(c->instance, &desc));
-    if (!c->valid) status = ind_capture(c->instance, &desc);
+    if (!again) return llama__launch_all(e, c->instance, step, num);
+    ind_status status = c->valid ? IND_OK : ind_capture_launches(c->instance, step, num);
     c->valid = !status;
     e->num_replays++;
     return llama__finish_run(e, c->instance, status ? status : ind_replay(c->instance, NULL));
@@ -418,7 +486,7 @@ static inline int llama__run_prompt(llama_engine *e, int slot, const int32_t *id
         (e->desc.samples && llama__put_sampling(e, &e->prompt, 0, &s->sampling)))
         return 1;
     s->used += count;
-    e->positions_known = false;
+    e->rows_known = false;
     if (e->ids) memmove(e->ids + s->used - count, ids, (size_t)count * sizeof *ids);
     return llama__launch(e, &e->prompt, 1, count, s->used, wanted);
 }
@@ -442,7 +510,7 @@ static inline int llama_engine_feed_some(llama_engine *e, int slot, const int32_
     llama__set_next(s, (int32_t)next);
     s->running = *done == count;
     s->stepped = false;
-    return llama__put(e, &e->steps, LLAMA__tokens, slot, &next, sizeof next);
+    return 0;
 }
 
 static inline int llama_engine_feed(llama_engine *e, int slot, const int32_t *ids, int64_t count) {
@@ -451,17 +519,21 @@ static inline int llama_engine_feed(llama_engine *e, int slot, const int32_t *id
     return count > 0 ? 0 : llama__engine_fail(e, "no tokens");
 }
 
-/* Positions of all rows. What a step writes for a row that is not running is overwritten before it is read. */
-static inline int llama__put_positions(llama_engine *e) {
-    int64_t position[LLAMA_SLOTS], count[LLAMA_SLOTS];
+/* Copies the tokens, positions and counts of all rows to the device, unless it has them from the step before. What a
+   step writes for a row that is not running is overwritten before it is read. */
+static inline int llama__put_rows(llama_engine *e) {
+    int64_t token[LLAMA_SLOTS], position[LLAMA_SLOTS], count[LLAMA_SLOTS];
     const size_t bytes = (size_t)e->desc.slots * sizeof *position;
-    if (e->positions_known) return 0;
+    if (e->rows_known) return 0;
     for (int i = 0; i < e->desc.slots; i++) {
         const int64_t used = e->sequence[i].used, last = e->desc.config->capacity - 1;
+        token[i] = e->sequence[i].running ? e->sequence[i].next : 0;
         position[i] = used < last ? used : last;
         count[i] = e->sequence[i].running;
     }
-    e->positions_known = true;
+    e->rows_known = true;
+    if (ind_module_upload(e->module, e->places.tokens + e->places.at * e->desc.slots, token, bytes))
+        return llama__failed_call(e);
     return llama__put(e, &e->steps, LLAMA__position, 0, position, bytes) ||
            llama__put(e, &e->steps, LLAMA__count, 0, count, bytes);
 }
@@ -507,10 +579,40 @@ static inline void llama_engine_truncate(llama_engine *e, int slot, int count) {
     s->num_found -= count;
     s->next = s->found[s->num_found - 1];
     s->used -= count;
+    e->rows_known = false;
+}
+
+/* The steps of a call: the context of no sequence has fewer entries left. `used`: entries after the first step, at
+   most. */
+static inline int llama__num_steps(const llama_engine *e, int64_t used) {
+    const int64_t most = e->desc.config->capacity + 1 - used;
+    const int num = e->desc.multi_step > 1 ? e->desc.multi_step : 1;
+    for (int i = 0; i < e->desc.slots; i++)
+        if (e->sequence[i].running && e->sequence[i].sampling.penalty != 1) return 1;
+    return num < most ? num : (int)most;
+}
+
+/* Copies the tokens that `num` steps found from the device. */
+static inline int llama__take_tokens(llama_engine *e, int num) {
+    llama__places *p = &e->places;
+    int64_t token[LLAMA_STEPS * LLAMA_SLOTS];
+    const size_t bytes = (size_t)p->num * (size_t)e->desc.slots * sizeof *token;
+    if (ind_module_download(e->module, token, p->tokens, bytes)) return llama__failed_call(e);
+    for (int i = 0; i < e->desc.slots; i++) {
+        llama_sequence *s = &e->sequence[i];
+        if (!s->running) continue;
+        for (int k = 0; k < num; k++) s->found[k] = (int32_t)token[(p->at + 1 + k) % p->num * e->desc.slots + i];
+        s->num_found = num;
+        s->next = s->found[num - 1];
+        s->used += num;
+        s->stepped = true;
+    }
+    p->at = (p->at + num) % p->num;
+    return 0;
 }
 
 static inline int llama_engine_step(llama_engine *e) {
-    int64_t used = 0, next[LLAMA_SLOTS];
+    int64_t used = 0;
     int rows = 0;
     for (int i = 0; i < e->desc.slots; i++) {
         const llama_sequence *s = &e->sequence[i];
@@ -522,22 +624,13 @@ static inline int llama_engine_step(llama_engine *e) {
     }
     if (!rows) return 0;
     if (e->desc.drafts) return llama__step_drafts(e);
-    void **tokens = &e->steps.pointers[e->index[LLAMA__tokens]], **found = &e->steps.pointers[e->index[LLAMA__next]];
-    if (llama__put_positions(e)) return 1;
-    if (e->captures ? llama__launch_step(e, rows, used) : llama__launch(e, &e->steps, rows, 1, used, 1)) return 1;
-    if (ind_module_download(e->module, next, *found, (size_t)rows * sizeof *next)) return llama__failed_call(e);
-    void *read = *tokens;
-    *tokens = *found;
-    *found = read;
-    e->num_steps++;
-    for (int i = 0; i < rows; i++) {
-        llama_sequence *s = &e->sequence[i];
-        if (!s->running) continue;
-        s->used++;
-        llama__set_next(s, (int32_t)next[i]);
-        s->stepped = true;
+    const int num = llama__num_steps(e, used);
+    if (e->desc.multi_step > 1 && e->places.at) { /* several steps begin at place 0 */
+        e->places.at = 0;
+        e->rows_known = false;
     }
-    return 0;
+    e->num_steps++;
+    return llama__put_rows(e) || llama__run_steps(e, rows, used + num - 1, num) || llama__take_tokens(e, num);
 }
 
 static inline int llama_engine_logits(llama_engine *e, int slot, float *out) {

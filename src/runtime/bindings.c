@@ -247,18 +247,24 @@ static bool rt__is_empty(const ind_instance *n, const rt__exec_variant *v) {
     return !n->sizes.slot[v->grid_slot[0]] || !n->sizes.slot[v->grid_slot[1]] || !n->sizes.slot[v->grid_slot[2]];
 }
 
+/* The first variant of a step for the instance's sizes and pointers; the number of variants if there is none. */
+static int rt__fitting_variant(const ind_instance *n, const rt__exec_step *s) {
+    int k = 0;
+    while (k < s->num_variants && !rt__variant_fits(n, &s->variant[k])) k++;
+    return k;
+}
+
 /* Selects the variant of a step and fills its arguments and grid. Builds the variant if no launch has needed it. Steps
    are bound in order. *taken: the launches of earlier steps run all steps before this one. */
 static ind_status rt__bind_step(ind_instance *n, uint32_t at, uint32_t *taken) {
     ind__executable *x = n->module->executable;
     ind_context *c = n->module->context;
     rt__exec_step *s = &x->launches.step[at];
-    int k = 0;
     if (!s->num_variants || at < *taken) { /* another step's launch runs it */
         n->launch.chosen[at] = IND__STEP_SKIPPED;
         return IND_OK;
     }
-    while (k < s->num_variants && !rt__variant_fits(n, &s->variant[k])) k++;
+    const int k = rt__fitting_variant(n, s);
     if (k == s->num_variants)
         return ind__fail(c, IND_ERROR_VERIFY, "kernel %s has no variant for these sizes and pointers", s->name);
     const rt__exec_variant *v = rt__built(&s->variant[k]);
@@ -266,7 +272,7 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at, uint32_t *taken) {
     n->launch.chosen[at] = rt__is_empty(n, &s->variant[k]) ? IND__STEP_SKIPPED : (uint8_t)k;
     if (n->launch.chosen[at] == IND__STEP_SKIPPED) return IND_OK;
     if (!v) {
-        ind_status status = rt__cuda_build_late(n->module, &s->variant[k]);
+        ind_status status = rt__cuda_build_late(n, at, &s->variant[k]);
         if (status) return status;
         v = rt__built(&s->variant[k]);
     }

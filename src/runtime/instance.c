@@ -18,8 +18,9 @@ typedef struct rt__captured {
     bool valid, own; /* own: reads prepared constants of the instance */
     void **constant; /* own: the constants that the launch bound; NULL: the one of the module */
     void *graph, *executable;
-    void **pointer; /* host: arguments of a replay */
+    void **pointer; /* host: arguments of the launches of a replay */
     int64_t *size;
+    int num; /* host: these launches */
 } rt__captured;
 
 #define IND__RT_LOOKBACKS 48 /* number of blocks; their sizes at least double, from 4 KiB */

@@ -214,7 +214,7 @@ static void rt__prepared_free(ind_module *m);
 static ind_status rt__host_prepare(ind_module *m);
 static void rt__host_free(ind_module *m);
 static ind_status rt__cuda_prepare(ind_module *m);
-static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first);
+static ind_status rt__cuda_build_late(const ind_instance *n, uint32_t at, rt__exec_variant *first);
 static void rt__end_ahead(ind_module *m);
 
 static ind_status rt__exec_slot(ind__executable *x, ind_expr e, uint32_t *slot) {

@@ -17,6 +17,7 @@
 #define ind__read_file IND__PREFIXED(ind__read_file)
 #define ind__write_file IND__PREFIXED(ind__write_file)
 #define ind_capture IND__PREFIXED(ind_capture)
+#define ind_capture_launches IND__PREFIXED(ind_capture_launches)
 #define ind_captured_graph IND__PREFIXED(ind_captured_graph)
 #define ind_device_open IND__PREFIXED(ind_device_open)
 #define ind_device_text IND__PREFIXED(ind_device_text)

@@ -265,6 +265,10 @@ IND_API const char *ind_instance_error(const ind_instance *instance);
    Constants set by ind_module_constant must stay valid until the last replay. On the host device, a replay is a launch
    with the stored arguments. */
 IND_API ind_status ind_capture(ind_instance *instance, const ind_launch_desc *desc);
+/* Records `num` launches, one after another, as one CUDA graph: for a loop whose state is in device memory. They share
+   the instance's workspace. IND_ERROR_NOT_SUPPORTED: with several launches, one binds other constants than the module's
+   to inputs of prepared constants. */
+IND_API ind_status ind_capture_launches(ind_instance *instance, const ind_launch_desc *launches, int num);
 IND_API ind_status ind_replay(ind_instance *instance, void *stream);
 /* The captured CUgraph, for use as a child node of the caller's graph. NULL if none, or on the host device. */
 IND_API void *ind_captured_graph(ind_instance *instance);

@@ -22,3 +22,13 @@ def test_requests(device, name, format, requests, slots, tmp_path):
     assert (agree, late) == (requests, 0)
     assert most == slots or most >= 4
     assert steps > requests
+
+
+def test_several_steps_in_a_call(device, tmp_path):
+    m = dataclasses.replace(reference.MODELS["gemma3"], context=300)
+    reference.write(tmp_path / "m.gguf", m, reference.weights(m, 3), "Q8_0")
+    done = subprocess.run([make("build/tests/chat/multi_step"), tmp_path / "m.gguf", "20", "7", device], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    agree, one, several, replayed = done.stdout.split()
+    assert int(agree) == 20
+    assert (int(several) < 0.6 * int(one)) == (float(replayed) > 0) == (device == "cuda")

@@ -153,6 +153,49 @@ static void test_alternating(void) {
     ind_context_destroy(c);
 }
 
+/* A launch is the first to need a variant of several kernels, two of which are the same: each text is compiled once. */
+static void test_several(void) {
+    static const char several[] = "graph several {\n"
+                                  "  size S in [1, 300] hint 256\n"
+                                  "  input x : f32[3, S]\n"
+                                  "  input u : f32[S, S]\n"
+                                  "  a = matmul(x, u)\n"
+                                  "  b = matmul(a, u)\n"
+                                  "  c = softmax(b, dim=-1)\n"
+                                  "  output c\n"
+                                  "}\n";
+    ind_context *c = new_context(NULL, NULL);
+    ind_module *m = NULL;
+    ind_instance *n = NULL;
+    void *memory[3] = {NULL};
+    const int64_t size = ODD;
+    static float unit[ODD * ODD];
+    for (int i = 0; i < ODD; i++) unit[i * ODD + i] = 1;
+    ind_graph *g = c ? ind_graph_parse(c, several, NULL) : NULL;
+    bool ok = g && !ind_compile(g, NULL, &m) && !ind_instance_create(m, NULL, &n);
+    for (int i = 0; i < 3 && ok; i++) ok = !ind_module_alloc(m, sizeof unit, &memory[i]);
+    CHECK(ok && !ind_module_upload(m, memory[0], x, sizeof x) && !ind_module_upload(m, memory[1], unit, sizeof unit),
+          "%s", ind_error(c));
+    if (ok) {
+        const ind_module_stats before = ind_module_query_stats(m);
+        const int late = ind_would_compile(m, "S=253").num_late;
+        const bool cuda = before.device == IND_DEVICE_CUDA;
+        CHECK(cuda ? late > 2 : !late, "%d late", late);
+        CHECK(!ind_launch(n, &(ind_launch_desc){.pointers = memory, .sizes_v = &size}) && !ind_instance_check(n), "%s",
+              ind_instance_error(n));
+        const ind_module_stats after = ind_module_query_stats(m);
+        CHECK(after.num_late == late && after.num_sources == before.num_sources + late, "%d of %d", after.num_late,
+              late);
+        const int distinct = late - (after.num_from_pack - before.num_from_pack);
+        CHECK(cuda ? distinct > 0 && distinct < late : !distinct, "%d compiled of %d", distinct, late);
+        for (int i = 0; i < ODD; i++) w[i] = 1;
+        CHECK(!ind_module_download(m, z, memory[2], 3 * ODD * sizeof *z) && worst_error(ODD) < 1e-6, "%g",
+              worst_error(ODD));
+    }
+    for (int i = 0; i < 3 && m; i++) ind_module_free(m, memory[i]);
+    ind_context_destroy(c);
+}
+
 /* Rows that a block shares: of as many rounds as the hinted length takes, or of any, which vectors divide or not. */
 static void test_lengths(void) {
     static const struct {
@@ -369,6 +412,7 @@ static void test_refused(void) {
 
 int main(void) {
     for (int i = 0; i < ROWS * LONGEST; i++) x[i] = (float)(i * 7919 % 1009) / 250 - 2;
+    test_several();
     for (int i = 0; i < LONGEST; i++) w[i] = (float)(i % 13) / 8 - 0.5f;
     test_alternating();
     test_lengths();

@@ -112,9 +112,9 @@ ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void *
     return status;
 }
 
-/* Compiles entries without a cubin: each distinct source once, on all workers. */
-static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
-                                   uint32_t num) {
+/* Compiles entries without a cubin: each distinct source once, on all workers. *compiled: their number. */
+static ind_status rt__cuda_compile_missing(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
+                                           uint32_t num, uint32_t *compiled) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
     char option[64];
@@ -127,6 +127,7 @@ static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, con
         job[num_jobs] = rt__cuda_job_of(m, variant[i], option);
         todo[num_jobs++] = entry[i];
     }
+    *compiled = num_jobs;
     if (!status && num_jobs) status = rt__cuda_open_nvrtc(c, r);
     if (!status) {
         status = rt__cuda_run_jobs(m, job, num_jobs);
@@ -135,12 +136,20 @@ static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, con
             status = ind__fail(c, IND_ERROR_CANCELLED, "the compile was cancelled after %d of %d kernels",
                                m->desc.progress.done, m->desc.progress.num);
     }
-    ind__lists_lock(c);
-    m->desc.stats.num_sources += (int)num;
-    m->desc.stats.num_from_pack += (int)(num - num_jobs);
-    ind__lists_unlock(c);
     ind__free(c, job);
     ind__free(c, todo);
+    return status;
+}
+
+/* Does so, and counts the entries. */
+static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
+                                   uint32_t num) {
+    uint32_t compiled;
+    const ind_status status = rt__cuda_compile_missing(m, entry, variant, num, &compiled);
+    ind__lists_lock(m->context);
+    m->desc.stats.num_sources += (int)num;
+    m->desc.stats.num_from_pack += (int)(num - compiled);
+    ind__lists_unlock(m->context);
     return status;
 }
 

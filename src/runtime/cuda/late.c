@@ -81,8 +81,61 @@ static ind_status rt__cuda_build(ind_module *m, rt__exec_variant *first, bool la
     return status;
 }
 
-static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
-    return rt__cuda_build(m, first, true);
+/* The entries without a cubin of the variants that the launch needs, from step `at` on. Returns their number. */
+static uint32_t rt__cuda_gather_late(const ind_instance *n, uint32_t at, ind__kernel_entry **entry,
+                                     const ind__variant **variant) {
+    ind_module *m = n->module;
+    struct rt__exec_launches *x = &m->executable->launches;
+    uint32_t num = 0, taken = at;
+    char arch[16];
+    ind__target_name(&m->desc.plan->target, arch);
+    for (uint32_t i = at; i < x->num_steps; i++) {
+        rt__exec_step *s = &x->step[i];
+        const int k = i < taken ? s->num_variants : rt__fitting_variant(n, s);
+        if (k == s->num_variants) continue;
+        taken = i + 1 + s->variant[k].num_taken;
+        if (rt__built(&s->variant[k]) || rt__is_empty(n, &s->variant[k])) continue;
+        ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, s->variant[k].plan, arch);
+        uint32_t same = 0;
+        while (same < num && entry[same] != e) same++;
+        if (!e || e->cubin || same < num) continue;
+        entry[num] = e;
+        variant[num++] = s->variant[k].plan;
+    }
+    return num;
+}
+
+/* Compiles what the launch needs from step `at` on, on all workers, unless the first of it is compiled. What fails is
+   compiled again when its variant is built, and reported then. */
+static void rt__cuda_compile_late(const ind_instance *n, uint32_t at, const ind__variant *first) {
+    ind_module *m = n->module;
+    rt__runtime *r = m->executable->runtime;
+    const uint32_t most = m->executable->launches.num_steps - at;
+    char arch[16];
+    ind__target_name(&m->desc.plan->target, arch);
+    ind__kernel_entry **entry = (ind__kernel_entry **)ind__alloc(m->context, most * sizeof *entry);
+    const ind__variant **variant = (const ind__variant **)ind__alloc(m->context, most * sizeof *variant);
+    rt__mutex_lock(&r->mutex);
+    const ind__kernel_entry *e = entry && variant ? rt__cuda_entry(m->context, r, first, arch) : NULL;
+    if (e && !e->cubin) {
+        uint32_t compiled = 0;
+        const double start = ind__now_ms();
+        const uint32_t num = rt__cuda_gather_late(n, at, entry, variant);
+        if (num > 1) (void)rt__cuda_compile_missing(m, entry, variant, num, &compiled);
+        ind__lists_lock(m->context);
+        m->desc.stats.num_from_pack -= (int)compiled; /* the builds will find them in memory */
+        m->desc.stats.late_ms += ind__now_ms() - start;
+        ind__lists_unlock(m->context);
+    }
+    rt__mutex_unlock(&r->mutex);
+    ind__free(m->context, entry);
+    ind__free(m->context, variant);
+}
+
+/* Builds the variant of step `at` for a launch. */
+static ind_status rt__cuda_build_late(const ind_instance *n, uint32_t at, rt__exec_variant *first) {
+    rt__cuda_compile_late(n, at, first->plan);
+    return rt__cuda_build(n->module, first, true);
 }
 
 /* Minimum driver for programmatic dependent launch after a kernel of this library. Graphs of earlier drivers do not
