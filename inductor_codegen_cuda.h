@@ -19811,29 +19811,70 @@ static bool cg__at_row_inequality(ind__writer *w, const cg__mm_problem *p, ind_e
     return true;
 }
 
+/* Bounds of an expression over all values of the variable, which it has in remainders alone: rows that are queries of
+   several heads have i % T as their query. */
+static bool cg__at_bounds_of_remainders(ind_expr e, ind_expr var, ind_expr *low, ind_expr *high) {
+    const ind_expr_kind kind = ind_expr_query_kind(e);
+    const int num = ind_expr_num_args(e);
+    ind_context *c = e.context;
+    int64_t by = 1;
+    *low = *high = e;
+    if (!ind__expr_depends(e, var)) return true;
+    if (kind == IND_EXPR_MOD && !ind__expr_depends(ind_expr_arg(e, 1), var)) {
+        *low = ind_int(c, 0);
+        *high = ind_expr_sub(ind_expr_arg(e, 1), ind_int(c, 1));
+        return true;
+    }
+    if (kind == IND_EXPR_MUL && num == 2 && ind_expr_is_int(ind_expr_arg(e, 0), &by)) {
+        if (!cg__at_bounds_of_remainders(ind_expr_arg(e, 1), var, by < 0 ? high : low, by < 0 ? low : high))
+            return false;
+        *low = ind_expr_mul(*low, ind_int(c, by));
+        *high = ind_expr_mul(*high, ind_int(c, by));
+        return true;
+    }
+    if (kind != IND_EXPR_ADD) return false;
+    *low = *high = ind_int(c, 0);
+    for (int i = 0; i < num; i++) {
+        ind_expr least, most;
+        if (!cg__at_bounds_of_remainders(ind_expr_arg(e, i), var, &least, &most)) return false;
+        *low = ind_expr_add(*low, least);
+        *high = ind_expr_add(*high, most);
+    }
+    return true;
+}
+
+/* The smallest and the largest e of the queries of a tile, as texts. False: e is not linear in the query and has no
+   bounds of remainders. */
+static bool cg__at_bounds_of_queries(ind__writer *w, const cg__mm_problem *p, ind_expr e, const char **low,
+                                     const char **high) {
+    const ind_expr var = p->m >= 0 ? w->plan->domain.var[p->m] : (ind_expr){0};
+    ind_expr along, constant, least, most;
+    int64_t slope = 0;
+    if (p->m < 0 || (ind__affine(e, var, &along, &constant) && ind_expr_is_int(along, &slope))) {
+        *low = cg__at_query_text(w, p, e, slope < 0);
+        *high = cg__at_query_text(w, p, e, slope > 0);
+        return true;
+    }
+    if (!cg__at_bounds_of_remainders(e, var, &least, &most)) return false;
+    *low = cg__expr_string(w, least);
+    *high = cg__expr_string(w, most);
+    return true;
+}
+
 /* The range of an inequality if it bounds the keys on one side, at a distance that is linear in the query, or differs
    by data from query to query. */
 static bool cg__at_inequality(ind__writer *w, const cg__mm_problem *p, ind_expr condition, cg__at_limits *l,
                               cg__at_range *r) {
     const ind__loops *d = &w->plan->domain;
     const ind_expr one = ind_int(w->context, 1);
-    ind_expr along_t, along_m, rest, constant;
-    int64_t by, slope = 0;
+    ind_expr along_t, rest;
+    int64_t by;
     if (!ind__affine(cg__slack(condition), d->var[p->k], &along_t, &rest) || !ind_expr_is_int(along_t, &by))
         return false;
     *r = (cg__at_range){0};
     if (cg__at_has_row_values(w, p, rest)) return cg__at_row_inequality(w, p, rest, by, l, r);
-    if (p->m >= 0 && (!ind__affine(rest, d->var[p->m], &along_m, &constant) || !ind_expr_is_int(along_m, &slope)))
-        return false;
-    if (by == -1) {
-        r->end = cg__at_query_text(w, p, ind_expr_add(rest, one), slope > 0);
-        r->all_end = cg__at_query_text(w, p, ind_expr_add(rest, one), slope < 0);
-        return true;
-    }
-    if (by != 1) return false;
-    r->start = cg__at_query_text(w, p, ind_expr_neg(rest), slope > 0);
-    r->all_start = cg__at_query_text(w, p, ind_expr_neg(rest), slope < 0);
-    return true;
+    if (by == -1) return cg__at_bounds_of_queries(w, p, ind_expr_add(rest, one), &r->all_end, &r->end);
+    return by == 1 && cg__at_bounds_of_queries(w, p, ind_expr_neg(rest), &r->start, &r->all_start);
 }
 
 /* The larger or smaller of two limits of which NULL is none: with `both`, none if one is none. */

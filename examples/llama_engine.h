@@ -106,9 +106,9 @@ typedef struct llama__captured {
 
 /* Tokens of steps: a step reads those of place `at` and writes those of the next place, in a circle. */
 typedef struct llama__places {
-    int64_t *tokens;  /* on the device: i64[num, slots] */
+    int64_t *tokens;  /* on the device: i64[num, row], of which slots are used */
     void ***pointers; /* of the module's bindings, for a step at each place */
-    int num, at;
+    int num, at, row; /* row: even, so that each place is aligned to 16 bytes */
 } llama__places;
 
 typedef struct llama_engine {
@@ -235,7 +235,7 @@ static inline int llama__check_memory(llama_engine *e) {
     }
     b->workspace = workspace[0] > workspace[1] ? workspace[0] : workspace[1];
     b->workspace += llama__num_captured(e) * workspace[0];
-    b->state += (e->places.num - 2) * e->desc.slots * (int64_t)sizeof *e->places.tokens; /* 2: of the bindings */
+    b->state += (e->places.num * e->places.row - 2 * e->desc.slots) * (int64_t)sizeof *e->places.tokens;
     int64_t most = e->desc.memory, total;
     if (!most && ind_module_device_memory(e->module, &most, &total)) return 0; /* not known: an allocation may fail */
     if (b->weights + b->state + b->workspace <= most) return 0;
@@ -274,17 +274,17 @@ static inline int llama__allocate_all(llama_engine *e, llama__memory *m, bool pr
 /* Allocates the places. */
 static inline int llama__allocate_places(llama_engine *e) {
     llama__places *p = &e->places;
-    const size_t num = (size_t)ind_module_num_bindings(e->module), slots = (size_t)e->desc.slots;
+    const size_t num = (size_t)ind_module_num_bindings(e->module), row = (size_t)p->row;
     p->pointers = calloc((size_t)p->num, sizeof *p->pointers);
-    if (!p->pointers || ind_module_alloc(e->module, (size_t)p->num * slots * sizeof *p->tokens, (void **)&p->tokens))
+    if (!p->pointers || ind_module_alloc(e->module, (size_t)p->num * row * sizeof *p->tokens, (void **)&p->tokens))
         return llama__engine_fail(e, "no memory for the tokens of steps");
     for (int i = 0; i < p->num; i++) {
         p->pointers[i] = malloc(num * sizeof *p->pointers[i]);
         if (!p->pointers[i]) return llama__engine_fail(e, "no memory for pointers");
         memcpy(p->pointers[i], e->steps.pointers, num * sizeof *p->pointers[i]);
-        p->pointers[i][e->index[LLAMA__tokens]] = p->tokens + (size_t)i * slots;
+        p->pointers[i][e->index[LLAMA__tokens]] = p->tokens + (size_t)i * row;
         if (e->index[LLAMA__next] < 0) continue; /* desc.targets */
-        p->pointers[i][e->index[LLAMA__next]] = p->tokens + (size_t)((i + 1) % p->num) * slots;
+        p->pointers[i][e->index[LLAMA__next]] = p->tokens + (size_t)((i + 1) % p->num) * row;
     }
     return 0;
 }
@@ -340,6 +340,7 @@ static inline int llama__compile(llama_engine *e) {
     e->captures = !failed && !d->drafts && !d->targets && ind_module_query_stats(e->module).device == IND_DEVICE_CUDA;
     if (!e->captures) e->desc.multi_step = 1;
     e->places.num = d->multi_step > 2 ? d->multi_step : 2;
+    e->places.row = (d->slots + 1) / 2 * 2;
     for (int k = 0; !failed && k < LLAMA__NUM_BINDINGS; k++) {
         e->index[k] = -1;
         for (int i = 0; i < ind_module_num_bindings(e->module); i++)
@@ -532,7 +533,7 @@ static inline int llama__put_rows(llama_engine *e) {
         count[i] = e->sequence[i].running;
     }
     e->rows_known = true;
-    if (ind_module_upload(e->module, e->places.tokens + e->places.at * e->desc.slots, token, bytes))
+    if (ind_module_upload(e->module, e->places.tokens + e->places.at * e->places.row, token, bytes))
         return llama__failed_call(e);
     return llama__put(e, &e->steps, LLAMA__position, 0, position, bytes) ||
            llama__put(e, &e->steps, LLAMA__count, 0, count, bytes);
@@ -596,12 +597,12 @@ static inline int llama__num_steps(const llama_engine *e, int64_t used) {
 static inline int llama__take_tokens(llama_engine *e, int num) {
     llama__places *p = &e->places;
     int64_t token[LLAMA_STEPS * LLAMA_SLOTS];
-    const size_t bytes = (size_t)p->num * (size_t)e->desc.slots * sizeof *token;
+    const size_t bytes = (size_t)p->num * (size_t)p->row * sizeof *token;
     if (ind_module_download(e->module, token, p->tokens, bytes)) return llama__failed_call(e);
     for (int i = 0; i < e->desc.slots; i++) {
         llama_sequence *s = &e->sequence[i];
         if (!s->running) continue;
-        for (int k = 0; k < num; k++) s->found[k] = (int32_t)token[(p->at + 1 + k) % p->num * e->desc.slots + i];
+        for (int k = 0; k < num; k++) s->found[k] = (int32_t)token[(p->at + 1 + k) % p->num * p->row + i];
         s->num_found = num;
         s->next = s->found[num - 1];
         s->used += num;
