@@ -159,7 +159,7 @@ static int open_chat(chat *c) {
     if (interrupted) return fail("interrupted");
     if (!o->emit)
         fprintf(stderr, "[%s, %s, %d kernels, %lld MB of weights, %lld MB of caches; ready after %.0f ms]\n",
-                ind_device_text(c->engine.context), ind_dtype_name(o->dtype),
+                ind_device_text(c->engine.context), ind_dtype_name(c->engine.desc.dtype),
                 ind_module_query_stats(c->engine.module).num_kernels, (long long)c->engine.bytes.weights >> 20,
                 (long long)c->engine.bytes.state >> 20, now_ms() - start);
     return 0;
@@ -494,7 +494,7 @@ static const char usage[] =
     "  --repeat-penalty X    tokens that occurred become less probable (1)\n"
     "  --seed N              of the drawn tokens (0); conversation i of --parallel has seed N + i\n"
     "  --stop TEXT           ends an answer before this text; may be repeated\n"
-    "  --dtype f32|f16|bf16  of activations and caches (f32)\n"
+    "  --dtype f32|f16|bf16  of activations and caches (bf16 on a GPU, f32 on the host)\n"
     "  --device host|cuda|auto\n"
     "  --persistent          CUDA: one launch for consecutive small ones\n"
     "  --watchdog MS         with --persistent: an answer fails if a task waits for longer\n"
@@ -631,7 +631,7 @@ static int run(chat *c) {
 }
 
 int main(int argc, char **argv) {
-    options o = {.tokens = 512, .parallel = 1, .steps = 4, .dtype = IND_F32, .sampling = {.top_p = 1, .penalty = 1}};
+    options o = {.tokens = 512, .parallel = 1, .steps = 4, .sampling = {.top_p = 1, .penalty = 1}};
     chat c = {.options = &o};
     const int stop = parse_options(argc, argv, &o);
     if (stop) return stop > 0 ? 2 : 0;

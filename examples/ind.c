@@ -6,7 +6,8 @@
  *                        [--device L4] [--json] [--output DIR]
  *     ind emit  FILE.ind --html [--size B=4]... [--arch sm_90a]
  *                        one page about it all: redirect to a file, open it
- *     ind bench FILE.ind [--size B=4]... [--device ..] [--repeat N] [--json]
+ *     ind profile FILE.ind [--size B=4]... [--device ..] [--repeat N] [--json]
+ *                        times every launch: ind_profile.h
  *     ind bisect FILE.ind [as run] [--tolerance T]
  *                        finds the first change of a pass, or the first fusion, that gives other results than none
  *     ind pack  FILE.ind... --arch sm_80,H200,... --output FILE.pack
@@ -15,7 +16,7 @@
  *     ind ops   [--json] the ops of the text form, and how each fuses
  *     ind size  EXPR... [--var "s0 in [LO, HI]"]... [--at s0=5]...    a calculator for sizes: ind_size.h
  *
- * run, emit, bench and pack take --deterministic: scatters that give the same bits on every run; --batch-invariant:
+ * run, emit, profile and pack take --deterministic: scatters that give the same bits on every run; --batch-invariant:
  * rows whose bits do not depend on their number; --allow-tf32: products of f32 on tensor cores; --tcgen05: products on
  * tcgen05.mma, not run on hardware; --persistent: one launch for consecutive small ones (all of ind_compile_desc);
  * --cublaslt: matrix products run by cuBLASLt, on the GPU;
@@ -108,7 +109,7 @@ static int find_word(const char *const *words, int count, const char *word) {
 
 static int usage(void) {
     return fail(
-        "usage: ind run|emit|bench|bisect FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] "
+        "usage: ind run|emit|profile|bisect FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] "
         "[--random SEED] [--device host|cuda|auto] [--output DIR] [--stage "
         "graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--disable NAME]... [--enable NAME]... "
         "[--arch sm_90a] [--figure NAME=VALUE]... [--repeat N] [--tolerance T] [--json] [--deterministic] "
@@ -239,7 +240,7 @@ static int make_directory(const char *path) {
 }
 
 static int read_options(int argc, char **argv, options *o) {
-    static const char *const commands[] = {"run", "emit", "bench", "bisect"};
+    static const char *const commands[] = {"run", "emit", "profile", "bisect"};
     if (argc < 3 || find_word(commands, 4, argv[1]) < 0) return usage();
     o->tolerance = -1;
     o->command = argv[1];
@@ -474,7 +475,7 @@ typedef struct tensor {
     int64_t shape[IND_MAX_RANK], count;
     npy_array given; /* of --input, until its elements are in data */
     void *data;      /* host */
-    void *device;    /* bench: memory of the device */
+    void *device;    /* profile: memory of the device */
     bool set;        /* a constant of the module, not bound by each run */
 } tensor;
 
@@ -730,66 +731,9 @@ static int run(session *s) {
     return failed;
 }
 
-/* ---- bench */
-
-static int upload(session *s) {
-    for (int i = 0; i < s->n; i++) {
-        tensor *t = &s->t[i];
-        size_t bytes = tensor_bytes(t);
-        if (t->set) continue;
-        if (ind_module_alloc(s->m, bytes, &t->device)) return fail("%s", ind_error(s->ctx));
-        if (ind_module_upload(s->m, t->device, t->data, bytes)) return fail("%s", ind_error(s->ctx));
-        s->binding[i].data = t->device;
-    }
-    return 0;
-}
-
-static void print_time(const char *name, double ms, double bytes, double flops, bool json) {
-    double rate = ms > 0 ? 1e-6 / ms : 0; /* per ms to G per s */
-    if (json) {
-        printf("{\"name\": \"%s\", \"ms\": %.6f, \"gb_per_s\": %.3f, \"tflop_per_s\": %.4f}", name, ms, bytes * rate,
-               flops * rate / 1000);
-    } else {
-        printf("%-40s %10.4f ms %10.1f GB/s %9.3f TFLOP/s\n", name, ms, bytes * rate, flops * rate / 1000);
-    }
-}
-
-static int print_times(session *s, const ind_kernel_time *times, int n, double total_ms) {
-    double bytes = 0, flops = 0;
-    if (s->o->json) printf("{\"sizes\": \"%s\", \"kernels\": [", s->sizes);
-    for (int i = 0; i < n; i++) {
-        double moved = (double)times[i].bytes_read + (double)times[i].bytes_written;
-        if (s->o->json && i) printf(", ");
-        print_time(times[i].name, times[i].ms, moved, times[i].flops, s->o->json);
-        bytes += moved;
-        flops += times[i].flops;
-    }
-    if (s->o->json) printf("], \"total\": ");
-    print_time("total", total_ms, bytes, flops, s->o->json);
-    if (s->o->json) printf("}\n");
-    return 0;
-}
-
-static int bench(session *s) {
-    ind_instance *instance;
-    int n = ind_module_query_stats(s->m).num_kernels, count = 0;
-    double total_ms = 0;
-    ind_kernel_time *times = calloc((size_t)n + 1, sizeof *times);
-    ind_launch_desc desc = {.bindings = s->binding, .num_bindings = s->n, .sizes = s->sizes};
-    int failed = !times || upload(s);
-    if (!failed && ind_instance_create(s->m, NULL, &instance)) failed = fail("%s", ind_error(s->ctx));
-    if (!failed) {
-        ind_status status = ind_profile(instance, &desc, s->o->repeat, times, n, &count, &total_ms);
-        if (!status) status = ind_instance_check(instance);
-        failed = status ? fail("%s", ind_instance_error(instance)) : print_times(s, times, count, total_ms);
-        ind_instance_destroy(instance);
-    }
-    free(times);
-    return failed;
-}
-
 #include "ind_bisect.h"
 #include "ind_pack.h"
+#include "ind_profile.h"
 
 /* ---- ops */
 
@@ -891,7 +835,7 @@ int main(int argc, char **argv) {
         failed = bisect(ctx, g, &o);
     } else if (!failed) {
         failed = open_session(&s, g);
-        if (!failed) failed = !strcmp(o.command, "run") ? run(&s) : bench(&s);
+        if (!failed) failed = !strcmp(o.command, "run") ? run(&s) : profile(&s);
         close_session(&s);
     }
     if (!failed && (fflush(stdout) || ferror(stdout))) failed = fail("stdout: cannot be written");

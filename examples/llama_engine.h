@@ -46,7 +46,7 @@ typedef struct llama_engine_desc {
     const gguf *file;
     const llama_config *config;
     ind_device device;
-    ind_dtype dtype;          /* of activations and caches */
+    ind_dtype dtype;          /* of activations and caches; IND_DTYPE_NONE: bf16 on a GPU, f32 on the host device */
     int slots;                /* 1 to LLAMA_SLOTS */
     int drafts;               /* 0 to LLAMA_DRAFTS: draft tokens of a step (speculative decoding); with one slot */
     int multi_step;           /* 0 or 1, or at most LLAMA_STEPS: tokens of each sequence that llama_engine_step finds on
@@ -362,6 +362,7 @@ static inline int llama_engine_open(llama_engine *e, const llama_engine_desc *de
     if (desc->drafts && !e->ids) return llama__engine_fail(e, "no memory for the tokens of a sequence");
     if (ind_context_create(&(ind_context_desc){.device = desc->device}, &e->context))
         return llama__engine_fail(e, "no memory for a context");
+    if (!e->desc.dtype) e->desc.dtype = strncmp(ind_device_text(e->context), "cuda", 4) ? IND_F32 : IND_BF16;
     if (llama__compile(e)) return 1;
     if (desc->emit_only) return 0;
     if (llama__check_memory(e) || llama_bind_constants(e->module, desc->file, desc->config, e->why, sizeof e->why) ||

@@ -44,11 +44,11 @@ APART = {"fusion.persistent": 1, "target.thresholds.task_blocks": 2**32 - 1}  # 
 TOGETHER = {"fusion.persistent": 1}
 
 
-def both(library, text, arrays, outputs, sizes, expected):
+def both(library, text, arrays, outputs, sizes, expected, **target):
     """The same bits in separate launches and in persistent ones. `expected`: of the plan; None: any, which are returned."""
     bits = []
     for settings in (APART, TOGETHER):
-        module = compiled(library, text, {**TARGET, **settings})
+        module = compiled(library, text, {**TARGET, **settings, **{f"target.{k}": v for k, v in target.items()}})
         plan = plan_of(library, module)
         found = persistent(plan)
         assert not found if settings is APART else found == expected or expected is None, plan
@@ -148,14 +148,15 @@ def chain(random):
     return graph("; ".join([*head, "a = tanh(x0)", *[line.replace("(x0", "(a") for line in lines], f"output {x}"])), shapes, x
 
 
-def run_chains(library, seeds):
-    """Chains with a persistent launch."""
+def run_chains(library, seeds, most_sms=None):
+    """Chains with a persistent launch; planned for up to `most_sms` SMs, or for those of the device."""
     num = 0
     for seed in seeds:
         random = np.random.default_rng(seed)
         text, shapes, last = chain(random)
+        target = {"num_sms": int(random.integers(1, most_sms + 1))} if most_sms else {}
         try:
-            num += bool(both(library, text, {n: operand(random, s, "bf16") for n, s in shapes.items()}, [last], {}, None))
+            num += bool(both(library, text, {n: operand(random, s, "bf16") for n, s in shapes.items()}, [last], {}, None, **target))
         except AssertionError as e:
             raise AssertionError(f"seed {seed}:\n{text}\n{e}") from None
     return num
@@ -175,16 +176,25 @@ def test_10000_random_chains(library, first):
 
 
 def test_profile(device, tmp_path):
-    """The launch has the time and the bytes of all kernels that it runs; those of the others are 0."""
+    """A persistent launch has the time, the bytes and the roofline of all kernels that it runs; the others have no time."""
     text = graph("input x : bf16[1, 256]; const w : bf16[512, 256]; const v : bf16[256, 512]; p = linear(x, w); q = linear(p, v); y = linear(q, w); output y")
     (tmp_path / "g.ind").write_text(text)
-    command = [make("build/ind"), "bench", tmp_path / "g.ind", "--device", "cuda", "--repeat", "1", "--json"]
-    rows = {}
+    command = [make("build/ind"), "profile", tmp_path / "g.ind", "--repeat", "1"]
+    env, rows = {**os.environ, **libraries(device)}, {}
     for flags in ([], ["--persistent"]):
-        done = subprocess.run([*command, *flags], capture_output=True, text=True, env={**os.environ, **libraries(device)})
+        done = subprocess.run([*command, "--device", "cuda", "--json", *flags], capture_output=True, text=True, env=env)
         assert done.returncode == 0, done.stderr
-        rows[len(flags)] = json.loads(done.stdout)["kernels"]
+        found = json.loads(done.stdout)
+        assert found["device"].startswith("cuda: Emulated GPU")
+        rows[len(flags)] = found["kernels"]
+        assert found["total"]["roofline_ms"] == pytest.approx(sum(r.get("roofline_ms", 0) for r in found["kernels"]))
     assert [r["ms"] > 0 for r in rows[0]] == [True] * 3 and [r["ms"] > 0 for r in rows[1]] == [True, False, False]
+    assert [r["roofline_ms"] for r in rows[0]] == [0.001] * 3  # a launch
+    assert rows[1][0]["roofline_ms"] == pytest.approx(0.003) and "roofline_ms" not in rows[1][1]
+    lines = subprocess.run([*command, "--device", "cuda", "--persistent"], capture_output=True, text=True, env=env).stdout.splitlines()
+    assert "% of the roofline" in lines[0] and lines[1].endswith("run by an earlier launch") and lines[3].startswith("total")
+    host = subprocess.run([*command, "--device", "host"], capture_output=True, text=True, env=env).stdout
+    assert "total" in host and "roofline" not in host
 
 
 def test_watchdog(device, monkeypatch):

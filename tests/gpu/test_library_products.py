@@ -55,6 +55,6 @@ def test_agrees_with_the_host_device(environment, tmp_path, name):
 
 def test_repeated_launches(environment, tmp_path):
     path = write(tmp_path, LARGE["f16"][0], "[1, 8192]")
-    done = tool(environment, "bench", path, "--device", "cuda", "--size", "M=512", "--repeat", "20", "--cublaslt")
+    done = tool(environment, "profile", path, "--device", "cuda", "--size", "M=512", "--repeat", "20", "--cublaslt")
     assert done.returncode == 0, done.stderr
     assert "cublaslt" in done.stdout, done.stdout
