@@ -480,6 +480,10 @@ typedef struct ind_context_desc {
         const char *library_path;  /* IND_CUDA_LIBRARY: the driver library */
         const char *nvrtc_path;    /* IND_NVRTC_LIBRARY: the NVRTC library */
         const char *cublaslt_path; /* IND_CUBLASLT_LIBRARY: cuBLASLt, for ind_compile_desc.cublaslt */
+        /* IND_CUDA_SOURCES: a folder for the CUDA source of every kernel. Kernels are compiled with line information
+           that names these files, so Nsight Compute and compute-sanitizer show the lines. Nothing is taken from the
+           pack. NULL: no files, and no line information. */
+        const char *source_folder;
     } cuda;
     struct {
         const char *path; /* IND_PACK: file with compiled kernels, read at creation; written by ind_pack_save */
@@ -488,6 +492,14 @@ typedef struct ind_context_desc {
         bool (*verify)(const char *path, const void *data, size_t bytes, void *user);
         void *user;
     } pack;
+    /* Called before and after each launch or extern call is enqueued, or on the host device run, in the thread that
+       launches; `name` is that of the kernel. For nvtxRangePushA and nvtxRangePop, for example. A replay of a captured
+       graph calls neither. Set both functions or neither. */
+    struct {
+        void (*begin)(const char *name, void *user);
+        void (*end)(void *user);
+        void *user;
+    } trace;
     int log_level;   /* IND_LOG: 0 nothing .. 3 debug */
     int verify;      /* IND_VERIFY: 1 runs the verifier after every stage; -1 never; 0 default (only in debug builds) */
     int num_threads; /* IND_THREADS: workers for compiling and for the host device; 0: one per core, at most 8 */
@@ -499,8 +511,8 @@ typedef struct ind_context_desc {
 typedef struct ind_context ind_context;
 
 /* Creates a context. desc may be NULL (all defaults). On success *context must be destroyed with ind_context_destroy.
-   Errors: IND_ERROR_INVALID_ARGUMENT (context NULL, half an allocator), IND_ERROR_OUT_OF_MEMORY. No device is touched
-   yet. */
+   Errors: IND_ERROR_INVALID_ARGUMENT (context NULL, half an allocator or trace), IND_ERROR_OUT_OF_MEMORY. No device is
+   touched yet. */
 IND_API ind_status ind_context_create(const ind_context_desc *desc, ind_context **context);
 
 /* Destroys the context and all objects made from it: graphs, modules, instances, expressions. NULL is allowed. */
@@ -2482,6 +2494,7 @@ static void ir__context_defaults(ind_context_desc *d) {
     ir__env_string(&d->cuda.library_path, "IND_CUDA_LIBRARY");
     ir__env_string(&d->cuda.nvrtc_path, "IND_NVRTC_LIBRARY");
     ir__env_string(&d->cuda.cublaslt_path, "IND_CUBLASLT_LIBRARY");
+    ir__env_string(&d->cuda.source_folder, "IND_CUDA_SOURCES");
     ir__env_string(&d->pack.path, "IND_PACK");
     ir__env_int(&d->log_level, "IND_LOG");
     ir__env_int(&d->verify, "IND_VERIFY");
@@ -2509,7 +2522,7 @@ ind_status ind_context_create(const ind_context_desc *desc, ind_context **contex
     *context = NULL;
     ind_context_desc d = {0};
     if (desc) d = *desc;
-    if (!d.allocator.alloc != !d.allocator.free) return IND_ERROR_INVALID_ARGUMENT;
+    if (!d.allocator.alloc != !d.allocator.free || !d.trace.begin != !d.trace.end) return IND_ERROR_INVALID_ARGUMENT;
     ir__context_defaults(&d);
     ind_context *c = (ind_context *)d.allocator.alloc(sizeof *c, d.allocator.user);
     if (!c) return IND_ERROR_OUT_OF_MEMORY;
@@ -2519,7 +2532,8 @@ ind_status ind_context_create(const ind_context_desc *desc, ind_context **contex
     c->states = ir__states_create(c);
     bool ok = c->states && (c->lists = ir__lock_create(c)) != NULL && ir__context_begin(c);
     ok = ok && ir__keep_string(c, &c->desc.cuda.library_path) && ir__keep_string(c, &c->desc.cuda.nvrtc_path) &&
-         ir__keep_string(c, &c->desc.cuda.cublaslt_path) && ir__keep_string(c, &c->desc.pack.path);
+         ir__keep_string(c, &c->desc.cuda.cublaslt_path) && ir__keep_string(c, &c->desc.cuda.source_folder) &&
+         ir__keep_string(c, &c->desc.pack.path);
     if (!ok) {
         ind_context_destroy(c);
         return IND_ERROR_OUT_OF_MEMORY;

@@ -1831,8 +1831,10 @@ const char *ind_device_text(ind_context *c) {
 typedef struct rt__cuda_job {
     const rt__cuda_nvrtc *nvrtc;
     const char *source, *name, *arch_option;
+    const char *folder; /* ind_context_desc.cuda.source_folder */
     void *program;
     int result;
+    bool unwritten; /* the source could not be written to the folder */
 } rt__cuda_job;
 
 /* No fast-math: results are compared with the host device. -default-device allows helper functions without a
@@ -1840,12 +1842,33 @@ typedef struct rt__cuda_job {
 #define IND__CUDA_OPTIONS     "-default-device", "--std=c++17"
 #define IND__CUDA_OPTIONS_KEY "-default-device;--std=c++17"
 
+/* Writes the source to the job's folder. `path`: its file, whose name has a hash of the source, as kernels of one name
+   differ. */
+static bool rt__cuda_write_source(const rt__cuda_job *j, char *path, size_t path_size) {
+    const size_t bytes = strlen(j->source);
+    const int length = snprintf(path, path_size, "%s/%s-%016llx.cu", j->folder, j->name,
+                                (unsigned long long)ind__hash(j->source, bytes, 0));
+    FILE *f = length > 0 && (size_t)length < path_size ? fopen(path, "wb") : NULL;
+    if (!f) return false;
+    const bool written = fwrite(j->source, 1, bytes, f) == bytes;
+    return !fclose(f) && written;
+}
+
 static void rt__cuda_job_run(void *arg, int64_t index, int worker) {
     (void)worker;
     rt__cuda_job *j = (rt__cuda_job *)arg + index;
-    const char *options[] = {j->arch_option, IND__CUDA_OPTIONS, "--minimal"};
-    int num = 3 + (j->nvrtc->version >= 1204);
-    j->result = j->nvrtc->nvrtcCreateProgram(&j->program, j->source, j->name, 0, NULL, NULL);
+    const char *options[6] = {j->arch_option, IND__CUDA_OPTIONS};
+    const char *name = j->name;
+    char path[1024];
+    int num = 3;
+    if (j->nvrtc->version >= 1204) options[num++] = "--minimal";
+    if (j->folder && rt__cuda_write_source(j, path, sizeof path)) {
+        options[num++] = "--generate-line-info";
+        name = path;
+    } else if (j->folder) {
+        j->unwritten = true;
+    }
+    j->result = j->nvrtc->nvrtcCreateProgram(&j->program, j->source, name, 0, NULL, NULL);
     if (!j->result) j->result = j->nvrtc->nvrtcCompileProgram(j->program, num, options);
 }
 
@@ -1924,6 +1947,9 @@ static ind_status rt__cuda_job_error(ind_context *c, const rt__cuda_job *j) {
 /* Returns the compiled bytes of a finished job; the caller frees them. */
 static ind_status rt__cuda_job_result(ind_context *c, const rt__cuda_job *j, bool ptx, void **out, size_t *bytes) {
     *out = NULL;
+    if (j->unwritten)
+        ind__log(c, 1, "cuda: the source of kernel %s cannot be written to %s: it has no line information", j->name,
+                 j->folder);
     if (j->result) return rt__cuda_job_error(c, j);
     const rt__cuda_nvrtc *n = j->nvrtc;
     int result = ptx ? n->nvrtcGetPTXSize(j->program, bytes) : n->nvrtcGetCUBINSize(j->program, bytes);
@@ -1963,7 +1989,11 @@ ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *na
     if (status) return status;
     char option[64];
     rt__cuda_arch_option(t, ptx, option);
-    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = source, .name = name, .arch_option = option};
+    rt__cuda_job job = {.nvrtc = &r->nvrtc,
+                        .source = source,
+                        .name = name,
+                        .arch_option = option,
+                        .folder = c->desc.cuda.source_folder};
     rt__cuda_job_run(&job, 0, 0);
     status = rt__cuda_job_result(c, &job, ptx, out, bytes);
     rt__cuda_job_free(&job);
@@ -2300,7 +2330,7 @@ static ind_status rt__pack_read_file(ind_context *c, rt__runtime *r, const char 
 /* Reads the context's pack before the first compile. A missing pack, or another file, is no error. */
 static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
     ind_pack_info info;
-    if (r->compiled.pack_read || !c->desc.pack.path) return IND_OK;
+    if (r->compiled.pack_read || !c->desc.pack.path || c->desc.cuda.source_folder) return IND_OK;
     const ind_status status = rt__pack_read_file(c, r, c->desc.pack.path, &info);
     r->compiled.pack_read = status != IND_ERROR_OUT_OF_MEMORY;
     if (status == IND_ERROR_INVALID_ARGUMENT) ind__log(c, 1, "pack: %s; it is ignored", ind_error(c));
@@ -2624,6 +2654,14 @@ typedef struct rt__prepared {
     _Atomic(uint32_t) wanted, done;
     void *data, *block; /* NULL: not allocated */
 } rt__prepared;
+
+static void rt__trace_begin(const ind_context *c, const char *name) {
+    if (c->desc.trace.begin) c->desc.trace.begin(name, c->desc.trace.user);
+}
+
+static void rt__trace_end(const ind_context *c) {
+    if (c->desc.trace.end) c->desc.trace.end(c->desc.trace.user);
+}
 
 static ind_status rt__prepared_init(ind_module *m);
 static void rt__prepared_free(ind_module *m);
@@ -6919,8 +6957,10 @@ static ind_status rt__host_learn_sizes(ind_instance *n, uint32_t step) {
 static ind_status rt__host_launch(ind_instance *n, uint32_t first, uint32_t count) {
     ind_status status = IND_OK;
     for (uint32_t i = first; i < first + count && !status; i++) {
+        rt__trace_begin(n->module->context, n->module->executable->launches.step[i].name);
         status = rt__host_run_kernel(n, i);
         if (!status) status = rt__host_learn_sizes(n, i);
+        rt__trace_end(n->module->context);
     }
     return status;
 }
@@ -6976,7 +7016,8 @@ static rt__cuda_job rt__cuda_job_of(const ind_module *m, const ind__variant *v, 
     return (rt__cuda_job){.nvrtc = &m->executable->runtime->nvrtc,
                           .source = v->source.text,
                           .name = v->source.entry,
-                          .arch_option = option};
+                          .arch_option = option,
+                          .folder = m->context->desc.cuda.source_folder};
 }
 
 /* Jobs of a module whose progress is reported. */
@@ -7861,7 +7902,9 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
     bool after_kernel = false, after_module = captured && rt__cuda_is_ours(r, &last);
     for (uint32_t i = first; i < first + count; i++) {
         if (x->launches.step[i].call) {
+            rt__trace_begin(n->module->context, x->launches.step[i].name);
             ind_status status = rt__run_call(n, &x->launches.step[i], stream);
+            rt__trace_end(n->module->context);
             if (status) return status;
             after_kernel = after_module = false;
             continue;
@@ -7871,7 +7914,9 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
         const unsigned *g = &n->launch.grid[i * IND__RT_LAUNCH];
         const bool foreign = v->reads_early || (v->reads_constants && !rt__owns_constants(n));
         const bool early = after_kernel || (after_module && !foreign);
+        rt__trace_begin(n->module->context, x->launches.step[i].name);
         int result = rt__cuda_launch_kernel(&r->driver, v, g, stream, &n->launch.param[v->first_arg], early);
+        rt__trace_end(n->module->context);
         if (result) return rt__cuda_check(n->module->context, &r->driver, result, x->launches.step[i].name);
         after_kernel = true;
     }

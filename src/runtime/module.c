@@ -209,6 +209,14 @@ typedef struct rt__prepared {
     void *data, *block; /* NULL: not allocated */
 } rt__prepared;
 
+static void rt__trace_begin(const ind_context *c, const char *name) {
+    if (c->desc.trace.begin) c->desc.trace.begin(name, c->desc.trace.user);
+}
+
+static void rt__trace_end(const ind_context *c) {
+    if (c->desc.trace.end) c->desc.trace.end(c->desc.trace.user);
+}
+
 static ind_status rt__prepared_init(ind_module *m);
 static void rt__prepared_free(ind_module *m);
 static ind_status rt__host_prepare(ind_module *m);

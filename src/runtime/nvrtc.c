@@ -5,8 +5,10 @@
 typedef struct rt__cuda_job {
     const rt__cuda_nvrtc *nvrtc;
     const char *source, *name, *arch_option;
+    const char *folder; /* ind_context_desc.cuda.source_folder */
     void *program;
     int result;
+    bool unwritten; /* the source could not be written to the folder */
 } rt__cuda_job;
 
 /* No fast-math: results are compared with the host device. -default-device allows helper functions without a
@@ -14,12 +16,33 @@ typedef struct rt__cuda_job {
 #define IND__CUDA_OPTIONS     "-default-device", "--std=c++17"
 #define IND__CUDA_OPTIONS_KEY "-default-device;--std=c++17"
 
+/* Writes the source to the job's folder. `path`: its file, whose name has a hash of the source, as kernels of one name
+   differ. */
+static bool rt__cuda_write_source(const rt__cuda_job *j, char *path, size_t path_size) {
+    const size_t bytes = strlen(j->source);
+    const int length = snprintf(path, path_size, "%s/%s-%016llx.cu", j->folder, j->name,
+                                (unsigned long long)ind__hash(j->source, bytes, 0));
+    FILE *f = length > 0 && (size_t)length < path_size ? fopen(path, "wb") : NULL;
+    if (!f) return false;
+    const bool written = fwrite(j->source, 1, bytes, f) == bytes;
+    return !fclose(f) && written;
+}
+
 static void rt__cuda_job_run(void *arg, int64_t index, int worker) {
     (void)worker;
     rt__cuda_job *j = (rt__cuda_job *)arg + index;
-    const char *options[] = {j->arch_option, IND__CUDA_OPTIONS, "--minimal"};
-    int num = 3 + (j->nvrtc->version >= 1204);
-    j->result = j->nvrtc->nvrtcCreateProgram(&j->program, j->source, j->name, 0, NULL, NULL);
+    const char *options[6] = {j->arch_option, IND__CUDA_OPTIONS};
+    const char *name = j->name;
+    char path[1024];
+    int num = 3;
+    if (j->nvrtc->version >= 1204) options[num++] = "--minimal";
+    if (j->folder && rt__cuda_write_source(j, path, sizeof path)) {
+        options[num++] = "--generate-line-info";
+        name = path;
+    } else if (j->folder) {
+        j->unwritten = true;
+    }
+    j->result = j->nvrtc->nvrtcCreateProgram(&j->program, j->source, name, 0, NULL, NULL);
     if (!j->result) j->result = j->nvrtc->nvrtcCompileProgram(j->program, num, options);
 }
 
@@ -98,6 +121,9 @@ static ind_status rt__cuda_job_error(ind_context *c, const rt__cuda_job *j) {
 /* Returns the compiled bytes of a finished job; the caller frees them. */
 static ind_status rt__cuda_job_result(ind_context *c, const rt__cuda_job *j, bool ptx, void **out, size_t *bytes) {
     *out = NULL;
+    if (j->unwritten)
+        ind__log(c, 1, "cuda: the source of kernel %s cannot be written to %s: it has no line information", j->name,
+                 j->folder);
     if (j->result) return rt__cuda_job_error(c, j);
     const rt__cuda_nvrtc *n = j->nvrtc;
     int result = ptx ? n->nvrtcGetPTXSize(j->program, bytes) : n->nvrtcGetCUBINSize(j->program, bytes);
@@ -137,7 +163,11 @@ ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *na
     if (status) return status;
     char option[64];
     rt__cuda_arch_option(t, ptx, option);
-    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = source, .name = name, .arch_option = option};
+    rt__cuda_job job = {.nvrtc = &r->nvrtc,
+                        .source = source,
+                        .name = name,
+                        .arch_option = option,
+                        .folder = c->desc.cuda.source_folder};
     rt__cuda_job_run(&job, 0, 0);
     status = rt__cuda_job_result(c, &job, ptx, out, bytes);
     rt__cuda_job_free(&job);

@@ -209,7 +209,7 @@ static ind_status rt__pack_read_file(ind_context *c, rt__runtime *r, const char 
 /* Reads the context's pack before the first compile. A missing pack, or another file, is no error. */
 static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
     ind_pack_info info;
-    if (r->compiled.pack_read || !c->desc.pack.path) return IND_OK;
+    if (r->compiled.pack_read || !c->desc.pack.path || c->desc.cuda.source_folder) return IND_OK;
     const ind_status status = rt__pack_read_file(c, r, c->desc.pack.path, &info);
     r->compiled.pack_read = status != IND_ERROR_OUT_OF_MEMORY;
     if (status == IND_ERROR_INVALID_ARGUMENT) ind__log(c, 1, "pack: %s; it is ignored", ind_error(c));

@@ -64,7 +64,7 @@ def test_numerics(environment, order, shard, step):
 
 
 # test_scans takes longest: in `make test` each order of threads has half of its cases.
-@pytest.mark.parametrize("program", ["scans", pytest.param("scans in both orders", marks=pytest.mark.long), "ordered", "data_sizes", "device_sizes", "tune", "tune_products", "launches", "splits", "indices", "variants", "finish", "streams", "captured_launches", "batch_invariant", "tf32"])
+@pytest.mark.parametrize("program", ["scans", pytest.param("scans in both orders", marks=pytest.mark.long), "ordered", "data_sizes", "device_sizes", "tune", "tune_products", "launches", "splits", "indices", "variants", "finish", "streams", "captured_launches", "trace", "batch_invariant", "tf32"])
 def test_unit_program(environment, program, tmp_path):
     """tests/unit/test_scans.c and its like, whose graphs have functions of the user or a flag, or are captured; and the very bits in
     both orders."""

@@ -1124,7 +1124,7 @@ def test_compute_sanitizer(name, tool, folder, tmp_path):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 
-@pytest.mark.parametrize("program", ["tune", "tune_products", "launches", "indices", "variants", "finish", "streams", "captured_launches", "batch_invariant", "tf32"])
+@pytest.mark.parametrize("program", ["tune", "tune_products", "launches", "indices", "variants", "finish", "streams", "captured_launches", "trace", "batch_invariant", "tf32"])
 def test_unit_program(program):
     """Other numbers of threads than the formulas choose, measured, and from a pack; launches that begin before the one before is
     done; variants of kernels that launches are the first to need. The emulation runs the same programs."""

@@ -411,3 +411,18 @@ def test_unit_program(program, arch):
     """Graphs with functions of the user or a flag, or made of loops: no text holds them."""
     done = subprocess.run([make(f"build/plain/unit/test_{program}"), "cubins", arch], capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_line_information(nvrtc, tmp_path):
+    """With IND_CUDA_SOURCES a cubin names the lines of files that exist."""
+    (tmp_path / "g.ind").write_text("graph g {\n  input x : f32[64]\n  y = exp(x)\n  output y\n}\n")
+    command = [make("build/ind"), "emit", "g.ind", "--stage", "cubin", "--arch", "sm_90a", "--output", "out"]
+    for folder in ("", str(tmp_path)):
+        done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "IND_NVRTC_LIBRARY": nvrtc._name, "IND_CUDA_SOURCES": folder}, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        cubins = [path.read_bytes() for path in sorted((tmp_path / "out").iterdir())]
+        files = sorted(tmp_path.glob("*.cu"))
+        assert cubins and bool(files) == bool(folder)
+        for cubin in cubins:
+            assert (b".debug_line" in cubin) == bool(folder)
+            assert any(file.name.encode() in cubin for file in files) == bool(folder)

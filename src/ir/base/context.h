@@ -38,6 +38,10 @@ typedef struct ind_context_desc {
         const char *library_path;  /* IND_CUDA_LIBRARY: the driver library */
         const char *nvrtc_path;    /* IND_NVRTC_LIBRARY: the NVRTC library */
         const char *cublaslt_path; /* IND_CUBLASLT_LIBRARY: cuBLASLt, for ind_compile_desc.cublaslt */
+        /* IND_CUDA_SOURCES: a folder for the CUDA source of every kernel. Kernels are compiled with line information
+           that names these files, so Nsight Compute and compute-sanitizer show the lines. Nothing is taken from the
+           pack. NULL: no files, and no line information. */
+        const char *source_folder;
     } cuda;
     struct {
         const char *path; /* IND_PACK: file with compiled kernels, read at creation; written by ind_pack_save */
@@ -46,6 +50,14 @@ typedef struct ind_context_desc {
         bool (*verify)(const char *path, const void *data, size_t bytes, void *user);
         void *user;
     } pack;
+    /* Called before and after each launch or extern call is enqueued, or on the host device run, in the thread that
+       launches; `name` is that of the kernel. For nvtxRangePushA and nvtxRangePop, for example. A replay of a captured
+       graph calls neither. Set both functions or neither. */
+    struct {
+        void (*begin)(const char *name, void *user);
+        void (*end)(void *user);
+        void *user;
+    } trace;
     int log_level;   /* IND_LOG: 0 nothing .. 3 debug */
     int verify;      /* IND_VERIFY: 1 runs the verifier after every stage; -1 never; 0 default (only in debug builds) */
     int num_threads; /* IND_THREADS: workers for compiling and for the host device; 0: one per core, at most 8 */
@@ -57,8 +69,8 @@ typedef struct ind_context_desc {
 typedef struct ind_context ind_context;
 
 /* Creates a context. desc may be NULL (all defaults). On success *context must be destroyed with ind_context_destroy.
-   Errors: IND_ERROR_INVALID_ARGUMENT (context NULL, half an allocator), IND_ERROR_OUT_OF_MEMORY. No device is touched
-   yet. */
+   Errors: IND_ERROR_INVALID_ARGUMENT (context NULL, half an allocator or trace), IND_ERROR_OUT_OF_MEMORY. No device is
+   touched yet. */
 IND_API ind_status ind_context_create(const ind_context_desc *desc, ind_context **context);
 
 /* Destroys the context and all objects made from it: graphs, modules, instances, expressions. NULL is allowed. */

@@ -203,6 +203,7 @@ static void ir__context_defaults(ind_context_desc *d) {
     ir__env_string(&d->cuda.library_path, "IND_CUDA_LIBRARY");
     ir__env_string(&d->cuda.nvrtc_path, "IND_NVRTC_LIBRARY");
     ir__env_string(&d->cuda.cublaslt_path, "IND_CUBLASLT_LIBRARY");
+    ir__env_string(&d->cuda.source_folder, "IND_CUDA_SOURCES");
     ir__env_string(&d->pack.path, "IND_PACK");
     ir__env_int(&d->log_level, "IND_LOG");
     ir__env_int(&d->verify, "IND_VERIFY");
@@ -230,7 +231,7 @@ ind_status ind_context_create(const ind_context_desc *desc, ind_context **contex
     *context = NULL;
     ind_context_desc d = {0};
     if (desc) d = *desc;
-    if (!d.allocator.alloc != !d.allocator.free) return IND_ERROR_INVALID_ARGUMENT;
+    if (!d.allocator.alloc != !d.allocator.free || !d.trace.begin != !d.trace.end) return IND_ERROR_INVALID_ARGUMENT;
     ir__context_defaults(&d);
     ind_context *c = (ind_context *)d.allocator.alloc(sizeof *c, d.allocator.user);
     if (!c) return IND_ERROR_OUT_OF_MEMORY;
@@ -240,7 +241,8 @@ ind_status ind_context_create(const ind_context_desc *desc, ind_context **contex
     c->states = ir__states_create(c);
     bool ok = c->states && (c->lists = ir__lock_create(c)) != NULL && ir__context_begin(c);
     ok = ok && ir__keep_string(c, &c->desc.cuda.library_path) && ir__keep_string(c, &c->desc.cuda.nvrtc_path) &&
-         ir__keep_string(c, &c->desc.cuda.cublaslt_path) && ir__keep_string(c, &c->desc.pack.path);
+         ir__keep_string(c, &c->desc.cuda.cublaslt_path) && ir__keep_string(c, &c->desc.cuda.source_folder) &&
+         ir__keep_string(c, &c->desc.pack.path);
     if (!ok) {
         ind_context_destroy(c);
         return IND_ERROR_OUT_OF_MEMORY;

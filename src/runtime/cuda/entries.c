@@ -14,7 +14,8 @@ static rt__cuda_job rt__cuda_job_of(const ind_module *m, const ind__variant *v, 
     return (rt__cuda_job){.nvrtc = &m->executable->runtime->nvrtc,
                           .source = v->source.text,
                           .name = v->source.entry,
-                          .arch_option = option};
+                          .arch_option = option,
+                          .folder = m->context->desc.cuda.source_folder};
 }
 
 /* Jobs of a module whose progress is reported. */

@@ -214,7 +214,9 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
     bool after_kernel = false, after_module = captured && rt__cuda_is_ours(r, &last);
     for (uint32_t i = first; i < first + count; i++) {
         if (x->launches.step[i].call) {
+            rt__trace_begin(n->module->context, x->launches.step[i].name);
             ind_status status = rt__run_call(n, &x->launches.step[i], stream);
+            rt__trace_end(n->module->context);
             if (status) return status;
             after_kernel = after_module = false;
             continue;
@@ -224,7 +226,9 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
         const unsigned *g = &n->launch.grid[i * IND__RT_LAUNCH];
         const bool foreign = v->reads_early || (v->reads_constants && !rt__owns_constants(n));
         const bool early = after_kernel || (after_module && !foreign);
+        rt__trace_begin(n->module->context, x->launches.step[i].name);
         int result = rt__cuda_launch_kernel(&r->driver, v, g, stream, &n->launch.param[v->first_arg], early);
+        rt__trace_end(n->module->context);
         if (result) return rt__cuda_check(n->module->context, &r->driver, result, x->launches.step[i].name);
         after_kernel = true;
     }

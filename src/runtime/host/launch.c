@@ -152,8 +152,10 @@ static ind_status rt__host_learn_sizes(ind_instance *n, uint32_t step) {
 static ind_status rt__host_launch(ind_instance *n, uint32_t first, uint32_t count) {
     ind_status status = IND_OK;
     for (uint32_t i = first; i < first + count && !status; i++) {
+        rt__trace_begin(n->module->context, n->module->executable->launches.step[i].name);
         status = rt__host_run_kernel(n, i);
         if (!status) status = rt__host_learn_sizes(n, i);
+        rt__trace_end(n->module->context);
     }
     return status;
 }
