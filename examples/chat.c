@@ -149,7 +149,7 @@ static int open_chat(chat *c) {
                                     .progress = {is_conversation(o) ? show_compile : NULL, NULL},
                                     .memory = (int64_t)o->memory << 20,
                                     .drafts = (int)o->drafts,
-                                    .multi_step = o->drafts ? 1 : (int)o->steps};
+                                    .multi_step = o->drafts || o->sampling.penalty != 1 ? 1 : (int)o->steps};
     if (is_conversation(o)) signal(SIGINT, interrupt);
     const double start = now_ms();
     if (!o->emit)

@@ -50,8 +50,8 @@ typedef struct llama_engine_desc {
     int slots;                /* 1 to LLAMA_SLOTS */
     int drafts;               /* 0 to LLAMA_DRAFTS: draft tokens of a step (speculative decoding); with one slot */
     int multi_step;           /* 0 or 1, or at most LLAMA_STEPS: tokens of each sequence that llama_engine_step finds on
-                                 a GPU. One, if a sequence has a repetition penalty. The caller removes those after the
-                                 end of an answer (llama_engine_truncate) */
+                                 a GPU. One, and no graph is captured, while a sequence with a repetition penalty runs.
+                                 The caller removes those after the end of an answer (llama_engine_truncate) */
     bool samples;             /* tokens are drawn: llama_engine_start takes parameters */
     bool targets;             /* for llama_engine_score only */
     bool batch_invariant;     /* a sequence has the same bits whichever run beside it */
@@ -533,11 +533,11 @@ static inline int llama__put_rows(llama_engine *e) {
         position[i] = used < last ? used : last;
         count[i] = e->sequence[i].running;
     }
-    e->rows_known = true;
     if (ind_module_upload(e->module, e->places.tokens + e->places.at * e->places.row, token, bytes))
         return llama__failed_call(e);
-    return llama__put(e, &e->steps, LLAMA__position, 0, position, bytes) ||
-           llama__put(e, &e->steps, LLAMA__count, 0, count, bytes);
+    e->rows_known = !llama__put(e, &e->steps, LLAMA__position, 0, position, bytes) &&
+                    !llama__put(e, &e->steps, LLAMA__count, 0, count, bytes);
+    return !e->rows_known;
 }
 
 /* Prompt lookup: the draft tokens are those after the last earlier occurrence of the last three, or two, of ids[num].
@@ -584,8 +584,8 @@ static inline void llama_engine_truncate(llama_engine *e, int slot, int count) {
     e->rows_known = false;
 }
 
-/* The steps of a call: the context of no sequence has fewer entries left. `used`: entries after the first step, at
-   most. */
+/* The number of steps of a call: no more than the entries that are left to any sequence. `used`: most entries of a
+   sequence after the first step. */
 static inline int llama__num_steps(const llama_engine *e, int64_t used) {
     const int64_t most = e->desc.config->capacity + 1 - used;
     const int num = e->desc.multi_step > 1 ? e->desc.multi_step : 1;
