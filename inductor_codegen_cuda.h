@@ -18999,8 +18999,9 @@ static bool cg__at_rows_adjoin(const ind__writer *w, uint32_t i, int head) {
 }
 
 /* True if the queries of heads that share keys become the rows of one tile: they are few, so tiles of one head would
-   have empty rows, and each would read the keys again. Causal masks skip no keys of such a tile. Bulk copies need rows
-   that lie one after another. If the number of queries is not known, a variant assumes that they are few. */
+   have empty rows, and each would read the keys again. A causal mask skips the keys that no query of a head sees. Bulk
+   copies need rows that lie one after another. If the number of queries is not known, a variant assumes that they are
+   few. */
 static bool cg__at_joins_heads(const cg__decider *d, int head, int n, uint32_t queries) {
     const ind__loops *x = &d->plan->domain;
     const int m = head + 1;
@@ -19811,8 +19812,8 @@ static bool cg__at_row_inequality(ind__writer *w, const cg__mm_problem *p, ind_e
     return true;
 }
 
-/* Bounds of an expression over all values of the variable, which it has in remainders alone: rows that are queries of
-   several heads have i % T as their query. */
+/* Bounds of an expression over all values of a variable that occurs in it only as the dividend of remainders: rows that
+   are queries of several heads have i % T as their query. */
 static bool cg__at_bounds_of_remainders(ind_expr e, ind_expr var, ind_expr *low, ind_expr *high) {
     const ind_expr_kind kind = ind_expr_query_kind(e);
     const int num = ind_expr_num_args(e);
@@ -19820,7 +19821,8 @@ static bool cg__at_bounds_of_remainders(ind_expr e, ind_expr var, ind_expr *low,
     int64_t by = 1;
     *low = *high = e;
     if (!ind__expr_depends(e, var)) return true;
-    if (kind == IND_EXPR_MOD && !ind__expr_depends(ind_expr_arg(e, 1), var)) {
+    if (kind == IND_EXPR_MOD && ind_known_le(ind_int(c, 1), ind_expr_arg(e, 1)) &&
+        !ind__expr_depends(ind_expr_arg(e, 1), var)) {
         *low = ind_int(c, 0);
         *high = ind_expr_sub(ind_expr_arg(e, 1), ind_int(c, 1));
         return true;

@@ -366,8 +366,9 @@ IND_API const char *ind_instance_error(const ind_instance *instance);
    with the stored arguments. */
 IND_API ind_status ind_capture(ind_instance *instance, const ind_launch_desc *desc);
 /* Records `num` launches, one after another, as one CUDA graph: for a loop whose state is in device memory. They share
-   the instance's workspace. IND_ERROR_NOT_SUPPORTED: with several launches, one binds other constants than the module's
-   to inputs of prepared constants. */
+   the instance's workspace. The graph replaces the stored one; after a failure there may be none. On the host device, a
+   replay runs the launches. IND_ERROR_NOT_SUPPORTED: num > 1, and a launch binds its own memory to a constant that
+   prepared constants are computed from. */
 IND_API ind_status ind_capture_launches(ind_instance *instance, const ind_launch_desc *launches, int num);
 IND_API ind_status ind_replay(ind_instance *instance, void *stream);
 /* The captured CUgraph, for use as a child node of the caller's graph. NULL if none, or on the host device. */
@@ -1720,11 +1721,16 @@ static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
     return status; /* the library that the thread opened stays open: see rt__runtime_destroy */
 }
 
+/* The pack that the context reads. NULL: none. */
+static const char *rt__pack_path(const ind_context *c) {
+    return c->desc.cuda.source_folder ? NULL : c->desc.pack.path;
+}
+
 /* Opens the GPU and a source of kernels: NVRTC or a pack. A GPU without either is unusable. */
 static ind_status rt__cuda_open_all(ind_context *c, rt__runtime *r) {
-    if (!r->gpu.open && !c->desc.pack.path) return rt__cuda_open_both(c, r);
+    if (!r->gpu.open && !rt__pack_path(c)) return rt__cuda_open_both(c, r);
     ind_status status = rt__cuda_open_device(c, r);
-    return status || c->desc.pack.path ? status : rt__cuda_open_nvrtc(c, r);
+    return status || rt__pack_path(c) ? status : rt__cuda_open_nvrtc(c, r);
 }
 
 static ind_status rt__pack_read(ind_context *c, rt__runtime *r);
@@ -1783,7 +1789,7 @@ static void rt__print_cuda_device(ind__text *t, const ind_context *c, const rt__
     if (r->nvrtc.library)
         ind__textf(t, ", NVRTC %d.%d from %s", r->nvrtc.version / 100, r->nvrtc.version % 100, r->nvrtc.path);
     else
-        ind__textf(t, ", kernels from %s", c->desc.pack.path);
+        ind__textf(t, ", kernels from %s", rt__pack_path(c));
 }
 
 static void rt__print_host_device(ind__text *t, const rt__runtime *r) {
@@ -2130,8 +2136,9 @@ struct ind__kernel_entry {
     char name[72], arch[16];
     int nvrtc_version;
     bool from_pack;
-    bool only_tried; /* a candidate of tuning that was not the fastest: no module runs it */
-    void *cubin;     /* NULL: not compiled yet, or failed */
+    bool only_tried;    /* a candidate of tuning that was not the fastest: no module runs it */
+    bool compiled_late; /* by a launch, beside others that it needs: its build counts it as compiled, once */
+    void *cubin;        /* NULL: not compiled yet, or failed */
     size_t bytes;
     void *module, *function; /* loaded into the device's context */
 };
@@ -2330,8 +2337,8 @@ static ind_status rt__pack_read_file(ind_context *c, rt__runtime *r, const char 
 /* Reads the context's pack before the first compile. A missing pack, or another file, is no error. */
 static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
     ind_pack_info info;
-    if (r->compiled.pack_read || !c->desc.pack.path || c->desc.cuda.source_folder) return IND_OK;
-    const ind_status status = rt__pack_read_file(c, r, c->desc.pack.path, &info);
+    if (r->compiled.pack_read || !rt__pack_path(c)) return IND_OK;
+    const ind_status status = rt__pack_read_file(c, r, rt__pack_path(c), &info);
     r->compiled.pack_read = status != IND_ERROR_OUT_OF_MEMORY;
     if (status == IND_ERROR_INVALID_ARGUMENT) ind__log(c, 1, "pack: %s; it is ignored", ind_error(c));
     if (status == IND_ERROR_IO) ind__log(c, 2, "pack: %s", ind_error(c));
@@ -2393,6 +2400,9 @@ ind_status ind_pack_query_kernel(ind_context *c, int index, ind_pack_kernel *ker
 ind_status ind_pack_save(ind_context *c, const char *path) {
     if (!c) return IND_ERROR_INVALID_ARGUMENT;
     if (!path) return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "ind_pack_save: path is NULL");
+    if (c->desc.cuda.source_folder)
+        return ind__fail(c, IND_ERROR_NOT_SUPPORTED,
+                         "ind_pack_save: the kernels have line information (ind_context_desc.cuda.source_folder)");
     rt__runtime *r = rt__runtime_of(c);
     if (!r) return IND_ERROR_OUT_OF_MEMORY;
     ind__text t = {.context = c};
@@ -7070,7 +7080,10 @@ static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kerne
     ind_status status = IND_OK;
     for (uint32_t i = 0; i < num; i++) {
         if (!job[i].program && !job[i].result) continue; /* not run */
-        if (!status) status = rt__cuda_job_result(c, &job[i], false, &entry[i]->cubin, &entry[i]->bytes);
+        if (!status || !job[i].result) {                 /* of several failures the first is reported */
+            ind_status taken = rt__cuda_job_result(c, &job[i], false, &entry[i]->cubin, &entry[i]->bytes);
+            if (!status) status = taken;
+        }
         entry[i]->nvrtc_version = job[i].nvrtc->version;
         rt__cuda_job_free(&job[i]);
     }
@@ -7115,9 +7128,9 @@ ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void *
     return status;
 }
 
-/* Compiles entries without a cubin: each distinct source once, on all workers. *compiled: their number. */
+/* Compiles entries without a cubin: each distinct source once, on all workers. *missing: their number. */
 static ind_status rt__cuda_compile_missing(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
-                                           uint32_t num, uint32_t *compiled) {
+                                           uint32_t num, uint32_t *missing) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
     char option[64];
@@ -7130,7 +7143,7 @@ static ind_status rt__cuda_compile_missing(ind_module *m, ind__kernel_entry **en
         job[num_jobs] = rt__cuda_job_of(m, variant[i], option);
         todo[num_jobs++] = entry[i];
     }
-    *compiled = num_jobs;
+    *missing = num_jobs;
     if (!status && num_jobs) status = rt__cuda_open_nvrtc(c, r);
     if (!status) {
         status = rt__cuda_run_jobs(m, job, num_jobs);
@@ -7144,11 +7157,15 @@ static ind_status rt__cuda_compile_missing(ind_module *m, ind__kernel_entry **en
     return status;
 }
 
-/* Does so, and counts the entries. */
+/* Compiles entries without a cubin, and counts all of them: those that were compiled for this launch before, too. */
 static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
                                    uint32_t num) {
     uint32_t compiled;
     const ind_status status = rt__cuda_compile_missing(m, entry, variant, num, &compiled);
+    for (uint32_t i = 0; i < num; i++) {
+        compiled += entry[i]->compiled_late;
+        entry[i]->compiled_late = false;
+    }
     ind__lists_lock(m->context);
     m->desc.stats.num_sources += (int)num;
     m->desc.stats.num_from_pack += (int)(num - compiled);
@@ -7806,12 +7823,12 @@ static void rt__cuda_compile_late(const ind_instance *n, uint32_t at, const ind_
     rt__mutex_lock(&r->mutex);
     const ind__kernel_entry *e = entry && variant ? rt__cuda_entry(m->context, r, first, arch) : NULL;
     if (e && !e->cubin) {
-        uint32_t compiled = 0;
+        uint32_t missing;
         const double start = ind__now_ms();
         const uint32_t num = rt__cuda_gather_late(n, at, entry, variant);
-        if (num > 1) (void)rt__cuda_compile_missing(m, entry, variant, num, &compiled);
+        if (num > 1) (void)rt__cuda_compile_missing(m, entry, variant, num, &missing);
+        for (uint32_t i = 0; i < num; i++) entry[i]->compiled_late = entry[i]->cubin != NULL;
         ind__lists_lock(m->context);
-        m->desc.stats.num_from_pack -= (int)compiled; /* the builds will find them in memory */
         m->desc.stats.late_ms += ind__now_ms() - start;
         ind__lists_unlock(m->context);
     }

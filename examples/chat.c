@@ -11,7 +11,7 @@
  * --repeat-penalty X makes tokens less probable that occurred before. --stop TEXT ends an answer before this text.
  * --drafts N: speculative decoding with up to N draft tokens, found by prompt lookup.
  * Further options: --system TEXT, --tokens N, --context N, --memory MB, --dtype f32|f16|bf16, --device host|cuda|auto,
- * --ids, --persistent, --watchdog MS, --emit STAGE.
+ * --ids, --multi-step N, --persistent, --watchdog MS, --emit STAGE.
  */
 #define INDUCTOR_IMPLEMENTATION
 #include "bpe_gguf.h"
@@ -485,7 +485,7 @@ static const char usage[] =
     "  --tokens N            an answer has at most N tokens (512)\n"
     "  --context N           a conversation has at most N tokens (2048, or the model's if less)\n"
     "  --drafts N            speculative decoding with up to N draft tokens, found by prompt lookup (0)\n"
-    "  --multi-step N        CUDA: N tokens are computed before the first of them is printed (4)\n"
+    "  --multi-step N        CUDA: N tokens are computed before the first of them is printed, at most 16 (4)\n"
     "  --memory MB           refuses a model that needs more memory (MB: 2^20 bytes; what the device has left)\n"
     "  --temperature T       draws tokens; 0: the most probable one (0)\n"
     "  --top-k N, --top-p P, --min-p P     .. of the N most probable; of those with a sum of P; of those with at least "

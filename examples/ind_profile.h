@@ -80,11 +80,14 @@ static int print_times(session *s, const ind_kernel_time *times, int num, double
                                     .flops = times[i].flops};
     const bool cuda = ind_module_query_stats(s->m).device == IND_DEVICE_CUDA;
     const int failed = cuda && add_rooflines(s, launches, num);
+    bool known = true; /* of all launches */
     for (int i = 0; i < num; i++) {
         total.bytes += launches[i].bytes;
         total.flops += launches[i].flops;
         total.roofline_ms += launches[i].roofline_ms;
+        known &= !(launches[i].ms > 0) || launches[i].roofline_ms > 0;
     }
+    if (!known) total.roofline_ms = 0;
     if (!failed) print_profile(s, launches, num, &total);
     free(launches);
     return failed;

@@ -50,8 +50,9 @@ typedef struct llama_engine_desc {
     int slots;                /* 1 to LLAMA_SLOTS */
     int drafts;               /* 0 to LLAMA_DRAFTS: draft tokens of a step (speculative decoding); with one slot */
     int multi_step;           /* 0 or 1, or at most LLAMA_STEPS: tokens of each sequence that llama_engine_step finds on
-                                 a GPU. One, and no graph is captured, while a sequence with a repetition penalty runs.
-                                 The caller removes those after the end of an answer (llama_engine_truncate) */
+                                 a GPU. Fewer, if a running sequence has fewer entries left. One, and no graph is
+                                 captured, while a sequence with a repetition penalty runs. The caller removes those
+                                 after the end of an answer (llama_engine_truncate) */
     bool samples;             /* tokens are drawn: llama_engine_start takes parameters */
     bool targets;             /* for llama_engine_score only */
     bool batch_invariant;     /* a sequence has the same bits whichever run beside it */
@@ -104,7 +105,7 @@ typedef struct llama__captured {
     bool valid;            /* there is a graph for these */
 } llama__captured;
 
-/* Tokens of steps: a step reads those of place `at` and writes those of the next place, in a circle. */
+/* A ring buffer of the tokens of steps: a step reads those of place `at` and writes those of the next place. */
 typedef struct llama__places {
     int64_t *tokens;  /* on the device: i64[num, row], of which slots are used */
     void ***pointers; /* of the module's bindings, for a step at each place */
@@ -584,8 +585,8 @@ static inline void llama_engine_truncate(llama_engine *e, int slot, int count) {
     e->rows_known = false;
 }
 
-/* The number of steps of a call: no more than the entries that are left to any sequence. `used`: most entries of a
-   sequence after the first step. */
+/* The number of steps of a call: at most as many as the fullest running sequence has entries left. `used`: most entries
+   in use after the first step. */
 static inline int llama__num_steps(const llama_engine *e, int64_t used) {
     const int64_t most = e->desc.config->capacity + 1 - used;
     const int num = e->desc.multi_step > 1 ? e->desc.multi_step : 1;
@@ -627,12 +628,14 @@ static inline int llama_engine_step(llama_engine *e) {
     if (!rows) return 0;
     if (e->desc.drafts) return llama__step_drafts(e);
     const int num = llama__num_steps(e, used);
-    if (e->desc.multi_step > 1 && e->places.at) { /* several steps begin at place 0 */
+    if (num > 1 && e->places.at) { /* several steps begin at place 0 */
         e->places.at = 0;
         e->rows_known = false;
     }
     e->num_steps++;
-    return llama__put_rows(e) || llama__run_steps(e, rows, used + num - 1, num) || llama__take_tokens(e, num);
+    if (!llama__put_rows(e) && !llama__run_steps(e, rows, used + num - 1, num) && !llama__take_tokens(e, num)) return 0;
+    e->rows_known = false; /* some of the steps may have run */
+    return 1;
 }
 
 static inline int llama_engine_logits(llama_engine *e, int slot, float *out) {

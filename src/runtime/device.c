@@ -123,11 +123,16 @@ static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
     return status; /* the library that the thread opened stays open: see rt__runtime_destroy */
 }
 
+/* The pack that the context reads. NULL: none. */
+static const char *rt__pack_path(const ind_context *c) {
+    return c->desc.cuda.source_folder ? NULL : c->desc.pack.path;
+}
+
 /* Opens the GPU and a source of kernels: NVRTC or a pack. A GPU without either is unusable. */
 static ind_status rt__cuda_open_all(ind_context *c, rt__runtime *r) {
-    if (!r->gpu.open && !c->desc.pack.path) return rt__cuda_open_both(c, r);
+    if (!r->gpu.open && !rt__pack_path(c)) return rt__cuda_open_both(c, r);
     ind_status status = rt__cuda_open_device(c, r);
-    return status || c->desc.pack.path ? status : rt__cuda_open_nvrtc(c, r);
+    return status || rt__pack_path(c) ? status : rt__cuda_open_nvrtc(c, r);
 }
 
 static ind_status rt__pack_read(ind_context *c, rt__runtime *r);
@@ -186,7 +191,7 @@ static void rt__print_cuda_device(ind__text *t, const ind_context *c, const rt__
     if (r->nvrtc.library)
         ind__textf(t, ", NVRTC %d.%d from %s", r->nvrtc.version / 100, r->nvrtc.version % 100, r->nvrtc.path);
     else
-        ind__textf(t, ", kernels from %s", c->desc.pack.path);
+        ind__textf(t, ", kernels from %s", rt__pack_path(c));
 }
 
 static void rt__print_host_device(ind__text *t, const rt__runtime *r) {

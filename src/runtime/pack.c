@@ -9,8 +9,9 @@ struct ind__kernel_entry {
     char name[72], arch[16];
     int nvrtc_version;
     bool from_pack;
-    bool only_tried; /* a candidate of tuning that was not the fastest: no module runs it */
-    void *cubin;     /* NULL: not compiled yet, or failed */
+    bool only_tried;    /* a candidate of tuning that was not the fastest: no module runs it */
+    bool compiled_late; /* by a launch, beside others that it needs: its build counts it as compiled, once */
+    void *cubin;        /* NULL: not compiled yet, or failed */
     size_t bytes;
     void *module, *function; /* loaded into the device's context */
 };
@@ -209,8 +210,8 @@ static ind_status rt__pack_read_file(ind_context *c, rt__runtime *r, const char 
 /* Reads the context's pack before the first compile. A missing pack, or another file, is no error. */
 static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
     ind_pack_info info;
-    if (r->compiled.pack_read || !c->desc.pack.path || c->desc.cuda.source_folder) return IND_OK;
-    const ind_status status = rt__pack_read_file(c, r, c->desc.pack.path, &info);
+    if (r->compiled.pack_read || !rt__pack_path(c)) return IND_OK;
+    const ind_status status = rt__pack_read_file(c, r, rt__pack_path(c), &info);
     r->compiled.pack_read = status != IND_ERROR_OUT_OF_MEMORY;
     if (status == IND_ERROR_INVALID_ARGUMENT) ind__log(c, 1, "pack: %s; it is ignored", ind_error(c));
     if (status == IND_ERROR_IO) ind__log(c, 2, "pack: %s", ind_error(c));
@@ -272,6 +273,9 @@ ind_status ind_pack_query_kernel(ind_context *c, int index, ind_pack_kernel *ker
 ind_status ind_pack_save(ind_context *c, const char *path) {
     if (!c) return IND_ERROR_INVALID_ARGUMENT;
     if (!path) return ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "ind_pack_save: path is NULL");
+    if (c->desc.cuda.source_folder)
+        return ind__fail(c, IND_ERROR_NOT_SUPPORTED,
+                         "ind_pack_save: the kernels have line information (ind_context_desc.cuda.source_folder)");
     rt__runtime *r = rt__runtime_of(c);
     if (!r) return IND_ERROR_OUT_OF_MEMORY;
     ind__text t = {.context = c};

@@ -266,8 +266,9 @@ IND_API const char *ind_instance_error(const ind_instance *instance);
    with the stored arguments. */
 IND_API ind_status ind_capture(ind_instance *instance, const ind_launch_desc *desc);
 /* Records `num` launches, one after another, as one CUDA graph: for a loop whose state is in device memory. They share
-   the instance's workspace. IND_ERROR_NOT_SUPPORTED: with several launches, one binds other constants than the module's
-   to inputs of prepared constants. */
+   the instance's workspace. The graph replaces the stored one; after a failure there may be none. On the host device, a
+   replay runs the launches. IND_ERROR_NOT_SUPPORTED: num > 1, and a launch binds its own memory to a constant that
+   prepared constants are computed from. */
 IND_API ind_status ind_capture_launches(ind_instance *instance, const ind_launch_desc *launches, int num);
 IND_API ind_status ind_replay(ind_instance *instance, void *stream);
 /* The captured CUgraph, for use as a child node of the caller's graph. NULL if none, or on the host device. */

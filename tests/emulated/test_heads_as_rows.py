@@ -1,9 +1,12 @@
 """Attention of few queries whose heads share keys and values, in the emulation: the rows of a tile are the queries of all of these heads."""
 
+import re
+
 import numpy as np
 import pytest
 
-from test_attention_kernels import attention, check, drawn, graph, library, qkv  # noqa: F401: a fixture
+from emulation import IND_STAGE_CUDA, compiled
+from test_attention_kernels import ALWAYS, attention, check, drawn, graph, library, qkv  # noqa: F401: a fixture
 from test_split_products import plan_of
 
 JOINED = "rows are queries of heads that share keys"
@@ -116,3 +119,25 @@ def test_one_compile(library, monkeypatch, s, causal):  # noqa: F811
     want = attention(*qkv(arrays, "bf16"), lambda x, i, j: np.where(j <= i, x / 8, -np.inf) if causal else x / 8)
     check(library, text, arrays, want, {"S": s})
     assert texts[0].count(JOINED) == 1 and texts[0].count("requires S < 17") == 1, texts[0]
+
+
+@pytest.mark.parametrize("s", [1, 3])
+def test_position_in_memory(library, monkeypatch, s):  # noqa: F811
+    """Queries at a position that is data: the keys after the last one are not read, and those up to the first are not masked."""
+    texts = plans(monkeypatch)
+    library.strategy = SPLIT
+    arrays = drawn(s, {"q": (2, 8, s, 64), "k": (2, 2, 300, 64), "v": (2, 2, 300, 64)}, "bf16")
+    arrays["position"] = np.array([170, 3])
+    shapes = "; ".join(f"input {n} : bf16[2, {h}, {t}, 64]" for n, h, t in (("q", 8, "S"), ("k", 2, 300), ("v", 2, 300)))
+    text = graph(f"size S in [1, 4] hint 1; {shapes}; input position : i64[2]; p = reshape(position, shape=[2, 1, 1, 1]); a = arange(end=S); "
+                 "i = reshape(a, shape=[S, 1]); e = add(p, i); j = arange(end=300); m = le(j, e); "
+                 "y = scaled_dot_product_attention(q, k, v, m, enable_gqa=true); output y")  # fmt: skip
+    first = arrays["position"].reshape(2, 1, 1, 1)
+    want = attention(*qkv(arrays, "bf16"), lambda x, i, j: np.where(j <= first + i, x / 8, -np.inf))
+    check(library, text, arrays, want, sizes={"S": s})
+    assert JOINED in texts[0], texts[0]
+    module = compiled(library, text, ALWAYS)
+    cuda = library.c.ind_module_text(module, IND_STAGE_CUDA).decode()
+    library.c.ind_module_destroy(module)
+    split = cuda[cuda.index("const unsigned split") :]
+    assert re.search(r"if \(\(n\d \+ t\d+\) < end\) end = ", split) and re.search(r"if \(\(t\d+ \+ 1\) < all_end\) all_end = ", split)

@@ -87,6 +87,33 @@ static void test_errors(ind_instance *n, char **memory) {
           ind_instance_error(n));
 }
 
+/* A launch that binds its own constant, from which a prepared one is computed. */
+static void test_own_constants(ind_context *c) {
+    static const char prepared[] = "graph prepared {\n"
+                                   "  input x : f32[5, 24]\n"
+                                   "  const w : f32[24, 24]\n"
+                                   "  e = softmax(w, dim=0)\n"
+                                   "  y = matmul(x, e)\n"
+                                   "  output y\n"
+                                   "}\n";
+    ind_module *m = NULL;
+    ind_instance *n = NULL;
+    void *memory[3] = {NULL};
+    ind_graph *g = ind_graph_parse(c, prepared, NULL);
+    bool ok = g && !ind_compile(g, NULL, &m) && !ind_instance_create(m, NULL, &n);
+    for (int i = 0; i < 3 && ok; i++) ok = !ind_module_alloc(m, sizeof start, &memory[i]);
+    CHECK(ok && !ind_module_upload(m, memory[1], w, sizeof w), "%s", ind_error(c));
+    const ind_launch_desc launch[2] = {{.pointers = memory}, {.pointers = memory}};
+    if (ok) {
+        CHECK(ind_capture_launches(n, launch, 2) == IND_ERROR_NOT_SUPPORTED, "%s", ind_instance_error(n));
+        CHECK(strstr(ind_instance_error(n), "ind_capture captures one"), "%s", ind_instance_error(n));
+        CHECK(!ind_capture_launches(n, launch, 1) && !ind_replay(n, NULL) && !ind_instance_check(n), "%s",
+              ind_instance_error(n));
+    }
+    for (int i = 0; i < 3 && m; i++) ind_module_free(m, memory[i]);
+    ind_module_destroy(m);
+}
+
 int main(void) {
     ind_context *c = NULL;
     ind_module *m = NULL;
@@ -103,6 +130,7 @@ int main(void) {
     if (ok) {
         test_three(m, n, memory);
         test_errors(n, memory);
+        test_own_constants(c);
     }
     for (int i = 0; i < 3 && m; i++) ind_module_free(m, memory[i]);
     ind_context_destroy(c);

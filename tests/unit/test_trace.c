@@ -1,5 +1,5 @@
-/* ind_context_desc.trace: two calls for each launch and extern call, in their order, on the host device or on a GPU or
-   the emulation of one (IND_DEVICE=cuda); none for a replay of a captured graph. */
+/* ind_context_desc.trace: two calls for each launch, in their order, on the host device or on a GPU or the emulation of
+   one (IND_DEVICE=cuda); none for a replay of a CUDA graph. */
 #include "inductor.h"
 
 #include "check.h"

@@ -153,17 +153,18 @@ static void test_alternating(void) {
     ind_context_destroy(c);
 }
 
+static const char several[] = "graph several {\n"
+                              "  size S in [1, 300] hint 256\n"
+                              "  input x : f32[3, S]\n"
+                              "  input u : f32[S, S]\n"
+                              "  a = matmul(x, u)\n"
+                              "  b = matmul(a, u)\n"
+                              "  c = softmax(b, dim=-1)\n"
+                              "  output c\n"
+                              "}\n";
+
 /* A launch is the first to need a variant of several kernels, two of which are the same: each text is compiled once. */
 static void test_several(void) {
-    static const char several[] = "graph several {\n"
-                                  "  size S in [1, 300] hint 256\n"
-                                  "  input x : f32[3, S]\n"
-                                  "  input u : f32[S, S]\n"
-                                  "  a = matmul(x, u)\n"
-                                  "  b = matmul(a, u)\n"
-                                  "  c = softmax(b, dim=-1)\n"
-                                  "  output c\n"
-                                  "}\n";
     ind_context *c = new_context(NULL, NULL);
     ind_module *m = NULL;
     ind_instance *n = NULL;
@@ -180,6 +181,7 @@ static void test_several(void) {
         const ind_module_stats before = ind_module_query_stats(m);
         const int late = ind_would_compile(m, "S=253").num_late;
         const bool cuda = before.device == IND_DEVICE_CUDA;
+        CHECK(!ind_pack_save(c, PACK), "%s", ind_error(c));
         CHECK(cuda ? late > 2 : !late, "%d late", late);
         CHECK(!ind_launch(n, &(ind_launch_desc){.pointers = memory, .sizes_v = &size}) && !ind_instance_check(n), "%s",
               ind_instance_error(n));
@@ -191,6 +193,29 @@ static void test_several(void) {
         for (int i = 0; i < ODD; i++) w[i] = 1;
         CHECK(!ind_module_download(m, z, memory[2], 3 * ODD * sizeof *z) && worst_error(ODD) < 1e-6, "%g",
               worst_error(ODD));
+    }
+    for (int i = 0; i < 3 && m; i++) ind_module_free(m, memory[i]);
+    ind_context_destroy(c);
+}
+
+/* Launches that need several variants which cannot be compiled: the numbers of sources stay as they are. */
+static void test_several_refused(void) {
+    ind_context *c = new_context(PACK, "nowhere.so");
+    ind_module *m = NULL;
+    ind_instance *n = NULL;
+    void *memory[3] = {NULL};
+    const int64_t size = ODD;
+    ind_graph *g = c ? ind_graph_parse(c, several, NULL) : NULL;
+    bool ok = g && !ind_compile(g, NULL, &m) && !ind_instance_create(m, NULL, &n);
+    for (int i = 0; i < 3 && ok; i++) ok = !ind_module_alloc(m, ODD * ODD * sizeof(float), &memory[i]);
+    CHECK(ok, "%s", ind_error(c));
+    const ind_module_stats before = ok ? ind_module_query_stats(m) : (ind_module_stats){0};
+    for (int again = 0; again < 2 && ok && before.device == IND_DEVICE_CUDA; again++) {
+        CHECK(ind_launch(n, &(ind_launch_desc){.pointers = memory, .sizes_v = &size}) == IND_ERROR_LIBRARY, "%s",
+              ind_instance_error(n));
+        CHECK(strstr(ind_instance_error(n), "the first to need its variant"), "%s", ind_instance_error(n));
+        const ind_module_stats after = ind_module_query_stats(m);
+        CHECK(after.num_from_pack == before.num_from_pack, "%d, %d", after.num_from_pack, before.num_from_pack);
     }
     for (int i = 0; i < 3 && m; i++) ind_module_free(m, memory[i]);
     ind_context_destroy(c);
@@ -413,6 +438,7 @@ static void test_refused(void) {
 int main(void) {
     for (int i = 0; i < ROWS * LONGEST; i++) x[i] = (float)(i * 7919 % 1009) / 250 - 2;
     test_several();
+    test_several_refused();
     for (int i = 0; i < LONGEST; i++) w[i] = (float)(i % 13) / 8 - 0.5f;
     test_alternating();
     test_lengths();

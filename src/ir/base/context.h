@@ -39,8 +39,8 @@ typedef struct ind_context_desc {
         const char *nvrtc_path;    /* IND_NVRTC_LIBRARY: the NVRTC library */
         const char *cublaslt_path; /* IND_CUBLASLT_LIBRARY: cuBLASLt, for ind_compile_desc.cublaslt */
         /* IND_CUDA_SOURCES: a folder for the CUDA source of every kernel. Kernels are compiled with line information
-           that names these files, so Nsight Compute and compute-sanitizer show the lines. Nothing is taken from the
-           pack. NULL: no files, and no line information. */
+           that names these files, so Nsight Compute and compute-sanitizer show the lines. pack.path is not read, and
+           ind_pack_save is IND_ERROR_NOT_SUPPORTED. NULL: no files, and no line information. */
         const char *source_folder;
     } cuda;
     struct {
@@ -50,9 +50,9 @@ typedef struct ind_context_desc {
         bool (*verify)(const char *path, const void *data, size_t bytes, void *user);
         void *user;
     } pack;
-    /* Called before and after each launch or extern call is enqueued, or on the host device run, in the thread that
-       launches; `name` is that of the kernel. For nvtxRangePushA and nvtxRangePop, for example. A replay of a captured
-       graph calls neither. Set both functions or neither. */
+    /* Called by the thread that launches, before and after each kernel launch and extern call: nvtxRangePushA and
+       nvtxRangePop, for example. `name` is that of the kernel. A capture calls them too; the replay of a CUDA graph
+       does not. Set both functions or neither. */
     struct {
         void (*begin)(const char *name, void *user);
         void (*end)(void *user);

@@ -68,7 +68,10 @@ static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kerne
     ind_status status = IND_OK;
     for (uint32_t i = 0; i < num; i++) {
         if (!job[i].program && !job[i].result) continue; /* not run */
-        if (!status) status = rt__cuda_job_result(c, &job[i], false, &entry[i]->cubin, &entry[i]->bytes);
+        if (!status || !job[i].result) {                 /* of several failures the first is reported */
+            ind_status taken = rt__cuda_job_result(c, &job[i], false, &entry[i]->cubin, &entry[i]->bytes);
+            if (!status) status = taken;
+        }
         entry[i]->nvrtc_version = job[i].nvrtc->version;
         rt__cuda_job_free(&job[i]);
     }
@@ -113,9 +116,9 @@ ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void *
     return status;
 }
 
-/* Compiles entries without a cubin: each distinct source once, on all workers. *compiled: their number. */
+/* Compiles entries without a cubin: each distinct source once, on all workers. *missing: their number. */
 static ind_status rt__cuda_compile_missing(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
-                                           uint32_t num, uint32_t *compiled) {
+                                           uint32_t num, uint32_t *missing) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
     char option[64];
@@ -128,7 +131,7 @@ static ind_status rt__cuda_compile_missing(ind_module *m, ind__kernel_entry **en
         job[num_jobs] = rt__cuda_job_of(m, variant[i], option);
         todo[num_jobs++] = entry[i];
     }
-    *compiled = num_jobs;
+    *missing = num_jobs;
     if (!status && num_jobs) status = rt__cuda_open_nvrtc(c, r);
     if (!status) {
         status = rt__cuda_run_jobs(m, job, num_jobs);
@@ -142,11 +145,15 @@ static ind_status rt__cuda_compile_missing(ind_module *m, ind__kernel_entry **en
     return status;
 }
 
-/* Does so, and counts the entries. */
+/* Compiles entries without a cubin, and counts all of them: those that were compiled for this launch before, too. */
 static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
                                    uint32_t num) {
     uint32_t compiled;
     const ind_status status = rt__cuda_compile_missing(m, entry, variant, num, &compiled);
+    for (uint32_t i = 0; i < num; i++) {
+        compiled += entry[i]->compiled_late;
+        entry[i]->compiled_late = false;
+    }
     ind__lists_lock(m->context);
     m->desc.stats.num_sources += (int)num;
     m->desc.stats.num_from_pack += (int)(num - compiled);

@@ -118,12 +118,12 @@ static void rt__cuda_compile_late(const ind_instance *n, uint32_t at, const ind_
     rt__mutex_lock(&r->mutex);
     const ind__kernel_entry *e = entry && variant ? rt__cuda_entry(m->context, r, first, arch) : NULL;
     if (e && !e->cubin) {
-        uint32_t compiled = 0;
+        uint32_t missing;
         const double start = ind__now_ms();
         const uint32_t num = rt__cuda_gather_late(n, at, entry, variant);
-        if (num > 1) (void)rt__cuda_compile_missing(m, entry, variant, num, &compiled);
+        if (num > 1) (void)rt__cuda_compile_missing(m, entry, variant, num, &missing);
+        for (uint32_t i = 0; i < num; i++) entry[i]->compiled_late = entry[i]->cubin != NULL;
         ind__lists_lock(m->context);
-        m->desc.stats.num_from_pack -= (int)compiled; /* the builds will find them in memory */
         m->desc.stats.late_ms += ind__now_ms() - start;
         ind__lists_unlock(m->context);
     }

@@ -43,8 +43,8 @@ static bool cg__at_row_inequality(ind__writer *w, const cg__mm_problem *p, ind_e
     return true;
 }
 
-/* Bounds of an expression over all values of the variable, which it has in remainders alone: rows that are queries of
-   several heads have i % T as their query. */
+/* Bounds of an expression over all values of a variable that occurs in it only as the dividend of remainders: rows that
+   are queries of several heads have i % T as their query. */
 static bool cg__at_bounds_of_remainders(ind_expr e, ind_expr var, ind_expr *low, ind_expr *high) {
     const ind_expr_kind kind = ind_expr_query_kind(e);
     const int num = ind_expr_num_args(e);
@@ -52,7 +52,8 @@ static bool cg__at_bounds_of_remainders(ind_expr e, ind_expr var, ind_expr *low,
     int64_t by = 1;
     *low = *high = e;
     if (!ind__expr_depends(e, var)) return true;
-    if (kind == IND_EXPR_MOD && !ind__expr_depends(ind_expr_arg(e, 1), var)) {
+    if (kind == IND_EXPR_MOD && ind_known_le(ind_int(c, 1), ind_expr_arg(e, 1)) &&
+        !ind__expr_depends(ind_expr_arg(e, 1), var)) {
         *low = ind_int(c, 0);
         *high = ind_expr_sub(ind_expr_arg(e, 1), ind_int(c, 1));
         return true;

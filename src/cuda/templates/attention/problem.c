@@ -261,8 +261,9 @@ static bool cg__at_rows_adjoin(const ind__writer *w, uint32_t i, int head) {
 }
 
 /* True if the queries of heads that share keys become the rows of one tile: they are few, so tiles of one head would
-   have empty rows, and each would read the keys again. Causal masks skip no keys of such a tile. Bulk copies need rows
-   that lie one after another. If the number of queries is not known, a variant assumes that they are few. */
+   have empty rows, and each would read the keys again. A causal mask skips the keys that no query of a head sees. Bulk
+   copies need rows that lie one after another. If the number of queries is not known, a variant assumes that they are
+   few. */
 static bool cg__at_joins_heads(const cg__decider *d, int head, int n, uint32_t queries) {
     const ind__loops *x = &d->plan->domain;
     const int m = head + 1;
