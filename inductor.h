@@ -2435,7 +2435,8 @@ typedef struct ind_compile_desc {
     bool cublaslt;
 } ind_compile_desc;
 
-/* Finds the target of an architecture name: "sm_80", "sm_90a". Error: IND_ERROR_INVALID_ARGUMENT lists the allowed
+/* Finds the target of an architecture or device: "sm_80", "sm_90a", "L4"; "compute_80" is PTX for this and later
+   architectures. Error: IND_ERROR_INVALID_ARGUMENT lists the allowed
    names. */
 IND_API ind_status ind_target_named(ind_context *context, const char *arch, ind_target *target);
 

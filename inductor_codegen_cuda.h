@@ -370,6 +370,7 @@ typedef struct ind_thresholds {
 typedef struct ind_target {
     int sm;               /* compute capability times 10: 80, 90, 100 */
     bool specific;        /* architecture-specific features (sm_90a) may be used */
+    bool ptx;             /* compiled to PTX, which the driver of this or of a later architecture compiles on */
     int num_sms;          /* SMs */
     int shared_per_block; /* bytes that one block may have (opt-in limit) */
     int shared_per_sm;
@@ -397,9 +398,10 @@ void ind__target_rates(ind_target *t, int memory_bytes_per_ns);
 void ind__target_figures(ind_target *t, const ind_thresholds *figures);
 /* Fills the zero figures of a fusion policy with the target's. */
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p);
-/* Parses an architecture ("sm_90a") or a device ("L4"). Error: IND_ERROR_INVALID_ARGUMENT names what is allowed. */
+/* Parses an architecture ("sm_90a"), a device ("L4"), or PTX ("compute_80") for the smallest device of any architecture
+   from sm_80 on. Error: IND_ERROR_INVALID_ARGUMENT names what is allowed. */
 ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t);
-void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVRTC's --gpu-architecture */
+void ind__target_name(const ind_target *t, char out[16]); /* as in NVRTC's --gpu-architecture: "sm_90a", "compute_80" */
 
 /* ============================================================================================ src/cuda/strategies.h */
 /* ------------------------------------------------------------------------------------------- >>strategies */
@@ -26501,7 +26503,27 @@ void ind__target_fusion(const ind_target *t, ind_fusion_policy *p) {
 }
 
 void ind__target_name(const ind_target *t, char out[16]) {
-    snprintf(out, 16, "sm_%d%s", t->sm % 10000, t->specific ? "a" : "");
+    snprintf(out, 16, "%s%d%s", t->ptx ? "compute_" : "sm_", t->sm % 10000, t->specific ? "a" : "");
+}
+
+/* PTX for devices of its architecture and of all later ones: with the least memory per block and SM of these, no
+   clusters, and the SMs of a small device. */
+static ind_target cg__ptx_target(const cg__architecture *a) {
+    const cg__architecture *end = cg__architectures + sizeof cg__architectures / sizeof *cg__architectures;
+    ind_target t = {.sm = a->sm,
+                    .ptx = true,
+                    .num_sms = 16,
+                    .shared_per_block = a->shared_per_block,
+                    .shared_per_sm = a->shared_per_sm,
+                    .sm_threads = a->sm_threads,
+                    .max_cluster = 1};
+    for (const cg__architecture *later = a; later < end; later++) {
+        if (later->shared_per_block < t.shared_per_block) t.shared_per_block = later->shared_per_block;
+        if (later->shared_per_sm < t.shared_per_sm) t.shared_per_sm = later->shared_per_sm;
+        if (later->sm_threads < t.sm_threads) t.sm_threads = later->sm_threads;
+    }
+    ind__target_defaults(&t);
+    return t;
 }
 
 /* The names that ind__target_parse takes. */
@@ -26513,6 +26535,7 @@ static void cg__target_names(ind__text *t) {
         ind__textf(t, "sm_%d, ", a->sm);
         if (a->specific) ind__textf(t, "sm_%da, ", a->sm);
     }
+    for (size_t i = 0; i < archs; i++) ind__textf(t, "compute_%d, ", cg__architectures[i].sm);
     for (size_t i = 0; i < devices; i++)
         ind__textf(t, "%s%s%s", i + 1 < devices ? "" : "and ", cg__devices[i].name, i + 1 < devices ? ", " : "");
 }
@@ -26535,6 +26558,14 @@ ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t) {
             *t = one;
             return IND_OK;
         }
+    for (size_t i = 0; arch && t && i < sizeof cg__architectures / sizeof *cg__architectures; i++) {
+        const ind_target one = cg__ptx_target(&cg__architectures[i]);
+        char name[16];
+        ind__target_name(&one, name);
+        if (strcmp(name, arch)) continue;
+        *t = one;
+        return IND_OK;
+    }
     ind__text names = {.context = c};
     cg__target_names(&names);
     ind_status status = ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "unknown target \"%s\": allowed are %s",

@@ -446,9 +446,10 @@ IND_API ind_status ind_pack_load(ind_context *context, const char *path, ind_pac
 
 /* A compiled kernel of the context. */
 typedef struct ind_pack_kernel {
-    char name[72], arch[16];    /* its function, and "sm_90a" */
-    size_t bytes;               /* of the cubin */
-    int nvrtc_version;          /* 1300 for 13.0: drivers of an earlier major version refuse it */
+    char name[72], arch[16];    /* its function, and "sm_90a", or "compute_80" for PTX */
+    size_t bytes;               /* of the cubin or PTX */
+    int nvrtc_version;          /* 1300 for 13.0 */
+    int least_driver;           /* of CUDA, in the same form: for a cubin 13.0 of NVRTC 13.1, for PTX 13.1 */
     int registers, local_bytes; /* per thread; -1: not in the file */
 } ind_pack_kernel;
 /* Kernel number `index` (from 0) of those that ind_pack_save writes. IND_ERROR_NOT_FOUND past the last. */
@@ -1837,6 +1838,7 @@ const char *ind_device_text(ind_context *c) {
 typedef struct rt__cuda_job {
     const rt__cuda_nvrtc *nvrtc;
     const char *source, *name, *arch_option;
+    bool ptx;           /* the result is PTX, not a cubin */
     const char *folder; /* ind_context_desc.cuda.source_folder */
     void *program;
     int result;
@@ -1951,7 +1953,8 @@ static ind_status rt__cuda_job_error(ind_context *c, const rt__cuda_job *j) {
 }
 
 /* Returns the compiled bytes of a finished job; the caller frees them. */
-static ind_status rt__cuda_job_result(ind_context *c, const rt__cuda_job *j, bool ptx, void **out, size_t *bytes) {
+static ind_status rt__cuda_job_result(ind_context *c, const rt__cuda_job *j, void **out, size_t *bytes) {
+    const bool ptx = j->ptx;
     *out = NULL;
     if (j->unwritten)
         ind__log(c, 1, "cuda: the source of kernel %s cannot be written to %s: it has no line information", j->name,
@@ -1978,9 +1981,11 @@ static void rt__cuda_job_free(rt__cuda_job *j) {
 }
 
 static void rt__cuda_arch_option(const ind_target *t, bool ptx, char out[64]) {
+    ind_target of = *t;
     char arch[16];
-    ind__target_name(t, arch);
-    snprintf(out, 64, "--gpu-architecture=%s%s", ptx ? "compute_" : "sm_", arch + 3);
+    of.ptx |= ptx;
+    ind__target_name(&of, arch);
+    snprintf(out, 64, "--gpu-architecture=%s", arch);
 }
 
 ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *name, const ind_target *t, bool ptx,
@@ -1999,9 +2004,10 @@ ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *na
                         .source = source,
                         .name = name,
                         .arch_option = option,
+                        .ptx = ptx || t->ptx,
                         .folder = c->desc.cuda.source_folder};
     rt__cuda_job_run(&job, 0, 0);
-    status = rt__cuda_job_result(c, &job, ptx, out, bytes);
+    status = rt__cuda_job_result(c, &job, out, bytes);
     rt__cuda_job_free(&job);
     return status;
 }
@@ -2053,7 +2059,7 @@ void ind__cubin_resources(const void *cubin, size_t n, int *registers, int *loca
 
 enum { RT__TARGET_FIGURES = sizeof(ind_target) / sizeof(int32_t) };
 
-/* A target in a file: its figures in the order of the struct, the flag `specific` as one of them. */
+/* A target in a file: its figures in the order of the struct, the flags `specific` and `ptx` as one of them. */
 typedef struct rt__pack_target {
     uint64_t checksum; /* of this struct with checksum 0 */
     int32_t figure[RT__TARGET_FIGURES + RT__TARGET_FIGURES % 2];
@@ -2069,7 +2075,7 @@ static rt__pack_target rt__write_target(const ind_target *t) {
     rt__pack_target out;
     memset(&out, 0, sizeof out);
     memcpy(out.figure, t, sizeof *t);
-    out.figure[offsetof(ind_target, specific) / sizeof(int32_t)] = t->specific; /* without the bytes behind the flag */
+    out.figure[offsetof(ind_target, specific) / sizeof(int32_t)] = t->specific | t->ptx << 1; /* without padding */
     out.checksum = rt__target_checksum(&out);
     return out;
 }
@@ -2083,10 +2089,11 @@ static bool rt__read_target(ind_target *t, const char *data, uint32_t bytes) {
         if (in.figure[i] < 0) return false;
     if (rt__target_checksum(&in) != in.checksum) return false;
     const size_t flag = offsetof(ind_target, specific) / sizeof(int32_t);
-    const bool specific = in.figure[flag] != 0;
+    const int flags = in.figure[flag];
     in.figure[flag] = 0;
     memcpy(t, in.figure, sizeof *t);
-    t->specific = specific;
+    t->specific = flags & 1;
+    t->ptx = flags >> 1 & 1;
     ind__target_defaults(t);
     return t->sm >= 80;
 }
@@ -2108,18 +2115,26 @@ static ind_status rt__add_target(ind_context *c, rt__runtime *r, const ind_targe
 
 /* True if kernels that were planned for `made` run on the device. */
 static bool rt__target_fits(const ind_target *made, const ind_target *device) {
-    return made->sm == device->sm && made->specific == device->specific && made->num_sms <= device->num_sms &&
-           made->shared_per_block <= device->shared_per_block && made->shared_per_sm <= device->shared_per_sm &&
-           made->max_cluster <= device->max_cluster;
+    const bool runs = made->ptx ? made->sm <= device->sm && !made->specific
+                                : made->sm == device->sm && made->specific == device->specific;
+    return runs && made->num_sms <= device->num_sms && made->shared_per_block <= device->shared_per_block &&
+           made->shared_per_sm <= device->shared_per_sm && made->max_cluster <= device->max_cluster;
 }
 
-/* The target to plan for: of the pack's targets that the device can run, the one with most SMs; else the device's. */
+/* True if the device had better run kernels of a than of b: cubins rather than PTX, PTX of a later architecture, and
+   those for more SMs. */
+static bool rt__target_is_better(const ind_target *a, const ind_target *b) {
+    if (a->ptx != b->ptx) return b->ptx;
+    return a->sm != b->sm ? a->sm > b->sm : a->num_sms > b->num_sms;
+}
+
+/* The target to plan for: the best of the pack's targets that the device can run; else the device's. */
 static const ind_target *rt__planned_target(const rt__runtime *r, const ind_target *device) {
     const ind_target *best = NULL;
     for (uint32_t i = 0; i < r->compiled.num_targets; i++) {
         const rt__made_for *x = &r->compiled.target[i];
         if (!x->from_pack || !rt__target_fits(&x->target, device)) continue;
-        if (!best || x->target.num_sms > best->num_sms) best = &x->target;
+        if (!best || rt__target_is_better(&x->target, best)) best = &x->target;
     }
     return best ? best : device;
 }
@@ -2390,6 +2405,7 @@ ind_status ind_pack_query_kernel(ind_context *c, int index, ind_pack_kernel *ker
         memcpy(kernel->arch, e->arch, sizeof kernel->arch);
         kernel->bytes = e->bytes;
         kernel->nvrtc_version = e->nvrtc_version;
+        kernel->least_driver = strncmp(e->arch, "compute", 7) ? e->nvrtc_version / 100 * 100 : e->nvrtc_version;
         ind__cubin_resources(e->cubin, e->bytes, &kernel->registers, &kernel->local_bytes);
         status = IND_OK;
     }
@@ -7027,6 +7043,7 @@ static rt__cuda_job rt__cuda_job_of(const ind_module *m, const ind__variant *v, 
                           .source = v->source.text,
                           .name = v->source.entry,
                           .arch_option = option,
+                          .ptx = m->desc.plan->target.ptx,
                           .folder = m->context->desc.cuda.source_folder};
 }
 
@@ -7081,7 +7098,7 @@ static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kerne
     for (uint32_t i = 0; i < num; i++) {
         if (!job[i].program && !job[i].result) continue; /* not run */
         if (!status || !job[i].result) {                 /* of several failures the first is reported */
-            ind_status taken = rt__cuda_job_result(c, &job[i], false, &entry[i]->cubin, &entry[i]->bytes);
+            ind_status taken = rt__cuda_job_result(c, &job[i], &entry[i]->cubin, &entry[i]->bytes);
             if (!status) status = taken;
         }
         entry[i]->nvrtc_version = job[i].nvrtc->version;
@@ -7225,8 +7242,15 @@ static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, 
     ind__free(c, e->cubin);
     e->cubin = NULL;
     e->from_pack = false;
+    char reason[512];
+    snprintf(reason, sizeof reason, "%.500s", ind_error(c));
     status = rt__cuda_open_nvrtc(c, r);
-    if (status) return status;
+    if (status) {
+        char missing[1024];
+        snprintf(missing, sizeof missing, "%.1000s", ind_error(c));
+        return ind__fail(c, status, "the driver refuses kernel %s of the pack: %s; it cannot be compiled again: %s",
+                         e->name, reason, missing);
+    }
     char option[64];
     rt__cuda_job job = rt__cuda_job_of(m, v, option);
     rt__cuda_job_run(&job, 0, 0);

@@ -5,7 +5,8 @@
  *     ind pack FILE.pack... --verify                                     exit status 1 if a file is damaged
  *     ind pack FILE.pack... --merge --output FILE.pack                   one pack from several
  *
- * It needs NVRTC, but no GPU. A target is an architecture or a device. Name the device if it has fewer SMs than that
+ * It needs NVRTC, but no GPU. A target is an architecture, a device, or compute_80: PTX, which the driver compiles for
+ * devices of later architectures that the pack has no cubins for. Name the device if it has fewer SMs than that
  * whose figures stand for its architecture; one with more SMs runs the kernels, too. Options of a compile are those of
  * `ind emit`, and must be those of the process that will use the pack. */
 
@@ -73,13 +74,13 @@ static int print_kernels(ind_context *ctx, bool json) {
     int i = 0;
     for (; !ind_pack_query_kernel(ctx, i, &k); i++) {
         const char *format = json ? "%s{\"name\": \"%s\", \"arch\": \"%s\", \"bytes\": %zu, \"registers\": %d, "
-                                    "\"local_bytes\": %d, \"nvrtc\": %d}"
-                                  : "%s%s  %s  %zu bytes  registers %d  local %d bytes  NVRTC %d\n";
+                                    "\"local_bytes\": %d, \"nvrtc\": %d, \"least_driver\": %d}"
+                                  : "%s%s  %s  %zu bytes  registers %d  local %d bytes  NVRTC %d  driver %d\n";
         printf(format,
                json && i ? ",\n"
                : json    ? "["
                          : "",
-               k.name, k.arch, k.bytes, k.registers, k.local_bytes, k.nvrtc_version);
+               k.name, k.arch, k.bytes, k.registers, k.local_bytes, k.nvrtc_version, k.least_driver);
     }
     if (json) printf(i ? "]\n" : "[]\n");
     return 0;

@@ -239,6 +239,7 @@ typedef struct ind_thresholds {
 typedef struct ind_target {
     int sm;               /* compute capability times 10: 80, 90, 100 */
     bool specific;        /* architecture-specific features (sm_90a) may be used */
+    bool ptx;             /* compiled to PTX, which the driver of this or of a later architecture compiles on */
     int num_sms;          /* SMs */
     int shared_per_block; /* bytes that one block may have (opt-in limit) */
     int shared_per_sm;
@@ -266,6 +267,7 @@ void ind__target_rates(ind_target *t, int memory_bytes_per_ns);
 void ind__target_figures(ind_target *t, const ind_thresholds *figures);
 /* Fills the zero figures of a fusion policy with the target's. */
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p);
-/* Parses an architecture ("sm_90a") or a device ("L4"). Error: IND_ERROR_INVALID_ARGUMENT names what is allowed. */
+/* Parses an architecture ("sm_90a"), a device ("L4"), or PTX ("compute_80") for the smallest device of any architecture
+   from sm_80 on. Error: IND_ERROR_INVALID_ARGUMENT names what is allowed. */
 ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t);
-void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVRTC's --gpu-architecture */
+void ind__target_name(const ind_target *t, char out[16]); /* as in NVRTC's --gpu-architecture: "sm_90a", "compute_80" */

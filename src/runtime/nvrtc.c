@@ -5,6 +5,7 @@
 typedef struct rt__cuda_job {
     const rt__cuda_nvrtc *nvrtc;
     const char *source, *name, *arch_option;
+    bool ptx;           /* the result is PTX, not a cubin */
     const char *folder; /* ind_context_desc.cuda.source_folder */
     void *program;
     int result;
@@ -119,7 +120,8 @@ static ind_status rt__cuda_job_error(ind_context *c, const rt__cuda_job *j) {
 }
 
 /* Returns the compiled bytes of a finished job; the caller frees them. */
-static ind_status rt__cuda_job_result(ind_context *c, const rt__cuda_job *j, bool ptx, void **out, size_t *bytes) {
+static ind_status rt__cuda_job_result(ind_context *c, const rt__cuda_job *j, void **out, size_t *bytes) {
+    const bool ptx = j->ptx;
     *out = NULL;
     if (j->unwritten)
         ind__log(c, 1, "cuda: the source of kernel %s cannot be written to %s: it has no line information", j->name,
@@ -146,9 +148,11 @@ static void rt__cuda_job_free(rt__cuda_job *j) {
 }
 
 static void rt__cuda_arch_option(const ind_target *t, bool ptx, char out[64]) {
+    ind_target of = *t;
     char arch[16];
-    ind__target_name(t, arch);
-    snprintf(out, 64, "--gpu-architecture=%s%s", ptx ? "compute_" : "sm_", arch + 3);
+    of.ptx |= ptx;
+    ind__target_name(&of, arch);
+    snprintf(out, 64, "--gpu-architecture=%s", arch);
 }
 
 ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *name, const ind_target *t, bool ptx,
@@ -167,9 +171,10 @@ ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *na
                         .source = source,
                         .name = name,
                         .arch_option = option,
+                        .ptx = ptx || t->ptx,
                         .folder = c->desc.cuda.source_folder};
     rt__cuda_job_run(&job, 0, 0);
-    status = rt__cuda_job_result(c, &job, ptx, out, bytes);
+    status = rt__cuda_job_result(c, &job, out, bytes);
     rt__cuda_job_free(&job);
     return status;
 }

@@ -263,6 +263,7 @@ ind_status ind_pack_query_kernel(ind_context *c, int index, ind_pack_kernel *ker
         memcpy(kernel->arch, e->arch, sizeof kernel->arch);
         kernel->bytes = e->bytes;
         kernel->nvrtc_version = e->nvrtc_version;
+        kernel->least_driver = strncmp(e->arch, "compute", 7) ? e->nvrtc_version / 100 * 100 : e->nvrtc_version;
         ind__cubin_resources(e->cubin, e->bytes, &kernel->registers, &kernel->local_bytes);
         status = IND_OK;
     }

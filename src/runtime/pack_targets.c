@@ -6,7 +6,7 @@
 
 enum { RT__TARGET_FIGURES = sizeof(ind_target) / sizeof(int32_t) };
 
-/* A target in a file: its figures in the order of the struct, the flag `specific` as one of them. */
+/* A target in a file: its figures in the order of the struct, the flags `specific` and `ptx` as one of them. */
 typedef struct rt__pack_target {
     uint64_t checksum; /* of this struct with checksum 0 */
     int32_t figure[RT__TARGET_FIGURES + RT__TARGET_FIGURES % 2];
@@ -22,7 +22,7 @@ static rt__pack_target rt__write_target(const ind_target *t) {
     rt__pack_target out;
     memset(&out, 0, sizeof out);
     memcpy(out.figure, t, sizeof *t);
-    out.figure[offsetof(ind_target, specific) / sizeof(int32_t)] = t->specific; /* without the bytes behind the flag */
+    out.figure[offsetof(ind_target, specific) / sizeof(int32_t)] = t->specific | t->ptx << 1; /* without padding */
     out.checksum = rt__target_checksum(&out);
     return out;
 }
@@ -36,10 +36,11 @@ static bool rt__read_target(ind_target *t, const char *data, uint32_t bytes) {
         if (in.figure[i] < 0) return false;
     if (rt__target_checksum(&in) != in.checksum) return false;
     const size_t flag = offsetof(ind_target, specific) / sizeof(int32_t);
-    const bool specific = in.figure[flag] != 0;
+    const int flags = in.figure[flag];
     in.figure[flag] = 0;
     memcpy(t, in.figure, sizeof *t);
-    t->specific = specific;
+    t->specific = flags & 1;
+    t->ptx = flags >> 1 & 1;
     ind__target_defaults(t);
     return t->sm >= 80;
 }
@@ -61,18 +62,26 @@ static ind_status rt__add_target(ind_context *c, rt__runtime *r, const ind_targe
 
 /* True if kernels that were planned for `made` run on the device. */
 static bool rt__target_fits(const ind_target *made, const ind_target *device) {
-    return made->sm == device->sm && made->specific == device->specific && made->num_sms <= device->num_sms &&
-           made->shared_per_block <= device->shared_per_block && made->shared_per_sm <= device->shared_per_sm &&
-           made->max_cluster <= device->max_cluster;
+    const bool runs = made->ptx ? made->sm <= device->sm && !made->specific
+                                : made->sm == device->sm && made->specific == device->specific;
+    return runs && made->num_sms <= device->num_sms && made->shared_per_block <= device->shared_per_block &&
+           made->shared_per_sm <= device->shared_per_sm && made->max_cluster <= device->max_cluster;
 }
 
-/* The target to plan for: of the pack's targets that the device can run, the one with most SMs; else the device's. */
+/* True if the device had better run kernels of a than of b: cubins rather than PTX, PTX of a later architecture, and
+   those for more SMs. */
+static bool rt__target_is_better(const ind_target *a, const ind_target *b) {
+    if (a->ptx != b->ptx) return b->ptx;
+    return a->sm != b->sm ? a->sm > b->sm : a->num_sms > b->num_sms;
+}
+
+/* The target to plan for: the best of the pack's targets that the device can run; else the device's. */
 static const ind_target *rt__planned_target(const rt__runtime *r, const ind_target *device) {
     const ind_target *best = NULL;
     for (uint32_t i = 0; i < r->compiled.num_targets; i++) {
         const rt__made_for *x = &r->compiled.target[i];
         if (!x->from_pack || !rt__target_fits(&x->target, device)) continue;
-        if (!best || x->target.num_sms > best->num_sms) best = &x->target;
+        if (!best || rt__target_is_better(&x->target, best)) best = &x->target;
     }
     return best ? best : device;
 }

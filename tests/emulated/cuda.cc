@@ -1455,8 +1455,18 @@ result open_library(module_object *m, const std::string &path) {
 
 result load_image(module_object *m, const void *data) {
     const ind_emulation_image *image = static_cast<const ind_emulation_image *>(data);
-    if (strncmp(static_cast<const char *>(data), "//", 2) == 0) {
-        return INVALID_PTX;
+    const char *text = static_cast<const char *>(data);
+    if (strncmp(text, IND_EMULATION_PTX, sizeof IND_EMULATION_PTX - 1) == 0) {
+        std::string path = text + sizeof IND_EMULATION_PTX - 1, bytes;
+        path = path.substr(0, path.find('\n'));
+        if (!read_file(path, bytes)) {
+            return INVALID_PTX;
+        }
+        result status = open_library(m, path);
+        if (status == SUCCESS) {
+            measure_shared(bytes, m->shared_sizes);
+        }
+        return status;
     }
     if (memcmp(image->magic, IND_EMULATION_MAGIC, sizeof image->magic) != 0) {
         return INVALID_IMAGE;

@@ -596,7 +596,12 @@ result compile(program *p, const std::vector<std::string> &options) {
         __atomic_add_fetch(&state().stats[STAT_MISSES], 1, __ATOMIC_RELAXED);
     }
     p->image = make_image(library, target, spills(p->source) ? 64 : 0);
-    p->ptx = "// emulated: compiled for the host, there is no PTX\n";
+    p->ptx = std::string(IND_EMULATION_PTX) + target + "\n";
+    for (const std::string &o : options) {
+        if (starts_with(o, "--gpu-architecture=compute_")) {
+            p->image.clear(); /* as NVRTC for virtual architectures */
+        }
+    }
     return SUCCESS;
 }
 

@@ -1,6 +1,7 @@
 """`ind pack`: packs that are made without a GPU. A process on a GPU then compiles nothing, also if the GPU has other figures than the target
 that the pack was made for."""
 
+import json
 import os
 import subprocess
 
@@ -118,3 +119,26 @@ def test_errors(command, arguments, message):
 def test_without_nvrtc(command):
     done = command("pack", "g.ind", "--arch", "sm_80", "--output", "a", env=NOWHERE)
     assert done.returncode == 1 and "nvrtc: no library" in done.stderr
+
+
+def test_ptx(command):
+    """Devices of later architectures than those of the pack run its PTX, unless they are smaller than the target; a device with cubins in the
+    pack runs these."""
+    assert command("pack", "g.ind", "--arch", "compute_80,H200", "--output", "ptx.pack").returncode == 0
+    kernels = json.loads(command("pack", "ptx.pack", "--list", "--json").stdout)
+    assert {k["arch"] for k in kernels} == {"compute_80", "sm_90a"}
+    for k in kernels:
+        assert k["least_driver"] == (k["nvrtc"] if k["arch"] == "compute_80" else k["nvrtc"] // 100 * 100)
+    assert command(*RUN[:-3], "host", *RUN[-2:]).returncode == 0
+    host = [np.load(command.folder / "out" / f"{n}.npy") for n in "sn"]
+    settings = {"env": {"IND_PACK": "ptx.pack", **NOWHERE}, "CLUSTERS": ""}
+    for cc, sms in (("8.0", 16), ("8.9", 58), ("12.0", 20)):
+        done = command(*RUN, CC=cc, SMS=sms, **settings)
+        assert done.returncode == 0, done.stderr
+        for n, want in zip("sn", host):
+            assert np.allclose(np.load(command.folder / "out" / f"{n}.npy"), want, rtol=1e-5, atol=1e-6)
+    done = command(*RUN, CC="12.0", SMS=8, **settings)
+    assert done.returncode == 1 and "nvrtc: no library" in done.stderr
+    assert command(*RUN, env={"IND_PACK": "ptx.pack", **NOWHERE}).returncode == 0
+    found = results(command)
+    assert command(*RUN).returncode == 0 and found == results(command)

@@ -15,6 +15,7 @@ static rt__cuda_job rt__cuda_job_of(const ind_module *m, const ind__variant *v, 
                           .source = v->source.text,
                           .name = v->source.entry,
                           .arch_option = option,
+                          .ptx = m->desc.plan->target.ptx,
                           .folder = m->context->desc.cuda.source_folder};
 }
 
@@ -69,7 +70,7 @@ static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kerne
     for (uint32_t i = 0; i < num; i++) {
         if (!job[i].program && !job[i].result) continue; /* not run */
         if (!status || !job[i].result) {                 /* of several failures the first is reported */
-            ind_status taken = rt__cuda_job_result(c, &job[i], false, &entry[i]->cubin, &entry[i]->bytes);
+            ind_status taken = rt__cuda_job_result(c, &job[i], &entry[i]->cubin, &entry[i]->bytes);
             if (!status) status = taken;
         }
         entry[i]->nvrtc_version = job[i].nvrtc->version;
@@ -213,8 +214,15 @@ static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, 
     ind__free(c, e->cubin);
     e->cubin = NULL;
     e->from_pack = false;
+    char reason[512];
+    snprintf(reason, sizeof reason, "%.500s", ind_error(c));
     status = rt__cuda_open_nvrtc(c, r);
-    if (status) return status;
+    if (status) {
+        char missing[1024];
+        snprintf(missing, sizeof missing, "%.1000s", ind_error(c));
+        return ind__fail(c, status, "the driver refuses kernel %s of the pack: %s; it cannot be compiled again: %s",
+                         e->name, reason, missing);
+    }
     char option[64];
     rt__cuda_job job = rt__cuda_job_of(m, v, option);
     rt__cuda_job_run(&job, 0, 0);
