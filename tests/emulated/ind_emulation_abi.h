@@ -136,7 +136,7 @@ struct ind_emulation_image {
 };
 
 #define IND_EMULATION_MAGIC "INDEMU1"
-/* Begins what stands for PTX: the name of a compiled file follows. */
+/* Emulated PTX: this, and the name of a compiled file. */
 #define IND_EMULATION_PTX "//PTX "
 
 #endif
