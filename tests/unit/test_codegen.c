@@ -616,8 +616,8 @@ static void check_dependent(const struct test_case *t, const stages *s, size_t a
             CHECK(v->dependent == wanted && wanted == !!strstr(v->source.text, "griddepcontrol"), "%s on %s: kernel %u",
                   t->name, archs[arch], k);
             v->dependent = !wanted;
-            CHECK(ind__plan_verify(s->plan) == IND_ERROR_VERIFY, "%s on %s: a wait that is not there, or not meant", t->name,
-                  archs[arch]);
+            CHECK(ind__plan_verify(s->plan) == IND_ERROR_VERIFY, "%s on %s: a wait that is not there, or not meant",
+                  t->name, archs[arch]);
             v->dependent = wanted;
         }
 }
@@ -689,14 +689,19 @@ static void test_most_variants(void) {
 static void test_targets(void) {
     ind_context *c;
     if (ind_context_create(NULL, &c)) return;
-    static const char *const good[] = {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a"};
-    static const char *const bad[] = {"", "sm_", "sm_75", "sm_80a", "compute_80", "sm_900", "sm_90b", NULL};
+    static const char *const good[] = {"sm_80",  "sm_86",   "sm_89",      "sm_90",     "sm_90a",
+                                       "sm_100", "sm_100a", "compute_80", "compute_90"};
+    static const char *const bad[] = {"",       "sm_",    "sm_75", "sm_80a", "compute_75", "compute_90a",
+                                      "sm_900", "sm_90b", NULL};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         ind_target t = {0};
         char name[16];
         CHECK(!ind__target_parse(c, good[i], &t), "%s", good[i]);
         ind__target_name(&t, name);
         CHECK(!strcmp(name, good[i]) && t.num_sms > 0 && t.shared_per_block > 0, "%s", name);
+        CHECK(t.ptx == !strncmp(name, "compute_", 8), "%s", name);
+        if (t.ptx) /* for the smallest device of any later architecture */
+            CHECK(t.shared_per_block == 101376 && t.shared_per_sm == 102400 && t.max_cluster == 1, "%s", name);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ind_target t = {0};
@@ -811,8 +816,8 @@ static void test_masked_store(const nvrtc *compiler, const char *arch) {
     if (load && store) b->inst[store].arg[1] = b->inst[load].arg[0];
     if (load && store && !ind__plan_create(c, s.schedule, NULL, &s.plan)) {
         const ind__variant *v = &s.plan->kernel[0].variant[0];
-        CHECK(v->vector == 8 && strstr(v->source.text, " = ind_load<8>(&in0[") && strstr(v->source.text, "ind_store(&out0[") &&
-                  !strstr(v->source.text, "ind_bf16_to_f32(in0["),
+        CHECK(v->vector == 8 && strstr(v->source.text, " = ind_load<8>(&in0[") &&
+                  strstr(v->source.text, "ind_store(&out0[") && !strstr(v->source.text, "ind_bf16_to_f32(in0["),
               "%s", v->source.text);
         if (compiler->library) check_compiles(compiler, t.name, v, arch);
     }
