@@ -493,8 +493,8 @@ typedef struct ind_context_desc {
         void *user;
     } pack;
     /* Called by the thread that launches, before and after each kernel launch and extern call: nvtxRangePushA and
-       nvtxRangePop, for example. `name` is that of the kernel. A capture calls them too; the replay of a CUDA graph
-       does not. Set both functions or neither. */
+       nvtxRangePop, for example. `name` is that of the kernel. Called during a capture, but not during the replay of a
+       CUDA graph. Set both functions or neither. */
     struct {
         void (*begin)(const char *name, void *user);
         void (*end)(void *user);

@@ -449,7 +449,7 @@ typedef struct ind_pack_kernel {
     char name[72], arch[16];    /* its function, and "sm_90a", or "compute_80" for PTX */
     size_t bytes;               /* of the cubin or PTX */
     int nvrtc_version;          /* 1300 for 13.0 */
-    int least_driver;           /* of CUDA, in the same form: for a cubin 13.0 of NVRTC 13.1, for PTX 13.1 */
+    int least_driver;           /* of CUDA; of NVRTC 13.1: 1300 for a cubin, 1301 for PTX */
     int registers, local_bytes; /* per thread; -1: not in the file */
 } ind_pack_kernel;
 /* Kernel number `index` (from 0) of those that ind_pack_save writes. IND_ERROR_NOT_FOUND past the last. */
@@ -2374,6 +2374,12 @@ ind_status ind_pack_load(ind_context *c, const char *path, ind_pack_info *info) 
     return status;
 }
 
+/* The CUDA version, 1300 for 13.0, of the least driver that loads the kernel. A driver loads cubins of its own major
+   version and of earlier ones, and PTX of its own version and of earlier ones. */
+static int rt__least_driver(const ind__kernel_entry *e) {
+    return strncmp(e->arch, "compute", 7) ? e->nvrtc_version / 100 * 100 : e->nvrtc_version;
+}
+
 static bool rt__belongs_in_pack(const ind__kernel_entry *e) {
     return e->cubin && !e->only_tried;
 }
@@ -2405,7 +2411,7 @@ ind_status ind_pack_query_kernel(ind_context *c, int index, ind_pack_kernel *ker
         memcpy(kernel->arch, e->arch, sizeof kernel->arch);
         kernel->bytes = e->bytes;
         kernel->nvrtc_version = e->nvrtc_version;
-        kernel->least_driver = strncmp(e->arch, "compute", 7) ? e->nvrtc_version / 100 * 100 : e->nvrtc_version;
+        kernel->least_driver = rt__least_driver(e);
         ind__cubin_resources(e->cubin, e->bytes, &kernel->registers, &kernel->local_bytes);
         status = IND_OK;
     }
@@ -7201,18 +7207,18 @@ static void rt__cuda_report_resources(ind_context *c, rt__runtime *r, const ind_
         ind__log(c, 3, "cuda: kernel %s uses %d registers", e->name, registers);
 }
 
-/* Adds the likely reason to the message of a refused cubin: its compiler is newer than the driver. A driver loads only
-   cubins of its own CUDA major version and of earlier ones. */
+/* Adds the likely reason to the message of a refused kernel: its compiler is newer than the driver. */
 static ind_status rt__cuda_refused(ind_context *c, const rt__runtime *r, const ind__kernel_entry *e,
                                    ind_status status) {
-    int nvrtc = e->nvrtc_version / 100, driver = r->driver.version / 1000;
+    const int least = rt__least_driver(e), driver = r->driver.version / 1000 * 100 + r->driver.version % 1000 / 10;
     char reason[256];
-    if (nvrtc <= driver || status == IND_ERROR_OUT_OF_MEMORY) return status;
+    if (least <= driver || status == IND_ERROR_OUT_OF_MEMORY) return status;
     snprintf(reason, sizeof reason, "%.200s", ind_error(c));
-    return ind__fail(c, status,
-                     "%s: compiled by NVRTC %d, the driver is of CUDA %d: update the driver, or name an NVRTC %d in "
-                     "IND_NVRTC_LIBRARY",
-                     reason, nvrtc, driver, driver);
+    return ind__fail(
+        c, status,
+        "%s: compiled by NVRTC %d.%d, which needs a driver of CUDA %d.%d; this one is of CUDA %d.%d: update "
+        "the driver, or name an earlier NVRTC in IND_NVRTC_LIBRARY",
+        reason, e->nvrtc_version / 100, e->nvrtc_version % 100, least / 100, least % 100, driver / 100, driver % 100);
 }
 
 /* Loads an entry's cubin, once per context. */

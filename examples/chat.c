@@ -33,7 +33,7 @@ typedef struct options {
     long tokens, context, parallel; /* of an answer at most; of a conversation at most, 0: the model's or 2048 */
     long watchdog;                  /* ms that a task of a persistent launch waits at most, 0: no limit */
     long memory, drafts;            /* MB at most, 0: what the device has left; draft tokens of a step */
-    long steps;                     /* at once */
+    long steps;                     /* of a call of llama_engine_step, on a GPU */
     llama_sampling sampling;
     ind_device device;
     ind_dtype dtype;

@@ -24,7 +24,7 @@
 enum { LLAMA_SLOTS = 64, LLAMA_DRAFTS = 15, LLAMA_STEPS = LLAMA_DRAFTS + 1 };
 enum { LLAMA_CHUNK = 256 };     /* tokens of a prompt that one run takes */
 enum { LLAMA_ENTRIES = 64 };    /* a run may read a multiple of so many entries of the caches */
-enum { LLAMA_CAPTURED = 1024 }; /* .. and a captured step of so many: the masks bound what it does read */
+enum { LLAMA_CAPTURED = 1024 }; /* a captured step is launched for a multiple of so many, but reads those in use */
 
 /* How tokens are drawn (llama_sample.h). */
 typedef struct llama_sampling {
@@ -109,7 +109,7 @@ typedef struct llama__captured {
 typedef struct llama__places {
     int64_t *tokens;  /* on the device: i64[num, row], of which slots are used */
     void ***pointers; /* of the module's bindings, for a step at each place */
-    int num, at, row; /* row: even, so that each place is aligned to 16 bytes */
+    int num, at, row; /* places; of the next step; tokens of a place: an even number, which aligns it to 16 bytes */
 } llama__places;
 
 typedef struct llama_engine {

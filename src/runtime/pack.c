@@ -232,6 +232,12 @@ ind_status ind_pack_load(ind_context *c, const char *path, ind_pack_info *info) 
     return status;
 }
 
+/* The CUDA version, 1300 for 13.0, of the least driver that loads the kernel. A driver loads cubins of its own major
+   version and of earlier ones, and PTX of its own version and of earlier ones. */
+static int rt__least_driver(const ind__kernel_entry *e) {
+    return strncmp(e->arch, "compute", 7) ? e->nvrtc_version / 100 * 100 : e->nvrtc_version;
+}
+
 static bool rt__belongs_in_pack(const ind__kernel_entry *e) {
     return e->cubin && !e->only_tried;
 }
@@ -263,7 +269,7 @@ ind_status ind_pack_query_kernel(ind_context *c, int index, ind_pack_kernel *ker
         memcpy(kernel->arch, e->arch, sizeof kernel->arch);
         kernel->bytes = e->bytes;
         kernel->nvrtc_version = e->nvrtc_version;
-        kernel->least_driver = strncmp(e->arch, "compute", 7) ? e->nvrtc_version / 100 * 100 : e->nvrtc_version;
+        kernel->least_driver = rt__least_driver(e);
         ind__cubin_resources(e->cubin, e->bytes, &kernel->registers, &kernel->local_bytes);
         status = IND_OK;
     }

@@ -349,7 +349,7 @@ typedef struct ind_pack_kernel {
     char name[72], arch[16];    /* its function, and "sm_90a", or "compute_80" for PTX */
     size_t bytes;               /* of the cubin or PTX */
     int nvrtc_version;          /* 1300 for 13.0 */
-    int least_driver;           /* of CUDA, in the same form: for a cubin 13.0 of NVRTC 13.1, for PTX 13.1 */
+    int least_driver;           /* of CUDA; of NVRTC 13.1: 1300 for a cubin, 1301 for PTX */
     int registers, local_bytes; /* per thread; -1: not in the file */
 } ind_pack_kernel;
 /* Kernel number `index` (from 0) of those that ind_pack_save writes. IND_ERROR_NOT_FOUND past the last. */

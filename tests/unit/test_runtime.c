@@ -891,6 +891,27 @@ static void test_pack(void) {
     remove(damaged);
 }
 
+/* What a refused kernel says: a cubin needs a driver of the same major version, PTX one of the same version. */
+static void test_refused_kernels(ind_context *c) {
+    static const struct {
+        const char *arch;
+        int nvrtc, driver;
+        const char *says; /* NULL: nothing of versions */
+    } cases[] = {{"sm_90a", 1301, 13000, NULL},
+                 {"sm_90a", 1300, 12080, "needs a driver of CUDA 13.0; this one is of CUDA 12.8"},
+                 {"compute_80", 1301, 13000, "needs a driver of CUDA 13.1; this one is of CUDA 13.0"},
+                 {"compute_80", 1300, 13000, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rt__runtime r = {.driver.version = cases[i].driver};
+        ind__kernel_entry e = {.nvrtc_version = cases[i].nvrtc};
+        snprintf(e.arch, sizeof e.arch, "%s", cases[i].arch);
+        const ind_status status = rt__cuda_refused(c, &r, &e, ind__fail(c, IND_ERROR_DEVICE, "refused"));
+        CHECK(status == IND_ERROR_DEVICE && !strncmp(ind_error(c), "refused", 7), "%s", ind_error(c));
+        CHECK(!strstr(ind_error(c), "driver of CUDA") == !cases[i].says, "%s", ind_error(c));
+        CHECK(!cases[i].says || strstr(ind_error(c), cases[i].says), "%s", ind_error(c));
+    }
+}
+
 /* ---- the CUDA path on the emulated driver */
 
 static void test_cuda_instance(ind_context *c) {
@@ -1027,6 +1048,7 @@ static void test_host(int num_threads) {
     test_gather(c, IND_DEVICE_HOST, true);
     test_gather(c, IND_DEVICE_HOST, false);
     test_replay(c);
+    test_refused_kernels(c);
     test_threads(c);
     test_workspace(c);
     ind_context_destroy(c);

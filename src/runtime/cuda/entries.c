@@ -173,18 +173,18 @@ static void rt__cuda_report_resources(ind_context *c, rt__runtime *r, const ind_
         ind__log(c, 3, "cuda: kernel %s uses %d registers", e->name, registers);
 }
 
-/* Adds the likely reason to the message of a refused cubin: its compiler is newer than the driver. A driver loads only
-   cubins of its own CUDA major version and of earlier ones. */
+/* Adds the likely reason to the message of a refused kernel: its compiler is newer than the driver. */
 static ind_status rt__cuda_refused(ind_context *c, const rt__runtime *r, const ind__kernel_entry *e,
                                    ind_status status) {
-    int nvrtc = e->nvrtc_version / 100, driver = r->driver.version / 1000;
+    const int least = rt__least_driver(e), driver = r->driver.version / 1000 * 100 + r->driver.version % 1000 / 10;
     char reason[256];
-    if (nvrtc <= driver || status == IND_ERROR_OUT_OF_MEMORY) return status;
+    if (least <= driver || status == IND_ERROR_OUT_OF_MEMORY) return status;
     snprintf(reason, sizeof reason, "%.200s", ind_error(c));
-    return ind__fail(c, status,
-                     "%s: compiled by NVRTC %d, the driver is of CUDA %d: update the driver, or name an NVRTC %d in "
-                     "IND_NVRTC_LIBRARY",
-                     reason, nvrtc, driver, driver);
+    return ind__fail(
+        c, status,
+        "%s: compiled by NVRTC %d.%d, which needs a driver of CUDA %d.%d; this one is of CUDA %d.%d: update "
+        "the driver, or name an earlier NVRTC in IND_NVRTC_LIBRARY",
+        reason, e->nvrtc_version / 100, e->nvrtc_version % 100, least / 100, least % 100, driver / 100, driver % 100);
 }
 
 /* Loads an entry's cubin, once per context. */
