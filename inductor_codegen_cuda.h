@@ -225,6 +225,12 @@ extern "C" {
     X(unpack_instructions, 32, "the same for an element of a packed format", "PTX of 14 formats, 166 to 272 per 8")    \
     X(packed_instructions, 27, "instructions per 8 packed weights of a product of up to 8 rows",                       \
       "SASS of 20 formats, 17 to 36: bench/product_instructions.py")                                                   \
+    X(packed_row_instructions, 3, "the same per packed weight of a product of one row without tensor cores",           \
+      "SASS of q4_1")                                                                                                  \
+    X(packed_row_load, 16, "multiply-adds in whose time a load of 8 packed weights is issued",                         \
+      "steps of SmolLM2 135M and Llama 1B, q4_1 and q8_0, H200")                                                       \
+    X(packed_start, 1800, "cycles of a block of packed weights and tensor cores besides those of other products",      \
+      "the same")                                                                                                      \
     X(packed_mma_percent, 60, "percent of the tensor cores' rate that mma.sync reaches beside packed weights",         \
       "estimated, not measured; architectures without wgmma: 85, estimated, not measured")                             \
     X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")    \
@@ -472,6 +478,9 @@ void ind__target_name(const ind_target *t, char out[16]); /* as in NVRTC's --gpu
     /* packed weights are dequantised in registers, for few rows of a */                                               \
     X(MATMUL_PACKED, "matmul, packed weights", MATMUL, TILE, "templates/gemm/packed.c", cg__emit_matmul,               \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+    /* the same for one row, which is in registers as the weights are: without tensor cores */                         \
+    X(MATMUL_PACKED_ROW, "matmul, one row, packed weights", MATMUL, TILE, "templates/gemm/packed_row.c",               \
+      cg__emit_matmul, IND__HAS_VECTORS)                                                                               \
     X(MATMUL_TMA, "matmul, bulk-copied wgmma tiles", MATMUL, TILE, "templates/gemm/tma.c", cg__emit_matmul,            \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER | IND__HAS_TENSOR_MAPS)                              \
     X(MATMUL_TCGEN05, "matmul, bulk-copied tcgen05 tiles", MATMUL, TILE, "templates/gemm/tcgen05.c", cg__emit_matmul,  \
@@ -3758,6 +3767,26 @@ static const char *const cg__prelude_COMBINE_BLOCKS_OF_KEYS[] = {
 // numbers in registers, by up to 8 rows of a at a time: D[weight row][row of a]. Sums of a group of weights are
 // multiplied by the group's scale in f32.
 /* clang-format off */
+static const char *const cg__prelude_PACKED_BITS[] = {
+    "// Bytes of two words, by a selector whose halves of bytes are below 8.\n",
+    "static IND_INLINE unsigned ind_permute(unsigned a, unsigned b, unsigned selector) {\n",
+    "    unsigned r = __byte_perm(a, b, selector);\n",
+    "#ifndef IND_EMULATION\n",
+    "    asm(\"prmt.b32 %0, %1, %2, %3;\" : \"=r\"(r) : \"r\"(a), \"r\"(b), \"r\"(selector));\n",
+    "#endif\n",
+    "    return r;\n",
+    "}\n",
+    "// 4 bits to the fifth bits of 4 bytes.\n",
+    "static IND_INLINE unsigned ind_spread_bits(unsigned x) {\n",
+    "    return (x & 15u) * 0x02040810u & 0x10101010u;\n",
+    "}\n",
+    "// 4 bytes of a table of 16, for the 4 indices in the low 16 bits of a word: `at` has their low 3 bits, `side` is 0x3210 plus 4\n",
+    "// in each half of a byte whose index is 8 or more.\n",
+    "static IND_INLINE unsigned ind_lookup(unsigned at, unsigned side, unsigned t0, unsigned t1, unsigned t2, unsigned t3) {\n",
+    "    return ind_permute(ind_permute(t0, t1, at), ind_permute(t2, t3, at), side);\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_PACKED[] = {
     "#ifndef IND_EMULATION\n",
     "static IND_INLINE unsigned ind_fma_bf16x2(unsigned a, unsigned b, unsigned c) {\n",
@@ -3859,14 +3888,6 @@ static const char *const cg__prelude_PACKED[] = {
     "#endif\n",
     "    return r;\n",
     "}\n",
-    "// Bytes of two words, by a selector whose halves of bytes are below 8.\n",
-    "static IND_INLINE unsigned ind_permute(unsigned a, unsigned b, unsigned selector) {\n",
-    "    unsigned r = __byte_perm(a, b, selector);\n",
-    "#ifndef IND_EMULATION\n",
-    "    asm(\"prmt.b32 %0, %1, %2, %3;\" : \"=r\"(r) : \"r\"(a), \"r\"(b), \"r\"(selector));\n",
-    "#endif\n",
-    "    return r;\n",
-    "}\n",
     "// Bytes 0 and 2 of a word, and bytes 1 and 3, as 16-bit numbers.\n",
     "static IND_INLINE void ind_byte_pairs(unsigned x, unsigned &p0, unsigned &p1) {\n",
     "    p1 = __byte_perm(x, 0, 0x4341);\n",
@@ -3876,10 +3897,6 @@ static const char *const cg__prelude_PACKED[] = {
     "static IND_INLINE void ind_nibble_pairs(unsigned x, int high, unsigned &p0, unsigned &p1) {\n",
     "    p0 = x & 0x000f000fu << 4 * high;\n",
     "    p1 = x >> 8 & 0x000f000fu << 4 * high;\n",
-    "}\n",
-    "// 4 bits to the fifth bits of 4 bytes.\n",
-    "static IND_INLINE unsigned ind_spread_bits(unsigned x) {\n",
-    "    return (x & 15u) * 0x02040810u & 0x10101010u;\n",
     "}\n",
     "// A format of packed weights. A block has ELEMENTS elements in BYTES bytes; GROUP of them have one scale. `pairs` returns the 4\n",
     "// elements that lane t of 4 multiplies in step j of 16 of a block: two pairs of integers below 256, BIAS more than the weight over\n",
@@ -4418,11 +4435,6 @@ static const char *const cg__prelude_PACKED_Q6_K[] = {
     NULL,
 };
 static const char *const cg__prelude_PACKED_IQ4[] = {
-    "// 4 bytes of a table of 16, for the 4 indices in the low 16 bits of a word: `at` has their low 3 bits, `side` is 0x3210 plus 4\n",
-    "// in each half of a byte whose index is 8 or more.\n",
-    "static IND_INLINE unsigned ind_lookup(unsigned at, unsigned side, unsigned t0, unsigned t1, unsigned t2, unsigned t3) {\n",
-    "    return ind_permute(ind_permute(t0, t1, at), ind_permute(t2, t3, at), side);\n",
-    "}\n",
     "// The elements of the low or high halves of 4 bytes, plus 128. Bytes 0 and 2 of 4 that are looked up are low halves.\n",
     "static IND_INLINE void ind_iq4_pairs(unsigned word, int high, unsigned &p0, unsigned &p1) {\n",
     "    const unsigned at = word & 0x77777777u, side = ind_and_or(word >> 1, 0x44444444u, 0x32103210u);\n",
@@ -4730,6 +4742,338 @@ static const char *const cg__prelude_PACKED_NVFP4[] = {
     "    template <bool BF16> IND_INLINE unsigned times(int j, int) const {\n",
     "        const float scale = ind_e4m3_to_f32(with.at[j / 4] >> j / 2 % 2 * 16 >> shift) * (BF16 ? 8.307674973655724e+34f : 64.0f);\n",
     "        return BF16 ? __byte_perm(__float_as_uint(scale), 0, 0x3232) : ind_f32_to_f16(scale) * 0x10001u;\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ================================================================================== src/cuda/prelude/packed_row.cuh */
+// Products of one row with packed weights: a lane multiplies 8 elements of a row of weights at a time.
+/* clang-format off */
+static const char *const cg__prelude_PACKED8[] = {
+    "// Loads that the compiler does not move after the wait for the launch before.\n",
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE ind_vec<unsigned, 2> ind_load_here(const ind_vec<unsigned, 2> *p) {\n",
+    "    ind_vec<unsigned, 2> v;\n",
+    "    asm volatile(\"ld.global.v2.u32 {%0, %1}, [%2];\" : \"=r\"(v.at[0]), \"=r\"(v.at[1]) : \"l\"(__cvta_generic_to_global(p)));\n",
+    "    return v;\n",
+    "}\n",
+    "static IND_INLINE unsigned ind_load_here(const unsigned *p) {\n",
+    "    unsigned v;\n",
+    "    asm volatile(\"ld.global.u32 %0, [%1];\" : \"=r\"(v) : \"l\"(__cvta_generic_to_global(p)));\n",
+    "    return v;\n",
+    "}\n",
+    "static IND_INLINE unsigned short ind_load_here(const unsigned short *p) {\n",
+    "    unsigned short v;\n",
+    "    asm volatile(\"ld.global.u16 %0, [%1];\" : \"=h\"(v) : \"l\"(__cvta_generic_to_global(p)));\n",
+    "    return v;\n",
+    "}\n",
+    "static IND_INLINE unsigned ind_load_here(const unsigned char *p) {\n",
+    "    unsigned v;\n",
+    "    asm volatile(\"ld.global.u8 %0, [%1];\" : \"=r\"(v) : \"l\"(__cvta_generic_to_global(p)));\n",
+    "    return v;\n",
+    "}\n",
+    "#else\n",
+    "template <typename T> static IND_INLINE T ind_load_here(const T *p) {\n",
+    "    return *p;\n",
+    "}\n",
+    "#endif\n",
+    "// N bytes, 2, 4 or 8, from an address of alignment A: as words, or as halves of words.\n",
+    "template <int N, int A, bool WORDS = (N >= 4 && A >= 4)> struct ind_bytes {\n",
+    "    unsigned of[N / 4];\n",
+    "    IND_INLINE void load(const unsigned char *p) {\n",
+    "        if (N == 8 && A % 8 == 0) {\n",
+    "            const ind_vec<unsigned, 2> both = ind_load_here(reinterpret_cast<const ind_vec<unsigned, 2> *>(p));\n",
+    "            for (int i = 0; i < N / 4; i++) of[i] = both.at[i];\n",
+    "            return;\n",
+    "        }\n",
+    "        for (int i = 0; i < N / 4; i++) of[i] = ind_load_here(reinterpret_cast<const unsigned *>(p) + i);\n",
+    "    }\n",
+    "    IND_INLINE unsigned word(int i) const {\n",
+    "        return of[i];\n",
+    "    }\n",
+    "    IND_INLINE float f16(int i) const {\n",
+    "        return ind_f16_to_f32((unsigned short)(of[i / 2] >> i % 2 * 16));\n",
+    "    }\n",
+    "};\n",
+    "template <int N, int A> struct ind_bytes<N, A, false> {\n",
+    "    unsigned short of[N / 2];\n",
+    "    IND_INLINE void load(const unsigned char *p) {\n",
+    "        for (int i = 0; i < N / 2; i++) of[i] = ind_load_here(reinterpret_cast<const unsigned short *>(p) + i);\n",
+    "    }\n",
+    "    IND_INLINE unsigned word(int i) const {\n",
+    "        return __byte_perm(of[2 * i], of[2 * i + 1], 0x5410);\n",
+    "    }\n",
+    "    IND_INLINE float f16(int i) const {\n",
+    "        return ind_f16_to_f32(of[i]);\n",
+    "    }\n",
+    "};\n",
+    "// The sum of (byte i - BIAS) * a[i] of the 8 bytes of two words. A byte in the low bits of 2^23 as f32 is 2^23 plus the byte.\n",
+    "template <int BIAS> static IND_INLINE float ind_dot8(unsigned x, unsigned y, const float (&a)[8]) {\n",
+    "    float sum = 0.0f;\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < 8; i++)\n",
+    "        sum = fmaf(__uint_as_float(__byte_perm(i < 4 ? x : y, 0x4b000000u, 0x7440u | i % 4)) - (8388608.0f + BIAS), a[i], sum);\n",
+    "    return sum;\n",
+    "}\n",
+    "// A format of packed weights. `at`: the number in its block of the first of 8 elements, a multiple of 8. load() reads what is needed of\n",
+    "// them from the block, of alignment A. dot() is the sum of their products with 8 elements of a; `sum` is the sum of these.\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED8_Q8_0[] = {
+    "template <int A> struct ind_packed8_q8_0 {\n",
+    "    ind_bytes<2, A> d;\n",
+    "    ind_bytes<8, 2> low;\n",
+    "    IND_INLINE void load(const unsigned char *block, int at) {\n",
+    "        d.load(block);\n",
+    "        low.load(block + 2 + at);\n",
+    "    }\n",
+    "    IND_INLINE float dot(int, const float (&a)[8], float) const {\n",
+    "        return d.f16(0) * ind_dot8<128>(low.word(0) ^ 0x80808080u, low.word(1) ^ 0x80808080u, a);\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED8_Q4[] = {
+    "// q4_0 and q4_1, q5_0 and q5_1: d, for some the lowest value, for some a fifth bit of each element.\n",
+    "template <bool LOWEST, bool FIFTH, int A> struct ind_packed8_q4 {\n",
+    "    static constexpr int FIRST = 2 + 2 * LOWEST + 4 * FIFTH, BIAS = LOWEST ? 0 : FIFTH ? 16 : 8;\n",
+    "    ind_bytes<LOWEST ? 4 : 2, A> head;\n",
+    "    ind_bytes<8, A> low;\n",
+    "    unsigned fifth;\n",
+    "    IND_INLINE void load(const unsigned char *block, int at) {\n",
+    "        head.load(block);\n",
+    "        low.load(block + FIRST + at % 16);\n",
+    "        if (FIFTH) fifth = ind_load_here(block + FIRST - 4 + at / 8);\n",
+    "    }\n",
+    "    IND_INLINE unsigned word(int at, int i) const {\n",
+    "        const unsigned bits = low.word(i) >> at / 16 * 4 & 0x0f0f0f0fu;\n",
+    "        return FIFTH ? bits | ind_spread_bits(fifth >> 4 * i) : bits;\n",
+    "    }\n",
+    "    IND_INLINE float dot(int at, const float (&a)[8], float sum) const {\n",
+    "        const float x = head.f16(0) * ind_dot8<BIAS>(word(at, 0), word(at, 1), a);\n",
+    "        return LOWEST ? fmaf(head.f16(LOWEST), sum, x) : x;\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED8_Q45_K[] = {
+    "// q4_k and, with a fifth bit, q5_k: scales and lowest values of 6 bits.\n",
+    "template <bool FIFTH, int A> struct ind_packed8_q45_k {\n",
+    "    static constexpr int FIRST = 16 + 32 * FIFTH;\n",
+    "    ind_bytes<4, A> head;\n",
+    "    ind_bytes<8, A> low;\n",
+    "    ind_bytes<FIFTH ? 8 : 4, A> fifth;\n",
+    "    unsigned s[3];\n",
+    "    IND_INLINE void load(const unsigned char *block, int at) {\n",
+    "        head.load(block);\n",
+    "        low.load(block + FIRST + at / 64 * 32 + at % 32);\n",
+    "        if (FIFTH) fifth.load(block + 16 + at % 32);\n",
+    "        for (int i = 0; i < 3; i++) s[i] = ind_load_here(block + 4 + 4 * i + at / 32 % 4);\n",
+    "    }\n",
+    "    IND_INLINE unsigned word(int at, int i) const {\n",
+    "        const unsigned bits = low.word(i) >> at / 32 % 2 * 4 & 0x0f0f0f0fu;\n",
+    "        return FIFTH ? bits | (fifth.word(FIFTH ? i : 0) >> at / 32 & 0x01010101u) << 4 : bits;\n",
+    "    }\n",
+    "    IND_INLINE float dot(int at, const float (&a)[8], float sum) const {\n",
+    "        const int scale = at < 128 ? s[0] & 63 : (s[2] & 15) | s[0] >> 6 << 4, lowest = at < 128 ? s[1] & 63 : s[2] >> 4 | s[1] >> 6 << 4;\n",
+    "        return head.f16(0) * (float)scale * ind_dot8<0>(word(at, 0), word(at, 1), a) - head.f16(1) * (float)lowest * sum;\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED8_Q2_K[] = {
+    "template <int A> struct ind_packed8_q2_k {\n",
+    "    ind_bytes<4, A> head;\n",
+    "    ind_bytes<8, A> low;\n",
+    "    unsigned s;\n",
+    "    IND_INLINE void load(const unsigned char *block, int at) {\n",
+    "        head.load(block + 80);\n",
+    "        low.load(block + 16 + at / 128 * 32 + at % 32);\n",
+    "        s = ind_load_here(block + at / 16);\n",
+    "    }\n",
+    "    IND_INLINE float dot(int at, const float (&a)[8], float sum) const {\n",
+    "        const int shift = at / 32 % 4 * 2;\n",
+    "        const float x = ind_dot8<0>(low.word(0) >> shift & 0x03030303u, low.word(1) >> shift & 0x03030303u, a);\n",
+    "        return head.f16(0) * (float)(s & 15) * x - head.f16(1) * (float)(s >> 4) * sum;\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED8_Q3_K[] = {
+    "template <int A> struct ind_packed8_q3_k {\n",
+    "    ind_bytes<2, A> d;\n",
+    "    ind_bytes<8, A> low, high;\n",
+    "    unsigned s[2];\n",
+    "    IND_INLINE void load(const unsigned char *block, int at) {\n",
+    "        d.load(block + 108);\n",
+    "        low.load(block + 32 + at / 128 * 32 + at % 32);\n",
+    "        high.load(block + at % 32);\n",
+    "        s[0] = ind_load_here(block + 96 + at / 16 % 8);\n",
+    "        s[1] = ind_load_here(block + 104 + at / 16 % 4);\n",
+    "    }\n",
+    "    IND_INLINE unsigned word(int at, int i) const {\n",
+    "        return (low.word(i) >> at / 32 % 4 * 2 & 0x03030303u) | (high.word(i) >> at / 32 & 0x01010101u) << 2;\n",
+    "    }\n",
+    "    IND_INLINE float dot(int at, const float (&a)[8], float) const {\n",
+    "        const int scale = (s[0] >> at / 128 * 4 & 15) | (s[1] >> at / 64 * 2 & 3) << 4;\n",
+    "        return d.f16(0) * (float)(scale - 32) * ind_dot8<4>(word(at, 0), word(at, 1), a);\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED8_Q6_K[] = {
+    "template <int A> struct ind_packed8_q6_k {\n",
+    "    ind_bytes<2, A> d;\n",
+    "    ind_bytes<8, A> low, high;\n",
+    "    int s;\n",
+    "    IND_INLINE void load(const unsigned char *block, int at) {\n",
+    "        d.load(block + 208);\n",
+    "        low.load(block + at / 128 * 64 + at % 64);\n",
+    "        high.load(block + 128 + at / 128 * 32 + at % 32);\n",
+    "        s = (int)(ind_load_here(block + 192 + at / 16) ^ 128u) - 128;\n",
+    "    }\n",
+    "    IND_INLINE unsigned word(int at, int i) const {\n",
+    "        return (low.word(i) >> at / 64 % 2 * 4 & 0x0f0f0f0fu) | (high.word(i) >> at / 32 % 4 * 2 & 0x03030303u) << 4;\n",
+    "    }\n",
+    "    IND_INLINE float dot(int at, const float (&a)[8], float) const {\n",
+    "        return d.f16(0) * (float)s * ind_dot8<32>(word(at, 0), word(at, 1), a);\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED8_IQ4[] = {
+    "// Bytes plus 128 of the table, for the low or the high halves of the 4 bytes of a word.\n",
+    "static IND_INLINE unsigned ind_iq4_bytes(unsigned word, int high) {\n",
+    "    const unsigned at = word & 0x77777777u, side = (word >> 1 & 0x44444444u) | 0x32103210u;\n",
+    "    const unsigned x = ind_lookup(at, side, 0x3f2d1801u, 0x766a5d4fu, 0xa6998d81u, 0xf1d9c5b5u);\n",
+    "    const unsigned y = ind_lookup(at >> 16, side >> 16, 0x3f2d1801u, 0x766a5d4fu, 0xa6998d81u, 0xf1d9c5b5u);\n",
+    "    return __byte_perm(x, y, high ? 0x7531 : 0x6420);\n",
+    "}\n",
+    "template <int A> struct ind_packed8_iq4_nl {\n",
+    "    ind_bytes<2, A> d;\n",
+    "    ind_bytes<8, 2> low;\n",
+    "    IND_INLINE void load(const unsigned char *block, int at) {\n",
+    "        d.load(block);\n",
+    "        low.load(block + 2 + at % 16);\n",
+    "    }\n",
+    "    IND_INLINE float dot(int at, const float (&a)[8], float) const {\n",
+    "        return d.f16(0) * ind_dot8<128>(ind_iq4_bytes(low.word(0), at / 16), ind_iq4_bytes(low.word(1), at / 16), a);\n",
+    "    }\n",
+    "};\n",
+    "template <int A> struct ind_packed8_iq4_xs {\n",
+    "    ind_bytes<4, A> head;\n",
+    "    ind_bytes<8, A> low;\n",
+    "    unsigned s;\n",
+    "    IND_INLINE void load(const unsigned char *block, int at) {\n",
+    "        head.load(block);\n",
+    "        low.load(block + 8 + at / 32 * 16 + at % 16);\n",
+    "        s = ind_load_here(block + 4 + at / 64);\n",
+    "    }\n",
+    "    IND_INLINE float dot(int at, const float (&a)[8], float) const {\n",
+    "        const int high = at / 16 % 2, scale = (s >> at / 32 % 2 * 4 & 15) | (head.word(0) >> (16 + at / 32 * 2) & 3) << 4;\n",
+    "        return head.f16(0) * (float)(scale - 32) * ind_dot8<128>(ind_iq4_bytes(low.word(0), high), ind_iq4_bytes(low.word(1), high), a);\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED8_I8[] = {
+    "// Bytes in two's complement.\n",
+    "template <int A> struct ind_packed8_i8 {\n",
+    "    ind_bytes<8, A> low;\n",
+    "    IND_INLINE void load(const unsigned char *p, int) {\n",
+    "        low.load(p);\n",
+    "    }\n",
+    "    IND_INLINE float dot(int, const float (&a)[8], float) const {\n",
+    "        return ind_dot8<128>(low.word(0) ^ 0x80808080u, low.word(1) ^ 0x80808080u, a);\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED8_BESIDE[] = {
+    "// A scale of another tensor: 4 f32, 2 f16, 1 bf16, 0 none.\n",
+    "template <int SCALE> struct ind_scale_beside {\n",
+    "    ind_bytes<SCALE == 4 ? 4 : 2, 4> bits;\n",
+    "    IND_INLINE void load(const unsigned char *p) {\n",
+    "        if (SCALE) bits.load(p);\n",
+    "    }\n",
+    "    IND_INLINE float value() const {\n",
+    "        if (SCALE == 4) return __uint_as_float(bits.word(0));\n",
+    "        return SCALE == 2 ? bits.f16(0) : SCALE == 1 ? __uint_as_float((unsigned)bits.of[0] << 16) : 1.0f;\n",
+    "    }\n",
+    "};\n",
+    "// The elements 0, 2, 4 and 6 of a, then the others.\n",
+    "static IND_INLINE void ind_even_first(const float (&a)[8], float (&r)[8]) {\n",
+    "    for (int i = 0; i < 8; i++) r[i] = a[i % 4 * 2 + i / 4];\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED8_INT4[] = {
+    "// Two's complement, or minus a zero point of type Z.\n",
+    "template <int SCALE, typename Z, int A> struct ind_packed8_int4 {\n",
+    "    static constexpr bool ZERO = sizeof(Z) == 1;\n",
+    "    ind_bytes<4, A> low;\n",
+    "    ind_scale_beside<SCALE> scale;\n",
+    "    unsigned zero;\n",
+    "    IND_INLINE void load(const unsigned char *block, int at, const unsigned char *of_scale, const unsigned char *of_zero) {\n",
+    "        low.load(block + at / 2);\n",
+    "        scale.load(of_scale);\n",
+    "        if (ZERO) zero = ind_load_here(of_zero);\n",
+    "    }\n",
+    "    IND_INLINE float dot(int, const float (&a)[8], float sum) const {\n",
+    "        const unsigned x = low.word(0) ^ (ZERO ? 0 : 0x88888888u);\n",
+    "        float of_a[8];\n",
+    "        ind_even_first(a, of_a);\n",
+    "        const float products = ind_dot8<ZERO ? 0 : 8>(x & 0x0f0f0f0fu, x >> 4 & 0x0f0f0f0fu, of_a);\n",
+    "        return scale.value() * (ZERO ? products - (float)(int)(Z)zero * sum : products);\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED8_E2M1[] = {
+    "// mxfp4 and nvfp4: a table has twice the elements, plus 128. The scale is a power of two for 32 elements, or an e4m3 for 16.\n",
+    "template <bool E4M3, int A> struct ind_packed8_e2m1 {\n",
+    "    ind_bytes<4, A> low;\n",
+    "    unsigned scale;\n",
+    "    IND_INLINE void load(const unsigned char *block, int at, const unsigned char *of_scale, const unsigned char *) {\n",
+    "        low.load(block + at / 2);\n",
+    "        scale = ind_load_here(of_scale);\n",
+    "    }\n",
+    "    // 2^(e - 127) is subnormal if e is 0; 255 is NaN, as infinity * 0 is.\n",
+    "    IND_INLINE float value() const {\n",
+    "        const float power = __uint_as_float(scale ? scale << 23 : 0x400000u);\n",
+    "        return E4M3 ? ind_f16_to_f32((unsigned short)ind_e4m3x2_to_f16x2(scale)) : fmaf(power, 0.0f, power);\n",
+    "    }\n",
+    "    static IND_INLINE unsigned bytes(unsigned x) {\n",
+    "        const unsigned side = (x >> 1 & 0x4444u) | 0x3210u;\n",
+    "        return ind_lookup(x & 0x7777u, side, 0x83828180u, 0x8c888684u, 0x7d7e7f80u, 0x74787a7cu);\n",
+    "    }\n",
+    "    IND_INLINE float dot(int, const float (&a)[8], float) const {\n",
+    "        return value() * (0.5f * ind_dot8<128>(bytes(low.word(0)), bytes(low.word(0) >> 16), a));\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED8_F8[] = {
+    "// 8-bit floats, each of which f16 has. e5m2 is the upper half of an f16.\n",
+    "template <bool E5M2, int SCALE, int A> struct ind_packed8_f8 {\n",
+    "    ind_bytes<8, A> low;\n",
+    "    ind_scale_beside<SCALE> scale;\n",
+    "    IND_INLINE void load(const unsigned char *p, int, const unsigned char *of_scale, const unsigned char *) {\n",
+    "        low.load(p);\n",
+    "        scale.load(of_scale);\n",
+    "    }\n",
+    "    IND_INLINE float dot(int, const float (&a)[8], float) const {\n",
+    "        float sum = 0.0f;\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < 8; i += 2) {\n",
+    "            const unsigned two = low.word(i / 4) >> i % 4 * 8;\n",
+    "            const unsigned pair = E5M2 ? __byte_perm(two, 0, 0x1404) : ind_e4m3x2_to_f16x2(two);\n",
+    "            sum = fmaf(ind_f16_to_f32((unsigned short)pair), a[i], sum);\n",
+    "            sum = fmaf(ind_f16_to_f32((unsigned short)(pair >> 16)), a[i + 1], sum);\n",
+    "        }\n",
+    "        return SCALE ? scale.value() * sum : sum;\n",
     "    }\n",
     "};\n",
     NULL,
@@ -5203,7 +5547,9 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
     X(ROW_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
-    X(PACKED, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_BF16, IND__CG_MMA_F16, IND__CG_MMA_BF16))  \
+    X(PACKED_BITS, 0)                                                                                  \
+    X(PACKED, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_BF16, IND__CG_MMA_F16, IND__CG_MMA_BF16,  \
+                            IND__CG_PACKED_BITS))                                                      \
     X(PACKED_MAPS, IND__CG_NEEDS(IND__CG_PACKED, IND__CG_BULK_COPY))                                     \
     X(PACKED_COPIES, IND__CG_NEEDS(IND__CG_PACKED, IND__CG_CP_ASYNC_PART))                               \
     X(PACKED_I8, 0)                                                                                    \
@@ -5219,6 +5565,19 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(PACKED_INT4, 0)                                                                                  \
     X(PACKED_E2M1, IND__CG_NEEDS(IND__CG_PACKED_INT4))                                                 \
     X(PACKED_NVFP4, IND__CG_NEEDS(IND__CG_PACKED_E2M1, IND__CG_F8E4M3FN))                              \
+    X(PACKED8, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16))                                                \
+    X(PACKED8_Q8_0, IND__CG_NEEDS(IND__CG_PACKED8))                                                    \
+    X(PACKED8_Q4, IND__CG_NEEDS(IND__CG_PACKED8, IND__CG_PACKED_BITS))                                 \
+    X(PACKED8_Q45_K, IND__CG_NEEDS(IND__CG_PACKED8))                                                   \
+    X(PACKED8_Q2_K, IND__CG_NEEDS(IND__CG_PACKED8))                                                    \
+    X(PACKED8_Q3_K, IND__CG_NEEDS(IND__CG_PACKED8))                                                    \
+    X(PACKED8_Q6_K, IND__CG_NEEDS(IND__CG_PACKED8))                                                    \
+    X(PACKED8_IQ4, IND__CG_NEEDS(IND__CG_PACKED8, IND__CG_PACKED_BITS))                                \
+    X(PACKED8_I8, IND__CG_NEEDS(IND__CG_PACKED8))                                                      \
+    X(PACKED8_BESIDE, IND__CG_NEEDS(IND__CG_PACKED8))                                                  \
+    X(PACKED8_INT4, IND__CG_NEEDS(IND__CG_PACKED8_BESIDE))                                             \
+    X(PACKED8_E2M1, IND__CG_NEEDS(IND__CG_PACKED8_BESIDE, IND__CG_PACKED_BITS, IND__CG_FLOAT8_PAIRS))  \
+    X(PACKED8_F8, IND__CG_NEEDS(IND__CG_PACKED8_BESIDE, IND__CG_FLOAT8_PAIRS))                         \
     X(SCAN_SUM, 0)                                                                                     \
     X(SCAN_PROD, 0)                                                                                    \
     X(SCAN_LOG, 0)                                                                                     \
@@ -13055,9 +13414,14 @@ static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, con
            cg__mm_making_cost(x, p, c, target);
 }
 
+/* True if the strategy is of packed weights, which a lane takes from whole blocks. */
+static bool cg__mm_takes_packed(ind_strategy s) {
+    return s == IND_STRATEGY_MATMUL_PACKED || s == IND_STRATEGY_MATMUL_PACKED_ROW;
+}
+
 /* True if the strategy is of products of few rows, which may have a guard. */
 static bool cg__mm_has_few_rows(ind_strategy s) {
-    return s == IND_STRATEGY_MATMUL_ROWS || s == IND_STRATEGY_MATMUL_ROWS_MISALIGNED || s == IND_STRATEGY_MATMUL_PACKED;
+    return s == IND_STRATEGY_MATMUL_ROWS || s == IND_STRATEGY_MATMUL_ROWS_MISALIGNED || cg__mm_takes_packed(s);
 }
 
 static ind_expr cg__mm_tiles(ind_expr size, int tile) {
@@ -16526,25 +16890,50 @@ static double cg__mm_exposed_starts(double per_sm, double fit, double wait, doub
     return hidden ? 1 + (starts - 1) / 64 : starts;
 }
 
+/* What a lane loads and computes for each element of b. */
+typedef struct cg__mm_strip_work {
+    double bytes;  /* of an element in memory */
+    double unpack; /* instructions that it takes before its conversion and the FMAs */
+    double loaded; /* elements of b in the vectors of a block, for each element of its columns */
+    double row;    /* instructions of a block for each element of its rows of a */
+} cg__mm_strip_work;
+
+/* Instructions of a block for each element of the only row, which each warp loads and normalises. */
+static double cg__mm_one_row_work(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
+    return c->warps_n * t->row_instructions / (p->a.statistics ? 1.0 : 3);
+}
+
+/* That of bf16 and f16 weights leaves out the row that warps load, as its figures were fitted without. */
+static cg__mm_strip_work cg__mm_strip_work_of(const cg__mm_config *c, const cg__mm_problem *p,
+                                              const ind_thresholds *t) {
+    const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
+    const bool row = p->b.computed && cg__mm_is_config_of_one_row(c, p);
+    return (cg__mm_strip_work){.bytes = cg__mm_weight_bytes(p),
+                               .unpack = p->b.computed ? unpack : 0,
+                               .loaded = 1,
+                               .row = row               ? cg__mm_one_row_work(c, p, t)
+                                      : p->a.statistics ? t->row_instructions
+                                                        : 0};
+}
+
 /* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or as fast as the vectors in
-   flight arrive, or multiplies: a conversion and an FMA per row. `loaded`: elements of b in the vectors of a block, for
-   each element of its columns. (1 x 14336 x 4096: 41 us, estimated 41.9; 1 x 4096 x 14336: 42.3 and 41.8; H100.) */
+   flight arrive, or multiplies: a conversion and an FMA per row. (1 x 14336 x 4096: 41 us, estimated 41.9; 1 x 4096 x
+   14336: 42.3 and 41.8; H100.) */
 static double cg__mm_strips_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
-                                 const ind_target *target, double loaded) {
+                                 const ind_target *target, const cg__mm_strip_work *of) {
     const ind_thresholds *t = &target->thresholds;
     const double n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
     const int products = cg__mm_products(p);
     const double per_sm = ceil(ceil(n * products / c->tile_n) * (double)ind_hint(p->batch) / target->num_sms);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
-    const double elements = per_sm * c->tile_n * k, bytes = elements * cg__mm_weight_bytes(p);
-    const double all = 2 * together * c->tile_n * k * cg__mm_weight_bytes(p);
-    double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
+    const double elements = per_sm * c->tile_n * k, bytes = elements * of->bytes;
+    const double all = 2 * together * c->tile_n * k * of->bytes;
+    double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * of->bytes *
                     (c->warps_n ? c->tile_n / c->warps_n : products);
     if (flight > all) flight = all; /* the last vectors in flight are waited for half of a latency */
-    const double read = bytes / cg__mm_memory_rate(target), wait = bytes * loaded / flight * t->product_latency;
-    const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
-    const double multiply = elements * loaded * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate +
-                            cg__mm_row_cost(p, c, per_sm, t);
+    const double read = bytes / cg__mm_memory_rate(target), wait = bytes * of->loaded / flight * t->product_latency;
+    const double multiply =
+        (elements * of->loaded * (1 + c->tile_m + of->unpack) + per_sm * c->tile_m * k * of->row) / t->fma_rate;
     const double slowest = read > wait ? read : wait;
     const double busy = slowest > multiply ? slowest : multiply;
     const double start = cg__mm_start_cost(p, t) + (c->warps_m > 1 ? t->product_barrier : 0);
@@ -16553,7 +16942,8 @@ static double cg__mm_strips_cost(const cg__mm_template *x, const cg__mm_problem 
 
 static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                                const ind_target *target) {
-    return cg__mm_strips_cost(x, p, c, target, 1);
+    const cg__mm_strip_work of = cg__mm_strip_work_of(c, p, &target->thresholds);
+    return cg__mm_strips_cost(x, p, c, target, &of);
 }
 
 static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS,
@@ -16579,6 +16969,7 @@ static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS
 
 static bool cg__mm_is_one_row(const ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
+    if (v->strategy == IND_STRATEGY_MATMUL_PACKED_ROW) return true;
     if (v->strategy != IND_STRATEGY_MATMUL_ROWS) return false;
     const cg__mm_strip s = cg__mm_strip_of(p, &v->of.tile);
     return cg__mm_row_in_registers(&s, v->of.tile.warps_n);
@@ -16719,41 +17110,61 @@ static void cg__mm_write_row_of_lane(ind__writer *w, const cg__mm_problem *p, co
     cg__end(w);
 }
 
-static void cg__mm_write_one_row_products(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
-    ind__textf(&w->code, "float acc[1][%d] = {};\n", s->cols);
-    cg__mm_begin_vectors(w, p, s);
+/* The elements of the row that vector u of a lane is multiplied by, as f32: value[0]. */
+static void cg__mm_write_one_row_values(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code,
                "float value[1][8];\n#pragma unroll\n"
                "for (int j = 0; j < 8; j++) value[0][j] = ind_%s_to_f32(row_a[u].at[j]);\n",
                ind_dtype_name(p->a.memory));
+}
+
+static void cg__mm_write_one_row_products(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    ind__textf(&w->code, "float acc[1][%d] = {};\n", s->cols);
+    cg__mm_begin_vectors(w, p, s);
+    cg__mm_write_one_row_values(w, p);
     cg__mm_begin_strip_columns(w, p, s);
     for (int i = 0; i < cg__mm_products(p); i++) cg__mm_write_strip_products(w, p, cg__mm_right(p, i), i * s->each);
     cg__end(w);
     cg__mm_end_vectors(w);
 }
 
-static void cg__mm_one_row_main_loop(ind__writer *w, const cg__mm_problem *p) {
+/* "lane", "warp", "first": the lane's first vector, "column": its first column; "part" and "sum" in shared memory. */
+static void cg__mm_write_one_row_names(ind__writer *w, const cg__mm_strip *s) {
     const ind__tile_plan *t = &w->variant->of.tile;
-    const cg__mm_strip s = cg__mm_one_row_strip(p, t);
     ind__textf(&w->code, "float *const part = reinterpret_cast<float *>(ind_smem), *const sum = part + %d;\n",
-               s.warps_k * t->m * t->n);
+               s->warps_k * t->m * t->n);
     ind__textf(&w->code, "const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;\n");
     ind__textf(&w->code, "const int first = warp / %d * 32 + lane;\nconst %s column = first_n + warp %% %d * %d;\n",
-               t->warps_n, cg__int(w), t->warps_n, s.each);
+               t->warps_n, cg__int(w), t->warps_n, s->each);
+    cg__use(w, IND__CG_VEC);
+}
+
+/* Requests the vectors of the row, those before the wait and the others, and what the epilogue reads. */
+static void cg__mm_write_one_row_loads(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    cg__mm_set_row_names(w, p);
+    cg__mm_declare_row_of_lane(w, p, s);
+    cg__mm_write_row_loads(w, p, s, true);
+    cg__mm_write_wait(w);
+    cg__mm_write_row_loads(w, p, s, false);
+    cg__mm_write_loads_ahead(w, p);
+}
+
+/* "row_a": the row, after its reductions. */
+static void cg__mm_write_one_row(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    cg__mm_set_row_names(w, p);
+    cg__mm_write_one_row_statistics(w, p, s);
+    cg__mm_write_row_of_lane(w, p, s);
+}
+
+static void cg__mm_one_row_main_loop(ind__writer *w, const cg__mm_problem *p) {
+    const cg__mm_strip s = cg__mm_one_row_strip(p, &w->variant->of.tile);
+    cg__mm_write_one_row_names(w, &s);
     cg__mm_write_strip_load(w, p, &s);
     ind__textf(&w->code, "load(first);\n");
-    cg__mm_set_row_names(w, p);
-    cg__mm_declare_row_of_lane(w, p, &s);
-    cg__mm_write_row_loads(w, p, &s, true);
-    cg__mm_write_wait(w);
-    cg__mm_write_row_loads(w, p, &s, false);
-    cg__mm_write_loads_ahead(w, p);
-    cg__mm_set_row_names(w, p);
-    cg__mm_write_one_row_statistics(w, p, &s);
-    cg__mm_write_row_of_lane(w, p, &s);
+    cg__mm_write_one_row_loads(w, p, &s);
+    cg__mm_write_one_row(w, p, &s);
     cg__mm_write_one_row_products(w, p, &s);
     cg__mm_write_strip_sums(w, p, &s);
-    cg__use(w, IND__CG_VEC);
 }
 
 /* ======================================================================== src/cuda/templates/gemm/rows_misaligned.c */
@@ -17125,7 +17536,9 @@ static int64_t cg__mm_misaligned_rows_bytes(const cg__mm_config *c, const cg__mm
 static double cg__mm_misaligned_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                                           const ind_target *target) {
     const double columns = c->tile_n / cg__mm_products(p);
-    return cg__mm_strips_cost(x, p, c, target, c->warps_n ? 1 : (columns + 8) / columns);
+    cg__mm_strip_work of = cg__mm_strip_work_of(c, p, &target->thresholds);
+    of.loaded = c->warps_n ? 1 : (columns + 8) / columns;
+    return cg__mm_strips_cost(x, p, c, target, &of);
 }
 
 static const cg__mm_template cg__mm_misaligned_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS_MISALIGNED,
@@ -17330,14 +17743,13 @@ static const char *cg__mm_packed_value(const ind__writer *w, const cg__mm_proble
     b->of[0].scale = cg__mm_plain_load(w, inst->arg[2]);
     b->of[0].zero = inst->arg[3] ? cg__mm_plain_load(w, inst->arg[3]) : 0;
     const int64_t groups = cg__packed_formats[b->format].step / b->group;
-    const bool vector = b->format != IND__QUANTISED_INT4;
-    if (!cg__mm_packed_beside(w, p, b, b->of[0].scale, vector ? groups : 1)) return "the scales are no rows along k";
+    if (!cg__mm_packed_beside(w, p, b, b->of[0].scale, 1)) return "the scales are no rows along k";
     if (inst->arg[3] &&
         (!cg__mm_packed_beside(w, p, b, b->of[0].zero, 1) || ind_dtype_bytes(cg__memory_dtype(w, b->of[0].zero)) > 1))
         return "the zero points are no rows of 8-bit integers along k";
     b->together = cg__mm_packed_beside(w, p, b, b->of[0].scale, groups) &&
                   (!b->of[0].zero || cg__mm_packed_beside(w, p, b, b->of[0].zero, groups));
-    return ind_known_multiple(p->size_k, cg__packed_formats[b->format].step) ? NULL : "its depth is no multiple of 256";
+    return NULL;
 }
 
 /* Elements of k with one scale, which is a LOAD: the largest group; 0: the LOAD is no such scale. */
@@ -17375,8 +17787,7 @@ static const char *cg__mm_packed_element(ind__writer *w, const cg__mm_problem *p
     if (!b->of[0].load) return "its weights are not packed";
     b->format = cg__mm_byte_format(cg__memory_dtype(w, b->of[0].load));
     if (!b->of[0].scale) b->group = cg__packed_formats[b->format].step;
-    return b->of[0].scale && !ind_known_multiple(p->size_k, cg__mm_packed_step(b)) ? "its depth is no multiple of 256"
-                                                                                   : NULL;
+    return NULL;
 }
 
 /* Shared memory of a block that is left for sums and counters of the epilogue. */
@@ -17452,8 +17863,13 @@ static const cg__mm_config cg__mm_packed_configs[] = {
 static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
     int64_t k, batch;
+    const int format = p->packed->format;
     if (p->packed->no) return p->packed->no;
     if (!p->few_rows) return "it may have more than 64 rows";
+    if (p->packed->of[0].scale && !ind_known_multiple(p->size_k, cg__mm_packed_step(p->packed)))
+        return "its depth is no multiple of 256";
+    if ((format == IND__QUANTISED_MXFP4 || format == IND__QUANTISED_NVFP4) && !p->packed->together)
+        return "the scales of a step are not aligned to their bytes";
     if (!ind_expr_is_int(p->size_k, &k) || k % 8) return "its depth is not a constant multiple of 8";
     if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
     return p->a.computed && !p->a.statistics ? "a is computed as it is loaded" : NULL;
@@ -17562,27 +17978,30 @@ static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem 
     const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate + cg__mm_row_cost(p, c, per_sm, t);
     const double dequantise = issue / busy, multiply = cg__mm_packed_tensor_cost(elements, tiles, target);
     const double work = dequantise > multiply ? dequantise : multiply;
-    return (read > work ? read : work) + copies + cg__mm_start_cost(p, t) * ceil(per_sm / fit);
-}
-
-/* The variant needs aligned weights, perhaps their map. */
-static void cg__mm_use_packed(cg__decider *d, const cg__mm_problem *p) {
-    if (p->packed->mapped) d->used |= IND__ASSUME_MAPS;
-    d->variant->guard_aligned = true;
+    const double start = cg__mm_start_cost(p, t) + t->packed_start * (1 + p->a.statistics / 2.0);
+    return (read > work ? read : work) + copies + start * ceil(per_sm / fit);
 }
 
 /* ---- writing ---- */
+
+/* The scale's type in the prelude: 4 f32, 2 f16, 1 bf16, 0: there is none in another tensor. */
+static int cg__mm_packed_scale(const ind__writer *w, const cg__mm_packed *b) {
+    const ind_dtype dtype = b->of[0].scale ? cg__memory_dtype(w, b->of[0].scale) : IND_DTYPE_NONE;
+    return dtype == IND_F32 ? 4 : dtype == IND_F16 ? 2 : dtype == IND_BF16 ? 1 : 0;
+}
+
+/* The type of zero points. */
+static const char *cg__mm_packed_zero(const ind__writer *w, const cg__mm_packed *b) {
+    return b->of[0].zero ? cg__types[cg__memory_dtype(w, b->of[0].zero)].memory : "int";
+}
 
 /* The type of the format in the prelude. */
 static const char *cg__mm_packed_type(ind__writer *w, const cg__mm_packed *b) {
     const char *type = cg__packed_formats[b->format].type;
     const bool floats = b->format == MM_PACKED_F8E4M3FN || b->format == MM_PACKED_F8E5M2;
-    const ind_dtype dtype = b->of[0].scale ? cg__memory_dtype(w, b->of[0].scale) : IND_DTYPE_NONE;
-    const int scale = dtype == IND_F32 ? 4 : dtype == IND_F16 ? 2 : dtype == IND_BF16 ? 1 : 0;
-    if (floats) return cg__string(w, "%s, %d, %d>", type, scale, b->group);
+    if (floats) return cg__string(w, "%s, %d, %d>", type, cg__mm_packed_scale(w, b), b->group);
     if (b->format != IND__QUANTISED_INT4) return type;
-    return cg__string(w, "%s<%d, %d, %s, %s>", type, scale, b->group,
-                      b->of[0].zero ? cg__types[cg__memory_dtype(w, b->of[0].zero)].memory : "int",
+    return cg__string(w, "%s<%d, %d, %s, %s>", type, cg__mm_packed_scale(w, b), b->group, cg__mm_packed_zero(w, b),
                       b->together ? "true" : "false");
 }
 
@@ -17803,13 +18222,203 @@ static const cg__mm_template cg__mm_packed_rows = {.strategy = IND_STRATEGY_MATM
                                                    .alignment = 128,
                                                    .main_loop = cg__mm_packed_main_loop};
 
+/* ============================================================================= src/cuda/templates/gemm/packed_row.c */
+/* Products of one row with packed weights, one or two with weights of one format, that a lane requests together: as
+   one_row.c, with 8 elements of a block in place of a vector. The lanes of a warp share k. A lane loads the bytes of
+   its 8 elements and what it needs of their block, and multiplies their sum by the scale. Weights are not rounded to
+   the operand's type. Tensor cores (packed.c) take 16 columns and 256 elements of k a warp, which keep few SMs busy if
+   the weights are small. */
+
+/* The type of a format in the prelude, up to what cg__mm_packed8_type adds, the function that declares it, and the
+   registers of 8 elements; see packed_row.cuh. */
+static const struct {
+    const char *type;
+    int function, registers;
+} cg__packed8_formats[MM_NUM_PACKED] = {
+    [IND__QUANTISED_Q8_0] = {"ind_packed8_q8_0<", IND__CG_PACKED8_Q8_0, 5},
+    [IND__QUANTISED_Q4_0] = {"ind_packed8_q4<false, false, ", IND__CG_PACKED8_Q4, 5},
+    [IND__QUANTISED_Q4_1] = {"ind_packed8_q4<true, false, ", IND__CG_PACKED8_Q4, 3},
+    [IND__QUANTISED_Q5_0] = {"ind_packed8_q4<false, true, ", IND__CG_PACKED8_Q4, 6},
+    [IND__QUANTISED_Q5_1] = {"ind_packed8_q4<true, true, ", IND__CG_PACKED8_Q4, 4},
+    [IND__QUANTISED_Q2_K] = {"ind_packed8_q2_k<", IND__CG_PACKED8_Q2_K, 4},
+    [IND__QUANTISED_Q3_K] = {"ind_packed8_q3_k<", IND__CG_PACKED8_Q3_K, 11},
+    [IND__QUANTISED_Q4_K] = {"ind_packed8_q45_k<false, ", IND__CG_PACKED8_Q45_K, 6},
+    [IND__QUANTISED_Q5_K] = {"ind_packed8_q45_k<true, ", IND__CG_PACKED8_Q45_K, 8},
+    [IND__QUANTISED_Q6_K] = {"ind_packed8_q6_k<", IND__CG_PACKED8_Q6_K, 10},
+    [IND__QUANTISED_IQ4_NL] = {"ind_packed8_iq4_nl<", IND__CG_PACKED8_IQ4, 5},
+    [IND__QUANTISED_IQ4_XS] = {"ind_packed8_iq4_xs<", IND__CG_PACKED8_IQ4, 4},
+    [IND__QUANTISED_INT4] = {"ind_packed8_int4<", IND__CG_PACKED8_INT4, 3},
+    [IND__QUANTISED_MXFP4] = {"ind_packed8_e2m1<false, ", IND__CG_PACKED8_E2M1, 2},
+    [IND__QUANTISED_NVFP4] = {"ind_packed8_e2m1<true, ", IND__CG_PACKED8_E2M1, 2},
+    [MM_PACKED_I8] = {"ind_packed8_i8<", IND__CG_PACKED8_I8, 2},
+    [MM_PACKED_F8E4M3FN] = {"ind_packed8_f8<false, ", IND__CG_PACKED8_F8, 3},
+    [MM_PACKED_F8E5M2] = {"ind_packed8_f8<true, ", IND__CG_PACKED8_F8, 3},
+};
+
+/* ---- decisions ---- */
+
+static const char *cg__mm_packed_row_match(const cg__mm_problem *p, const ind_target *t) {
+    const cg__mm_packed *b = p->packed;
+    (void)t;
+    int64_t batch;
+    if (b->no) return b->no;
+    if (p->few_rows != 1) return "it may have more than one row";
+    if (!ind_expr_is_int(p->size_k, NULL)) return "its depth is not constant";
+    if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
+    return p->a.computed && !p->a.statistics ? "a is computed as it is loaded" : NULL;
+}
+
+/* Registers of the weights and the row that a lane has. */
+static int cg__mm_packed_row_registers(const cg__mm_config *c, const cg__mm_problem *p) {
+    const cg__mm_strip s = cg__mm_strip_of_config(c, p);
+    const int flight = (int)((s.vectors + s.apart - 1) / s.apart);
+    const int of_row = 4 * (p->a.computed ? 3 : 1),
+              of_columns = s.cols * cg__packed8_formats[p->packed->format].registers;
+    return flight * (of_row + of_columns) + s.cols + 48;
+}
+
+static void cg__mm_packed_row_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)depth;
+    (void)index_bits;
+    c->tile_m = 1;
+    const int kept = c->warps_n ? cg__mm_packed_row_registers(c, p) : 0;
+    if (kept > c->registers) c->registers = kept;
+}
+
+static bool cg__mm_packed_row_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    (void)index_bits;
+    const int columns = 8 * cg__mm_products(p);
+    return cg__mm_is_config_of_one_row(c, p) && c->tile_n % columns == 0 && c->registers <= 200;
+}
+
+/* The loads of the weights take most of the instructions, about one for each of their registers. */
+static double cg__mm_packed_row_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                     const ind_target *target) {
+    const cg__mm_packed *b = p->packed;
+    const ind_thresholds *t = &target->thresholds;
+    const int registers = cg__packed8_formats[b->format].registers;
+    const cg__mm_strip_work of = {.bytes = (double)b->bytes / b->elements,
+                                  .unpack = t->packed_row_instructions + t->packed_row_load * registers / 8.0,
+                                  .loaded = 1,
+                                  .row = cg__mm_one_row_work(c, p, t)};
+    return cg__mm_strips_cost(x, p, c, target, &of);
+}
+
+/* ---- writing ---- */
+
+/* The type in the prelude of 8 elements of the format. */
+static const char *cg__mm_packed8_type(ind__writer *w, const cg__mm_packed *b) {
+    const char *type = cg__packed8_formats[b->format].type;
+    const int of_block = b->elements == 1 ? 8 : cg__mm_packed_alignment(b->bytes);
+    const int alignment = of_block < b->alignment ? of_block : b->alignment;
+    if (b->format == MM_PACKED_F8E4M3FN || b->format == MM_PACKED_F8E5M2)
+        return cg__string(w, "%s%d, %d>", type, cg__mm_packed_scale(w, b), alignment);
+    if (b->format != IND__QUANTISED_INT4) return cg__string(w, "%s%d>", type, alignment);
+    return cg__string(w, "%s%d, %s, %d>", type, cg__mm_packed_scale(w, b), cg__mm_packed_zero(w, b), alignment);
+}
+
+/* Requests the weights of column i<n>, of one product. */
+static void cg__mm_write_packed_row_column(ind__writer *w, const cg__mm_packed *b, int product) {
+    const cg__mm_weights *of = &b->of[product];
+    const bool beside = cg__packed8_formats[b->format].function != IND__CG_PACKED8_I8 && b->of[0].scale;
+    const bool floats = b->format == MM_PACKED_F8E4M3FN || b->format == MM_PACKED_F8E5M2;
+    ind__textf(&w->code, "y%u[u][r].load(%s, r0 %% %d", of->load, cg__mm_byte_address(w, of->load), b->elements);
+    if (beside || floats)
+        ind__textf(&w->code, ", %s, %s", of->scale ? cg__mm_byte_address(w, of->scale) : "nullptr",
+                   of->zero ? cg__mm_byte_address(w, of->zero) : "nullptr");
+    ind__textf(&w->code, ");\n");
+}
+
+/* Declares the weights of a lane, y<load>, and "load", which requests those from `first` on. */
+static void cg__mm_write_packed_row_load(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const cg__mm_packed *b = p->packed;
+    for (int i = 0; i < cg__mm_products(p); i++)
+        ind__textf(&w->code, "%s y%u[%d][%d]%s;\n", cg__mm_packed8_type(w, b), b->of[i].load, s->flight, s->each,
+                   s->vectors % s->apart ? " = {}" : "");
+    ind__textf(&w->code, "const auto load = [&](int first) {\n");
+    w->code.indent++;
+    w->scope++;
+    cg__mm_begin_vectors(w, p, s);
+    cg__mm_begin_strip_columns(w, p, s);
+    for (int i = 0; i < cg__mm_products(p); i++) cg__mm_write_packed_row_column(w, b, i);
+    cg__end(w);
+    cg__mm_end_vectors(w);
+    cg__mm_end_lambda(w);
+    cg__use(w, cg__packed8_formats[b->format].function);
+}
+
+/* "factor": of the columns of a lane, for the products that have one. */
+static void cg__mm_write_packed_row_factors(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const cg__mm_weights *of = p->packed->of;
+    if (!of[0].factor && !of[1].factor) return;
+    ind__textf(&w->code, "float factor[%d];\n", s->cols);
+    cg__mm_set_plain_names(w);
+    cg__mm_begin_strip_columns(w, p, s);
+    for (int i = 0; i < cg__mm_products(p); i++) {
+        if (!of[i].factor) continue;
+        cg__need_none(w);
+        cg__need(w, of[i].factor);
+        cg__close_needed(w);
+        cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+        ind__textf(&w->code, "factor[%d + r] = ", i * s->each);
+        cg__value(w, of[i].factor);
+        ind__textf(&w->code, ";\n");
+    }
+    cg__end(w);
+}
+
+static void cg__mm_write_packed_row_products(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const cg__mm_packed *b = p->packed;
+    ind__textf(&w->code, "float acc[1][%d] = {};\n", s->cols);
+    cg__mm_begin_vectors(w, p, s);
+    cg__mm_write_one_row_values(w, p);
+    ind__textf(&w->code, "float of_row = 0.0f;\n#pragma unroll\nfor (int j = 0; j < 8; j++) of_row += value[0][j];\n");
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < %d; r++)", s->each);
+    for (int i = 0; i < cg__mm_products(p); i++)
+        ind__textf(&w->code, "acc[0][%d + r] += y%u[u][r].dot(r0 %% %d, value[0], of_row);\n", i * s->each,
+                   b->of[i].load, b->elements);
+    cg__end(w);
+    cg__mm_end_vectors(w);
+    for (int i = 0; i < cg__mm_products(p); i++) {
+        if (!b->of[i].factor) continue;
+        cg__unroll(w);
+        ind__textf(&w->code, "for (int r = %d; r < %d; r++) acc[0][r] *= factor[r];\n", i * s->each, (i + 1) * s->each);
+    }
+}
+
+static void cg__mm_packed_row_main_loop(ind__writer *w, const cg__mm_problem *p) {
+    const cg__mm_strip s = cg__mm_one_row_strip(p, &w->variant->of.tile);
+    cg__mm_write_one_row_names(w, &s);
+    cg__mm_write_packed_row_load(w, p, &s);
+    ind__textf(&w->code, "load(first);\n");
+    cg__mm_write_one_row_loads(w, p, &s);
+    cg__mm_write_packed_row_factors(w, p, &s);
+    cg__mm_write_one_row(w, p, &s);
+    cg__mm_write_packed_row_products(w, p, &s);
+    cg__mm_write_strip_sums(w, p, &s);
+}
+
+static const cg__mm_template cg__mm_one_packed_row = {.strategy = IND_STRATEGY_MATMUL_PACKED_ROW,
+                                                      .match = cg__mm_packed_row_match,
+                                                      MM_CONFIGS(cg__mm_rows_configs),
+                                                      .num_for_tasks = 7,
+                                                      .fit = cg__mm_packed_row_fit,
+                                                      .allows = cg__mm_packed_row_allows,
+                                                      .threads = cg__mm_rows_threads,
+                                                      .tile_bytes = cg__mm_rows_bytes,
+                                                      .cost = cg__mm_packed_row_cost,
+                                                      .alone = true,
+                                                      .alignment = 16,
+                                                      .main_loop = cg__mm_packed_row_main_loop};
+
 /* ============================================================================= src/cuda/templates/gemm/candidates.c */
 /* The configurations of a product that fit, and the cheapest of them. */
 
 /* The templates, in the order in which they are asked. */
-static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_packed_rows, &cg__mm_rows, &cg__mm_misaligned_rows,
-                                                          &cg__mm_tcgen05,     &cg__mm_tma,  &cg__mm_wgmma,
-                                                          &cg__mm_mma,         &cg__mm_fma};
+static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_one_packed_row,  &cg__mm_packed_rows, &cg__mm_rows,
+                                                          &cg__mm_misaligned_rows, &cg__mm_tcgen05,     &cg__mm_tma,
+                                                          &cg__mm_wgmma,           &cg__mm_mma,         &cg__mm_fma};
 #define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
 
 static const cg__mm_template *cg__mm_template_of(ind_strategy s) {
@@ -18116,6 +18725,8 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
                 "at most %d rows: packed weights, copied by %s, are dequantised in registers for tensor cores; "
                 "accumulates in f32",
                 p->few_rows, p->packed->mapped ? "a tensor map" : "cp.async");
+    else if (d->variant->strategy == IND_STRATEGY_MATMUL_PACKED_ROW)
+        cg__why(d, "one row, which lanes have in registers, as they have packed weights; accumulates in f32");
     else if (cg__mm_has_prologue(p))
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
@@ -18211,7 +18822,8 @@ static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choi
     cg__mm_blocks(p, v, &stripe, blocks);
     cg__set_axes(d, blocks);
     if (x->persistent) cg__mm_set_persistent(d, p);
-    if (x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_use_packed(d, p);
+    if (x->strategy == IND_STRATEGY_MATMUL_PACKED && p->packed->mapped) d->used |= IND__ASSUME_MAPS;
+    if (cg__mm_takes_packed(x->strategy)) v->guard_aligned = true;
 }
 
 /* The template that tuning keeps, or NULL. A batch_invariant module keeps it, as the guards of variants may depend on
@@ -24127,7 +24739,7 @@ static ind_status cg__plan_packed_rows(cg__variants *x, int assume, bool *packed
         x->plan->to = cg__packed_ranges[i];
         status = cg__next_variant(x, assume);
         if (status) break;
-        const bool is_packed = x->variant[x->num].strategy == IND_STRATEGY_MATMUL_PACKED;
+        const bool is_packed = cg__mm_takes_packed(x->variant[x->num].strategy);
         const bool guard = x->used & IND__ASSUME_FEW_ROWS;
         *packed |= is_packed;
         more = guard || !is_packed; /* else it never has more rows: the next variants assume no less */

@@ -66,6 +66,9 @@
     /* packed weights are dequantised in registers, for few rows of a */                                               \
     X(MATMUL_PACKED, "matmul, packed weights", MATMUL, TILE, "templates/gemm/packed.c", cg__emit_matmul,               \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+    /* the same for one row, which is in registers as the weights are: without tensor cores */                         \
+    X(MATMUL_PACKED_ROW, "matmul, one row, packed weights", MATMUL, TILE, "templates/gemm/packed_row.c",               \
+      cg__emit_matmul, IND__HAS_VECTORS)                                                                               \
     X(MATMUL_TMA, "matmul, bulk-copied wgmma tiles", MATMUL, TILE, "templates/gemm/tma.c", cg__emit_matmul,            \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER | IND__HAS_TENSOR_MAPS)                              \
     X(MATMUL_TCGEN05, "matmul, bulk-copied tcgen05 tiles", MATMUL, TILE, "templates/gemm/tcgen05.c", cg__emit_matmul,  \

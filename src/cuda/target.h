@@ -94,6 +94,12 @@
     X(unpack_instructions, 32, "the same for an element of a packed format", "PTX of 14 formats, 166 to 272 per 8")    \
     X(packed_instructions, 27, "instructions per 8 packed weights of a product of up to 8 rows",                       \
       "SASS of 20 formats, 17 to 36: bench/product_instructions.py")                                                   \
+    X(packed_row_instructions, 3, "the same per packed weight of a product of one row without tensor cores",           \
+      "SASS of q4_1")                                                                                                  \
+    X(packed_row_load, 16, "multiply-adds in whose time a load of 8 packed weights is issued",                         \
+      "steps of SmolLM2 135M and Llama 1B, q4_1 and q8_0, H200")                                                       \
+    X(packed_start, 1800, "cycles of a block of packed weights and tensor cores besides those of other products",      \
+      "the same")                                                                                                      \
     X(packed_mma_percent, 60, "percent of the tensor cores' rate that mma.sync reaches beside packed weights",         \
       "estimated, not measured; architectures without wgmma: 85, estimated, not measured")                             \
     X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")    \

@@ -4,10 +4,10 @@ and what an epilogue computes of them."""
 import numpy as np
 import pytest
 
-from emulation import IND_STAGE_PLAN, InEachOrder, emulated, to_bf16
+from emulation import IND_STAGE_PLAN, InEachOrder, compiled, emulated, to_bf16
 from quantised import dequantise
 from test_bulk_copies import numbers, operand
-from test_packed_weights import STRATEGY, close, weights
+from test_packed_weights import STRATEGY, TENSOR_CORES, close, weights
 from test_quantised import call, misaligned
 
 
@@ -31,10 +31,10 @@ def pair(names, rows, n, k, q, extra, group, dtype, before=""):
     return text + f"  f = linear({left}, w0)\n  g = linear({left}, w1)\n  y = sub(f, g)\n  output f, g, y\n}}\n"
 
 
-def check(library, text, arrays, w, launches, k, n, dtype, left=None, largest=64):
-    module = library.compile(text, "pair")
+def check(library, text, arrays, w, launches, k, n, dtype, left=None, largest=64, strategy=STRATEGY, settings=TENSOR_CORES):
+    module = compiled(library, text, settings)
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
-    assert f"    {STRATEGY}: two products with the same a" in plan and ("rms_norm_dequantise_linear_sub" if left else "linear_sub") in plan, plan
+    assert f"    {strategy}: two products with the same a" in plan and ("rms_norm_dequantise_linear_sub" if left else "linear_sub") in plan, plan
     for m in launches:
         x = operand(np.random.default_rng(m), (m, k), dtype)
         out = {o: np.empty((m, n), x.dtype) for o in ("f", "g", "y")}
@@ -128,7 +128,7 @@ def test_other_formats(library, names):
     n, k = 40, 512
     (p, e), (q, d) = (weights(name, n, k) for name in names)
     text = pair(names, 4, n, k, (p, q), (e, d), 32, "bf16")
-    module = library.compile(text, "pair")
+    module = compiled(library, text, TENSOR_CORES)
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
     assert "two products" not in plan and plan.count(f"    {STRATEGY}: at most 1 rows") == 2, plan
     library.c.ind_module_destroy(module)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-from emulation import IND_STAGE_CUDA, IND_STAGE_PLAN, InEachOrder, emulated, from_bf16, to_bf16
+from emulation import IND_STAGE_CUDA, IND_STAGE_PLAN, InEachOrder, compiled, emulated, from_bf16, to_bf16
 from test_bulk_copies import numbers, operand
 
 sys.path.insert(0, str(ROOT / "tests" / "numerics"))
@@ -17,6 +17,8 @@ from reference import eighth_values  # noqa: E402
 from test_quantised import call, misaligned  # noqa: E402
 
 STRATEGY = "matmul, packed weights"
+# Not the strategies of one row: test_packed_row.py.
+TENSOR_CORES = {"target.thresholds.packed_row_instructions": 1 << 20, "target.thresholds.packed_start": 1}
 BLOCKS = [f for f in FORMATS if FORMATS[f][0] > 1]
 
 
@@ -53,11 +55,11 @@ def close(got, a, w):
     return (np.abs(numbers(got) - want) <= of_sum + 2.0**-bits * (np.abs(want) + of_sum)).all()
 
 
-def check(library, text, arrays, w, launches, k, n, dtype, largest=64, has=""):
+def check(library, text, arrays, w, launches, k, n, dtype, largest=64, has="", strategy=STRATEGY, settings=TENSOR_CORES):
     """More than `largest` rows: the weights may be rounded. The source has the text `has`."""
-    module = library.compile(text, "packed")
+    module = compiled(library, text, settings)
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
-    assert f"    {STRATEGY}" in plan and has in library.c.ind_module_text(module, IND_STAGE_CUDA).decode(), plan
+    assert f"    {strategy}" in plan and has in library.c.ind_module_text(module, IND_STAGE_CUDA).decode(), plan
     for m in launches:
         x = operand(np.random.default_rng(m), (m, k), dtype)
         y = np.empty((m, n), x.dtype)
@@ -206,8 +208,12 @@ def test_bytes_without_maps(older, k):
 @pytest.mark.parametrize("rows", [1, 4, 16])
 @pytest.mark.parametrize("scale", ["none", "column", "tensor"])
 def test_bytes(library, rows, scale, k=1536):
-    """i8, without a scale, with one per column, and with one of the tensor."""
-    n = 264
+    text, arrays, w = bytes_graph(scale, rows, 264, k)
+    check(library, text, arrays, w, [rows], k, 264, "bf16")
+
+
+def bytes_graph(scale, rows, n, k):
+    """i8, without a scale, with one per column, or with one of the tensor; the constants, the weights."""
     random = np.random.default_rng(5)
     q = random.integers(-128, 128, (n, k), np.int8)
     s = {"none": np.ones((1, 1)), "column": random.random((n, 1)), "tensor": random.random((1, 1))}[scale].astype(np.float32)
@@ -215,7 +221,7 @@ def test_bytes(library, rows, scale, k=1536):
     value = "  v = cast(f, dtype=bf16)\n" if scale == "none" else "  g = mul(f, s)\n  v = cast(g, dtype=bf16)\n"
     text = (f"graph packed {{\n  size M in [1, {rows}] hint {rows}\n  input x : bf16[M, {k}]\n  const q : i8[{n}, {k}]\n{operands}"
             f"  f = cast(q, dtype=f32)\n{value}  y = linear(x, v)\n  output y\n}}\n")
-    check(library, text, {"q": q, "s": s} if operands else {"q": q}, q * s.astype(np.float64), [rows], k, n, "bf16")
+    return text, {"q": q, "s": s} if operands else {"q": q}, q * s.astype(np.float64)
 
 
 # Scale of 8-bit floats: type, shape, the shape in which it is multiplied, elements of k with one number.
@@ -367,7 +373,8 @@ def test_other_order_in_a_block(library, name, group, zero, part):
     q, extra = weights(name, n, k, group, zero)
     steps = f"  a = reshape(w, shape=[{n}, {k // part}, {part}])\n  b = flip(a, dims=[2])\n  v = reshape(b, shape=[{n}, {k}])\n"
     module = library.compile(graph(name, 4, n, k, q, extra, group, after=steps), "order")
-    assert f"    {STRATEGY}" not in library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+    plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+    assert f"    {STRATEGY}" not in plan and "one row, packed" not in plan
     w = dequantise(name, q, extra, group).reshape(n, k // part, part)[..., ::-1].reshape(n, k)
     x = operand(np.random.default_rng(1), (4, k), "bf16")
     y = np.empty((4, n), x.dtype)

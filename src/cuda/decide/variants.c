@@ -242,7 +242,7 @@ static ind_status cg__plan_packed_rows(cg__variants *x, int assume, bool *packed
         x->plan->to = cg__packed_ranges[i];
         status = cg__next_variant(x, assume);
         if (status) break;
-        const bool is_packed = x->variant[x->num].strategy == IND_STRATEGY_MATMUL_PACKED;
+        const bool is_packed = cg__mm_takes_packed(x->variant[x->num].strategy);
         const bool guard = x->used & IND__ASSUME_FEW_ROWS;
         *packed |= is_packed;
         more = guard || !is_packed; /* else it never has more rows: the next variants assume no less */

@@ -1,6 +1,24 @@
 // Products of few rows with packed weights. Tensor cores multiply 16 rows of weights, which a warp turns into 16-bit
 // numbers in registers, by up to 8 rows of a at a time: D[weight row][row of a]. Sums of a group of weights are
 // multiplied by the group's scale in f32.
+//@ PACKED_BITS
+// Bytes of two words, by a selector whose halves of bytes are below 8.
+static IND_INLINE unsigned ind_permute(unsigned a, unsigned b, unsigned selector) {
+    unsigned r = __byte_perm(a, b, selector);
+#ifndef IND_EMULATION
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(selector));
+#endif
+    return r;
+}
+// 4 bits to the fifth bits of 4 bytes.
+static IND_INLINE unsigned ind_spread_bits(unsigned x) {
+    return (x & 15u) * 0x02040810u & 0x10101010u;
+}
+// 4 bytes of a table of 16, for the 4 indices in the low 16 bits of a word: `at` has their low 3 bits, `side` is 0x3210 plus 4
+// in each half of a byte whose index is 8 or more.
+static IND_INLINE unsigned ind_lookup(unsigned at, unsigned side, unsigned t0, unsigned t1, unsigned t2, unsigned t3) {
+    return ind_permute(ind_permute(t0, t1, at), ind_permute(t2, t3, at), side);
+}
 //@ PACKED
 #ifndef IND_EMULATION
 static IND_INLINE unsigned ind_fma_bf16x2(unsigned a, unsigned b, unsigned c) {
@@ -102,14 +120,6 @@ static IND_INLINE unsigned ind_multiply_add(unsigned a, unsigned b, unsigned c) 
 #endif
     return r;
 }
-// Bytes of two words, by a selector whose halves of bytes are below 8.
-static IND_INLINE unsigned ind_permute(unsigned a, unsigned b, unsigned selector) {
-    unsigned r = __byte_perm(a, b, selector);
-#ifndef IND_EMULATION
-    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(selector));
-#endif
-    return r;
-}
 // Bytes 0 and 2 of a word, and bytes 1 and 3, as 16-bit numbers.
 static IND_INLINE void ind_byte_pairs(unsigned x, unsigned &p0, unsigned &p1) {
     p1 = __byte_perm(x, 0, 0x4341);
@@ -119,10 +129,6 @@ static IND_INLINE void ind_byte_pairs(unsigned x, unsigned &p0, unsigned &p1) {
 static IND_INLINE void ind_nibble_pairs(unsigned x, int high, unsigned &p0, unsigned &p1) {
     p0 = x & 0x000f000fu << 4 * high;
     p1 = x >> 8 & 0x000f000fu << 4 * high;
-}
-// 4 bits to the fifth bits of 4 bytes.
-static IND_INLINE unsigned ind_spread_bits(unsigned x) {
-    return (x & 15u) * 0x02040810u & 0x10101010u;
 }
 // A format of packed weights. A block has ELEMENTS elements in BYTES bytes; GROUP of them have one scale. `pairs` returns the 4
 // elements that lane t of 4 multiplies in step j of 16 of a block: two pairs of integers below 256, BIAS more than the weight over
@@ -641,11 +647,6 @@ struct ind_packed_q6_k : ind_packed_plain<ind_packed_q6_k> {
     }
 };
 //@ PACKED_IQ4
-// 4 bytes of a table of 16, for the 4 indices in the low 16 bits of a word: `at` has their low 3 bits, `side` is 0x3210 plus 4
-// in each half of a byte whose index is 8 or more.
-static IND_INLINE unsigned ind_lookup(unsigned at, unsigned side, unsigned t0, unsigned t1, unsigned t2, unsigned t3) {
-    return ind_permute(ind_permute(t0, t1, at), ind_permute(t2, t3, at), side);
-}
 // The elements of the low or high halves of 4 bytes, plus 128. Bytes 0 and 2 of 4 that are looked up are low halves.
 static IND_INLINE void ind_iq4_pairs(unsigned word, int high, unsigned &p0, unsigned &p1) {
     const unsigned at = word & 0x77777777u, side = ind_and_or(word >> 1, 0x44444444u, 0x32103210u);

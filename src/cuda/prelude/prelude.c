@@ -121,7 +121,9 @@
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
     X(ROW_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
-    X(PACKED, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_BF16, IND__CG_MMA_F16, IND__CG_MMA_BF16))  \
+    X(PACKED_BITS, 0)                                                                                  \
+    X(PACKED, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_BF16, IND__CG_MMA_F16, IND__CG_MMA_BF16,  \
+                            IND__CG_PACKED_BITS))                                                      \
     X(PACKED_MAPS, IND__CG_NEEDS(IND__CG_PACKED, IND__CG_BULK_COPY))                                     \
     X(PACKED_COPIES, IND__CG_NEEDS(IND__CG_PACKED, IND__CG_CP_ASYNC_PART))                               \
     X(PACKED_I8, 0)                                                                                    \
@@ -137,6 +139,19 @@
     X(PACKED_INT4, 0)                                                                                  \
     X(PACKED_E2M1, IND__CG_NEEDS(IND__CG_PACKED_INT4))                                                 \
     X(PACKED_NVFP4, IND__CG_NEEDS(IND__CG_PACKED_E2M1, IND__CG_F8E4M3FN))                              \
+    X(PACKED8, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16))                                                \
+    X(PACKED8_Q8_0, IND__CG_NEEDS(IND__CG_PACKED8))                                                    \
+    X(PACKED8_Q4, IND__CG_NEEDS(IND__CG_PACKED8, IND__CG_PACKED_BITS))                                 \
+    X(PACKED8_Q45_K, IND__CG_NEEDS(IND__CG_PACKED8))                                                   \
+    X(PACKED8_Q2_K, IND__CG_NEEDS(IND__CG_PACKED8))                                                    \
+    X(PACKED8_Q3_K, IND__CG_NEEDS(IND__CG_PACKED8))                                                    \
+    X(PACKED8_Q6_K, IND__CG_NEEDS(IND__CG_PACKED8))                                                    \
+    X(PACKED8_IQ4, IND__CG_NEEDS(IND__CG_PACKED8, IND__CG_PACKED_BITS))                                \
+    X(PACKED8_I8, IND__CG_NEEDS(IND__CG_PACKED8))                                                      \
+    X(PACKED8_BESIDE, IND__CG_NEEDS(IND__CG_PACKED8))                                                  \
+    X(PACKED8_INT4, IND__CG_NEEDS(IND__CG_PACKED8_BESIDE))                                             \
+    X(PACKED8_E2M1, IND__CG_NEEDS(IND__CG_PACKED8_BESIDE, IND__CG_PACKED_BITS, IND__CG_FLOAT8_PAIRS))  \
+    X(PACKED8_F8, IND__CG_NEEDS(IND__CG_PACKED8_BESIDE, IND__CG_FLOAT8_PAIRS))                         \
     X(SCAN_SUM, 0)                                                                                     \
     X(SCAN_PROD, 0)                                                                                    \
     X(SCAN_LOG, 0)                                                                                     \

@@ -88,6 +88,8 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
                 "at most %d rows: packed weights, copied by %s, are dequantised in registers for tensor cores; "
                 "accumulates in f32",
                 p->few_rows, p->packed->mapped ? "a tensor map" : "cp.async");
+    else if (d->variant->strategy == IND_STRATEGY_MATMUL_PACKED_ROW)
+        cg__why(d, "one row, which lanes have in registers, as they have packed weights; accumulates in f32");
     else if (cg__mm_has_prologue(p))
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
@@ -183,7 +185,8 @@ static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choi
     cg__mm_blocks(p, v, &stripe, blocks);
     cg__set_axes(d, blocks);
     if (x->persistent) cg__mm_set_persistent(d, p);
-    if (x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_use_packed(d, p);
+    if (x->strategy == IND_STRATEGY_MATMUL_PACKED && p->packed->mapped) d->used |= IND__ASSUME_MAPS;
+    if (cg__mm_takes_packed(x->strategy)) v->guard_aligned = true;
 }
 
 /* The template that tuning keeps, or NULL. A batch_invariant module keeps it, as the guards of variants may depend on

@@ -7,6 +7,7 @@
 
 static bool cg__mm_is_one_row(const ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
+    if (v->strategy == IND_STRATEGY_MATMUL_PACKED_ROW) return true;
     if (v->strategy != IND_STRATEGY_MATMUL_ROWS) return false;
     const cg__mm_strip s = cg__mm_strip_of(p, &v->of.tile);
     return cg__mm_row_in_registers(&s, v->of.tile.warps_n);
@@ -147,39 +148,59 @@ static void cg__mm_write_row_of_lane(ind__writer *w, const cg__mm_problem *p, co
     cg__end(w);
 }
 
-static void cg__mm_write_one_row_products(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
-    ind__textf(&w->code, "float acc[1][%d] = {};\n", s->cols);
-    cg__mm_begin_vectors(w, p, s);
+/* The elements of the row that vector u of a lane is multiplied by, as f32: value[0]. */
+static void cg__mm_write_one_row_values(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code,
                "float value[1][8];\n#pragma unroll\n"
                "for (int j = 0; j < 8; j++) value[0][j] = ind_%s_to_f32(row_a[u].at[j]);\n",
                ind_dtype_name(p->a.memory));
+}
+
+static void cg__mm_write_one_row_products(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    ind__textf(&w->code, "float acc[1][%d] = {};\n", s->cols);
+    cg__mm_begin_vectors(w, p, s);
+    cg__mm_write_one_row_values(w, p);
     cg__mm_begin_strip_columns(w, p, s);
     for (int i = 0; i < cg__mm_products(p); i++) cg__mm_write_strip_products(w, p, cg__mm_right(p, i), i * s->each);
     cg__end(w);
     cg__mm_end_vectors(w);
 }
 
-static void cg__mm_one_row_main_loop(ind__writer *w, const cg__mm_problem *p) {
+/* "lane", "warp", "first": the lane's first vector, "column": its first column; "part" and "sum" in shared memory. */
+static void cg__mm_write_one_row_names(ind__writer *w, const cg__mm_strip *s) {
     const ind__tile_plan *t = &w->variant->of.tile;
-    const cg__mm_strip s = cg__mm_one_row_strip(p, t);
     ind__textf(&w->code, "float *const part = reinterpret_cast<float *>(ind_smem), *const sum = part + %d;\n",
-               s.warps_k * t->m * t->n);
+               s->warps_k * t->m * t->n);
     ind__textf(&w->code, "const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;\n");
     ind__textf(&w->code, "const int first = warp / %d * 32 + lane;\nconst %s column = first_n + warp %% %d * %d;\n",
-               t->warps_n, cg__int(w), t->warps_n, s.each);
+               t->warps_n, cg__int(w), t->warps_n, s->each);
+    cg__use(w, IND__CG_VEC);
+}
+
+/* Requests the vectors of the row, those before the wait and the others, and what the epilogue reads. */
+static void cg__mm_write_one_row_loads(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    cg__mm_set_row_names(w, p);
+    cg__mm_declare_row_of_lane(w, p, s);
+    cg__mm_write_row_loads(w, p, s, true);
+    cg__mm_write_wait(w);
+    cg__mm_write_row_loads(w, p, s, false);
+    cg__mm_write_loads_ahead(w, p);
+}
+
+/* "row_a": the row, after its reductions. */
+static void cg__mm_write_one_row(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    cg__mm_set_row_names(w, p);
+    cg__mm_write_one_row_statistics(w, p, s);
+    cg__mm_write_row_of_lane(w, p, s);
+}
+
+static void cg__mm_one_row_main_loop(ind__writer *w, const cg__mm_problem *p) {
+    const cg__mm_strip s = cg__mm_one_row_strip(p, &w->variant->of.tile);
+    cg__mm_write_one_row_names(w, &s);
     cg__mm_write_strip_load(w, p, &s);
     ind__textf(&w->code, "load(first);\n");
-    cg__mm_set_row_names(w, p);
-    cg__mm_declare_row_of_lane(w, p, &s);
-    cg__mm_write_row_loads(w, p, &s, true);
-    cg__mm_write_wait(w);
-    cg__mm_write_row_loads(w, p, &s, false);
-    cg__mm_write_loads_ahead(w, p);
-    cg__mm_set_row_names(w, p);
-    cg__mm_write_one_row_statistics(w, p, &s);
-    cg__mm_write_row_of_lane(w, p, &s);
+    cg__mm_write_one_row_loads(w, p, &s);
+    cg__mm_write_one_row(w, p, &s);
     cg__mm_write_one_row_products(w, p, &s);
     cg__mm_write_strip_sums(w, p, &s);
-    cg__use(w, IND__CG_VEC);
 }

@@ -187,14 +187,13 @@ static const char *cg__mm_packed_value(const ind__writer *w, const cg__mm_proble
     b->of[0].scale = cg__mm_plain_load(w, inst->arg[2]);
     b->of[0].zero = inst->arg[3] ? cg__mm_plain_load(w, inst->arg[3]) : 0;
     const int64_t groups = cg__packed_formats[b->format].step / b->group;
-    const bool vector = b->format != IND__QUANTISED_INT4;
-    if (!cg__mm_packed_beside(w, p, b, b->of[0].scale, vector ? groups : 1)) return "the scales are no rows along k";
+    if (!cg__mm_packed_beside(w, p, b, b->of[0].scale, 1)) return "the scales are no rows along k";
     if (inst->arg[3] &&
         (!cg__mm_packed_beside(w, p, b, b->of[0].zero, 1) || ind_dtype_bytes(cg__memory_dtype(w, b->of[0].zero)) > 1))
         return "the zero points are no rows of 8-bit integers along k";
     b->together = cg__mm_packed_beside(w, p, b, b->of[0].scale, groups) &&
                   (!b->of[0].zero || cg__mm_packed_beside(w, p, b, b->of[0].zero, groups));
-    return ind_known_multiple(p->size_k, cg__packed_formats[b->format].step) ? NULL : "its depth is no multiple of 256";
+    return NULL;
 }
 
 /* Elements of k with one scale, which is a LOAD: the largest group; 0: the LOAD is no such scale. */
@@ -232,8 +231,7 @@ static const char *cg__mm_packed_element(ind__writer *w, const cg__mm_problem *p
     if (!b->of[0].load) return "its weights are not packed";
     b->format = cg__mm_byte_format(cg__memory_dtype(w, b->of[0].load));
     if (!b->of[0].scale) b->group = cg__packed_formats[b->format].step;
-    return b->of[0].scale && !ind_known_multiple(p->size_k, cg__mm_packed_step(b)) ? "its depth is no multiple of 256"
-                                                                                   : NULL;
+    return NULL;
 }
 
 /* Shared memory of a block that is left for sums and counters of the epilogue. */
@@ -309,8 +307,13 @@ static const cg__mm_config cg__mm_packed_configs[] = {
 static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
     int64_t k, batch;
+    const int format = p->packed->format;
     if (p->packed->no) return p->packed->no;
     if (!p->few_rows) return "it may have more than 64 rows";
+    if (p->packed->of[0].scale && !ind_known_multiple(p->size_k, cg__mm_packed_step(p->packed)))
+        return "its depth is no multiple of 256";
+    if ((format == IND__QUANTISED_MXFP4 || format == IND__QUANTISED_NVFP4) && !p->packed->together)
+        return "the scales of a step are not aligned to their bytes";
     if (!ind_expr_is_int(p->size_k, &k) || k % 8) return "its depth is not a constant multiple of 8";
     if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
     return p->a.computed && !p->a.statistics ? "a is computed as it is loaded" : NULL;
@@ -419,27 +422,30 @@ static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem 
     const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate + cg__mm_row_cost(p, c, per_sm, t);
     const double dequantise = issue / busy, multiply = cg__mm_packed_tensor_cost(elements, tiles, target);
     const double work = dequantise > multiply ? dequantise : multiply;
-    return (read > work ? read : work) + copies + cg__mm_start_cost(p, t) * ceil(per_sm / fit);
-}
-
-/* The variant needs aligned weights, perhaps their map. */
-static void cg__mm_use_packed(cg__decider *d, const cg__mm_problem *p) {
-    if (p->packed->mapped) d->used |= IND__ASSUME_MAPS;
-    d->variant->guard_aligned = true;
+    const double start = cg__mm_start_cost(p, t) + t->packed_start * (1 + p->a.statistics / 2.0);
+    return (read > work ? read : work) + copies + start * ceil(per_sm / fit);
 }
 
 /* ---- writing ---- */
+
+/* The scale's type in the prelude: 4 f32, 2 f16, 1 bf16, 0: there is none in another tensor. */
+static int cg__mm_packed_scale(const ind__writer *w, const cg__mm_packed *b) {
+    const ind_dtype dtype = b->of[0].scale ? cg__memory_dtype(w, b->of[0].scale) : IND_DTYPE_NONE;
+    return dtype == IND_F32 ? 4 : dtype == IND_F16 ? 2 : dtype == IND_BF16 ? 1 : 0;
+}
+
+/* The type of zero points. */
+static const char *cg__mm_packed_zero(const ind__writer *w, const cg__mm_packed *b) {
+    return b->of[0].zero ? cg__types[cg__memory_dtype(w, b->of[0].zero)].memory : "int";
+}
 
 /* The type of the format in the prelude. */
 static const char *cg__mm_packed_type(ind__writer *w, const cg__mm_packed *b) {
     const char *type = cg__packed_formats[b->format].type;
     const bool floats = b->format == MM_PACKED_F8E4M3FN || b->format == MM_PACKED_F8E5M2;
-    const ind_dtype dtype = b->of[0].scale ? cg__memory_dtype(w, b->of[0].scale) : IND_DTYPE_NONE;
-    const int scale = dtype == IND_F32 ? 4 : dtype == IND_F16 ? 2 : dtype == IND_BF16 ? 1 : 0;
-    if (floats) return cg__string(w, "%s, %d, %d>", type, scale, b->group);
+    if (floats) return cg__string(w, "%s, %d, %d>", type, cg__mm_packed_scale(w, b), b->group);
     if (b->format != IND__QUANTISED_INT4) return type;
-    return cg__string(w, "%s<%d, %d, %s, %s>", type, scale, b->group,
-                      b->of[0].zero ? cg__types[cg__memory_dtype(w, b->of[0].zero)].memory : "int",
+    return cg__string(w, "%s<%d, %d, %s, %s>", type, cg__mm_packed_scale(w, b), b->group, cg__mm_packed_zero(w, b),
                       b->together ? "true" : "false");
 }
 

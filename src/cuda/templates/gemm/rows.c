@@ -501,25 +501,50 @@ static double cg__mm_exposed_starts(double per_sm, double fit, double wait, doub
     return hidden ? 1 + (starts - 1) / 64 : starts;
 }
 
+/* What a lane loads and computes for each element of b. */
+typedef struct cg__mm_strip_work {
+    double bytes;  /* of an element in memory */
+    double unpack; /* instructions that it takes before its conversion and the FMAs */
+    double loaded; /* elements of b in the vectors of a block, for each element of its columns */
+    double row;    /* instructions of a block for each element of its rows of a */
+} cg__mm_strip_work;
+
+/* Instructions of a block for each element of the only row, which each warp loads and normalises. */
+static double cg__mm_one_row_work(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
+    return c->warps_n * t->row_instructions / (p->a.statistics ? 1.0 : 3);
+}
+
+/* That of bf16 and f16 weights leaves out the row that warps load, as its figures were fitted without. */
+static cg__mm_strip_work cg__mm_strip_work_of(const cg__mm_config *c, const cg__mm_problem *p,
+                                              const ind_thresholds *t) {
+    const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
+    const bool row = p->b.computed && cg__mm_is_config_of_one_row(c, p);
+    return (cg__mm_strip_work){.bytes = cg__mm_weight_bytes(p),
+                               .unpack = p->b.computed ? unpack : 0,
+                               .loaded = 1,
+                               .row = row               ? cg__mm_one_row_work(c, p, t)
+                                      : p->a.statistics ? t->row_instructions
+                                                        : 0};
+}
+
 /* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or as fast as the vectors in
-   flight arrive, or multiplies: a conversion and an FMA per row. `loaded`: elements of b in the vectors of a block, for
-   each element of its columns. (1 x 14336 x 4096: 41 us, estimated 41.9; 1 x 4096 x 14336: 42.3 and 41.8; H100.) */
+   flight arrive, or multiplies: a conversion and an FMA per row. (1 x 14336 x 4096: 41 us, estimated 41.9; 1 x 4096 x
+   14336: 42.3 and 41.8; H100.) */
 static double cg__mm_strips_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
-                                 const ind_target *target, double loaded) {
+                                 const ind_target *target, const cg__mm_strip_work *of) {
     const ind_thresholds *t = &target->thresholds;
     const double n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
     const int products = cg__mm_products(p);
     const double per_sm = ceil(ceil(n * products / c->tile_n) * (double)ind_hint(p->batch) / target->num_sms);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
-    const double elements = per_sm * c->tile_n * k, bytes = elements * cg__mm_weight_bytes(p);
-    const double all = 2 * together * c->tile_n * k * cg__mm_weight_bytes(p);
-    double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
+    const double elements = per_sm * c->tile_n * k, bytes = elements * of->bytes;
+    const double all = 2 * together * c->tile_n * k * of->bytes;
+    double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * of->bytes *
                     (c->warps_n ? c->tile_n / c->warps_n : products);
     if (flight > all) flight = all; /* the last vectors in flight are waited for half of a latency */
-    const double read = bytes / cg__mm_memory_rate(target), wait = bytes * loaded / flight * t->product_latency;
-    const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
-    const double multiply = elements * loaded * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate +
-                            cg__mm_row_cost(p, c, per_sm, t);
+    const double read = bytes / cg__mm_memory_rate(target), wait = bytes * of->loaded / flight * t->product_latency;
+    const double multiply =
+        (elements * of->loaded * (1 + c->tile_m + of->unpack) + per_sm * c->tile_m * k * of->row) / t->fma_rate;
     const double slowest = read > wait ? read : wait;
     const double busy = slowest > multiply ? slowest : multiply;
     const double start = cg__mm_start_cost(p, t) + (c->warps_m > 1 ? t->product_barrier : 0);
@@ -528,7 +553,8 @@ static double cg__mm_strips_cost(const cg__mm_template *x, const cg__mm_problem 
 
 static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                                const ind_target *target) {
-    return cg__mm_strips_cost(x, p, c, target, 1);
+    const cg__mm_strip_work of = cg__mm_strip_work_of(c, p, &target->thresholds);
+    return cg__mm_strips_cost(x, p, c, target, &of);
 }
 
 static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS,

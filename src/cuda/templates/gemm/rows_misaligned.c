@@ -366,7 +366,9 @@ static int64_t cg__mm_misaligned_rows_bytes(const cg__mm_config *c, const cg__mm
 static double cg__mm_misaligned_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                                           const ind_target *target) {
     const double columns = c->tile_n / cg__mm_products(p);
-    return cg__mm_strips_cost(x, p, c, target, c->warps_n ? 1 : (columns + 8) / columns);
+    cg__mm_strip_work of = cg__mm_strip_work_of(c, p, &target->thresholds);
+    of.loaded = c->warps_n ? 1 : (columns + 8) / columns;
+    return cg__mm_strips_cost(x, p, c, target, &of);
 }
 
 static const cg__mm_template cg__mm_misaligned_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS_MISALIGNED,

@@ -317,9 +317,14 @@ static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, con
            cg__mm_making_cost(x, p, c, target);
 }
 
+/* True if the strategy is of packed weights, which a lane takes from whole blocks. */
+static bool cg__mm_takes_packed(ind_strategy s) {
+    return s == IND_STRATEGY_MATMUL_PACKED || s == IND_STRATEGY_MATMUL_PACKED_ROW;
+}
+
 /* True if the strategy is of products of few rows, which may have a guard. */
 static bool cg__mm_has_few_rows(ind_strategy s) {
-    return s == IND_STRATEGY_MATMUL_ROWS || s == IND_STRATEGY_MATMUL_ROWS_MISALIGNED || s == IND_STRATEGY_MATMUL_PACKED;
+    return s == IND_STRATEGY_MATMUL_ROWS || s == IND_STRATEGY_MATMUL_ROWS_MISALIGNED || cg__mm_takes_packed(s);
 }
 
 static ind_expr cg__mm_tiles(ind_expr size, int tile) {
