@@ -249,6 +249,7 @@ extern "C" {
 #define ind_module_num_kernels IND__PREFIXED(ind_module_num_kernels)
 #define ind_module_query_edge IND__PREFIXED(ind_module_query_edge)
 #define ind_module_query_kernel IND__PREFIXED(ind_module_query_kernel)
+#define ind_module_query_target IND__PREFIXED(ind_module_query_target)
 #define ind_module_text IND__PREFIXED(ind_module_text)
 #define ind_module_time_ns IND__PREFIXED(ind_module_time_ns)
 #define ind_movedim IND__PREFIXED(ind_movedim)
@@ -2673,6 +2674,9 @@ typedef struct ind_kernel_info {
    created on first use; IND_ERROR_NOT_SUPPORTED if there can be none. IND_ERROR_NOT_FOUND past the last. */
 IND_API int ind_module_num_kernels(const ind_module *module);
 IND_API ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info);
+/* What the module was compiled for: the device's SMs, its rates of memory and arithmetic, and the figures of the cost
+   model. NULL: a module of the host device. */
+IND_API const ind_target *ind_module_query_target(const ind_module *module);
 IND_API const char *ind_module_kernel_origin(const ind_module *module, int kernel, int index); /* NULL: no such op */
 /* Returns the result of that op: the name of its tensor in the graph after the passes, or several as "values,
    indices". */
@@ -33413,6 +33417,10 @@ static ind_status ind__check_formula(ind_module *m, ind_formula *f) {
 
 int ind_module_num_kernels(const ind_module *module) {
     return module ? (int)module->desc.schedule->num_kernels : 0;
+}
+
+const ind_target *ind_module_query_target(const ind_module *module) {
+    return module && module->desc.device == IND_DEVICE_CUDA ? &module->desc.plan->target : NULL;
 }
 
 static void ind__fill_variant(ind_context *c, ind_variant_info *out, const ind__variant *v) {

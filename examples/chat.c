@@ -11,11 +11,13 @@
  * --repeat-penalty X makes tokens less probable that occurred before. --stop TEXT ends an answer before this text.
  * --drafts N: speculative decoding with up to N draft tokens, found by prompt lookup.
  * Further options: --system TEXT, --tokens N, --context N, --memory MB, --dtype f32|f16|bf16, --device host|cuda|auto,
- * --ids, --multi-step N, --persistent, --watchdog MS, --emit STAGE.
+ * --weights f32|f16|bf16|q8_0 (converts the matrices), --ids, --multi-step N, --persistent, --watchdog MS, --emit
+ * STAGE.
  */
 #define INDUCTOR_IMPLEMENTATION
 #include "bpe_gguf.h"
 #include "chat_template.h"
+#include "gguf_convert.h"
 #include "hf_model.h"
 #include "inductor.h"
 #include "llama_engine.h"
@@ -26,6 +28,7 @@ enum { MAX_STOPS = 8 };
 
 typedef struct options {
     const char *model, *system, *perplexity;
+    const char *weights;          /* format that the matrices are converted to; NULL: that of the file */
     const char *stops[MAX_STOPS]; /* texts that end an answer */
     int num_stops;
     const char *const *prompts;
@@ -45,6 +48,7 @@ typedef struct chat {
     const options *options;
     hf_model directory; /* owns the data of `file` and `tokenizer` if the model is a directory */
     gguf file;
+    gguf_conversion converted; /* data of tensors of `file` */
     llama_config config;
     bpe tokenizer;
     const chat_template *template_; /* NULL: the text is continued */
@@ -108,6 +112,10 @@ static int open_model(chat *c, char *why, size_t why_size) {
     return 0;
 }
 
+static int convert(chat *c, char *why, size_t why_size) {
+    return c->options->weights && gguf_convert(&c->file, c->options->weights, &c->converted, why, why_size);
+}
+
 static volatile sig_atomic_t interrupted;
 
 static void interrupt(int number) {
@@ -129,7 +137,8 @@ static bool is_conversation(const options *o) {
 static int open_chat(chat *c) {
     const options *o = c->options;
     char why[512];
-    if (open_model(c, why, sizeof why) || llama_read_config(&c->file, o->context, &c->config, why, sizeof why))
+    if (open_model(c, why, sizeof why) || convert(c, why, sizeof why) ||
+        llama_read_config(&c->file, o->context, &c->config, why, sizeof why))
         return fail("%s", why);
     if (c->tokenizer.num_tokens > c->config.vocabulary)
         return fail("%ld tokens; the embedding has %lld", (long)c->tokenizer.num_tokens,
@@ -169,6 +178,7 @@ static void close_chat(chat *c) {
     llama_engine_close(&c->engine);
     bpe_close(&c->tokenizer);
     gguf_close(&c->file);
+    gguf_end_conversion(&c->converted);
     hf_close(&c->directory);
 }
 
@@ -321,11 +331,24 @@ static int make_answer(chat *c, answer *a) {
     return 0;
 }
 
+/* ms in which the GPU's memory delivers the weights that a token reads, at the rate of a copy; 0: not known. */
+static double weights_ms(const chat *c) {
+    const ind_target *t = ind_module_query_target(c->engine.module);
+    const gguf_tensor *rows = gguf_find(&c->file, "output.weight") ? gguf_find(&c->file, "token_embd.weight") : NULL;
+    if (!t || c->config.experts) return 0; /* a token reads a few of the experts */
+    const double bytes = (double)c->engine.bytes.weights - (rows ? (double)rows->num_bytes : 0);
+    return bytes / t->memory_bytes_per_ns * 100 / t->thresholds.copy_percent * 1e-6;
+}
+
 static void print_speed(const chat *c, int64_t fed, double fed_ms, int64_t made, double made_ms) {
     fprintf(stderr, "[prompt %lld tokens, %.1f a second; answer %lld tokens, %.1f a second; context %lld of %lld]\n",
             (long long)fed, (double)fed / fed_ms * 1e3, (long long)made,
             made > 1 ? (double)(made - 1) / made_ms * 1e3 : 0, (long long)c->engine.sequence[0].used,
             (long long)c->config.capacity);
+    const double least = weights_ms(c);
+    if (least > 0 && made > 1 && !c->engine.drafted)
+        fprintf(stderr, "[%.0f us a token; the weights alone take %.0f us at the rate of a copy: %.0f %%]\n",
+                made_ms / (double)(made - 1) * 1e3, least * 1e3, 100 * least * (double)(made - 1) / made_ms);
     if (c->engine.drafted)
         fprintf(stderr, "[%lld of %lld draft tokens accepted]\n", (long long)c->engine.accepted,
                 (long long)c->engine.drafted);
@@ -495,6 +518,7 @@ static const char usage[] =
     "  --seed N              of the drawn tokens (0); conversation i of --parallel has seed N + i\n"
     "  --stop TEXT           ends an answer before this text; may be repeated\n"
     "  --dtype f32|f16|bf16  of activations and caches (bf16 on a GPU, f32 on the host)\n"
+    "  --weights f32|f16|bf16|q8_0     converts the matrices (they are as in the file)\n"
     "  --device host|cuda|auto\n"
     "  --persistent          CUDA: one launch for consecutive small ones\n"
     "  --watchdog MS         with --persistent: an answer fails if a task waits for longer\n"
@@ -575,6 +599,7 @@ static int parse_option(const char *name, const char *value, options *o) {
     const char **text = !strcmp(name, "--model")        ? &o->model
                         : !strcmp(name, "--system")     ? &o->system
                         : !strcmp(name, "--perplexity") ? &o->perplexity
+                        : !strcmp(name, "--weights")    ? &o->weights
                                                         : NULL;
     if (text) return *text = value, value ? 0 : bad_value(name, NULL, "a text");
     if (!strcmp(name, "--stop")) return parse_stop(value, o);

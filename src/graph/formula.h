@@ -34,6 +34,9 @@ typedef struct ind_kernel_info {
    created on first use; IND_ERROR_NOT_SUPPORTED if there can be none. IND_ERROR_NOT_FOUND past the last. */
 IND_API int ind_module_num_kernels(const ind_module *module);
 IND_API ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info);
+/* What the module was compiled for: the device's SMs, its rates of memory and arithmetic, and the figures of the cost
+   model. NULL: a module of the host device. */
+IND_API const ind_target *ind_module_query_target(const ind_module *module);
 IND_API const char *ind_module_kernel_origin(const ind_module *module, int kernel, int index); /* NULL: no such op */
 /* Returns the result of that op: the name of its tensor in the graph after the passes, or several as "values,
    indices". */

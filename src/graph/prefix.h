@@ -220,6 +220,7 @@
 #define ind_module_num_kernels IND__PREFIXED(ind_module_num_kernels)
 #define ind_module_query_edge IND__PREFIXED(ind_module_query_edge)
 #define ind_module_query_kernel IND__PREFIXED(ind_module_query_kernel)
+#define ind_module_query_target IND__PREFIXED(ind_module_query_target)
 #define ind_module_text IND__PREFIXED(ind_module_text)
 #define ind_module_time_ns IND__PREFIXED(ind_module_time_ns)
 #define ind_movedim IND__PREFIXED(ind_movedim)

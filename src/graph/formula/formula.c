@@ -16,6 +16,10 @@ int ind_module_num_kernels(const ind_module *module) {
     return module ? (int)module->desc.schedule->num_kernels : 0;
 }
 
+const ind_target *ind_module_query_target(const ind_module *module) {
+    return module && module->desc.device == IND_DEVICE_CUDA ? &module->desc.plan->target : NULL;
+}
+
 static void ind__fill_variant(ind_context *c, ind_variant_info *out, const ind__variant *v) {
     out->strategy = ind__strategy_text(v->strategy);
     for (int d = 0; d < 3; d++) out->grid[d] = ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1);
