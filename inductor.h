@@ -14,9 +14,9 @@
    Optional macros, defined before the implementation
        IND_API        linkage of every public function (default: extern)
 
-   Contents: >>overview >>version >>graph >>ops >>text >>compile >>patterns >>user-passes >>explain >>formula >>internal
+   Contents: >>overview >>version >>graph >>ops >>text >>compile >>patterns >>user-passes >>explain >>formula >>export >>internal
    implementation: >>op-table >>shapes >>builder >>composites >>lowerings >>families >>conditions >>printer >>parser
-   >>import >>passes >>pipeline >>raise >>explain >>page >>formula >>solve
+   >>import >>passes >>pipeline >>raise >>explain >>page >>formula >>solve >>export
 */
 #include "inductor_runtime.h"
 #ifndef INDUCTOR_H
@@ -137,6 +137,8 @@ extern "C" {
 #define ind_expand IND__PREFIXED(ind_expand)
 #define ind_expand_as IND__PREFIXED(ind_expand_as)
 #define ind_expm1 IND__PREFIXED(ind_expm1)
+#define ind_export IND__PREFIXED(ind_export)
+#define ind_export_weights IND__PREFIXED(ind_export_weights)
 #define ind_extern IND__PREFIXED(ind_extern)
 #define ind_eye IND__PREFIXED(ind_eye)
 #define ind_fact IND__PREFIXED(ind_fact)
@@ -2718,6 +2720,27 @@ typedef struct ind_evaluator ind_evaluator;
 IND_API ind_status ind_evaluator_create(ind_module *module, const ind_formula *f, int num, ind_evaluator **evaluator);
 IND_API ind_status ind_evaluator_run(ind_evaluator *evaluator, const int64_t *sizes_v, int64_t *values);
 IND_API void ind_evaluator_destroy(ind_evaluator *evaluator);
+
+/* ======================================================================================== src/graph/export/export.h */
+/* ------------------------------------------------------------------------------------------------ >>export */
+
+/* A graph as C: NAME.h, NAME.c and NAME.weights. A program that has them runs the graph with inductor_runtime.h alone,
+   built with IND_RUNTIME_ONLY: without the compiler, NVRTC, or this header. */
+typedef struct ind_export_desc {
+    const char *name;           /* with which the names in both files begin: a C identifier */
+    ind_module *const *modules; /* of one graph, compiled with emit_only, each for another target: the order in which
+                                   a device tries them */
+    int num_modules;
+    const char *header, *source; /* paths of NAME.h and NAME.c */
+} ind_export_desc;
+
+/* Compiles all kernels, as ind_module_build_cubins, and writes both files. Needs NVRTC but no GPU. Errors: those of
+   ind_module_build_cubins; IND_ERROR_IO; IND_ERROR_NOT_SUPPORTED: the graph calls functions of the user or has sizes
+   that depend on data, or the target is PTX. */
+IND_API ind_status ind_export(const ind_export_desc *desc);
+
+/* Writes the constants of the module, given by name in host memory, as NAME.weights. */
+IND_API ind_status ind_export_weights(ind_module *module, const ind_binding *constants, int num, const char *path);
 
 /* ============================================================================================= src/graph/internal.h */
 /* ---------------------------------------------------------------------------------------------- >>internal */
@@ -34125,6 +34148,713 @@ int64_t ind_formula_solve(ind_module *module, ind_formula f, const char *name, c
     const ind__query q = ind__query_begin(module);
     int64_t most = ind__solve_formula(module, f, name, sizes, limit);
     return ind__query_end(&q, IND_OK) ? -1 : most;
+}
+
+/* ======================================================================================== src/graph/export/export.c */
+/* ------------------------------------------------------------------------------------------------ >>export */
+
+/* What is written for one module: a target of the graph, or its module that prepares constants. */
+typedef struct ind__exporter {
+    ind_module *module;
+    const ind_plan *plan;
+    char tag[32]; /* with which its tables begin: "minilm_0_main" */
+    ind__program program;
+    ind__text *out, args, maps, kernels;
+    const ind__variant **variant; /* those of all steps, then alternatives of clusters */
+    uint32_t *alternative, *first;
+    uint32_t num_variants, num_args, num_maps, num_kernels, num_counters;
+    const char **source; /* of each kernel: the text that it was compiled from */
+    int64_t partial_bytes;
+    bool checks;
+    ind_status status;
+} ind__exporter;
+
+static uint32_t ind__export_slot(ind__exporter *x, ind_expr e) {
+    const uint32_t slot = ind__program_add(&x->program, e);
+    if (slot == UINT32_MAX && !x->status) x->status = ind__failed(x->module->context);
+    return slot;
+}
+
+static ind_status ind__export_fail(ind__exporter *x, ind_status status, const char *why) {
+    if (!x->status)
+        x->status = ind__fail(x->module->context, status, "export of \"%s\": %s", x->module->desc.name, why);
+    return x->status;
+}
+
+/* ---- formulas */
+
+/* One step of a program as a C expression. */
+static void ind__export_op(ind__text *t, const ind__program_op *op) {
+    static const char *const calls[] = {
+        [IND_EXPR_ADD] = "add", [IND_EXPR_MUL] = "mul", [IND_EXPR_FLOORDIV] = "div", [IND_EXPR_MOD] = "mod"};
+    static const char *const infix[] = {[IND_EXPR_EQ] = "==", [IND_EXPR_NE] = "!=",  [IND_EXPR_LT] = "<",
+                                        [IND_EXPR_LE] = "<=", [IND_EXPR_AND] = "&&", [IND_EXPR_OR] = "||"};
+    switch (op->kind) {
+    case IND_EXPR_INT: ind__textf(t, op->imm == INT64_MIN ? "INT64_MIN" : "INT64_C(%lld)", (long long)op->imm); break;
+    case IND_EXPR_ADD:
+    case IND_EXPR_MUL:
+    case IND_EXPR_FLOORDIV:
+    case IND_EXPR_MOD: ind__textf(t, "ind_exported_%s(s[%u], s[%u], &bad)", calls[op->kind], op->a, op->b); break;
+    case IND_EXPR_MIN:
+    case IND_EXPR_MAX:
+        ind__textf(t, "ind_exported_%s(s[%u], s[%u])", op->kind == IND_EXPR_MIN ? "min" : "max", op->a, op->b);
+        break;
+    case IND_EXPR_NOT: ind__textf(t, "!s[%u]", op->a); break;
+    case IND_EXPR_WHERE: ind__textf(t, "s[%u] ? s[%u] : s[%u]", op->a, op->b, op->c); break;
+    default: ind__textf(t, "s[%u] %s s[%u]", op->a, infix[op->kind], op->b); break;
+    }
+}
+
+/* The function `name`: computes the slots after those of the sizes. */
+static void ind__export_program(ind__text *t, const ind__program *p, const char *name) {
+    ind__textf(t, "static bool %s(int64_t *s) {\n    bool bad = false;\n", name);
+    if (!p->num_ops) ind__textf(t, "    (void)s;\n");
+    for (uint32_t i = 0; i < p->num_ops; i++) {
+        ind__textf(t, "    s[%u] = ", p->num_inputs + i);
+        ind__export_op(t, &p->op[i]);
+        ind__textf(t, ";\n");
+    }
+    ind__textf(t, "    return !bad;\n}\n\n");
+}
+
+/* ---- memory */
+
+static int ind__export_kind(const ind__buffer *b) {
+    if (b->kind == IND__BUFFER_INPUT) return IND_BINDING_INPUT;
+    if (b->kind == IND__BUFFER_CONST) return IND_BINDING_CONST;
+    return b->output ? IND_BINDING_OUTPUT : -1;
+}
+
+/* The binding of a buffer, UINT32_MAX: none. */
+static uint32_t ind__export_binding(const ind_module *m, const ind__buffer *b) {
+    const int kind = ind__export_kind(b);
+    for (uint32_t i = 0; kind >= 0 && i < m->num_bindings; i++)
+        if ((int)m->binding[i].kind == kind && !strcmp(m->binding[i].name, b->name)) return i;
+    return UINT32_MAX;
+}
+
+/* Where a buffer is: "IND_EXPORTED_BINDING, 3" or "IND_EXPORTED_WORKSPACE, 17". */
+static void ind__export_place(ind__exporter *x, ind__text *t, uint32_t buffer) {
+    const ind_module *m = x->module;
+    const ind_schedule *s = m->desc.schedule;
+    const ind__lowered *p = m->desc.lowered;
+    uint32_t root = buffer, binding = ind__export_binding(m, &p->buffer[buffer]);
+    while (s->storage && s->storage[root] && s->storage[root] != root && !ind__ok(s->offset[root]) &&
+           ind__export_binding(m, &p->buffer[root]) == UINT32_MAX)
+        root = s->storage[root];
+    if (binding == UINT32_MAX) binding = ind__export_binding(m, &p->buffer[root]);
+    if (binding != UINT32_MAX)
+        ind__textf(t, "IND_EXPORTED_BINDING, %u", binding);
+    else if (ind__ok(s->offset[root]))
+        ind__textf(t, "IND_EXPORTED_WORKSPACE, %u", ind__export_slot(x, s->offset[root]));
+    else
+        ind__export_fail(x, IND_ERROR_VERIFY, "a kernel reads a buffer that has no memory");
+}
+
+/* ---- kernels */
+
+/* The number of a variant's kernel. Identical kernels are one. */
+static uint32_t ind__export_kernel(ind__exporter *x, const ind__variant *v) {
+    for (uint32_t i = 0; i < x->num_kernels; i++)
+        if (x->source[i] == v->source.text) return i;
+    void *cubin = NULL;
+    size_t bytes = 0;
+    const ind_status status = ind__module_cubin(x->module, v, &cubin, &bytes);
+    if (status && !x->status) x->status = status;
+    if (status) return 0;
+    ind__text *t = x->out;
+    ind__textf(t, "static const unsigned char %s_kernel_%u[] IND_EXPORTED_ALIGNED = {\n", x->tag, x->num_kernels);
+    for (size_t i = 0; i < bytes; i++)
+        ind__textf(t, "%u,%s", ((const unsigned char *)cubin)[i], i % 32 == 31 || i + 1 == bytes ? "\n" : "");
+    ind__textf(t, "};\n\n");
+    ind__free(x->module->context, cubin);
+    ind__textf(&x->kernels, "    {\"%s\", %s_kernel_%u},\n", v->source.entry, x->tag, x->num_kernels);
+    x->source[x->num_kernels] = v->source.text;
+    return x->num_kernels++;
+}
+
+/* Elements of maps as the driver numbers their types (CUtensorMapDataType). */
+static int ind__export_map_type(const ind__tensor_map *map) {
+    if (map->tf32) return 11;
+    return ind_dtype_bytes(map->dtype) == 1 ? 0 : map->dtype == IND_F16 ? 6 : 9;
+}
+
+static uint32_t ind__export_map(ind__exporter *x, const ind__kernel_arg *a) {
+    const ind__tensor_map *map = a->map;
+    ind__text *t = &x->maps;
+    ind__textf(t, "    {{");
+    ind__export_place(x, t, a->buffer);
+    ind__textf(t, ", 0}, %d, %d, %d, %d, %u, {", (int)ind_dtype_bytes(map->dtype), ind__export_map_type(map), map->rank,
+               map->swizzle, ind__export_slot(x, map->offset));
+    for (int d = 0; d < map->rank; d++) ind__textf(t, "%s%u", d ? ", " : "", ind__export_slot(x, map->size[d]));
+    ind__textf(t, "}, {");
+    for (int d = 0; d < map->rank; d++) ind__textf(t, "%s%u", d ? ", " : "", ind__export_slot(x, map->stride[d]));
+    ind__textf(t, "}, {");
+    for (int d = 0; d < map->rank; d++) ind__textf(t, "%s%d", d ? ", " : "", map->box[d]);
+    ind__textf(t, "}},\n");
+    return x->num_maps++;
+}
+
+static void ind__export_arg(ind__exporter *x, const ind__variant *v, const ind__kernel_arg *a) {
+    const bool wide = v->index_bits == 64 || a->reciprocal || a->wide;
+    ind__text *t = &x->args;
+    ind__textf(t, "    {");
+    switch (a->kind) {
+    case IND__ARG_BUFFER: ind__export_place(x, t, a->buffer); break;
+    case IND__ARG_SIZE:
+        ind__textf(t, "%s, %u", wide ? "IND_EXPORTED_WIDE" : "IND_EXPORTED_NARROW", ind__export_slot(x, a->size));
+        break;
+    case IND__ARG_ERROR:
+        ind__textf(t, "IND_EXPORTED_ERROR, %u", a->part);
+        x->checks = true;
+        break;
+    case IND__ARG_LOOKBACK: ind__textf(t, "IND_EXPORTED_LOOKBACK, %u", ind__export_slot(x, a->size)); break;
+    case IND__ARG_COUNTERS: ind__textf(t, "IND_EXPORTED_COUNTERS, 0"); break;
+    case IND__ARG_PARTIALS: ind__textf(t, "IND_EXPORTED_PARTIALS, 0"); break;
+    case IND__ARG_TENSOR_MAP: ind__textf(t, "IND_EXPORTED_MAP, %u", ind__export_map(x, a)); break;
+    }
+    ind__textf(t, ", %lld},\n", (long long)a->offset);
+    x->num_args++;
+}
+
+/* The number of a slot in a table. */
+static const char *ind__export_optional(ind__exporter *x, bool exists, ind_expr e, char text[32]) {
+    if (!exists) return "IND_EXPORTED_NONE";
+    snprintf(text, 32, "%u", ind__export_slot(x, e));
+    return text;
+}
+
+static void ind__export_variant(ind__exporter *x, uint32_t i, ind__text *t) {
+    const ind__variant *v = x->variant[i];
+    const ind__row_plan *row = ind__row_of(v);
+    ind_context *c = x->module->context;
+    const bool rows = row->stage.persistent && row->cluster > 1;
+    char guard[32], fitted[32], items[32], other[32] = "IND_EXPORTED_NONE";
+    int64_t always, low, most = 0;
+    const bool guarded = ind__ok(v->guard) && !(ind_expr_is_int(v->guard, &always) && always);
+    const uint32_t first = x->num_args, kernel = ind__export_kernel(x, v);
+    for (uint32_t k = 0; k < v->num_args; k++) ind__export_arg(x, v, &v->arg[k]);
+    if (ind__ok(v->memory.shared)) ind_expr_bounds(v->memory.shared, &low, &most);
+    if (most > x->plan->target.shared_per_block) most = x->plan->target.shared_per_block;
+    if (x->alternative[i] != UINT32_MAX) snprintf(other, sizeof other, "%u", x->alternative[i]);
+    ind__textf(t, "    {%u, %u, %u, %s, %s, %s, {", kernel, first, v->num_args,
+               ind__export_optional(x, guarded, v->guard, guard),
+               ind__export_optional(x, ind__ok(row->fitted), row->fitted, fitted),
+               ind__export_optional(x, rows, row->stage.items, items));
+    for (int d = 0; d < 3; d++)
+        ind__textf(t, "%s%u", d ? ", " : "", ind__export_slot(x, ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1)));
+    const bool shares = v->strategy == IND_STRATEGY_ROW_STAGED && v->blocks_per_sm > 1;
+    ind__textf(t, "}, %u, %d, %d, %s, %u, %lld, %d, %d, %d, %d},\n",
+               ind__export_slot(x, ind__ok(v->memory.shared) ? v->memory.shared : ind_int(c, 0)), v->threads,
+               ind__cluster_of(v), other, ind__num_taken(v), (long long)most, shares ? v->blocks_per_sm : 0,
+               v->guard_aligned, v->dependent != IND__LAUNCH_ORDERED, rows || ind__tile_of(v)->pair_m > 0);
+    if (v->memory.num_counters > x->num_counters) x->num_counters = v->memory.num_counters;
+    if (v->memory.partial_bytes > x->partial_bytes) x->partial_bytes = v->memory.partial_bytes;
+}
+
+/* Lists the variants of all steps, then one without clusters for each that has clusters. */
+static void ind__export_list(ind__exporter *x) {
+    for (uint32_t i = 0; i < x->plan->num_kernels; i++) {
+        x->first[i] = x->num_variants;
+        for (int k = 0; k < x->plan->kernel[i].num_variants; k++)
+            x->variant[x->num_variants++] = &x->plan->kernel[i].variant[k];
+    }
+    const uint32_t num = x->num_variants;
+    for (uint32_t i = 0; i < num; i++) {
+        const ind__variant *v = x->variant[i], *other = v;
+        x->alternative[i] = x->alternative[num + i] = UINT32_MAX;
+        while (other && ind__cluster_of(other) > 1) other = other->fallback;
+        if (ind__cluster_of(v) < 2) continue;
+        if (!other) other = v->alone;
+        if (!other) continue;
+        x->alternative[i] = x->num_variants;
+        x->variant[x->num_variants++] = other;
+    }
+}
+
+/* ---- one module */
+
+static void ind__export_steps(ind__exporter *x) {
+    const ind_module *m = x->module;
+    ind__textf(x->out, "static const ind_exported_step %s_step[] = {\n", x->tag);
+    for (uint32_t i = 0; i < x->plan->num_kernels; i++) {
+        const ind_kernel *k = &m->desc.schedule->kernel[i];
+        ind__textf(x->out, "    {%u, %d, \"%s\", \"%s\"},\n", x->first[i], x->plan->kernel[i].num_variants, k->name,
+                   ind__index_origin(m, k));
+    }
+    ind__textf(x->out, "};\n\n");
+}
+
+static void ind__export_table(ind__exporter *x, const char *type, const char *name, const ind__text *rows) {
+    const ind_status status = ind__text_status(rows);
+    if (status && !x->status) x->status = status;
+    if (rows->size)
+        ind__textf(x->out, "static const ind_exported_%s %s_%s[] = {\n%s};\n\n", type, x->tag, name, rows->data);
+}
+
+static void ind__export_bindings(ind__exporter *x) {
+    ind__textf(x->out, "static const uint32_t %s_bytes[] = {", x->tag);
+    for (uint32_t i = 0; i < x->module->num_bindings; i++) {
+        const ind__lowered *p = x->module->desc.lowered;
+        uint32_t slot = UINT32_MAX;
+        for (uint32_t b = 1; b < p->num_buffers && slot == UINT32_MAX; b++)
+            if (ind__export_binding(x->module, &p->buffer[b]) == i)
+                slot = ind__export_slot(x, ind__buffer_most_bytes(p, &p->buffer[b]));
+        ind__textf(x->out, "%s%u", i ? ", " : "", slot);
+    }
+    ind__textf(x->out, "};\n\n");
+}
+
+static ind_status ind__export_allowed(ind__exporter *x) {
+    const ind_module *m = x->module;
+    if (x->plan->target.ptx) return ind__export_fail(x, IND_ERROR_NOT_SUPPORTED, "the target is PTX");
+    if (m->desc.lowered->num_unbacked)
+        return ind__export_fail(x, IND_ERROR_NOT_SUPPORTED, "it has sizes that depend on data");
+    for (uint32_t i = 0; i < m->desc.schedule->num_kernels; i++)
+        if (m->desc.schedule->kernel[i].body->call)
+            return ind__export_fail(x, IND_ERROR_NOT_SUPPORTED, "it calls functions of the user");
+    return IND_OK;
+}
+
+static void ind__export_tables(ind__exporter *x) {
+    ind__text rows = {.context = x->module->context};
+    ind__export_list(x);
+    for (uint32_t i = 0; i < x->num_variants && !x->status; i++) ind__export_variant(x, i, &rows);
+    ind__export_table(x, "kernel", "kernels", &x->kernels);
+    ind__export_table(x, "map", "map", &x->maps);
+    ind__export_table(x, "arg", "arg", &x->args);
+    ind__export_table(x, "variant", "variant", &rows);
+    ind__export_steps(x);
+    ind__export_bindings(x);
+    ind__text_free(&rows);
+}
+
+/* "NAME_0_main_arg, ", or "NULL, " for a table without rows. */
+static void ind__export_pointer(const ind__exporter *x, ind__text *t, const char *name, uint32_t rows) {
+    if (rows)
+        ind__textf(t, "%s_%s, ", x->tag, name);
+    else
+        ind__textf(t, "NULL, ");
+}
+
+/* Writes the function of the slots, and an ind_exported_launches with the tables to `member`. */
+static void ind__export_member(const ind__exporter *x, uint32_t workspace, ind__text *member) {
+    char function[64];
+    snprintf(function, sizeof function, "%s_slots", x->tag);
+    ind__export_program(x->out, &x->program, function);
+    ind__textf(member, "{%s, %u, %u, %s_bytes, ", function, x->program.num_inputs + x->program.num_ops, workspace,
+               x->tag);
+    ind__export_pointer(x, member, "step", x->plan->num_kernels);
+    ind__export_pointer(x, member, "variant", x->num_variants);
+    ind__export_pointer(x, member, "arg", x->num_args);
+    ind__export_pointer(x, member, "map", x->num_maps);
+    ind__export_pointer(x, member, "kernels", x->num_kernels);
+    ind__textf(member, "%u, %u, %u, %u, %u, %u, %lld, %d, %u}", x->plan->num_kernels, x->num_variants, x->num_args,
+               x->num_maps, x->num_kernels, x->num_counters, (long long)x->partial_bytes, x->checks,
+               (unsigned)x->module->desc.lowered->options.watchdog_ms);
+}
+
+/* Writes the tables, and the member of the target that names them to `member`. */
+static ind_status ind__export_module(ind_module *m, const char *tag, ind__text *out, ind__text *member) {
+    ind_context *c = m->context;
+    const size_t most = (size_t)m->desc.plan->num_kernels * IND_MAX_VARIANTS * 2 + 1;
+    ind__exporter x = {.module = m,
+                       .plan = m->desc.plan,
+                       .out = out,
+                       .args = {.context = c},
+                       .maps = {.context = c},
+                       .kernels = {.context = c},
+                       .variant = (const ind__variant **)ind__alloc(c, most * sizeof *x.variant),
+                       .alternative = (uint32_t *)ind__alloc(c, most * sizeof *x.alternative),
+                       .first = (uint32_t *)ind__alloc(c, most * sizeof *x.first),
+                       .source = (const char **)ind__alloc(c, most * sizeof *x.source)};
+    snprintf(x.tag, sizeof x.tag, "%s", tag);
+    if (!x.variant || !x.alternative || !x.first || !x.source) x.status = IND_ERROR_OUT_OF_MEMORY;
+    if (!x.status) x.status = ind__export_allowed(&x);
+    if (!x.status) x.status = ind__program_init(&x.program, c, m->desc.sizes, m->desc.num_sizes);
+    const uint32_t workspace = x.status ? 0 : ind__export_slot(&x, m->desc.schedule->arena_bytes);
+    if (!x.status) ind__export_tables(&x);
+    if (!x.status) ind__export_member(&x, workspace, member);
+    ind__program_free(&x.program);
+    ind__text_free(&x.args), ind__text_free(&x.maps), ind__text_free(&x.kernels);
+    ind__free(c, x.variant), ind__free(c, x.alternative), ind__free(c, x.first), ind__free(c, x.source);
+    return x.status;
+}
+
+/* ========================================================================================= src/graph/export/files.c */
+/* ---- NAME.h, NAME.c and NAME.weights */
+
+#define IND__WEIGHTS_ALIGNMENT 64 /* of constants in NAME.weights, from byte 24 on */
+
+/* A name of the graph as a C identifier. */
+static const char *ind__export_identifier(const char *name, char out[96]) {
+    size_t n = 0;
+    for (; name[n] && n < 95; n++) {
+        const char ch = name[n], letter = (char)(ch | 32);
+        out[n] = (letter >= 'a' && letter <= 'z') || (ch >= '0' && ch <= '9') ? ch : '_';
+    }
+    out[n] = 0;
+    return out;
+}
+
+static bool ind__is_identifier(const char *name) {
+    char same[96];
+    return name && *name && !(*name >= '0' && *name <= '9') && strlen(name) < 40 &&
+           !strcmp(ind__export_identifier(name, same), name);
+}
+
+/* "f32[B, 256]" */
+static void ind__export_type(ind__text *t, const ind_binding_info *b) {
+    ind__textf(t, "%s[", ind_dtype_name(b->dtype));
+    for (int d = 0; d < b->rank; d++) {
+        if (d) ind__textf(t, ", ");
+        ind__text_expr(t, b->size[d]);
+    }
+    ind__textf(t, "]");
+}
+
+/* The bytes of a constant; -1: they depend on sizes. */
+static int64_t ind__constant_bytes(const ind_module *m, uint32_t binding) {
+    const ind_binding_info *b = &m->binding[binding];
+    int64_t bytes;
+    const ind_expr all =
+        ind_expr_mul(ind_expr_product(m->context, b->size, b->rank), ind_int(m->context, ind_dtype_bytes(b->dtype)));
+    return ind_expr_is_int(all, &bytes) ? bytes : -1;
+}
+
+static int64_t ind__aligned(int64_t bytes, int64_t to) {
+    return (bytes + to - 1) / to * to;
+}
+
+/* The bytes of NAME.weights after its header, and a key of the constants: names, types and places. */
+static ind_status ind__weights_layout(const ind_module *m, int64_t *bytes, uint64_t *key) {
+    ind__text t = {.context = m->context};
+    *bytes = 0;
+    *key = 0xcbf29ce484222325u; /* FNV-1a */
+    for (uint32_t i = 0; i < m->num_public; i++) {
+        if (m->binding[i].kind != IND_BINDING_CONST) continue;
+        const int64_t each = ind__constant_bytes(m, i);
+        if (each < 0) {
+            ind__text_free(&t);
+            return ind__fail(m->context, IND_ERROR_NOT_SUPPORTED,
+                             "export of \"%s\": the size of constant \"%s\" is no number", m->desc.name,
+                             m->binding[i].name);
+        }
+        ind__textf(&t, "%s %lld ", m->binding[i].name, (long long)*bytes);
+        ind__export_type(&t, &m->binding[i]);
+        *bytes += ind__aligned(each, IND__WEIGHTS_ALIGNMENT);
+    }
+    for (size_t i = 0; i < t.size; i++) *key = (*key ^ (unsigned char)t.data[i]) * 0x100000001b3u;
+    const ind_status status = ind__text_status(&t);
+    ind__text_free(&t);
+    return status;
+}
+
+/* ---- NAME.c */
+
+static void ind__export_sizes(ind__text *t, const ind_module *m, const char *name) {
+    if (!m->desc.num_sizes) return;
+    ind__textf(t, "static const ind_exported_size %s_size[] = {\n", name);
+    for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
+        const ind_symbol *s = ind_expr_symbol(m->desc.sizes[i]);
+        ind__textf(t, "    {\"%s\", INT64_C(%lld), INT64_C(%lld), INT64_C(%lld)},\n", s->name, (long long)s->lo,
+                   (long long)s->hi, (long long)s->multiple_of);
+    }
+    ind__textf(t, "};\n\n");
+}
+
+static ind_status ind__export_conditions(ind__text *t, const ind_module *m, const char *name, uint32_t *slots) {
+    ind__program p;
+    char function[64];
+    *slots = 0;
+    if (!m->desc.num_conditions) return IND_OK;
+    ind_status status = ind__program_init(&p, m->context, m->desc.sizes, m->desc.num_sizes);
+    if (status) return status;
+    ind__textf(t, "static const ind_exported_condition %s_condition[] = {\n", name);
+    for (uint32_t i = 0; i < m->desc.num_conditions && !status; i++) {
+        const uint32_t slot = ind__program_add(&p, m->desc.condition[i].e);
+        if (slot == UINT32_MAX) status = ind__failed(m->context);
+        bool guard;
+        ind__textf(t, "    {\"%s\", %u, ", ind_module_query_condition(m, (int)i, &guard), slot);
+        ind__textf(t, "%d},\n", guard);
+    }
+    ind__textf(t, "};\n\n");
+    snprintf(function, sizeof function, "%s_conditions", name);
+    ind__export_program(t, &p, function);
+    *slots = p.num_inputs + p.num_ops;
+    ind__program_free(&p);
+    return status;
+}
+
+static void ind__export_public(ind__text *t, const ind_module *m, const char *name) {
+    static const char *const kinds[] = {"INPUT", "CONSTANT", "OUTPUT"};
+    int64_t at = 0;
+    ind__textf(t, "static const ind_exported_binding %s_binding[] = {\n", name);
+    for (uint32_t i = 0; i < m->num_public; i++) {
+        const ind_binding_info *b = &m->binding[i];
+        const bool constant = b->kind == IND_BINDING_CONST;
+        const int64_t bytes = constant ? ind__constant_bytes(m, i) : 0;
+        ind__textf(t, "    {\"%s\", \"", b->name);
+        ind__export_type(t, b);
+        ind__textf(t, "\", IND_EXPORTED_%s, INT64_C(%lld), INT64_C(%lld)},\n", kinds[b->kind], (long long)bytes,
+                   (long long)(constant ? at : 0));
+        at += ind__aligned(bytes, IND__WEIGHTS_ALIGNMENT);
+    }
+    ind__textf(t, "};\n\n");
+}
+
+/* The constants that the prepare module reads, and the places of its results. */
+static void ind__export_prepared(ind__text *t, const ind_module *m, const char *name, int64_t *bytes) {
+    const ind_module *p = m->desc.prepare;
+    *bytes = 0;
+    if (!p) return;
+    ind__textf(t, "static const uint32_t %s_prepare_constant[] = {", name);
+    for (uint32_t k = 0; k < p->num_consts; k++)
+        for (uint32_t i = m->num_inputs; i < m->num_inputs + m->num_consts; i++)
+            if (!strcmp(m->binding[i].name, p->binding[k].name)) ind__textf(t, "%s%u", k ? ", " : "", i);
+    ind__textf(t, "};\nstatic const int64_t %s_prepared_at[] = {", name);
+    for (uint32_t i = m->num_public; i < m->num_bindings; i++) {
+        ind__textf(t, "%sINT64_C(%lld)", i > m->num_public ? ", " : "", (long long)*bytes);
+        *bytes += ind__aligned(ind__constant_bytes(m, i), 256);
+    }
+    ind__textf(t, "};\n\n");
+}
+
+static ind_status ind__export_targets(ind__text *t, const ind_export_desc *d) {
+    ind_context *c = d->modules[0]->context;
+    ind__text rows = {.context = c};
+    ind_status status = IND_OK;
+    for (int i = 0; i < d->num_modules && !status; i++) {
+        ind_module *m = d->modules[i];
+        const ind_target *target = &m->desc.plan->target;
+        char tag[64], arch[16];
+        ind__target_name(target, arch);
+        ind__textf(&rows, "    {\"%s\", %d, %d, %d, %d,\n     ", arch, target->sm / 10, target->sm % 10,
+                   target->specific, target->num_sms);
+        snprintf(tag, sizeof tag, "%s_%d_main", d->name, i);
+        status = ind__export_module(m, tag, t, &rows);
+        ind__textf(&rows, ",\n     ");
+        snprintf(tag, sizeof tag, "%s_%d_prepare", d->name, i);
+        if (!status && m->desc.prepare)
+            status = ind__export_module(m->desc.prepare, tag, t, &rows);
+        else
+            ind__textf(&rows, "{NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0}");
+        ind__textf(&rows, "},\n");
+    }
+    if (!status) status = ind__text_status(&rows);
+    if (!status) ind__textf(t, "static const ind_exported_target %s_target[] = {\n%s};\n\n", d->name, rows.data);
+    ind__text_free(&rows);
+    return status;
+}
+
+/* The text with @ replaced by the name, $ by the parameter of the sizes, and # by its value as an array. */
+static void ind__export_expand(ind__text *t, const char *text, const char *name, bool sized) {
+    for (; *text; text++) {
+        if (*text == '@')
+            ind__textf(t, "%s", name);
+        else if (*text == '$' && sized)
+            ind__textf(t, "const %s_sizes *sizes, ", name);
+        else if (*text == '#')
+            ind__textf(t, sized ? "(const int64_t *)sizes" : "NULL");
+        else if (*text != '$')
+            ind__textf(t, "%c", *text);
+    }
+}
+
+static const char ind__export_functions[] =
+    "int @_open(@ **model, const char *weights, void *cuda_context, char *why, size_t why_size) {\n"
+    "    const ind_exported_desc desc = {.context = cuda_context};\n"
+    "    ind_status status = ind_exported_open(&@_tables, &desc, model, why, why_size);\n"
+    "    if (!status && weights) status = ind_exported_weights(*model, weights);\n"
+    "    if (status && *model) {\n"
+    "        if (why_size) snprintf(why, why_size, \"%s\", ind_exported_error(*model));\n"
+    "        ind_exported_close(*model);\n"
+    "        *model = NULL;\n"
+    "    }\n"
+    "    return (int)status;\n"
+    "}\n\n"
+    "void @_close(@ *m) {\n    ind_exported_close(m);\n}\n\n"
+    "const char *@_error(const @ *m) {\n    return ind_exported_error(m);\n}\n\n"
+    "int @_constant(@ *m, int binding, const void *data, size_t bytes) {\n"
+    "    return (int)ind_exported_constant(m, (uint32_t)binding, data, bytes);\n}\n\n"
+    "int @_bytes(@ *m, int binding, $int64_t *bytes) {\n"
+    "    return (int)ind_exported_bytes(m, (uint32_t)binding, #, bytes);\n}\n\n"
+    "int @_launch(@ *m, $void *const pointers[@_num_bindings], void *stream) {\n"
+    "    return (int)ind_exported_launch(m, #, pointers, stream);\n}\n\n"
+    "int @_check(@ *m) {\n    return (int)ind_exported_check(m);\n}\n\n"
+    "int @_alloc(@ *m, size_t bytes, void **pointer) {\n    return (int)ind_exported_alloc(m, bytes, pointer);\n}\n\n"
+    "void @_free(@ *m, void *pointer) {\n    ind_exported_free(m, pointer);\n}\n\n"
+    "int @_upload(@ *m, void *to, const void *from, size_t bytes) {\n"
+    "    return (int)ind_exported_upload(m, to, from, bytes);\n}\n\n"
+    "int @_download(@ *m, void *to, const void *from, size_t bytes) {\n"
+    "    return (int)ind_exported_download(m, to, from, bytes);\n}\n";
+
+static const char ind__export_declarations[] =
+    "/* Functions return 0 or a status (ind_status), with a sentence in @_error, or in `why`. One thread at a time may "
+    "use\n"
+    "   a model; its runs are in one stream, or ordered otherwise. */\n"
+    "typedef struct ind_exported_model @;\n\n"
+    "/* Opens the driver, loads the kernels and the file of weights. weights: NULL, if the caller sets the constants.\n"
+    "   cuda_context: CUcontext, NULL: the primary context of device 0. On failure *model is NULL. */\n"
+    "int @_open(@ **model, const char *weights, void *cuda_context, char *why, size_t why_size);\n"
+    "void @_close(@ *m);\n"
+    "const char *@_error(const @ *m);\n\n"
+    "/* Copies a constant from host memory. */\n"
+    "int @_constant(@ *m, int binding, const void *data, size_t bytes);\n\n"
+    "/* The most bytes of a binding at these sizes. */\n"
+    "int @_bytes(@ *m, int binding, $int64_t *bytes);\n\n"
+    "/* Enqueues a run on a CUstream. pointers: device memory; NULL for constants that the model has. Memory that a "
+    "run\n"
+    "   writes overlaps no other. With the sizes and pointers of the launch before nothing is computed or allocated: "
+    "the\n"
+    "   stream may be captured. @_check waits for the last run, and reports an index out of range. */\n"
+    "int @_launch(@ *m, $void *const pointers[@_num_bindings], void *stream);\n"
+    "int @_check(@ *m);\n\n"
+    "/* Device memory, for programs without a CUDA runtime. The copies wait. */\n"
+    "int @_alloc(@ *m, size_t bytes, void **pointer);\n"
+    "void @_free(@ *m, void *pointer);\n"
+    "int @_upload(@ *m, void *to, const void *from, size_t bytes);\n"
+    "int @_download(@ *m, void *to, const void *from, size_t bytes);\n";
+
+/* The struct of the sizes, and the numbers of the bindings with their types. */
+static void ind__export_names(ind__text *t, const ind_module *m, const char *name) {
+    char word[96];
+    if (m->desc.num_sizes) {
+        ind__textf(t, "typedef struct %s_sizes {\n    int64_t ", name);
+        for (uint32_t i = 0; i < m->desc.num_sizes; i++)
+            ind__textf(t, "%s%s", i ? ", " : "", ind__export_identifier(ind_expr_symbol(m->desc.sizes[i])->name, word));
+        ind__textf(t, ";\n} %s_sizes;\n\n", name);
+    }
+    ind__textf(t, "enum %s_binding {\n", name);
+    for (uint32_t i = 0; i < m->num_public; i++) {
+        static const char *const kinds[] = {"input", "constant", "output"};
+        ind__textf(t, "    %s_%s, /* %s ", name, ind__export_identifier(m->binding[i].name, word),
+                   kinds[m->binding[i].kind]);
+        ind__export_type(t, &m->binding[i]);
+        ind__textf(t, " */\n");
+    }
+    ind__textf(t, "    %s_num_bindings\n};\n\n", name);
+}
+
+static void ind__export_header(ind__text *t, const ind_module *m, const char *name) {
+    ind__textf(t, "/* %s.h: graph \"%s\", written by `ind export`. */\n#ifndef %s_h_\n#define %s_h_\n\n", name,
+               m->desc.name, name, name);
+    ind__textf(t, "#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+    ind__export_names(t, m, name);
+    ind__export_expand(t, ind__export_declarations, name, m->desc.num_sizes > 0);
+    ind__textf(t, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
+}
+
+static ind_status ind__export_source(ind__text *t, const ind_export_desc *d) {
+    const ind_module *m = d->modules[0];
+    const char *name = d->name;
+    uint64_t key;
+    int64_t weights, prepared;
+    uint32_t slots;
+    ind__textf(t, "/* %s.c: graph \"%s\", written by `ind export`. One file of the program creates the runtime:\n\n",
+               name, m->desc.name);
+    ind__textf(t, "       #define IND_RUNTIME_ONLY\n       #define INDUCTOR_RUNTIME_IMPLEMENTATION\n");
+    ind__textf(t, "       #include \"inductor_runtime.h\"\n*/\n#define IND_RUNTIME_ONLY\n");
+    ind__textf(t, "#include \"inductor_runtime.h\"\n#include \"%s.h\"\n#include <stdio.h>\n\n", name);
+    ind_status status = ind__weights_layout(m, &weights, &key);
+    if (!status) status = ind__export_targets(t, d);
+    ind__export_sizes(t, m, name);
+    if (!status) status = ind__export_conditions(t, m, name, &slots);
+    if (status) return status;
+    ind__export_public(t, m, name);
+    ind__export_prepared(t, m, name, &prepared);
+    ind__textf(t, "static const ind_exported %s_tables = {\n    .name = \"%s\",\n", name, name);
+    ind__textf(t, "    .weights_key = UINT64_C(%llu),\n    .weights_bytes = INT64_C(%lld),\n", (unsigned long long)key,
+               (long long)weights);
+    if (m->desc.num_sizes) ind__textf(t, "    .size = %s_size,\n", name);
+    ind__textf(t, "    .binding = %s_binding,\n", name);
+    if (slots) ind__textf(t, "    .condition = %s_condition,\n    .conditions = %s_conditions,\n", name, name);
+    if (m->desc.prepare)
+        ind__textf(t, "    .prepare_constant = %s_prepare_constant,\n    .prepared_at = %s_prepared_at,\n", name, name);
+    ind__textf(t, "    .target = %s_target,\n    .prepared_bytes = INT64_C(%lld),\n    .num_sizes = %u,\n", name,
+               (long long)prepared, m->desc.num_sizes);
+    ind__textf(t, "    .num_bindings = %u,\n    .num_conditions = %u,\n    .num_condition_slots = %u,\n", m->num_public,
+               m->desc.num_conditions, slots);
+    ind__textf(t, "    .num_prepare_constants = %u,\n    .num_prepared = %u,\n    .num_targets = %d};\n\n",
+               m->desc.prepare ? m->desc.prepare->num_consts : 0, m->num_bindings - m->num_public, d->num_modules);
+    ind__export_expand(t, ind__export_functions, name, m->desc.num_sizes > 0);
+    return IND_OK;
+}
+
+static ind_status ind__export_text(ind_context *c, const ind__text *t, const char *path, ind_status status) {
+    if (!status) status = ind__text_status(t);
+    return status ? status : ind__write_file(c, path, t->data, t->size);
+}
+
+/* Compiles the module and the one that prepares its constants, and selects fallbacks. */
+static ind_status ind__export_compile(ind_module *m) {
+    ind_status status = ind_module_build_cubins(m);
+    if (!status) status = ind__replace_spilling(m);
+    if (!status && m->desc.prepare) status = ind__replace_spilling(m->desc.prepare);
+    return status;
+}
+
+ind_status ind_export(const ind_export_desc *d) {
+    if (!d || !d->modules || d->num_modules < 1 || !d->modules[0]) return IND_ERROR_INVALID_ARGUMENT;
+    ind_module *m = d->modules[0];
+    ind_context *c = m->context;
+    if (!ind__is_identifier(d->name) || !d->header || !d->source)
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT,
+                         "ind_export: a C identifier of less than 40 characters and two paths are needed");
+    ind_status status = IND_OK;
+    for (int i = 0; i < d->num_modules && !status; i++) status = ind__export_compile(d->modules[i]);
+    ind__text header = {.context = c}, source = {.context = c};
+    const ind__query q = ind__query_begin(m);
+    if (!status) status = ind__export_source(&source, d);
+    if (!status) ind__export_header(&header, m, d->name);
+    status = ind__export_text(c, &header, d->header, status);
+    status = ind__export_text(c, &source, d->source, status);
+    status = ind__query_end(&q, status);
+    ind__text_free(&header);
+    ind__text_free(&source);
+    return status;
+}
+
+/* ---- NAME.weights: "INDWGHT1", the key of the constants, the bytes that follow, and these */
+
+static const ind_binding *ind__find_constant(const ind_binding *list, int num, const char *name) {
+    for (int i = 0; i < num; i++)
+        if (list[i].name && !strcmp(list[i].name, name)) return &list[i];
+    return NULL;
+}
+
+static ind_status ind__fill_weights(ind_module *m, const ind_binding *constants, int num, unsigned char *to) {
+    for (uint32_t i = 0; i < m->num_public; i++) {
+        if (m->binding[i].kind != IND_BINDING_CONST) continue;
+        const int64_t bytes = ind__constant_bytes(m, i);
+        const ind_binding *b = ind__find_constant(constants, num, m->binding[i].name);
+        if (bytes && (!b || !b->data || (b->bytes && b->bytes != (size_t)bytes)))
+            return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
+                             "export of \"%s\": constant \"%s\" has %lld bytes, %zu are given", m->desc.name,
+                             m->binding[i].name, (long long)bytes, b && b->data ? b->bytes : 0);
+        if (bytes) memcpy(to, b->data, (size_t)bytes);
+        to += ind__aligned(bytes, IND__WEIGHTS_ALIGNMENT);
+    }
+    return IND_OK;
+}
+
+ind_status ind_export_weights(ind_module *m, const ind_binding *constants, int num, const char *path) {
+    if (!m || !path || (num && !constants)) return IND_ERROR_INVALID_ARGUMENT;
+    uint64_t head[2];
+    int64_t bytes;
+    const ind__query q = ind__query_begin(m);
+    ind_status status = ind__weights_layout(m, &bytes, &head[0]);
+    head[1] = (uint64_t)bytes;
+    unsigned char *data = status ? NULL : (unsigned char *)ind__alloc(m->context, (size_t)bytes + 24);
+    if (!status && !data) status = IND_ERROR_OUT_OF_MEMORY;
+    if (!status) {
+        memcpy(data, "INDWGHT1", 8);
+        memcpy(data + 8, head, 16);
+        status = ind__fill_weights(m, constants, num, data + 24);
+    }
+    if (!status) status = ind__write_file(m->context, path, data, (size_t)bytes + 24);
+    ind__free(m->context, data);
+    return ind__query_end(&q, status);
 }
 
 /* =========================================================================================== src/headers/inductor.h */

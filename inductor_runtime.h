@@ -17,10 +17,1356 @@
 
    It does not copy between devices, or use a device other than the context's.
 
-   Contents: >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack >>internal
+   IND_RUNTIME_ONLY, defined before the header, leaves all of this out, and the other headers: what remains runs models
+   that `ind export` wrote as C (>>exported). With INDUCTOR_RUNTIME_IMPLEMENTATION it creates that implementation.
+
+   Contents: >>exported >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack >>internal
    implementation: >>platform >>symbols >>check >>nvrtc >>pack >>module >>memory >>sizes >>instance >>launch >>run
    >>host-device >>cuda-device >>prepared >>capture >>profile >>tune >>readiness >>cublaslt
 */
+#ifdef IND_RUNTIME_ONLY
+#ifndef INDUCTOR_EXPORTED_H
+#define INDUCTOR_EXPORTED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef INDUCTOR_IR_H
+/* ============================================================================================= src/ir/base/config.h */
+/* ------------------------------------------------------------------------------------------------ >>config */
+
+#ifndef IND_API
+#define IND_API extern
+#endif
+
+#define IND_MAX_RANK 8 /* dimensions of a tensor; more give IND_ERROR_LIMIT with the op's name */
+
+/* ============================================================================================= src/ir/base/status.h */
+/* ------------------------------------------------------------------------------------------------ >>status */
+
+/* Every function that can fail returns one of these; ind_error() gives the sentence that describes the failure. */
+#define IND_STATUSES(X)                                                                                                \
+    X(IND_OK, "ok")                                                                                                    \
+    X(IND_ERROR_INVALID_ARGUMENT, "invalid argument")                                                                  \
+    X(IND_ERROR_OUT_OF_MEMORY, "out of memory")                                                                        \
+    X(IND_ERROR_NOT_SUPPORTED, "not supported")                                                                        \
+    X(IND_ERROR_NOT_FOUND, "not found")                                                                                \
+    X(IND_ERROR_SHAPE_MISMATCH, "shapes do not fit")                                                                   \
+    X(IND_ERROR_TYPE_MISMATCH, "types do not fit")                                                                     \
+    X(IND_ERROR_OUT_OF_RANGE, "out of range")                                                                          \
+    X(IND_ERROR_OVERFLOW, "integer overflow")                                                                          \
+    X(IND_ERROR_LIMIT, "limit exceeded")                                                                               \
+    X(IND_ERROR_PARSE, "syntax error")                                                                                 \
+    X(IND_ERROR_IO, "file error")                                                                                      \
+    X(IND_ERROR_LIBRARY, "library not found")                                                                          \
+    X(IND_ERROR_DEVICE, "device error")                                                                                \
+    X(IND_ERROR_COMPILE, "kernel compiler error")                                                                      \
+    X(IND_ERROR_INDEX_OUT_OF_RANGE, "index out of range")                                                              \
+    X(IND_ERROR_VERIFY, "internal invariant broken")                                                                   \
+    X(IND_ERROR_CANCELLED, "cancelled")
+
+typedef enum ind_status {
+#define X(status, text) status,
+    IND_STATUSES(X)
+#undef X
+} ind_status;
+
+/* The names of version 0.1, which 0.3 will not have. IND_NO_OLD_NAMES leaves them out. */
+#ifndef IND_NO_OLD_NAMES
+#define IND_INVALID_ARGUMENT   IND_ERROR_INVALID_ARGUMENT
+#define IND_OUT_OF_MEMORY      IND_ERROR_OUT_OF_MEMORY
+#define IND_NOT_SUPPORTED      IND_ERROR_NOT_SUPPORTED
+#define IND_NOT_FOUND          IND_ERROR_NOT_FOUND
+#define IND_SHAPE_MISMATCH     IND_ERROR_SHAPE_MISMATCH
+#define IND_TYPE_MISMATCH      IND_ERROR_TYPE_MISMATCH
+#define IND_OUT_OF_RANGE       IND_ERROR_OUT_OF_RANGE
+#define IND_OVERFLOW           IND_ERROR_OVERFLOW
+#define IND_LIMIT              IND_ERROR_LIMIT
+#define IND_PARSE              IND_ERROR_PARSE
+#define IND_IO                 IND_ERROR_IO
+#define IND_LIBRARY            IND_ERROR_LIBRARY
+#define IND_DEVICE             IND_ERROR_DEVICE
+#define IND_COMPILE            IND_ERROR_COMPILE
+#define IND_INDEX_OUT_OF_RANGE IND_ERROR_INDEX_OUT_OF_RANGE
+#define IND_VERIFY             IND_ERROR_VERIFY
+#endif
+
+/* The text of a status code, never NULL. */
+IND_API const char *ind_status_text(ind_status status);
+
+/* =================================================================================== src/headers/inductor_runtime.h */
+#endif
+/* ================================================================================== src/runtime/exported/exported.h */
+/* ---------------------------------------------------------------------------------------------- >>exported */
+
+/* Runs a model that `ind export` wrote as C: tables of its launches, formulas of its sizes, and cubins. Nothing is
+   compiled or planned here. Only the driver library is needed, which is opened at run time. */
+
+/* ---- the tables, which NAME.c has */
+
+#define IND_EXPORTED_NONE UINT32_MAX
+#define IND_EXPORTED_RANK 5 /* dimensions of a tensor map */
+
+typedef enum ind_exported_kind {
+    IND_EXPORTED_BINDING,   /* the pointer of binding `at` */
+    IND_EXPORTED_WORKSPACE, /* slot `at`: bytes from the beginning of the workspace */
+    IND_EXPORTED_NARROW,    /* slot `at`, as int */
+    IND_EXPORTED_WIDE,      /* slot `at`, as long long */
+    IND_EXPORTED_ERROR,     /* where step + `at` reports a bad index */
+    IND_EXPORTED_LOOKBACK,  /* slot `at`: 64-bit words that are 0 before and after each launch */
+    IND_EXPORTED_COUNTERS,  /* counters that are 0 before and after each launch, from byte `offset` on */
+    IND_EXPORTED_PARTIALS,  /* memory for partial results, from byte `offset` on */
+    IND_EXPORTED_MAP        /* tensor map `at`, by value */
+} ind_exported_kind;
+
+typedef struct ind_exported_arg {
+    int kind; /* ind_exported_kind */
+    uint32_t at;
+    int64_t offset;
+} ind_exported_arg;
+
+/* A tensor map of a buffer: slots of its sizes, strides and offset, in elements. */
+typedef struct ind_exported_map {
+    ind_exported_arg buffer; /* BINDING or WORKSPACE */
+    int bytes, type, rank, swizzle;
+    uint32_t offset, size[IND_EXPORTED_RANK], stride[IND_EXPORTED_RANK];
+    unsigned box[IND_EXPORTED_RANK];
+} ind_exported_map;
+
+/* A kernel as one way to run a step. Members that are numbers of slots: IND_EXPORTED_NONE if there is none. */
+typedef struct ind_exported_variant {
+    uint32_t kernel, first_arg, num_args;
+    uint32_t guard, threads_slot, items; /* slots: a condition; threads of a block; work items of clusters that loop */
+    uint32_t grid[3], shared;            /* slots; bytes of dynamic shared memory */
+    unsigned threads;
+    int cluster;          /* blocks; at most 1: no clusters */
+    uint32_t alternative; /* the variant if the device cannot run such a cluster; IND_EXPORTED_NONE: there is none */
+    uint32_t num_taken;   /* steps after its own that it runs too */
+    int most_shared;      /* bytes, over all sizes */
+    int resident;         /* blocks per SM that the shared memory is divided among; 0: by the driver */
+    bool aligned;         /* pointers must be multiples of 16 bytes */
+    bool dependent;       /* programmatic dependent launch */
+    bool loops;           /* at most as many clusters as the device runs at once */
+} ind_exported_variant;
+
+typedef struct ind_exported_step {
+    uint32_t first, num;       /* variants, in the order in which they are tried; 0: a step before runs this one */
+    const char *name, *origin; /* of the kernel; of the op that checks an index */
+} ind_exported_step;
+
+typedef struct ind_exported_kernel {
+    const char *entry;
+    const unsigned char *image;
+} ind_exported_kernel;
+
+/* Images of kernels are aligned to 16 bytes. */
+#if defined(__GNUC__)
+#define IND_EXPORTED_ALIGNED __attribute__((aligned(16)))
+#else
+#define IND_EXPORTED_ALIGNED
+#endif
+
+/* All launches for one target. */
+typedef struct ind_exported_launches {
+    bool (*slots)(
+        int64_t *slot); /* computes them from the sizes, which are the first; false: overflow, division by 0 */
+    uint32_t num_slots, workspace; /* workspace: slot of its bytes */
+    const uint32_t *binding_bytes; /* slots */
+    const ind_exported_step *step;
+    const ind_exported_variant *variant;
+    const ind_exported_arg *arg;
+    const ind_exported_map *map;
+    const ind_exported_kernel *kernel;
+    uint32_t num_steps, num_variants, num_args, num_maps, num_kernels, num_counters;
+    int64_t partial_bytes;
+    bool checks; /* a kernel checks indices */
+    unsigned watchdog_ms;
+} ind_exported_launches;
+
+typedef struct ind_exported_target {
+    const char *arch;
+    int major, minor;
+    bool exact;                          /* for this architecture only; else also for later minor versions */
+    int num_sms;                         /* that the device has at least */
+    ind_exported_launches main, prepare; /* prepare: num_steps is 0 if nothing depends on constants alone */
+} ind_exported_target;
+
+typedef struct ind_exported_size {
+    const char *name;
+    int64_t least, most, multiple_of;
+} ind_exported_size;
+
+typedef struct ind_exported_condition {
+    const char *text;
+    uint32_t slot; /* of `conditions` */
+    bool guard;
+} ind_exported_condition;
+
+typedef enum ind_exported_binding_kind {
+    IND_EXPORTED_INPUT,
+    IND_EXPORTED_CONSTANT,
+    IND_EXPORTED_OUTPUT
+} ind_exported_binding_kind;
+
+typedef struct ind_exported_binding {
+    const char *name, *type; /* "f32[B, 256]" */
+    int kind;                /* ind_exported_binding_kind */
+    int64_t bytes, at;       /* CONSTANT: its bytes, and where they are in NAME.weights */
+} ind_exported_binding;
+
+typedef struct ind_exported {
+    const char *name;
+    uint64_t weights_key; /* in the header of NAME.weights */
+    int64_t weights_bytes;
+    const ind_exported_size *size;
+    const ind_exported_binding *binding; /* inputs, constants, outputs */
+    const ind_exported_condition *condition;
+    bool (*conditions)(int64_t *slot);
+    const uint32_t *prepare_constant; /* bindings that the prepare launches read, in their order */
+    const int64_t *prepared_at;       /* of each of their results: bytes from the first */
+    const ind_exported_target *target;
+    int64_t prepared_bytes;
+    uint32_t num_sizes, num_bindings, num_conditions, num_condition_slots, num_prepare_constants, num_prepared;
+    uint32_t num_targets;
+} ind_exported;
+
+/* ---- what NAME.c calls */
+
+typedef struct ind_exported_model ind_exported_model;
+
+typedef struct ind_exported_desc {
+    int ordinal;         /* of the device, if there is no context */
+    void *context;       /* CUcontext, kept by the caller; NULL: the primary context of the device */
+    const char *library; /* path of the driver library; NULL: $IND_CUDA_LIBRARY, else its usual names */
+} ind_exported_desc;
+
+/* Opens the driver and loads the kernels of the first target that fits the device. desc may be NULL. On failure *model
+   is NULL and why[why_size] has one line. Errors: IND_ERROR_LIBRARY (no driver), IND_ERROR_DEVICE,
+   IND_ERROR_NOT_SUPPORTED (no target fits the device), IND_ERROR_OUT_OF_MEMORY. */
+ind_status ind_exported_open(const ind_exported *tables, const ind_exported_desc *desc, ind_exported_model **model,
+                             char *why, size_t why_size);
+void ind_exported_close(ind_exported_model *m);
+const char *ind_exported_error(const ind_exported_model *m);
+
+/* Copies the constants of NAME.weights to the device. Errors: IND_ERROR_IO. */
+ind_status ind_exported_weights(ind_exported_model *m, const char *path);
+/* Copies one constant from host memory. */
+ind_status ind_exported_constant(ind_exported_model *m, uint32_t binding, const void *data, size_t bytes);
+
+/* Bytes of a binding at these sizes, at most. */
+ind_status ind_exported_bytes(ind_exported_model *m, uint32_t binding, const int64_t *sizes, int64_t *bytes);
+
+/* Enqueues a run on `stream` (CUstream). pointers: device memory of each binding; that of a constant may be NULL if it
+   was set before. The model owns the workspace, so runs must be in one stream, or be ordered otherwise, and one thread
+   at a time may use the model. With the sizes and pointers of the launch before nothing is computed or allocated, so
+   that a stream may be captured. Errors: IND_ERROR_INVALID_ARGUMENT, IND_ERROR_OUT_OF_RANGE (sizes),
+   IND_ERROR_OUT_OF_MEMORY, IND_ERROR_LIMIT, IND_ERROR_DEVICE. */
+ind_status ind_exported_launch(ind_exported_model *m, const int64_t *sizes, void *const *pointers, void *stream);
+
+/* Waits for the last launch, and reports a bad index. Error: IND_ERROR_INDEX_OUT_OF_RANGE. */
+ind_status ind_exported_check(ind_exported_model *m);
+
+/* Device memory, for programs without a CUDA runtime. The copies wait. */
+ind_status ind_exported_alloc(ind_exported_model *m, size_t bytes, void **pointer);
+void ind_exported_free(ind_exported_model *m, void *pointer);
+ind_status ind_exported_upload(ind_exported_model *m, void *to, const void *from, size_t bytes);
+ind_status ind_exported_download(ind_exported_model *m, void *to, const void *from, size_t bytes);
+
+/* ---- formulas: *bad is set by an overflow or a division by 0 */
+
+static inline int64_t ind_exported_add(int64_t a, int64_t b, bool *bad) {
+    const int64_t sum = (int64_t)((uint64_t)a + (uint64_t)b);
+    *bad |= b < 0 ? sum > a : sum < a;
+    return sum;
+}
+
+static inline int64_t ind_exported_mul(int64_t a, int64_t b, bool *bad) {
+    const uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+    *bad |= x && y > ((uint64_t)INT64_MAX + ((a < 0) != (b < 0))) / x;
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+
+static inline int64_t ind_exported_div(int64_t a, int64_t b, bool *bad) {
+    if (!b || (b == -1 && a == INT64_MIN)) {
+        *bad = true;
+        return 0;
+    }
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static inline int64_t ind_exported_mod(int64_t a, int64_t b, bool *bad) {
+    if (!b) *bad = true;
+    if (!b || b == -1) return 0;
+    const int64_t r = a % b;
+    return r && (r < 0) != (b < 0) ? r + b : r;
+}
+
+static inline int64_t ind_exported_min(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static inline int64_t ind_exported_max(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* =================================================================================== src/headers/inductor_runtime.h */
+#ifdef __cplusplus
+}
+#endif
+#endif /* INDUCTOR_EXPORTED_H */
+
+#ifdef INDUCTOR_RUNTIME_IMPLEMENTATION
+#ifndef INDUCTOR_EXPORTED_IMPLEMENTATION_DONE
+#define INDUCTOR_EXPORTED_IMPLEMENTATION_DONE
+
+#ifdef __cplusplus
+#error "the implementation is C11: define the implementation macro in a .c file"
+#endif
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(_WIN32)
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
+
+/* ============================================================================================ src/runtime/library.c */
+/* ---------------------------------------------------------------------------------------------- >>library-files */
+
+/* Libraries that are opened at run time. */
+
+#if defined(_WIN32)
+
+static const char *const rt__driver_names[] = {"nvcuda.dll", NULL};
+
+static void *rt__library_open(const char *name) {
+    return (void *)LoadLibraryA(name);
+}
+
+static void *rt__library_symbol(void *library, const char *name) {
+    FARPROC f = GetProcAddress((HMODULE)library, name);
+    void *p;
+    memcpy(&p, &f, sizeof p);
+    return p;
+}
+
+static void rt__library_close(void *library) {
+    if (library) FreeLibrary((HMODULE)library);
+}
+
+#else
+
+static const char *const rt__driver_names[] = {"libcuda.so.1", "libcuda.so", NULL};
+
+static void *rt__library_open(const char *name) {
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *rt__library_symbol(void *library, const char *name) {
+    return dlsym(library, name);
+}
+
+static void rt__library_close(void *library) {
+    if (library) dlclose(library);
+}
+
+#endif
+
+/* ============================================================================================= src/runtime/driver.c */
+/* ------------------------------------------------------------------------------------------------ >>driver */
+
+#if defined(_WIN32)
+#define IND__RT_CUDA_CALL __stdcall
+#else
+#define IND__RT_CUDA_CALL
+#endif
+
+typedef unsigned long long rt__cuda_ptr; /* CUdeviceptr */
+
+/* The driver functions in use, by their exported names; all return a CUresult. Handles are void *, a CUdevice is an
+   int. All exist in the drivers of CUDA 11.4 and later. */
+#define IND__CUDA_DRIVER_SYMBOLS(X)                                                                                    \
+    X(cuInit, (unsigned flags))                                                                                        \
+    X(cuDriverGetVersion, (int *version))                                                                              \
+    X(cuGetErrorName, (int result, const char **text))                                                                 \
+    X(cuGetErrorString, (int result, const char **text))                                                               \
+    X(cuDeviceGetCount, (int *count))                                                                                  \
+    X(cuDeviceGet, (int *device, int ordinal))                                                                         \
+    X(cuDeviceGetName, (char *name, int size, int device))                                                             \
+    X(cuDeviceGetAttribute, (int *value, int attribute, int device))                                                   \
+    X(cuDevicePrimaryCtxRetain, (void **context, int device))                                                          \
+    X(cuDevicePrimaryCtxRelease_v2, (int device))                                                                      \
+    X(cuCtxPushCurrent_v2, (void *context))                                                                            \
+    X(cuCtxPopCurrent_v2, (void **context))                                                                            \
+    X(cuCtxGetDevice, (int *device))                                                                                   \
+    X(cuModuleLoadData, (void **module, const void *image))                                                            \
+    X(cuModuleUnload, (void *module))                                                                                  \
+    X(cuModuleGetFunction, (void **function, void *module, const char *name))                                          \
+    X(cuFuncGetAttribute, (int *value, int attribute, void *function))                                                 \
+    X(cuFuncSetAttribute, (void *function, int attribute, int value))                                                  \
+    X(cuLaunchKernel,                                                                                                  \
+      (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,          \
+       unsigned block_z, unsigned shared, void *stream, void **params, void **extra))                                  \
+    X(cuMemAlloc_v2, (rt__cuda_ptr * memory, size_t bytes))                                                            \
+    X(cuMemFree_v2, (rt__cuda_ptr memory))                                                                             \
+    X(cuMemGetInfo_v2, (size_t * available, size_t * total))                                                           \
+    X(cuMemcpyHtoDAsync_v2, (rt__cuda_ptr to, const void *from, size_t bytes, void *stream))                           \
+    X(cuMemcpyDtoHAsync_v2, (void *to, rt__cuda_ptr from, size_t bytes, void *stream))                                 \
+    X(cuMemsetD8Async, (rt__cuda_ptr to, unsigned char value, size_t bytes, void *stream))                             \
+    X(cuStreamCreate, (void **stream, unsigned flags))                                                                 \
+    X(cuStreamDestroy_v2, (void *stream))                                                                              \
+    X(cuStreamSynchronize, (void *stream))                                                                             \
+    X(cuStreamBeginCapture_v2, (void *stream, int mode))                                                               \
+    X(cuThreadExchangeStreamCaptureMode, (int *mode))                                                                  \
+    X(cuStreamEndCapture, (void *stream, void **graph))                                                                \
+    X(cuGraphInstantiateWithFlags, (void **executable, void *graph, unsigned long long flags))                         \
+    X(cuGraphLaunch, (void *executable, void *stream))                                                                 \
+    X(cuGraphExecDestroy, (void *executable))                                                                          \
+    X(cuGraphDestroy, (void *graph))                                                                                   \
+    X(cuEventCreate, (void **event, unsigned flags))                                                                   \
+    X(cuEventDestroy_v2, (void *event))                                                                                \
+    X(cuEventRecord, (void *event, void *stream))                                                                      \
+    X(cuEventSynchronize, (void *event))                                                                               \
+    X(cuEventElapsedTime, (float *ms, void *start, void *end))
+
+/* Values of the driver's enumerations in use (cuda.h). */
+enum {
+    IND__CUDA_ERROR_OUT_OF_MEMORY_ = 2,
+    IND__CUDA_ATTRIBUTE_NUM_SMS = 16,
+    IND__CUDA_ATTRIBUTE_MEMORY_KHZ = 36,
+    IND__CUDA_ATTRIBUTE_BUS_BITS = 37,
+    IND__CUDA_ATTRIBUTE_L2_BYTES = 38,
+    IND__CUDA_ATTRIBUTE_MAJOR = 75,
+    IND__CUDA_ATTRIBUTE_MINOR = 76,
+    IND__CUDA_ATTRIBUTE_SHARED_PER_SM = 81,
+    IND__CUDA_ATTRIBUTE_SHARED_PER_BLOCK = 97,
+    IND__CUDA_ATTRIBUTE_CLUSTER_LAUNCH = 120,
+    IND__CUDA_FUNCTION_STATIC_SHARED = 1,
+    IND__CUDA_FUNCTION_LOCAL_BYTES = 3,
+    IND__CUDA_FUNCTION_REGISTERS = 4,
+    IND__CUDA_FUNCTION_MAX_DYNAMIC_SHARED = 8,
+    IND__CUDA_FUNCTION_CARVEOUT = 9,        /* PREFERRED_SHARED_MEMORY_CARVEOUT, in percent */
+    IND__CUDA_FUNCTION_LARGE_CLUSTERS = 14, /* NON_PORTABLE_CLUSTER_SIZE_ALLOWED: more than 8 blocks */
+    IND__CUDA_LAUNCH_CLUSTER_DIMENSION = 4,
+    IND__CUDA_STREAM_NON_BLOCKING_ = 1,
+    IND__CUDA_CAPTURE_THREAD_LOCAL = 1,
+    IND__CUDA_CAPTURE_RELAXED = 2,
+    IND__CUDA_CAPTURE_ACTIVE = 1,
+    IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6,
+    IND__CUDA_MAP_UINT8 = 0,
+    IND__CUDA_MAP_FLOAT16 = 6,
+    IND__CUDA_MAP_BFLOAT16 = 9,
+    IND__CUDA_MAP_TFLOAT32 = 11, /* bulk copies round f32 to tf32 */
+    IND__CUDA_MAP_PROMOTION_128B = 2,
+    IND__CUDA_MAP_PROMOTION_256B = 3
+};
+
+/* CUlaunchAttribute and CUlaunchConfig. */
+typedef struct rt__cuda_launch_attribute {
+    int id;
+    char pad[4];
+    union {
+        char size[64];
+        int allowed;
+        unsigned cluster[3];
+    } value;
+} rt__cuda_launch_attribute;
+
+typedef struct rt__cuda_launch_config {
+    unsigned grid[3], block[3], shared;
+    void *stream;
+    rt__cuda_launch_attribute *attribute;
+    unsigned num_attributes;
+} rt__cuda_launch_config;
+
+/* CUgraphEdgeData: dependency type of a graph edge; all 0: full completion. */
+typedef struct rt__cuda_edge {
+    unsigned char from_port, to_port, type, reserved[5];
+} rt__cuda_edge;
+
+typedef struct rt__cuda_driver {
+    void *library;
+    int version;
+    /* From CUDA 11.8 on, else NULL. */
+    int(IND__RT_CUDA_CALL *cuLaunchKernelEx)(const rt__cuda_launch_config *config, void *function, void **params,
+                                             void **extra);
+    /* From CUDA 12.3 on, else NULL. Returns the num nodes on which the next node of a capturing stream depends. */
+    int(IND__RT_CUDA_CALL *cuStreamGetCaptureInfo_v3)(void *stream, int *status, unsigned long long *capture,
+                                                      void **graph, void *const **node, const rt__cuda_edge **edge,
+                                                      size_t *num);
+    /* From CUDA 12.0 on, else NULL: then no variant with tensor maps runs. */
+    int(IND__RT_CUDA_CALL *cuTensorMapEncodeTiled)(void *map, int type, unsigned rank, void *address,
+                                                   const uint64_t *size, const uint64_t *stride, const unsigned *box,
+                                                   const unsigned *element_stride, int interleave, int swizzle,
+                                                   int promotion, int fill);
+#define X(name, args) int(IND__RT_CUDA_CALL * name) args;
+    IND__CUDA_DRIVER_SYMBOLS(X)
+#undef X
+    int(IND__RT_CUDA_CALL *cuOccupancyMaxActiveClusters)(
+        int *clusters, void *function, const struct rt__cuda_launch_config *launch); /* NULL before 11.8 */
+} rt__cuda_driver;
+
+typedef struct rt__cuda_symbol {
+    const char *name;
+    size_t offset;
+} rt__cuda_symbol;
+
+static const rt__cuda_symbol rt__cuda_driver_table[] = {
+#define X(name, args) {#name, offsetof(rt__cuda_driver, name)},
+    IND__CUDA_DRIVER_SYMBOLS(X)
+#undef X
+};
+
+/* Fills the function pointers of a table. Returns the first name missing in the library, NULL for success. */
+static const char *rt__cuda_load_table(void *library, const rt__cuda_symbol *table, size_t n, void *out) {
+    for (size_t i = 0; i < n; i++) {
+        void *f = rt__library_symbol(library, table[i].name);
+        if (!f) return table[i].name;
+        memcpy((char *)out + table[i].offset, &f, sizeof f);
+    }
+    return NULL;
+}
+
+/* Fills the driver's function pointers. Returns the first name that is missing, NULL for success. */
+static const char *rt__cuda_load_driver(void *library, rt__cuda_driver *d) {
+    const char *lacks = rt__cuda_load_table(library, rt__cuda_driver_table,
+                                            sizeof rt__cuda_driver_table / sizeof *rt__cuda_driver_table, d);
+    if (lacks) return lacks;
+    void *clusters = rt__library_symbol(library, "cuOccupancyMaxActiveClusters");
+    memcpy(&d->cuOccupancyMaxActiveClusters, &clusters, sizeof clusters);
+    void *encode = rt__library_symbol(library, "cuTensorMapEncodeTiled");
+    memcpy(&d->cuTensorMapEncodeTiled, &encode, sizeof encode);
+    void *launch = rt__library_symbol(library, "cuLaunchKernelEx");
+    memcpy(&d->cuLaunchKernelEx, &launch, sizeof launch);
+    void *info = rt__library_symbol(library, "cuStreamGetCaptureInfo_v3");
+    memcpy(&d->cuStreamGetCaptureInfo_v3, &info, sizeof info);
+    return NULL;
+}
+
+/* True for the errors that, as cuda.h says, leave the process in an inconsistent state: every later CUDA call returns
+   the same error. */
+static bool rt__cuda_is_sticky(int result) {
+    enum { CONTAINED = 226, ILLEGAL_ADDRESS = 700, LAUNCH_TIMEOUT = 702, ASSERT = 710 };
+    enum { HARDWARE_STACK_ERROR = 714, LAUNCH_FAILED = 719 }; /* and all between: of instructions and addresses */
+    enum { TENSOR_MEMORY_LEAK = 721, MPS_CLIENT_TERMINATED = 810, EXTERNAL_DEVICE = 911 };
+    return result == CONTAINED || result == ILLEGAL_ADDRESS || result == LAUNCH_TIMEOUT || result == ASSERT ||
+           (result >= HARDWARE_STACK_ERROR && result <= LAUNCH_FAILED) || result == TENSOR_MEMORY_LEAK ||
+           result == MPS_CLIENT_TERMINATED || result == EXTERNAL_DEVICE;
+}
+
+/* Shared memory per resident block in addition to the block's own: 1 KiB for the driver, and at most one allocation
+   unit. */
+#define IND__RT_BLOCK_SHARED (1024 + 256)
+
+/* Minimum driver for programmatic dependent launch after a kernel of this library. Graphs of earlier drivers do not
+   support it. */
+#define IND__CUDA_DEPENDENT_LAUNCH_DRIVER 12030
+
+/* ---- tensor maps */
+
+#define IND__RT_MAP_RANK 5 /* cuTensorMapEncodeTiled */
+
+#define IND__RT_MAP_BYTES 128 /* CUtensorMap, 64-byte aligned */
+
+/* What a tensor map was encoded from. */
+typedef struct rt__map_key {
+    uint64_t address, size[IND__RT_MAP_RANK], stride[IND__RT_MAP_RANK]; /* strides in bytes, from dimension 1 on */
+    uint64_t encoded;                                                   /* 0: never, or it failed */
+} rt__map_key;
+
+/* True if the driver takes the map: addresses and strides of multiples of 16 bytes, no empty dimension. */
+static bool rt__map_possible(const rt__map_key *key, int rank) {
+    bool fits = key->address && key->address % 16 == 0;
+    for (int d = 0; d < rank; d++) {
+        fits = fits && key->size[d] >= 1 && key->size[d] <= INT32_MAX;
+        fits = fits && (!d || (key->stride[d] % 16 == 0 && key->stride[d] && key->stride[d] < (uint64_t)1 << 40));
+    }
+    return fits;
+}
+
+/* Bytes that a miss brings to the L2. Rows that are no multiple of 256 bytes apart would bring parts of others. (4016 x
+   1032 x 6152, bf16, 2 x 1 tiles: 130 us with 256, 107 us with 128; 624 x 3856 x 11064, 1 x 2: 159 and 125 us, H100.)
+ */
+static int rt__map_promotion(const rt__map_key *key, int rank) {
+    for (int d = 1; d < rank; d++)
+        if (key->stride[d] % 256) return IND__CUDA_MAP_PROMOTION_128B;
+    return IND__CUDA_MAP_PROMOTION_256B;
+}
+
+static bool rt__cuda_encode_map(const rt__cuda_driver *d, const rt__map_key *key, int type, int rank,
+                                const unsigned *box, int swizzle_bytes, void *map) {
+    static const unsigned ones[IND__RT_MAP_RANK] = {1, 1, 1, 1, 1};
+    const int swizzle = swizzle_bytes == 128 ? 3 : swizzle_bytes == 64 ? 2 : swizzle_bytes == 32;
+    return rt__map_possible(key, rank) &&
+           !d->cuTensorMapEncodeTiled(map, type, (unsigned)rank, (void *)(uintptr_t)key->address, key->size,
+                                      key->stride + 1, box, ones, 0, swizzle, rt__map_promotion(key, rank), 0);
+}
+
+/* ====================================================================================== src/runtime/exported/open.c */
+/* ---------------------------------------------------------------------------------------------- >>exported */
+
+#define RT__BLOCKS 48 /* each has at least twice the bytes of the one before */
+
+/* Device memory that grows. Earlier blocks stay until the model is closed: a captured graph may use them. */
+typedef struct rt__growing {
+    void *block[RT__BLOCKS];
+    int num;
+    size_t bytes; /* of the last one */
+} rt__growing;
+
+/* The state of one set of launches. */
+typedef struct rt__side {
+    const ind_exported_launches *x;
+    void **module, **function; /* per kernel */
+    uint32_t *runs;            /* per variant: the one that runs in its place */
+    int *clusters;             /* per variant: that the device runs at once */
+    int64_t *slot;
+    uint64_t *cell; /* per argument */
+    void **param;
+    unsigned char *map;
+    void *map_memory;
+    rt__map_key *map_key;
+    uint32_t *chosen; /* per step; IND_EXPORTED_NONE: it is not launched */
+    unsigned *grid;   /* per step: blocks, shared memory, threads */
+    rt__growing workspace, lookback;
+    uint64_t *error; /* 4 words per step */
+    void *device_error, *counters;
+    void **pointer; /* of the last launch */
+    bool sized, bound;
+} rt__side;
+
+struct ind_exported_model {
+    const ind_exported *tables;
+    const ind_exported_target *target;
+    rt__cuda_driver driver;
+    int device, shared_per_sm;
+    void *context;
+    bool primary;
+    char error[512];
+    rt__side main, prepare;
+    void **constant;            /* per binding: the model's copy */
+    void *prepared;             /* results of `prepare` */
+    bool is_prepared;           /* .. of the constants that are set */
+    int64_t *size, *conditions; /* of the last launch; slots of the conditions */
+    void **pointer;             /* per binding, then the results of `prepare` */
+    void **prepare_pointer;
+    void *stream;
+    bool launched;
+};
+
+static ind_status rt__x_fail(ind_exported_model *m, ind_status status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(m->error, sizeof m->error, format, args);
+    va_end(args);
+    return status;
+}
+
+static ind_status rt__x_check(ind_exported_model *m, int result, const char *call) {
+    const char *name = NULL, *text = NULL;
+    if (!result) return IND_OK;
+    if (m->driver.cuGetErrorName(result, &name) || !name) name = "unknown error";
+    if (m->driver.cuGetErrorString(result, &text) || !text) text = "the driver has no description";
+    return rt__x_fail(
+        m, result == IND__CUDA_ERROR_OUT_OF_MEMORY_ ? IND_ERROR_OUT_OF_MEMORY : IND_ERROR_DEVICE,
+        "%s: %s: %s (%d: %s)%s", m->tables->name, call, name, result, text,
+        rt__cuda_is_sticky(result) ? "; every later CUDA call of this process will fail: restart the process" : "");
+}
+#define RT__X_CALL(m, name, args) rt__x_check((m), (m)->driver.name args, #name)
+
+static ind_status rt__x_enter(ind_exported_model *m) {
+    return RT__X_CALL(m, cuCtxPushCurrent_v2, (m->context));
+}
+
+static void rt__x_leave(ind_exported_model *m) {
+    void *previous;
+    (void)m->driver.cuCtxPopCurrent_v2(&previous);
+}
+
+static void *rt__x_array(size_t count, size_t item, bool *ok) {
+    void *p = *ok ? calloc(count ? count : 1, item) : NULL;
+    *ok = *ok && p;
+    return p;
+}
+
+static ind_status rt__x_no_memory(ind_exported_model *m) {
+    return rt__x_fail(m, IND_ERROR_OUT_OF_MEMORY, "%s: no memory", m->tables->name);
+}
+
+/* Memory of at least `bytes`, filled with 0 if `zero`. *pointer is the last block. */
+static ind_status rt__x_grow(ind_exported_model *m, rt__growing *g, size_t bytes, bool zero, bool *grown) {
+    rt__cuda_ptr at = 0;
+    *grown = false;
+    if (bytes <= g->bytes) return IND_OK;
+    if (bytes < 2 * g->bytes) bytes = 2 * g->bytes;
+    if (bytes < 4096) bytes = 4096;
+    if (g->num == RT__BLOCKS) return rt__x_no_memory(m);
+    ind_status status = RT__X_CALL(m, cuMemAlloc_v2, (&at, bytes));
+    if (status) return status;
+    if (zero) status = RT__X_CALL(m, cuMemsetD8Async, (at, 0, bytes, NULL));
+    if (!status && zero) status = RT__X_CALL(m, cuStreamSynchronize, (NULL));
+    if (status) return (void)m->driver.cuMemFree_v2(at), status;
+    g->block[g->num++] = (void *)(uintptr_t)at;
+    g->bytes = bytes;
+    *grown = true;
+    return IND_OK;
+}
+
+static void *rt__x_last(const rt__growing *g) {
+    return g->num ? g->block[g->num - 1] : NULL;
+}
+
+/* ---- device */
+
+static ind_status rt__x_open_library(ind_exported_model *m, const ind_exported_desc *desc) {
+    const char *given = desc && desc->library ? desc->library : getenv("IND_CUDA_LIBRARY");
+    const char *tried = given ? given : rt__driver_names[0];
+    void *library = given ? rt__library_open(given) : NULL;
+    for (int i = 0; !given && !library && rt__driver_names[i]; i++) library = rt__library_open(rt__driver_names[i]);
+    if (!library) return rt__x_fail(m, IND_ERROR_LIBRARY, "%s: no driver library %s", m->tables->name, tried);
+    const char *lacks = rt__cuda_load_driver(library, &m->driver);
+    if (!lacks) {
+        m->driver.library = library;
+        return IND_OK;
+    }
+    rt__library_close(library);
+    return rt__x_fail(m, IND_ERROR_LIBRARY, "%s: the driver library has no %s: update the driver", m->tables->name,
+                      lacks);
+}
+
+static ind_status rt__x_open_device(ind_exported_model *m, const ind_exported_desc *desc) {
+    void *previous;
+    int count = 0, ordinal = desc ? desc->ordinal : 0;
+    ind_status status = RT__X_CALL(m, cuInit, (0));
+    if (!status) status = RT__X_CALL(m, cuDeviceGetCount, (&count));
+    if (status) return status;
+    (void)m->driver.cuDriverGetVersion(&m->driver.version);
+    if (desc && desc->context) {
+        m->context = desc->context;
+        status = rt__x_enter(m);
+        if (status) return status;
+        status = RT__X_CALL(m, cuCtxGetDevice, (&m->device));
+        (void)m->driver.cuCtxPopCurrent_v2(&previous);
+        return status;
+    }
+    if (ordinal < 0 || ordinal >= count)
+        return rt__x_fail(m, IND_ERROR_DEVICE, "%s: device %d asked for, there are %d", m->tables->name, ordinal,
+                          count);
+    status = RT__X_CALL(m, cuDeviceGet, (&m->device, ordinal));
+    if (!status) status = RT__X_CALL(m, cuDevicePrimaryCtxRetain, (&m->context, m->device));
+    m->primary = !status;
+    return status;
+}
+
+/* The first target whose kernels the device runs. */
+static ind_status rt__x_pick_target(ind_exported_model *m) {
+    int major = 0, minor = 0, sms = 0;
+    char archs[200] = "";
+    ind_status status = RT__X_CALL(m, cuDeviceGetAttribute, (&major, IND__CUDA_ATTRIBUTE_MAJOR, m->device));
+    if (!status) status = RT__X_CALL(m, cuDeviceGetAttribute, (&minor, IND__CUDA_ATTRIBUTE_MINOR, m->device));
+    if (!status)
+        status = RT__X_CALL(m, cuDeviceGetAttribute, (&m->shared_per_sm, IND__CUDA_ATTRIBUTE_SHARED_PER_SM, m->device));
+    if (!status) status = RT__X_CALL(m, cuDeviceGetAttribute, (&sms, IND__CUDA_ATTRIBUTE_NUM_SMS, m->device));
+    for (uint32_t i = 0; i < m->tables->num_targets && !status; i++) {
+        const ind_exported_target *t = &m->tables->target[i];
+        const size_t used = strlen(archs);
+        snprintf(archs + used, sizeof archs - used, "%s%s of %d SMs", i ? ", " : "", t->arch, t->num_sms);
+        const bool runs = t->major == major && (t->exact ? t->minor == minor : t->minor <= minor);
+        if (!m->target && runs && t->num_sms <= sms) m->target = t;
+    }
+    if (status || m->target) return status;
+    return rt__x_fail(m, IND_ERROR_NOT_SUPPORTED, "%s: the device is sm_%d%d of %d SMs; the model has kernels for %s",
+                      m->tables->name, major, minor, sms, archs);
+}
+
+/* ---- kernels */
+
+static ind_status rt__x_load(ind_exported_model *m, rt__side *s) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; i < s->x->num_kernels && !status; i++) {
+        const ind_exported_kernel *k = &s->x->kernel[i];
+        status = RT__X_CALL(m, cuModuleLoadData, (&s->module[i], k->image));
+        if (!status) status = RT__X_CALL(m, cuModuleGetFunction, (&s->function[i], s->module[i], k->entry));
+    }
+    return status;
+}
+
+/* Opts in to the shared memory of the variant. If `resident` blocks share an SM, also asks for the sum of theirs. */
+static ind_status rt__x_set_shared(ind_exported_model *m, const ind_exported_variant *v, void *function) {
+    int fixed = 0;
+    if (v->most_shared <= 0) return IND_OK;
+    ind_status status =
+        RT__X_CALL(m, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_MAX_DYNAMIC_SHARED, v->most_shared));
+    if (status || v->resident < 2) return status;
+    status = RT__X_CALL(m, cuFuncGetAttribute, (&fixed, IND__CUDA_FUNCTION_STATIC_SHARED, function));
+    if (status) return status;
+    const int64_t all = (int64_t)v->resident * (v->most_shared + fixed + IND__RT_BLOCK_SHARED) * 100 / m->shared_per_sm;
+    return RT__X_CALL(m, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_CARVEOUT, all < 99 ? (int)all + 1 : 100));
+}
+
+/* Counts the clusters of the variant that the device can run at once. */
+static ind_status rt__x_count_clusters(ind_exported_model *m, const ind_exported_variant *v, void *function, int *num) {
+    int sms = 0;
+    rt__cuda_launch_attribute size = {.id = IND__CUDA_LAUNCH_CLUSTER_DIMENSION,
+                                      .value.cluster = {(unsigned)v->cluster, 1, 1}};
+    rt__cuda_launch_config launch = {
+        .block = {v->threads, 1, 1}, .shared = (unsigned)v->most_shared, .attribute = &size, .num_attributes = 1};
+    if (!m->driver.cuOccupancyMaxActiveClusters)
+        return rt__x_fail(m, IND_ERROR_NOT_SUPPORTED, "%s: clusters need a driver of CUDA 11.8", m->tables->name);
+    ind_status status = RT__X_CALL(m, cuDeviceGetAttribute, (&sms, IND__CUDA_ATTRIBUTE_NUM_SMS, m->device));
+    if (!status && v->cluster > 8)
+        status = RT__X_CALL(m, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_LARGE_CLUSTERS, 1));
+    launch.grid[0] = (unsigned)(v->cluster * sms);
+    launch.grid[1] = launch.grid[2] = 1;
+    if (!status) status = RT__X_CALL(m, cuOccupancyMaxActiveClusters, (num, function, &launch));
+    return status;
+}
+
+static ind_status rt__x_prepare_variants(ind_exported_model *m, rt__side *s) {
+    for (uint32_t i = s->x->num_variants; i-- > 0;) { /* alternatives come after the variants that they replace */
+        const ind_exported_variant *v = &s->x->variant[i];
+        void *function = s->function[v->kernel];
+        s->runs[i] = i;
+        ind_status status = rt__x_set_shared(m, v, function);
+        if (!status && v->cluster > 1) status = rt__x_count_clusters(m, v, function, &s->clusters[i]);
+        if (status) return status;
+        if (v->cluster < 2 || s->clusters[i] > 0) continue;
+        if (v->alternative == IND_EXPORTED_NONE)
+            return rt__x_fail(m, IND_ERROR_NOT_SUPPORTED, "%s: kernel %s: the device cannot run a cluster of %d blocks",
+                              m->tables->name, s->x->kernel[v->kernel].entry, v->cluster);
+        s->runs[i] = s->runs[v->alternative];
+    }
+    return IND_OK;
+}
+
+static ind_status rt__x_device_memory(ind_exported_model *m, size_t bytes, void **out) {
+    rt__cuda_ptr at = 0;
+    ind_status status = RT__X_CALL(m, cuMemAlloc_v2, (&at, bytes));
+    *out = (void *)(uintptr_t)at;
+    if (!status) status = RT__X_CALL(m, cuMemsetD8Async, (at, 0, bytes, NULL));
+    return status ? status : RT__X_CALL(m, cuStreamSynchronize, (NULL));
+}
+
+static size_t rt__x_counter_bytes(const ind_exported_launches *x) {
+    return ((size_t)x->num_counters * 4 + 255) & ~(size_t)255;
+}
+
+static ind_status rt__x_open_side(ind_exported_model *m, rt__side *s, const ind_exported_launches *x,
+                                  uint32_t num_pointers) {
+    bool ok = true;
+    s->x = x;
+    s->module = (void **)rt__x_array(x->num_kernels, sizeof *s->module, &ok);
+    s->function = (void **)rt__x_array(x->num_kernels, sizeof *s->function, &ok);
+    s->runs = (uint32_t *)rt__x_array(x->num_variants, sizeof *s->runs, &ok);
+    s->clusters = (int *)rt__x_array(x->num_variants, sizeof *s->clusters, &ok);
+    s->slot = (int64_t *)rt__x_array(x->num_slots, sizeof *s->slot, &ok);
+    s->cell = (uint64_t *)rt__x_array(x->num_args, sizeof *s->cell, &ok);
+    s->param = (void **)rt__x_array(x->num_args, sizeof *s->param, &ok);
+    s->map_key = (rt__map_key *)rt__x_array(x->num_maps, sizeof *s->map_key, &ok);
+    s->map_memory = rt__x_array((size_t)x->num_maps + 1, IND__RT_MAP_BYTES, &ok);
+    s->chosen = (uint32_t *)rt__x_array(x->num_steps, sizeof *s->chosen, &ok);
+    s->grid = (unsigned *)rt__x_array((size_t)x->num_steps * 5, sizeof *s->grid, &ok);
+    s->error = (uint64_t *)rt__x_array((size_t)x->num_steps * 4, sizeof *s->error, &ok);
+    s->pointer = (void **)rt__x_array(num_pointers, sizeof *s->pointer, &ok);
+    if (!ok) return rt__x_no_memory(m);
+    s->map = (unsigned char *)s->map_memory + (64 - ((uintptr_t)s->map_memory & 63));
+    for (uint32_t i = 0; i < x->num_args; i++)
+        s->param[i] =
+            x->arg[i].kind == IND_EXPORTED_MAP ? (void *)(s->map + x->arg[i].at * IND__RT_MAP_BYTES) : &s->cell[i];
+    ind_status status = rt__x_load(m, s);
+    if (!status) status = rt__x_prepare_variants(m, s);
+    if (!status && x->checks) status = rt__x_device_memory(m, (size_t)x->num_steps * 32, &s->device_error);
+    if (!status && x->num_counters)
+        status = rt__x_device_memory(m, rt__x_counter_bytes(x) + (size_t)x->partial_bytes, &s->counters);
+    return status;
+}
+
+static void rt__x_free(ind_exported_model *m, void *pointer) {
+    if (pointer) (void)m->driver.cuMemFree_v2((rt__cuda_ptr)(uintptr_t)pointer);
+}
+
+static void rt__x_close_side(ind_exported_model *m, rt__side *s) {
+    for (int i = 0; i < s->workspace.num; i++) rt__x_free(m, s->workspace.block[i]);
+    for (int i = 0; i < s->lookback.num; i++) rt__x_free(m, s->lookback.block[i]);
+    rt__x_free(m, s->device_error);
+    rt__x_free(m, s->counters);
+    for (uint32_t i = 0; s->module && i < s->x->num_kernels; i++)
+        if (s->module[i]) (void)m->driver.cuModuleUnload(s->module[i]);
+    void *const owned[] = {s->module,  s->function,   s->runs,   s->clusters, s->slot,  s->cell,   s->param,
+                           s->map_key, s->map_memory, s->chosen, s->grid,     s->error, s->pointer};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+}
+
+/* ---- the model */
+
+static ind_status rt__x_open(ind_exported_model *m, const ind_exported_desc *desc) {
+    const ind_exported *t = m->tables;
+    bool ok = true;
+    m->constant = (void **)rt__x_array(t->num_bindings, sizeof *m->constant, &ok);
+    m->size = (int64_t *)rt__x_array(t->num_sizes, sizeof *m->size, &ok);
+    m->conditions = (int64_t *)rt__x_array(t->num_condition_slots, sizeof *m->conditions, &ok);
+    m->pointer = (void **)rt__x_array((size_t)t->num_bindings + t->num_prepared, sizeof *m->pointer, &ok);
+    m->prepare_pointer =
+        (void **)rt__x_array((size_t)t->num_prepare_constants + t->num_prepared, sizeof *m->prepare_pointer, &ok);
+    if (!ok) return rt__x_no_memory(m);
+    ind_status status = rt__x_open_library(m, desc);
+    if (!status) status = rt__x_open_device(m, desc);
+    if (!status) status = rt__x_pick_target(m);
+    if (!status) status = rt__x_enter(m);
+    if (status) return status;
+    status = rt__x_open_side(m, &m->main, &m->target->main, t->num_bindings + t->num_prepared);
+    if (!status && t->num_prepared)
+        status = rt__x_open_side(m, &m->prepare, &m->target->prepare, t->num_prepare_constants + t->num_prepared);
+    if (!status && t->num_prepared) status = rt__x_device_memory(m, (size_t)t->prepared_bytes + 1, &m->prepared);
+    rt__x_leave(m);
+    return status;
+}
+
+void ind_exported_close(ind_exported_model *m) {
+    if (!m) return;
+    if (m->context && !rt__x_enter(m)) {
+        if (m->launched) (void)m->driver.cuStreamSynchronize(m->stream);
+        if (m->main.x) rt__x_close_side(m, &m->main);
+        if (m->prepare.x) rt__x_close_side(m, &m->prepare);
+        for (uint32_t i = 0; i < m->tables->num_bindings; i++) rt__x_free(m, m->constant[i]);
+        rt__x_free(m, m->prepared);
+        rt__x_leave(m);
+    }
+    if (m->primary) (void)m->driver.cuDevicePrimaryCtxRelease_v2(m->device);
+    void *const owned[] = {m->constant, m->size, m->conditions, m->pointer, m->prepare_pointer, m};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+}
+
+ind_status ind_exported_open(const ind_exported *tables, const ind_exported_desc *desc, ind_exported_model **model,
+                             char *why, size_t why_size) {
+    if (!tables || !model) return IND_ERROR_INVALID_ARGUMENT;
+    *model = NULL;
+    ind_exported_model *m = (ind_exported_model *)calloc(1, sizeof *m);
+    if (!m) {
+        if (why_size) snprintf(why, why_size, "%s: no memory", tables->name);
+        return IND_ERROR_OUT_OF_MEMORY;
+    }
+    m->tables = tables;
+    const ind_status status = rt__x_open(m, desc);
+    if (!status) return *model = m, IND_OK;
+    if (why_size) snprintf(why, why_size, "%s", m->error);
+    ind_exported_close(m);
+    return status;
+}
+
+const char *ind_exported_error(const ind_exported_model *m) {
+    return m ? m->error : "no model";
+}
+
+/* =================================================================================== src/runtime/exported/weights.c */
+/* ---- constants, and device memory of the caller */
+
+ind_status ind_exported_alloc(ind_exported_model *m, size_t bytes, void **pointer) {
+    if (!m || !pointer) return IND_ERROR_INVALID_ARGUMENT;
+    rt__cuda_ptr at = 0;
+    ind_status status = rt__x_enter(m);
+    if (status) return status;
+    status = RT__X_CALL(m, cuMemAlloc_v2, (&at, bytes ? bytes : 1));
+    *pointer = (void *)(uintptr_t)at;
+    rt__x_leave(m);
+    return status;
+}
+
+void ind_exported_free(ind_exported_model *m, void *pointer) {
+    if (!m || !pointer || rt__x_enter(m)) return;
+    rt__x_free(m, pointer);
+    rt__x_leave(m);
+}
+
+static ind_status rt__x_upload(ind_exported_model *m, void *to, const void *from, size_t bytes) {
+    ind_status status = RT__X_CALL(m, cuMemcpyHtoDAsync_v2, ((rt__cuda_ptr)(uintptr_t)to, from, bytes, m->stream));
+    return status ? status : RT__X_CALL(m, cuStreamSynchronize, (m->stream));
+}
+
+ind_status ind_exported_upload(ind_exported_model *m, void *to, const void *from, size_t bytes) {
+    if (!m || (bytes && (!to || !from))) return IND_ERROR_INVALID_ARGUMENT;
+    ind_status status = rt__x_enter(m);
+    if (status) return status;
+    if (bytes) status = rt__x_upload(m, to, from, bytes);
+    rt__x_leave(m);
+    return status;
+}
+
+ind_status ind_exported_download(ind_exported_model *m, void *to, const void *from, size_t bytes) {
+    if (!m || (bytes && (!to || !from))) return IND_ERROR_INVALID_ARGUMENT;
+    ind_status status = rt__x_enter(m);
+    if (status) return status;
+    if (bytes) {
+        status = RT__X_CALL(m, cuMemcpyDtoHAsync_v2, (to, (rt__cuda_ptr)(uintptr_t)from, bytes, m->stream));
+        if (!status) status = RT__X_CALL(m, cuStreamSynchronize, (m->stream));
+    }
+    rt__x_leave(m);
+    return status;
+}
+
+ind_status ind_exported_constant(ind_exported_model *m, uint32_t binding, const void *data, size_t bytes) {
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
+    const ind_exported *t = m->tables;
+    const ind_exported_binding *b = binding < t->num_bindings ? &t->binding[binding] : NULL;
+    if (!b || b->kind != IND_EXPORTED_CONSTANT)
+        return rt__x_fail(m, IND_ERROR_INVALID_ARGUMENT, "%s: binding %u is no constant", t->name, (unsigned)binding);
+    if (!data || bytes != (size_t)b->bytes)
+        return rt__x_fail(m, IND_ERROR_INVALID_ARGUMENT, "%s: constant %s %s has %lld bytes, %zu are given", t->name,
+                          b->name, b->type, (long long)b->bytes, data ? bytes : 0);
+    if (!bytes) return IND_OK;
+    ind_status status = rt__x_enter(m);
+    if (status) return status;
+    if (!m->constant[binding]) status = rt__x_device_memory(m, bytes, &m->constant[binding]);
+    if (!status) status = rt__x_upload(m, m->constant[binding], data, bytes);
+    m->is_prepared = m->main.bound = false;
+    rt__x_leave(m);
+    return status;
+}
+
+/* The file: "INDWGHT1", a key of the constants' names and types, the bytes that follow, and these. */
+static ind_status rt__x_read_weights(ind_exported_model *m, FILE *f, const char *path) {
+    const ind_exported *t = m->tables;
+    uint64_t head[2] = {0};
+    char magic[8];
+    const bool read = fread(magic, 1, 8, f) == 8 && fread(head, 8, 2, f) == 2;
+    if (!read || memcmp(magic, "INDWGHT1", 8) != 0)
+        return rt__x_fail(m, IND_ERROR_IO, "%s: %s is no file of weights", t->name, path);
+    if (head[0] != t->weights_key || head[1] != (uint64_t)t->weights_bytes)
+        return rt__x_fail(m, IND_ERROR_IO, "%s: %s has the weights of another model", t->name, path);
+    for (uint32_t i = 0; i < t->num_bindings; i++) {
+        const ind_exported_binding *b = &t->binding[i];
+        if (b->kind != IND_EXPORTED_CONSTANT || !b->bytes) continue;
+        void *data = malloc((size_t)b->bytes);
+        if (!data) return rt__x_no_memory(m);
+        const bool found =
+            !fseek(f, (long)(b->at + 24), SEEK_SET) && fread(data, 1, (size_t)b->bytes, f) == (size_t)b->bytes;
+        const ind_status status = found ? ind_exported_constant(m, i, data, (size_t)b->bytes)
+                                        : rt__x_fail(m, IND_ERROR_IO, "%s: %s is truncated", t->name, path);
+        free(data);
+        if (status) return status;
+    }
+    return IND_OK;
+}
+
+ind_status ind_exported_weights(ind_exported_model *m, const char *path) {
+    if (!m || !path) return IND_ERROR_INVALID_ARGUMENT;
+    FILE *f = fopen(path, "rb");
+    if (!f) return rt__x_fail(m, IND_ERROR_IO, "%s: %s cannot be opened", m->tables->name, path);
+    const ind_status status = rt__x_read_weights(m, f, path);
+    fclose(f);
+    return status;
+}
+
+/* ====================================================================================== src/runtime/exported/bind.c */
+/* ---- sizes and pointers of a launch */
+
+static ind_status rt__x_check_size(ind_exported_model *m, const ind_exported_size *s, int64_t value) {
+    if (value >= s->least && value <= s->most && (s->multiple_of < 2 || value % s->multiple_of == 0)) return IND_OK;
+    if (value < s->least || value > s->most)
+        return rt__x_fail(m, IND_ERROR_OUT_OF_RANGE, "%s: %s = %lld is outside [%lld, %lld]", m->tables->name, s->name,
+                          (long long)value, (long long)s->least, (long long)s->most);
+    return rt__x_fail(m, IND_ERROR_OUT_OF_RANGE, "%s: %s = %lld is no multiple of %lld", m->tables->name, s->name,
+                      (long long)value, (long long)s->multiple_of);
+}
+
+/* Facts before guards: if a fact fails, guards are irrelevant. */
+static ind_status rt__x_check_conditions(ind_exported_model *m, const int64_t *sizes) {
+    const ind_exported *t = m->tables;
+    if (!t->num_conditions) return IND_OK;
+    memcpy(m->conditions, sizes, t->num_sizes * sizeof *sizes);
+    if (!t->conditions(m->conditions)) return rt__x_fail(m, IND_ERROR_OVERFLOW, "%s: a size exceeds 64 bits", t->name);
+    for (int guards = 0; guards < 2; guards++)
+        for (uint32_t i = 0; i < t->num_conditions; i++) {
+            const ind_exported_condition *c = &t->condition[i];
+            if (c->guard == (guards == 1) && !m->conditions[c->slot])
+                return rt__x_fail(m, IND_ERROR_OUT_OF_RANGE, "%s: %s %s does not hold", t->name,
+                                  guards ? "guard" : "fact", c->text);
+        }
+    return IND_OK;
+}
+
+/* Computes the slots of the sizes, unless they are those of the last launch. */
+static ind_status rt__x_set_sizes(ind_exported_model *m, const int64_t *sizes) {
+    const ind_exported *t = m->tables;
+    rt__side *s = &m->main;
+    if (t->num_sizes && !sizes) return rt__x_fail(m, IND_ERROR_INVALID_ARGUMENT, "%s: no sizes are given", t->name);
+    if (s->sized && (!t->num_sizes || !memcmp(m->size, sizes, t->num_sizes * sizeof *sizes))) return IND_OK;
+    s->sized = s->bound = false;
+    for (uint32_t i = 0; i < t->num_sizes; i++) {
+        const ind_status status = rt__x_check_size(m, &t->size[i], sizes[i]);
+        if (status) return status;
+    }
+    const ind_status status = rt__x_check_conditions(m, sizes);
+    if (status) return status;
+    if (t->num_sizes) memcpy(m->size, sizes, t->num_sizes * sizeof *sizes);
+    if (t->num_sizes) memcpy(s->slot, sizes, t->num_sizes * sizeof *sizes);
+    if (!s->x->slots(s->slot)) return rt__x_fail(m, IND_ERROR_OVERFLOW, "%s: a size exceeds 64 bits", t->name);
+    s->sized = true;
+    return IND_OK;
+}
+
+ind_status ind_exported_bytes(ind_exported_model *m, uint32_t binding, const int64_t *sizes, int64_t *bytes) {
+    if (!m || !bytes) return IND_ERROR_INVALID_ARGUMENT;
+    if (binding >= m->tables->num_bindings)
+        return rt__x_fail(m, IND_ERROR_INVALID_ARGUMENT, "%s: there is no binding %u", m->tables->name,
+                          (unsigned)binding);
+    const ind_status status = rt__x_set_sizes(m, sizes);
+    if (!status) *bytes = m->main.slot[m->main.x->binding_bytes[binding]];
+    return status;
+}
+
+/* The pointers of a launch: a constant that is not given is the model's copy. */
+static ind_status rt__x_set_pointers(ind_exported_model *m, void *const *pointers) {
+    const ind_exported *t = m->tables;
+    if (!pointers) return rt__x_fail(m, IND_ERROR_INVALID_ARGUMENT, "%s: no pointers are given", t->name);
+    for (uint32_t i = 0; i < t->num_bindings; i++) {
+        const ind_exported_binding *b = &t->binding[i];
+        void *given = pointers[i] ? pointers[i] : m->constant[i];
+        if (b->kind == IND_EXPORTED_CONSTANT && m->pointer[i] != given) m->is_prepared = false;
+        m->pointer[i] = given;
+        if (!given && m->main.slot[m->main.x->binding_bytes[i]])
+            return rt__x_fail(m, IND_ERROR_INVALID_ARGUMENT, "%s: %s %s has no memory", t->name, b->name, b->type);
+    }
+    for (uint32_t i = 0; i < t->num_prepared; i++)
+        m->pointer[t->num_bindings + i] = (char *)m->prepared + t->prepared_at[i];
+    return IND_OK;
+}
+
+static uint64_t rt__x_address(const rt__side *s, const ind_exported_arg *a) {
+    if (a->kind == IND_EXPORTED_BINDING) return (uintptr_t)s->pointer[a->at];
+    return (uintptr_t)rt__x_last(&s->workspace) + (uint64_t)s->slot[a->at];
+}
+
+/* Encodes a tensor map, unless it is. False: the driver does not take it. */
+static bool rt__x_bind_map(ind_exported_model *m, rt__side *s, uint32_t at) {
+    const ind_exported_map *map = &s->x->map[at];
+    rt__map_key key = {.encoded = 1}, *last = &s->map_key[at];
+    if (!m->driver.cuTensorMapEncodeTiled) return false;
+    key.address = rt__x_address(s, &map->buffer) + (uint64_t)(s->slot[map->offset] * map->bytes);
+    for (int d = 0; d < map->rank; d++) {
+        key.size[d] = (uint64_t)s->slot[map->size[d]];
+        key.stride[d] = (uint64_t)(s->slot[map->stride[d]] * map->bytes);
+    }
+    if (!memcmp(last, &key, sizeof key)) return true;
+    *last = key;
+    last->encoded = rt__cuda_encode_map(&m->driver, &key, map->type, map->rank, map->box, map->swizzle,
+                                        s->map + (size_t)at * IND__RT_MAP_BYTES);
+    return last->encoded;
+}
+
+static bool rt__x_fits(ind_exported_model *m, rt__side *s, const ind_exported_variant *v) {
+    if (v->guard != IND_EXPORTED_NONE && !s->slot[v->guard]) return false;
+    for (uint32_t i = 0; i < v->num_args; i++) {
+        const ind_exported_arg *a = &s->x->arg[v->first_arg + i];
+        const bool buffer = a->kind == IND_EXPORTED_BINDING || a->kind == IND_EXPORTED_WORKSPACE;
+        if (v->aligned && buffer && rt__x_address(s, a) & 15) return false;
+        if (a->kind == IND_EXPORTED_MAP && !rt__x_bind_map(m, s, a->at)) return false;
+    }
+    return true;
+}
+
+static uint64_t rt__x_value(const rt__side *s, const ind_exported_arg *a, uint32_t step) {
+    switch ((ind_exported_kind)a->kind) {
+    case IND_EXPORTED_BINDING:
+    case IND_EXPORTED_WORKSPACE: return rt__x_address(s, a);
+    case IND_EXPORTED_NARROW:
+    case IND_EXPORTED_WIDE: return (uint64_t)s->slot[a->at];
+    case IND_EXPORTED_ERROR: return (uintptr_t)s->device_error + ((uint64_t)step + a->at) * 32;
+    case IND_EXPORTED_LOOKBACK: return (uintptr_t)rt__x_last(&s->lookback);
+    case IND_EXPORTED_COUNTERS: return (uintptr_t)s->counters + (uint64_t)a->offset;
+    case IND_EXPORTED_PARTIALS: return (uintptr_t)s->counters + rt__x_counter_bytes(s->x) + (uint64_t)a->offset;
+    case IND_EXPORTED_MAP: break;
+    }
+    return 0;
+}
+
+static ind_status rt__x_set_grid(ind_exported_model *m, rt__side *s, uint32_t step, uint32_t variant) {
+    static const int64_t limit[3] = {INT32_MAX, 65535, 65535};
+    const ind_exported_variant *v = &s->x->variant[variant];
+    unsigned *g = &s->grid[(size_t)step * 5];
+    for (int d = 0; d < 3; d++) {
+        int64_t blocks = s->slot[v->grid[d]];
+        if (!d && v->loops) {
+            const int64_t clusters = v->items == IND_EXPORTED_NONE ? blocks / v->cluster : s->slot[v->items];
+            blocks = (clusters < s->clusters[variant] ? clusters : s->clusters[variant]) * v->cluster;
+        }
+        if (blocks < 0 || blocks > limit[d])
+            return rt__x_fail(m, IND_ERROR_LIMIT,
+                              "%s: kernel %s needs a grid of %lld blocks, at most %lld are possible", m->tables->name,
+                              s->x->step[step].name, (long long)blocks, (long long)limit[d]);
+        g[d] = (unsigned)blocks;
+    }
+    g[3] = (unsigned)s->slot[v->shared];
+    g[4] = v->threads_slot == IND_EXPORTED_NONE ? v->threads : (unsigned)s->slot[v->threads_slot];
+    for (uint32_t i = 0; i < v->num_args; i++) {
+        const ind_exported_arg *a = &s->x->arg[v->first_arg + i];
+        const uint64_t value = rt__x_value(s, a, step);
+        const int32_t narrow = (int32_t)(int64_t)value;
+        memcpy(&s->cell[v->first_arg + i], a->kind == IND_EXPORTED_NARROW ? (const void *)&narrow : &value,
+               a->kind == IND_EXPORTED_NARROW ? 4 : 8);
+    }
+    return IND_OK;
+}
+
+/* Selects the variant of a step. *taken: earlier steps run all steps before this one. */
+static ind_status rt__x_bind_step(ind_exported_model *m, rt__side *s, uint32_t step, uint32_t *taken) {
+    const ind_exported_step *at = &s->x->step[step];
+    uint32_t k = at->first;
+    s->chosen[step] = IND_EXPORTED_NONE;
+    if (!at->num || step < *taken) return IND_OK;
+    while (k < at->first + at->num && !rt__x_fits(m, s, &s->x->variant[k])) k++;
+    if (k == at->first + at->num)
+        return rt__x_fail(m, IND_ERROR_VERIFY, "%s: kernel %s has no variant for these sizes and pointers",
+                          m->tables->name, at->name);
+    const ind_exported_variant *v = &s->x->variant[k];
+    *taken = step + 1 + v->num_taken;
+    if (!s->slot[v->grid[0]] || !s->slot[v->grid[1]] || !s->slot[v->grid[2]]) return IND_OK;
+    s->chosen[step] = s->runs[k];
+    return rt__x_set_grid(m, s, step, s->runs[k]);
+}
+
+/* Binds the side to pointers, unless it is. */
+static ind_status rt__x_bind(ind_exported_model *m, rt__side *s, void *const *pointer, uint32_t num) {
+    bool grown = false, more = false;
+    int64_t words = 0;
+    const int64_t need = s->slot[s->x->workspace];
+    if (need < 0) return rt__x_fail(m, IND_ERROR_OVERFLOW, "%s: the workspace exceeds 64 bits", m->tables->name);
+    ind_status status = rt__x_grow(m, &s->workspace, (size_t)need, false, &grown);
+    for (uint32_t i = 0; i < s->x->num_args; i++)
+        if (s->x->arg[i].kind == IND_EXPORTED_LOOKBACK && s->slot[s->x->arg[i].at] > words)
+            words = s->slot[s->x->arg[i].at];
+    if (!status) status = rt__x_grow(m, &s->lookback, (size_t)words * 8, true, &more);
+    if (status) return status;
+    if (s->bound && !grown && !more && !memcmp(s->pointer, pointer, num * sizeof *pointer)) return IND_OK;
+    s->bound = false;
+    memcpy(s->pointer, pointer, num * sizeof *pointer);
+    for (uint32_t i = 0, taken = 0; i < s->x->num_steps && !status; i++) status = rt__x_bind_step(m, s, i, &taken);
+    s->bound = !status;
+    return status;
+}
+
+/* ==================================================================================== src/runtime/exported/launch.c */
+/* ---- launches */
+
+static int rt__x_launch_kernel(const ind_exported_model *m, const ind_exported_variant *v, void *function,
+                               const unsigned *g, void *stream, void **params, bool early) {
+    const rt__cuda_driver *d = &m->driver;
+    if (!early || !v->dependent || !d->cuLaunchKernelEx || d->version < IND__CUDA_DEPENDENT_LAUNCH_DRIVER)
+        return d->cuLaunchKernel(function, g[0], g[1], g[2], g[4], 1, 1, g[3], stream, params, NULL);
+    rt__cuda_launch_attribute begins = {.id = IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION, .value.allowed = 1};
+    const rt__cuda_launch_config config = {.grid = {g[0], g[1], g[2]},
+                                           .block = {g[4], 1, 1},
+                                           .shared = g[3],
+                                           .stream = stream,
+                                           .attribute = &begins,
+                                           .num_attributes = 1};
+    return d->cuLaunchKernelEx(&config, function, params, NULL);
+}
+
+/* The first kernel starts when all earlier work of the stream has completed. */
+static ind_status rt__x_launch(ind_exported_model *m, rt__side *s, void *stream) {
+    bool early = false;
+    m->stream = stream;
+    m->launched = true;
+    for (uint32_t i = 0; i < s->x->num_steps; i++) {
+        if (s->chosen[i] == IND_EXPORTED_NONE) continue;
+        const ind_exported_variant *v = &s->x->variant[s->chosen[i]];
+        const int result = rt__x_launch_kernel(m, v, s->function[v->kernel], &s->grid[(size_t)i * 5], stream,
+                                               &s->param[v->first_arg], early);
+        if (result) return rt__x_check(m, result, s->x->step[i].name);
+        early = true;
+    }
+    return IND_OK;
+}
+
+/* Computes what depends on constants alone, if they have changed. */
+static ind_status rt__x_prepare(ind_exported_model *m, void *stream) {
+    const ind_exported *t = m->tables;
+    rt__side *s = &m->prepare;
+    if (!t->num_prepared || m->is_prepared) return IND_OK;
+    for (uint32_t i = 0; i < t->num_prepare_constants; i++) m->prepare_pointer[i] = m->pointer[t->prepare_constant[i]];
+    for (uint32_t i = 0; i < t->num_prepared; i++)
+        m->prepare_pointer[t->num_prepare_constants + i] = m->pointer[t->num_bindings + i];
+    if (!s->sized && !s->x->slots(s->slot))
+        return rt__x_fail(m, IND_ERROR_OVERFLOW, "%s: a size exceeds 64 bits", t->name);
+    s->sized = true;
+    ind_status status = rt__x_bind(m, s, m->prepare_pointer, t->num_prepare_constants + t->num_prepared);
+    if (!status) status = rt__x_launch(m, s, stream);
+    m->is_prepared = !status;
+    return status;
+}
+
+ind_status ind_exported_launch(ind_exported_model *m, const int64_t *sizes, void *const *pointers, void *stream) {
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
+    ind_status status = rt__x_enter(m);
+    if (status) return status;
+    status = rt__x_set_sizes(m, sizes);
+    if (!status) status = rt__x_set_pointers(m, pointers);
+    if (!status) status = rt__x_prepare(m, stream);
+    if (!status) status = rt__x_bind(m, &m->main, m->pointer, m->tables->num_bindings + m->tables->num_prepared);
+    if (!status) status = rt__x_launch(m, &m->main, stream);
+    rt__x_leave(m);
+    return status;
+}
+
+/* ---- bad indices */
+
+static ind_status rt__x_report(ind_exported_model *m, const rt__side *s, uint32_t step) {
+    const ind_exported_step *at = &s->x->step[step];
+    const uint64_t *e = &s->error[(size_t)step * 4];
+    if (e[0] == UINT64_MAX)
+        return rt__x_fail(
+            m, IND_ERROR_DEVICE,
+            "%s: the persistent launch that begins with kernel %s: a task waited for the %llu tasks before "
+            "it for more than %u ms; close the model",
+            m->tables->name, at->name, (unsigned long long)e[1], s->x->watchdog_ms);
+    return rt__x_fail(m, IND_ERROR_INDEX_OUT_OF_RANGE, "%s: %s: index %lld is outside [0, %lld) (kernel %s)",
+                      m->tables->name, at->origin, (long long)e[1], (long long)e[2], at->name);
+}
+
+static ind_status rt__x_check_side(ind_exported_model *m, rt__side *s) {
+    if (!s->x || !s->x->checks) return IND_OK;
+    const size_t bytes = (size_t)s->x->num_steps * 32;
+    const rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)s->device_error;
+    ind_status status = RT__X_CALL(m, cuMemcpyDtoHAsync_v2, (s->error, from, bytes, m->stream));
+    if (!status) status = RT__X_CALL(m, cuMemsetD8Async, (from, 0, bytes, m->stream));
+    if (!status) status = RT__X_CALL(m, cuStreamSynchronize, (m->stream));
+    for (uint32_t i = 0; i < s->x->num_steps && !status; i++)
+        if (s->error[(size_t)i * 4]) status = rt__x_report(m, s, i);
+    return status;
+}
+
+ind_status ind_exported_check(ind_exported_model *m) {
+    if (!m) return IND_ERROR_INVALID_ARGUMENT;
+    if (!m->launched) return IND_OK;
+    ind_status status = rt__x_enter(m);
+    if (status) return status;
+    status = RT__X_CALL(m, cuStreamSynchronize, (m->stream));
+    if (!status) status = rt__x_check_side(m, &m->prepare);
+    if (!status) status = rt__x_check_side(m, &m->main);
+    rt__x_leave(m);
+    return status;
+}
+
+/* =================================================================================== src/headers/inductor_runtime.h */
+
+#endif /* INDUCTOR_EXPORTED_IMPLEMENTATION_DONE */
+#endif /* INDUCTOR_RUNTIME_IMPLEMENTATION */
+#else /* IND_RUNTIME_ONLY */
 #include "inductor_codegen_cuda.h"
 #ifndef INDUCTOR_RUNTIME_H
 #define INDUCTOR_RUNTIME_H
@@ -37,6 +1383,7 @@ extern "C" {
 #define ind__cublaslt_register IND__PREFIXED(ind__cublaslt_register)
 #define ind__device_resolve IND__PREFIXED(ind__device_resolve)
 #define ind__device_settle IND__PREFIXED(ind__device_settle)
+#define ind__index_origin IND__PREFIXED(ind__index_origin)
 #define ind__module_create IND__PREFIXED(ind__module_create)
 #define ind__module_cubin IND__PREFIXED(ind__module_cubin)
 #define ind__module_given_sizes IND__PREFIXED(ind__module_given_sizes)
@@ -47,6 +1394,7 @@ extern "C" {
 #define ind__query_begin IND__PREFIXED(ind__query_begin)
 #define ind__query_end IND__PREFIXED(ind__query_end)
 #define ind__read_file IND__PREFIXED(ind__read_file)
+#define ind__replace_spilling IND__PREFIXED(ind__replace_spilling)
 #define ind__write_file IND__PREFIXED(ind__write_file)
 #define ind_capture IND__PREFIXED(ind_capture)
 #define ind_capture_launches IND__PREFIXED(ind_capture_launches)
@@ -553,6 +1901,10 @@ ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *na
    cubin is added to the table, so that ind_pack_save writes it. Needs NVRTC but no GPU. The caller frees *cubin
    (ind__free). */
 ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void **cubin, size_t *bytes);
+/* The op to name for a bad index of the kernel, as the user called it. */
+const char *ind__index_origin(const ind_module *m, const ind_kernel *k);
+/* After ind__build_cubins: replaces each variant that spills by a fallback that spills less, as a device does. */
+ind_status ind__replace_spilling(ind_module *m);
 /* Compiles all sources of the module's plan, and the fallbacks that a device may need, on all workers. */
 ind_status ind__build_cubins(ind_module *m);
 /* Registers and bytes of local memory per thread of the kernel in a cubin; -1 if the cubin has no such entry. */
@@ -619,24 +1971,17 @@ ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, i
 #define IND__HOST_X86 0
 #endif
 
-/* =========================================================================================== src/runtime/platform.c */
-/* ---------------------------------------------------------------------------------------------- >>platform */
-/* System-dependent code: libraries, threads, time, private temporary files. */
+/* ============================================================================================ src/runtime/library.c */
+/* ---------------------------------------------------------------------------------------------- >>library-files */
+
+/* Libraries that are opened at run time. */
 
 #if defined(_WIN32)
 
-typedef HANDLE rt__thread;
-typedef SRWLOCK rt__mutex;
-typedef CONDITION_VARIABLE rt__condition;
-#define IND__RT_THREAD_CALL unsigned __stdcall
-#define IND__RT_THREAD_END  0
+static const char *const rt__driver_names[] = {"nvcuda.dll", NULL};
 
 static void *rt__library_open(const char *name) {
     return (void *)LoadLibraryA(name);
-}
-
-static bool rt__library_is_open(const char *name) {
-    return GetModuleHandleA(name) != NULL;
 }
 
 static void *rt__library_symbol(void *library, const char *name) {
@@ -648,6 +1993,40 @@ static void *rt__library_symbol(void *library, const char *name) {
 
 static void rt__library_close(void *library) {
     if (library) FreeLibrary((HMODULE)library);
+}
+
+#else
+
+static const char *const rt__driver_names[] = {"libcuda.so.1", "libcuda.so", NULL};
+
+static void *rt__library_open(const char *name) {
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *rt__library_symbol(void *library, const char *name) {
+    return dlsym(library, name);
+}
+
+static void rt__library_close(void *library) {
+    if (library) dlclose(library);
+}
+
+#endif
+
+/* =========================================================================================== src/runtime/platform.c */
+/* ---------------------------------------------------------------------------------------------- >>platform */
+/* System-dependent code: threads, time, private temporary files. */
+
+#if defined(_WIN32)
+
+typedef HANDLE rt__thread;
+typedef SRWLOCK rt__mutex;
+typedef CONDITION_VARIABLE rt__condition;
+#define IND__RT_THREAD_CALL unsigned __stdcall
+#define IND__RT_THREAD_END  0
+
+static bool rt__library_is_open(const char *name) {
+    return GetModuleHandleA(name) != NULL;
 }
 
 static bool rt__mutex_init(rt__mutex *m) {
@@ -740,7 +2119,6 @@ static bool rt__is_no_file(const char *path) {
     return attributes != INVALID_FILE_ATTRIBUTES && attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_DEVICE);
 }
 
-static const char *const rt__driver_names[] = {"nvcuda.dll", NULL};
 static const char *const rt__nvrtc_names[] = {"nvrtc64_130_0.dll", "nvrtc64_120_0.dll", NULL};
 static const char *const rt__cublaslt_names[] = {"cublasLt64_13.dll", "cublasLt64_12.dll", NULL};
 static const char *const rt__cuda_folders[] = {NULL};
@@ -754,22 +2132,10 @@ typedef pthread_cond_t rt__condition;
 #define IND__RT_THREAD_CALL void *
 #define IND__RT_THREAD_END  NULL
 
-static void *rt__library_open(const char *name) {
-    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
-}
-
 static bool rt__library_is_open(const char *name) {
     void *library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
     if (library) dlclose(library);
     return library != NULL;
-}
-
-static void *rt__library_symbol(void *library, const char *name) {
-    return dlsym(library, name);
-}
-
-static void rt__library_close(void *library) {
-    if (library) dlclose(library);
 }
 
 static bool rt__mutex_init(rt__mutex *m) {
@@ -866,7 +2232,6 @@ static bool rt__is_no_file(const char *path) {
     return !stat(path, &status) && !S_ISREG(status.st_mode);
 }
 
-static const char *const rt__driver_names[] = {"libcuda.so.1", "libcuda.so", NULL};
 static const char *const rt__nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", NULL};
 static const char *const rt__cublaslt_names[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
 static const char *const rt__cuda_folders[] = {"/usr/local/cuda/lib64/", NULL};
@@ -1099,8 +2464,8 @@ static void rt__pool_for(rt__pool *p, int64_t count, rt__work_fn fn, void *arg) 
     rt__mutex_unlock(&p->mutex);
 }
 
-/* ============================================================================================ src/runtime/symbols.c */
-/* ----------------------------------------------------------------------------------------------- >>symbols */
+/* ============================================================================================= src/runtime/driver.c */
+/* ------------------------------------------------------------------------------------------------ >>driver */
 
 #if defined(_WIN32)
 #define IND__RT_CUDA_CALL __stdcall
@@ -1155,20 +2520,6 @@ typedef unsigned long long rt__cuda_ptr; /* CUdeviceptr */
     X(cuEventRecord, (void *event, void *stream))                                                                      \
     X(cuEventSynchronize, (void *event))                                                                               \
     X(cuEventElapsedTime, (float *ms, void *start, void *end))
-
-/* NVRTC: all return an nvrtcResult. */
-#define IND__CUDA_NVRTC_SYMBOLS(X)                                                                                     \
-    X(nvrtcVersion, (int *major, int *minor))                                                                          \
-    X(nvrtcCreateProgram, (void **program, const char *source, const char *name, int num_headers,                      \
-                           const char *const *headers, const char *const *include_names))                              \
-    X(nvrtcDestroyProgram, (void **program))                                                                           \
-    X(nvrtcCompileProgram, (void *program, int num_options, const char *const *options))                               \
-    X(nvrtcGetCUBINSize, (void *program, size_t *bytes))                                                               \
-    X(nvrtcGetCUBIN, (void *program, char *cubin))                                                                     \
-    X(nvrtcGetPTXSize, (void *program, size_t *bytes))                                                                 \
-    X(nvrtcGetPTX, (void *program, char *ptx))                                                                         \
-    X(nvrtcGetProgramLogSize, (void *program, size_t *bytes))                                                          \
-    X(nvrtcGetProgramLog, (void *program, char *log))
 
 /* Values of the driver's enumerations in use (cuda.h). */
 enum {
@@ -1247,15 +2598,6 @@ typedef struct rt__cuda_driver {
         int *clusters, void *function, const struct rt__cuda_launch_config *launch); /* NULL before 11.8 */
 } rt__cuda_driver;
 
-typedef struct rt__cuda_nvrtc {
-    void *library;
-    int version; /* 100 * major + minor */
-    char path[256];
-#define X(name, args) int(IND__RT_CUDA_CALL * name) args;
-    IND__CUDA_NVRTC_SYMBOLS(X)
-#undef X
-} rt__cuda_nvrtc;
-
 typedef struct rt__cuda_symbol {
     const char *name;
     size_t offset;
@@ -1264,12 +2606,6 @@ typedef struct rt__cuda_symbol {
 static const rt__cuda_symbol rt__cuda_driver_table[] = {
 #define X(name, args) {#name, offsetof(rt__cuda_driver, name)},
     IND__CUDA_DRIVER_SYMBOLS(X)
-#undef X
-};
-
-static const rt__cuda_symbol rt__cuda_nvrtc_table[] = {
-#define X(name, args) {#name, offsetof(rt__cuda_nvrtc, name)},
-    IND__CUDA_NVRTC_SYMBOLS(X)
 #undef X
 };
 
@@ -1282,6 +2618,113 @@ static const char *rt__cuda_load_table(void *library, const rt__cuda_symbol *tab
     }
     return NULL;
 }
+
+/* Fills the driver's function pointers. Returns the first name that is missing, NULL for success. */
+static const char *rt__cuda_load_driver(void *library, rt__cuda_driver *d) {
+    const char *lacks = rt__cuda_load_table(library, rt__cuda_driver_table,
+                                            sizeof rt__cuda_driver_table / sizeof *rt__cuda_driver_table, d);
+    if (lacks) return lacks;
+    void *clusters = rt__library_symbol(library, "cuOccupancyMaxActiveClusters");
+    memcpy(&d->cuOccupancyMaxActiveClusters, &clusters, sizeof clusters);
+    void *encode = rt__library_symbol(library, "cuTensorMapEncodeTiled");
+    memcpy(&d->cuTensorMapEncodeTiled, &encode, sizeof encode);
+    void *launch = rt__library_symbol(library, "cuLaunchKernelEx");
+    memcpy(&d->cuLaunchKernelEx, &launch, sizeof launch);
+    void *info = rt__library_symbol(library, "cuStreamGetCaptureInfo_v3");
+    memcpy(&d->cuStreamGetCaptureInfo_v3, &info, sizeof info);
+    return NULL;
+}
+
+/* True for the errors that, as cuda.h says, leave the process in an inconsistent state: every later CUDA call returns
+   the same error. */
+static bool rt__cuda_is_sticky(int result) {
+    enum { CONTAINED = 226, ILLEGAL_ADDRESS = 700, LAUNCH_TIMEOUT = 702, ASSERT = 710 };
+    enum { HARDWARE_STACK_ERROR = 714, LAUNCH_FAILED = 719 }; /* and all between: of instructions and addresses */
+    enum { TENSOR_MEMORY_LEAK = 721, MPS_CLIENT_TERMINATED = 810, EXTERNAL_DEVICE = 911 };
+    return result == CONTAINED || result == ILLEGAL_ADDRESS || result == LAUNCH_TIMEOUT || result == ASSERT ||
+           (result >= HARDWARE_STACK_ERROR && result <= LAUNCH_FAILED) || result == TENSOR_MEMORY_LEAK ||
+           result == MPS_CLIENT_TERMINATED || result == EXTERNAL_DEVICE;
+}
+
+/* Shared memory per resident block in addition to the block's own: 1 KiB for the driver, and at most one allocation
+   unit. */
+#define IND__RT_BLOCK_SHARED (1024 + 256)
+
+/* Minimum driver for programmatic dependent launch after a kernel of this library. Graphs of earlier drivers do not
+   support it. */
+#define IND__CUDA_DEPENDENT_LAUNCH_DRIVER 12030
+
+/* ---- tensor maps */
+
+#define IND__RT_MAP_RANK 5 /* cuTensorMapEncodeTiled */
+
+#define IND__RT_MAP_BYTES 128 /* CUtensorMap, 64-byte aligned */
+
+/* What a tensor map was encoded from. */
+typedef struct rt__map_key {
+    uint64_t address, size[IND__RT_MAP_RANK], stride[IND__RT_MAP_RANK]; /* strides in bytes, from dimension 1 on */
+    uint64_t encoded;                                                   /* 0: never, or it failed */
+} rt__map_key;
+
+/* True if the driver takes the map: addresses and strides of multiples of 16 bytes, no empty dimension. */
+static bool rt__map_possible(const rt__map_key *key, int rank) {
+    bool fits = key->address && key->address % 16 == 0;
+    for (int d = 0; d < rank; d++) {
+        fits = fits && key->size[d] >= 1 && key->size[d] <= INT32_MAX;
+        fits = fits && (!d || (key->stride[d] % 16 == 0 && key->stride[d] && key->stride[d] < (uint64_t)1 << 40));
+    }
+    return fits;
+}
+
+/* Bytes that a miss brings to the L2. Rows that are no multiple of 256 bytes apart would bring parts of others. (4016 x
+   1032 x 6152, bf16, 2 x 1 tiles: 130 us with 256, 107 us with 128; 624 x 3856 x 11064, 1 x 2: 159 and 125 us, H100.)
+ */
+static int rt__map_promotion(const rt__map_key *key, int rank) {
+    for (int d = 1; d < rank; d++)
+        if (key->stride[d] % 256) return IND__CUDA_MAP_PROMOTION_128B;
+    return IND__CUDA_MAP_PROMOTION_256B;
+}
+
+static bool rt__cuda_encode_map(const rt__cuda_driver *d, const rt__map_key *key, int type, int rank,
+                                const unsigned *box, int swizzle_bytes, void *map) {
+    static const unsigned ones[IND__RT_MAP_RANK] = {1, 1, 1, 1, 1};
+    const int swizzle = swizzle_bytes == 128 ? 3 : swizzle_bytes == 64 ? 2 : swizzle_bytes == 32;
+    return rt__map_possible(key, rank) &&
+           !d->cuTensorMapEncodeTiled(map, type, (unsigned)rank, (void *)(uintptr_t)key->address, key->size,
+                                      key->stride + 1, box, ones, 0, swizzle, rt__map_promotion(key, rank), 0);
+}
+
+/* ============================================================================================ src/runtime/symbols.c */
+/* ----------------------------------------------------------------------------------------------- >>symbols */
+
+/* NVRTC: all return an nvrtcResult. */
+#define IND__CUDA_NVRTC_SYMBOLS(X)                                                                                     \
+    X(nvrtcVersion, (int *major, int *minor))                                                                          \
+    X(nvrtcCreateProgram, (void **program, const char *source, const char *name, int num_headers,                      \
+                           const char *const *headers, const char *const *include_names))                              \
+    X(nvrtcDestroyProgram, (void **program))                                                                           \
+    X(nvrtcCompileProgram, (void *program, int num_options, const char *const *options))                               \
+    X(nvrtcGetCUBINSize, (void *program, size_t *bytes))                                                               \
+    X(nvrtcGetCUBIN, (void *program, char *cubin))                                                                     \
+    X(nvrtcGetPTXSize, (void *program, size_t *bytes))                                                                 \
+    X(nvrtcGetPTX, (void *program, char *ptx))                                                                         \
+    X(nvrtcGetProgramLogSize, (void *program, size_t *bytes))                                                          \
+    X(nvrtcGetProgramLog, (void *program, char *log))
+
+typedef struct rt__cuda_nvrtc {
+    void *library;
+    int version; /* 100 * major + minor */
+    char path[256];
+#define X(name, args) int(IND__RT_CUDA_CALL * name) args;
+    IND__CUDA_NVRTC_SYMBOLS(X)
+#undef X
+} rt__cuda_nvrtc;
+
+static const rt__cuda_symbol rt__cuda_nvrtc_table[] = {
+#define X(name, args) {#name, offsetof(rt__cuda_nvrtc, name)},
+    IND__CUDA_NVRTC_SYMBOLS(X)
+#undef X
+};
 
 typedef struct ind__kernel_entry ind__kernel_entry;
 
@@ -1399,8 +2842,7 @@ static ind_status rt__cuda_open_driver(ind_context *c, rt__runtime *r) {
         status = ind__fail(c, IND_ERROR_LIBRARY, "cuda: no driver library: tried %s; IND_DEVICE_HOST runs without one",
                            tried.data);
     if (!status) {
-        const char *lacks = rt__cuda_load_table(
-            library, rt__cuda_driver_table, sizeof rt__cuda_driver_table / sizeof *rt__cuda_driver_table, &r->driver);
+        const char *lacks = rt__cuda_load_driver(library, &r->driver);
         if (lacks)
             status = ind__fail(c, IND_ERROR_LIBRARY,
                                "cuda: the driver library has no %s (tried %s); a driver for CUDA 11.4 "
@@ -1408,14 +2850,6 @@ static ind_status rt__cuda_open_driver(ind_context *c, rt__runtime *r) {
                                lacks, tried.data);
     }
     if (!status) {
-        void *clusters = rt__library_symbol(library, "cuOccupancyMaxActiveClusters");
-        memcpy(&r->driver.cuOccupancyMaxActiveClusters, &clusters, sizeof clusters);
-        void *encode = rt__library_symbol(library, "cuTensorMapEncodeTiled");
-        memcpy(&r->driver.cuTensorMapEncodeTiled, &encode, sizeof encode);
-        void *launch = rt__library_symbol(library, "cuLaunchKernelEx");
-        memcpy(&r->driver.cuLaunchKernelEx, &launch, sizeof launch);
-        void *info = rt__library_symbol(library, "cuStreamGetCaptureInfo_v3");
-        memcpy(&r->driver.cuStreamGetCaptureInfo_v3, &info, sizeof info);
         r->driver.library = library;
     } else {
         rt__library_close(library);
@@ -1492,17 +2926,6 @@ static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
 
 /* ============================================================================================== src/runtime/check.c */
 /* ------------------------------------------------------------------------------------------------- >>check */
-
-/* True for the errors that, as cuda.h says, leave the process in an inconsistent state: every later CUDA call returns
-   the same error. */
-static bool rt__cuda_is_sticky(int result) {
-    enum { CONTAINED = 226, ILLEGAL_ADDRESS = 700, LAUNCH_TIMEOUT = 702, ASSERT = 710 };
-    enum { HARDWARE_STACK_ERROR = 714, LAUNCH_FAILED = 719 }; /* and all between: of instructions and addresses */
-    enum { TENSOR_MEMORY_LEAK = 721, MPS_CLIENT_TERMINATED = 810, EXTERNAL_DEVICE = 911 };
-    return result == CONTAINED || result == ILLEGAL_ADDRESS || result == LAUNCH_TIMEOUT || result == ASSERT ||
-           (result >= HARDWARE_STACK_ERROR && result <= LAUNCH_FAILED) || result == TENSOR_MEMORY_LEAK ||
-           result == MPS_CLIENT_TERMINATED || result == EXTERNAL_DEVICE;
-}
 
 /* Turns a CUresult into a status with the driver's error text. */
 static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int result, const char *call) {
@@ -3619,14 +5042,6 @@ typedef struct rt__captured {
 
 #define IND__RT_LOOKBACKS 48 /* number of blocks; their sizes at least double, from 4 KiB */
 
-#define IND__RT_MAP_BYTES 128 /* CUtensorMap, 64-byte aligned */
-
-/* What a tensor map was encoded from. */
-typedef struct rt__map_key {
-    uint64_t address, size[IND__MAX_MAP_RANK], stride[IND__MAX_MAP_RANK]; /* strides in bytes, from dimension 1 on */
-    uint64_t encoded;                                                     /* 0: never, or it failed */
-} rt__map_key;
-
 /* Address range that a run reads or writes through a binding. */
 typedef struct rt__range {
     uint64_t from, to; /* equal: empty */
@@ -4129,41 +5544,17 @@ static void rt__bind_addresses(ind_instance *n) {
     }
 }
 
-/* True if the driver takes the map: addresses and strides of multiples of 16 bytes, no empty dimension. */
-static bool rt__map_possible(const rt__map_key *key, int rank) {
-    bool fits = key->address && key->address % 16 == 0;
-    for (int d = 0; d < rank; d++) {
-        fits = fits && key->size[d] >= 1 && key->size[d] <= INT32_MAX;
-        fits = fits && (!d || (key->stride[d] % 16 == 0 && key->stride[d] && key->stride[d] < (uint64_t)1 << 40));
-    }
-    return fits;
-}
-
 static int rt__map_type(const ind__tensor_map *plan) {
     if (plan->tf32) return IND__CUDA_MAP_TFLOAT32;
     if (ind_dtype_bytes(plan->dtype) == 1) return IND__CUDA_MAP_UINT8;
     return plan->dtype == IND_F16 ? IND__CUDA_MAP_FLOAT16 : IND__CUDA_MAP_BFLOAT16;
 }
 
-/* Bytes that a miss brings to the L2. Rows that are no multiple of 256 bytes apart would bring parts of others. (4016 x
-   1032 x 6152, bf16, 2 x 1 tiles: 130 us with 256, 107 us with 128; 624 x 3856 x 11064, 1 x 2: 159 and 125 us, H100.)
- */
-static int rt__map_promotion(const ind__tensor_map *plan, const rt__map_key *key) {
-    for (int d = 1; d < plan->rank; d++)
-        if (key->stride[d] % 256) return IND__CUDA_MAP_PROMOTION_128B;
-    return IND__CUDA_MAP_PROMOTION_256B;
-}
-
 static bool rt__encode_map(const ind_instance *n, const ind__tensor_map *plan, const rt__map_key *key, void *map) {
-    static const unsigned ones[IND__MAX_MAP_RANK] = {1, 1, 1, 1, 1};
     const rt__cuda_driver *d = &n->module->executable->runtime->driver;
-    const int swizzle = plan->swizzle == 128 ? 3 : plan->swizzle == 64 ? 2 : plan->swizzle == 32;
     unsigned box[IND__MAX_MAP_RANK];
     for (int i = 0; i < plan->rank; i++) box[i] = (unsigned)plan->box[i];
-    return rt__map_possible(key, plan->rank) &&
-           !d->cuTensorMapEncodeTiled(map, rt__map_type(plan), (unsigned)plan->rank, (void *)(uintptr_t)key->address,
-                                      key->size, key->stride + 1, box, ones, 0, swizzle, rt__map_promotion(plan, key),
-                                      0);
+    return rt__cuda_encode_map(d, key, rt__map_type(plan), plan->rank, box, plan->swizzle, map);
 }
 
 /* Encodes a tensor map for the launch's pointer and sizes, unless it is. False: the driver does not take it. */
@@ -4403,7 +5794,7 @@ ind_status ind_launch(ind_instance *n, const ind_launch_desc *desc) {
 
 /* Returns the op to name for a bad index, as the user called it: the first op of the kernel with an index word in its
    name, else the first op. */
-static const char *rt__index_origin(const ind_module *m, const ind_kernel *k) {
+const char *ind__index_origin(const ind_module *m, const ind_kernel *k) {
     static const char *const words[] = {"embedding", "gather", "scatter", "index", "put", "take"};
     for (size_t w = 0; w < sizeof words / sizeof *words; w++)
         for (uint32_t i = 0; i < k->num_origins; i++)
@@ -4477,7 +5868,7 @@ static ind_status rt__instance_check(ind_instance *n) {
         }
         status = ind__fail(m->context, IND_ERROR_INDEX_OUT_OF_RANGE,
                            "%s%s: index %lld is outside [0, %lld) (kernel %s)", size ? "size " : "",
-                           size ? size : rt__index_origin(m, k), (long long)e[1], (long long)e[2], k->name);
+                           size ? size : ind__index_origin(m, k), (long long)e[1], (long long)e[2], k->name);
     }
     if (x->launches.checked) memset(n->index_errors.host, 0, (size_t)x->launches.num_steps * 32);
     return status;
@@ -7270,10 +8661,6 @@ static int64_t rt__most_shared(const ind__variant *v) {
     return most;
 }
 
-/* Shared memory per resident block in addition to the block's own: 1 KiB for the driver, and at most one allocation
-   unit. */
-#define IND__RT_BLOCK_SHARED (1024 + 256)
-
 /* Opts in to more than 48 KB of shared memory per block, static included: `most` is the maximum over the declared
    ranges. For staged rows with several blocks per SM, also sets the carveout to the sum of those blocks; the driver's
    default may be smaller (softmax of 65536 f32 on an H200, three blocks of 64 KiB: 91 and 96 % of a copy). */
@@ -7873,10 +9260,6 @@ static ind_status rt__cuda_build_late(const ind_instance *n, uint32_t at, rt__ex
     return rt__cuda_build(n->module, first, true);
 }
 
-/* Minimum driver for programmatic dependent launch after a kernel of this library. Graphs of earlier drivers do not
-   support it. */
-#define IND__CUDA_DEPENDENT_LAUNCH_DRIVER 12030
-
 /* True if the stream is being captured. last: the preceding node, if there is exactly one. */
 static bool rt__cuda_captured(const rt__cuda_driver *d, void *stream, rt__recorded *last) {
     int status = 0;
@@ -8039,6 +9422,24 @@ ind_status ind__build_cubins(ind_module *m) {
     ind__free(c, chain);
     ind__free(c, s.entry);
     ind__free(c, s.variant);
+    return status;
+}
+
+ind_status ind__replace_spilling(ind_module *m) {
+    ind_context *c = m->context;
+    rt__runtime *r = m->executable->runtime;
+    const size_t most = (size_t)m->desc.plan->num_kernels * IND_MAX_VARIANTS;
+    ind__kernel_entry **entry = (ind__kernel_entry **)ind__alloc(c, most * sizeof *entry);
+    const ind__variant **variant = (const ind__variant **)ind__alloc(c, most * sizeof *variant);
+    ind_status status = entry && variant ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
+    m->desc.all_variants = true;
+    if (!status) {
+        rt__mutex_lock(&r->mutex);
+        status = rt__cuda_replace_spilling(m, entry, variant);
+        rt__mutex_unlock(&r->mutex);
+    }
+    ind__free(c, entry);
+    ind__free(c, variant);
     return status;
 }
 
@@ -9829,3 +11230,4 @@ static ind_status rt__lt_call(const ind_extern_call *call) {
 
 #endif /* INDUCTOR_RUNTIME_IMPLEMENTATION_DONE */
 #endif /* INDUCTOR_RUNTIME_IMPLEMENTATION */
+#endif /* IND_RUNTIME_ONLY */

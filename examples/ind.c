@@ -115,7 +115,8 @@ static int usage(void) {
         "[--arch sm_90a] [--figure NAME=VALUE]... [--repeat N] [--tolerance T] [--json] [--deterministic] "
         "[--batch-invariant] [--allow-tf32] [--tcgen05] "
         "[--cublaslt] [--channels-last] [--persistent]; or ind pack FILE.ind... --arch sm_80,H200,... --output "
-        "FILE.pack; or ind pack "
+        "FILE.pack; or ind export FILE.ind --arch sm_80,H200,... --output PREFIX [--weights FILE.safetensors]; or ind "
+        "pack "
         "FILE.pack... --list|--verify|--merge; or ind ops [--json]; or ind size EXPR... (ind size --help)");
 }
 
@@ -240,8 +241,8 @@ static int make_directory(const char *path) {
 }
 
 static int read_options(int argc, char **argv, options *o) {
-    static const char *const commands[] = {"run", "emit", "profile", "bisect"};
-    if (argc < 3 || find_word(commands, 4, argv[1]) < 0) return usage();
+    static const char *const commands[] = {"run", "emit", "profile", "bisect", "export"};
+    if (argc < 3 || find_word(commands, 5, argv[1]) < 0) return usage();
     o->tolerance = -1;
     o->command = argv[1];
     o->file = argv[2];
@@ -253,7 +254,7 @@ static int read_options(int argc, char **argv, options *o) {
         i++;
     }
     if (!strcmp(o->command, "emit") && !o->stage == !o->html) return fail("emit: --stage or --html is needed");
-    return o->output ? make_directory(o->output) : 0;
+    return o->output && strcmp(o->command, "export") != 0 ? make_directory(o->output) : 0;
 }
 
 /* ---- the graph */
@@ -732,6 +733,7 @@ static int run(session *s) {
 }
 
 #include "ind_bisect.h"
+#include "ind_export.h"
 #include "ind_pack.h"
 #include "ind_profile.h"
 
@@ -833,6 +835,8 @@ int main(int argc, char **argv) {
         failed = emit(ctx, g, &o);
     } else if (!failed && !strcmp(o.command, "bisect")) {
         failed = bisect(ctx, g, &o);
+    } else if (!failed && !strcmp(o.command, "export")) {
+        failed = export_graph(ctx, g, &o);
     } else if (!failed) {
         failed = open_session(&s, g);
         if (!failed) failed = !strcmp(o.command, "run") ? run(&s) : profile(&s);

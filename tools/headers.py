@@ -83,27 +83,40 @@ def joined(frame):
 
 
 def split(header):
-    """The texts of a header's sources by name. The frame is one of them."""
+    """(name, lines) of each source of a header. The frame is one of them. A file may appear more than once."""
     own = f"headers/{header.name}"
     frame = [INCLUDE.match(line) for line in (ROOT / "src" / own).read_text().splitlines()]
     arrays = {found[2]: found[1] for found in frame if found and found[1]}
-    texts, inside = {own: []}, own
+    parts = [(own, [])]
+    current = parts[0]
     for line in header.read_text().splitlines():
         found = BANNER.match(line)
         if not found:
-            texts[inside].append(line)
-            continue
-        inside = found[1]
-        if inside != own:
-            if inside in texts:
-                sys.exit(f"{header.name}: src/{inside} appears twice")
-            texts[inside] = []
-            texts[own].append(f"//@ {arrays[inside]} = {inside}" if inside in arrays else f"//@ {inside}")
-    for name, lines in texts.items():
-        if name != own and lines and not lines[-1]:
+            current[1].append(line)
+        elif found[1] == own:
+            current = parts[0]
+        else:
+            current = (found[1], [])
+            parts.append(current)
+            parts[0][1].append(f"//@ {arrays[found[1]]} = {found[1]}" if found[1] in arrays else f"//@ {found[1]}")
+    for name, lines in parts[1:]:
+        if lines and not lines[-1]:
             lines.pop()
         if name in arrays:
-            texts[name] = lines_of(arrays[name], lines)
+            lines[:] = lines_of(arrays[name], lines)
+    return parts
+
+
+def edited(headers):
+    """The texts of the sources of all headers by name. Of several copies the edited one counts."""
+    texts = {}
+    for name, lines in (part for header in headers for part in split(header)):
+        path, text = ROOT / "src" / name, "\n".join(lines) + "\n"
+        before = path.read_text() if path.exists() else None
+        if texts.get(name, before) not in (before, text) and text != before:
+            sys.exit(f"src/{name} is edited in two ways")
+        if name not in texts or text != before:
+            texts[name] = text
     return texts
 
 
@@ -118,12 +131,13 @@ def main():
     mode, different = sys.argv[1] if len(sys.argv) > 1 else "", []
     if mode not in ("", "--check", "--split"):
         sys.exit(__doc__)
-    for frame in sorted((ROOT / "src" / "headers").glob("*.h")):
+    frames = sorted((ROOT / "src" / "headers").glob("*.h"))
+    if mode == "--split":
+        for name, text in edited([ROOT / frame.name for frame in frames]).items():
+            write(ROOT / "src" / name, text)
+        return
+    for frame in frames:
         header = ROOT / frame.name
-        if mode == "--split":
-            for name, lines in split(header).items():
-                write(ROOT / "src" / name, "\n".join(lines) + "\n")
-            continue
         text = "\n".join(joined(frame)) + "\n"
         if mode != "--check":
             write(header, text)

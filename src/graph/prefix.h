@@ -108,6 +108,8 @@
 #define ind_expand IND__PREFIXED(ind_expand)
 #define ind_expand_as IND__PREFIXED(ind_expand_as)
 #define ind_expm1 IND__PREFIXED(ind_expm1)
+#define ind_export IND__PREFIXED(ind_export)
+#define ind_export_weights IND__PREFIXED(ind_export_weights)
 #define ind_extern IND__PREFIXED(ind_extern)
 #define ind_eye IND__PREFIXED(ind_eye)
 #define ind_fact IND__PREFIXED(ind_fact)

@@ -14,9 +14,9 @@
    Optional macros, defined before the implementation
        IND_API        linkage of every public function (default: extern)
 
-   Contents: >>overview >>version >>graph >>ops >>text >>compile >>patterns >>user-passes >>explain >>formula >>internal
+   Contents: >>overview >>version >>graph >>ops >>text >>compile >>patterns >>user-passes >>explain >>formula >>export >>internal
    implementation: >>op-table >>shapes >>builder >>composites >>lowerings >>families >>conditions >>printer >>parser
-   >>import >>passes >>pipeline >>raise >>explain >>page >>formula >>solve
+   >>import >>passes >>pipeline >>raise >>explain >>page >>formula >>solve >>export
 */
 #include "inductor_runtime.h"
 #ifndef INDUCTOR_H
@@ -83,6 +83,7 @@ extern "C" {
 //@ graph/passes/user.h
 //@ graph/explain.h
 //@ graph/formula.h
+//@ graph/export/export.h
 //@ graph/internal.h
 #ifdef __cplusplus
 }
@@ -246,5 +247,7 @@ extern "C" {
 //@ graph/explain/page.c
 //@ graph/formula/formula.c
 //@ graph/formula/solve.c
+//@ graph/export/export.c
+//@ graph/export/files.c
 #endif /* INDUCTOR_GRAPH_IMPLEMENTATION_DONE */
 #endif /* INDUCTOR_GRAPH_IMPLEMENTATION */

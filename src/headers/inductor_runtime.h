@@ -17,10 +17,69 @@
 
    It does not copy between devices, or use a device other than the context's.
 
-   Contents: >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack >>internal
+   IND_RUNTIME_ONLY, defined before the header, leaves all of this out, and the other headers: what remains runs models
+   that `ind export` wrote as C (>>exported). With INDUCTOR_RUNTIME_IMPLEMENTATION it creates that implementation.
+
+   Contents: >>exported >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack >>internal
    implementation: >>platform >>symbols >>check >>nvrtc >>pack >>module >>memory >>sizes >>instance >>launch >>run
    >>host-device >>cuda-device >>prepared >>capture >>profile >>tune >>readiness >>cublaslt
 */
+#ifdef IND_RUNTIME_ONLY
+#ifndef INDUCTOR_EXPORTED_H
+#define INDUCTOR_EXPORTED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef INDUCTOR_IR_H
+//@ ir/base/config.h
+//@ ir/base/status.h
+#endif
+//@ runtime/exported/exported.h
+#ifdef __cplusplus
+}
+#endif
+#endif /* INDUCTOR_EXPORTED_H */
+
+#ifdef INDUCTOR_RUNTIME_IMPLEMENTATION
+#ifndef INDUCTOR_EXPORTED_IMPLEMENTATION_DONE
+#define INDUCTOR_EXPORTED_IMPLEMENTATION_DONE
+
+#ifdef __cplusplus
+#error "the implementation is C11: define the implementation macro in a .c file"
+#endif
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(_WIN32)
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
+
+//@ runtime/library.c
+//@ runtime/driver.c
+//@ runtime/exported/open.c
+//@ runtime/exported/weights.c
+//@ runtime/exported/bind.c
+//@ runtime/exported/launch.c
+
+#endif /* INDUCTOR_EXPORTED_IMPLEMENTATION_DONE */
+#endif /* INDUCTOR_RUNTIME_IMPLEMENTATION */
+#else /* IND_RUNTIME_ONLY */
 #include "inductor_codegen_cuda.h"
 #ifndef INDUCTOR_RUNTIME_H
 #define INDUCTOR_RUNTIME_H
@@ -80,9 +139,11 @@ extern "C" {
 #define IND__HOST_X86 0
 #endif
 
+//@ runtime/library.c
 //@ runtime/platform.c
 //@ runtime/files.c
 //@ runtime/workers.c
+//@ runtime/driver.c
 //@ runtime/symbols.c
 //@ runtime/check.c
 //@ runtime/device.c
@@ -123,3 +184,4 @@ extern "C" {
 
 #endif /* INDUCTOR_RUNTIME_IMPLEMENTATION_DONE */
 #endif /* INDUCTOR_RUNTIME_IMPLEMENTATION */
+#endif /* IND_RUNTIME_ONLY */

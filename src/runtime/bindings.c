@@ -133,41 +133,17 @@ static void rt__bind_addresses(ind_instance *n) {
     }
 }
 
-/* True if the driver takes the map: addresses and strides of multiples of 16 bytes, no empty dimension. */
-static bool rt__map_possible(const rt__map_key *key, int rank) {
-    bool fits = key->address && key->address % 16 == 0;
-    for (int d = 0; d < rank; d++) {
-        fits = fits && key->size[d] >= 1 && key->size[d] <= INT32_MAX;
-        fits = fits && (!d || (key->stride[d] % 16 == 0 && key->stride[d] && key->stride[d] < (uint64_t)1 << 40));
-    }
-    return fits;
-}
-
 static int rt__map_type(const ind__tensor_map *plan) {
     if (plan->tf32) return IND__CUDA_MAP_TFLOAT32;
     if (ind_dtype_bytes(plan->dtype) == 1) return IND__CUDA_MAP_UINT8;
     return plan->dtype == IND_F16 ? IND__CUDA_MAP_FLOAT16 : IND__CUDA_MAP_BFLOAT16;
 }
 
-/* Bytes that a miss brings to the L2. Rows that are no multiple of 256 bytes apart would bring parts of others. (4016 x
-   1032 x 6152, bf16, 2 x 1 tiles: 130 us with 256, 107 us with 128; 624 x 3856 x 11064, 1 x 2: 159 and 125 us, H100.)
- */
-static int rt__map_promotion(const ind__tensor_map *plan, const rt__map_key *key) {
-    for (int d = 1; d < plan->rank; d++)
-        if (key->stride[d] % 256) return IND__CUDA_MAP_PROMOTION_128B;
-    return IND__CUDA_MAP_PROMOTION_256B;
-}
-
 static bool rt__encode_map(const ind_instance *n, const ind__tensor_map *plan, const rt__map_key *key, void *map) {
-    static const unsigned ones[IND__MAX_MAP_RANK] = {1, 1, 1, 1, 1};
     const rt__cuda_driver *d = &n->module->executable->runtime->driver;
-    const int swizzle = plan->swizzle == 128 ? 3 : plan->swizzle == 64 ? 2 : plan->swizzle == 32;
     unsigned box[IND__MAX_MAP_RANK];
     for (int i = 0; i < plan->rank; i++) box[i] = (unsigned)plan->box[i];
-    return rt__map_possible(key, plan->rank) &&
-           !d->cuTensorMapEncodeTiled(map, rt__map_type(plan), (unsigned)plan->rank, (void *)(uintptr_t)key->address,
-                                      key->size, key->stride + 1, box, ones, 0, swizzle, rt__map_promotion(plan, key),
-                                      0);
+    return rt__cuda_encode_map(d, key, rt__map_type(plan), plan->rank, box, plan->swizzle, map);
 }
 
 /* Encodes a tensor map for the launch's pointer and sizes, unless it is. False: the driver does not take it. */
@@ -407,7 +383,7 @@ ind_status ind_launch(ind_instance *n, const ind_launch_desc *desc) {
 
 /* Returns the op to name for a bad index, as the user called it: the first op of the kernel with an index word in its
    name, else the first op. */
-static const char *rt__index_origin(const ind_module *m, const ind_kernel *k) {
+const char *ind__index_origin(const ind_module *m, const ind_kernel *k) {
     static const char *const words[] = {"embedding", "gather", "scatter", "index", "put", "take"};
     for (size_t w = 0; w < sizeof words / sizeof *words; w++)
         for (uint32_t i = 0; i < k->num_origins; i++)
@@ -481,7 +457,7 @@ static ind_status rt__instance_check(ind_instance *n) {
         }
         status = ind__fail(m->context, IND_ERROR_INDEX_OUT_OF_RANGE,
                            "%s%s: index %lld is outside [0, %lld) (kernel %s)", size ? "size " : "",
-                           size ? size : rt__index_origin(m, k), (long long)e[1], (long long)e[2], k->name);
+                           size ? size : ind__index_origin(m, k), (long long)e[1], (long long)e[2], k->name);
     }
     if (x->launches.checked) memset(n->index_errors.host, 0, (size_t)x->launches.num_steps * 32);
     return status;

@@ -1,16 +1,5 @@
 /* ------------------------------------------------------------------------------------------------- >>check */
 
-/* True for the errors that, as cuda.h says, leave the process in an inconsistent state: every later CUDA call returns
-   the same error. */
-static bool rt__cuda_is_sticky(int result) {
-    enum { CONTAINED = 226, ILLEGAL_ADDRESS = 700, LAUNCH_TIMEOUT = 702, ASSERT = 710 };
-    enum { HARDWARE_STACK_ERROR = 714, LAUNCH_FAILED = 719 }; /* and all between: of instructions and addresses */
-    enum { TENSOR_MEMORY_LEAK = 721, MPS_CLIENT_TERMINATED = 810, EXTERNAL_DEVICE = 911 };
-    return result == CONTAINED || result == ILLEGAL_ADDRESS || result == LAUNCH_TIMEOUT || result == ASSERT ||
-           (result >= HARDWARE_STACK_ERROR && result <= LAUNCH_FAILED) || result == TENSOR_MEMORY_LEAK ||
-           result == MPS_CLIENT_TERMINATED || result == EXTERNAL_DEVICE;
-}
-
 /* Turns a CUresult into a status with the driver's error text. */
 static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int result, const char *call) {
     if (!result) return IND_OK;

@@ -25,14 +25,6 @@ typedef struct rt__captured {
 
 #define IND__RT_LOOKBACKS 48 /* number of blocks; their sizes at least double, from 4 KiB */
 
-#define IND__RT_MAP_BYTES 128 /* CUtensorMap, 64-byte aligned */
-
-/* What a tensor map was encoded from. */
-typedef struct rt__map_key {
-    uint64_t address, size[IND__MAX_MAP_RANK], stride[IND__MAX_MAP_RANK]; /* strides in bytes, from dimension 1 on */
-    uint64_t encoded;                                                     /* 0: never, or it failed */
-} rt__map_key;
-
 /* Address range that a run reads or writes through a binding. */
 typedef struct rt__range {
     uint64_t from, to; /* equal: empty */

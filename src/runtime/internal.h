@@ -95,6 +95,10 @@ ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *na
    cubin is added to the table, so that ind_pack_save writes it. Needs NVRTC but no GPU. The caller frees *cubin
    (ind__free). */
 ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void **cubin, size_t *bytes);
+/* The op to name for a bad index of the kernel, as the user called it. */
+const char *ind__index_origin(const ind_module *m, const ind_kernel *k);
+/* After ind__build_cubins: replaces each variant that spills by a fallback that spills less, as a device does. */
+ind_status ind__replace_spilling(ind_module *m);
 /* Compiles all sources of the module's plan, and the fallbacks that a device may need, on all workers. */
 ind_status ind__build_cubins(ind_module *m);
 /* Registers and bytes of local memory per thread of the kernel in a cubin; -1 if the cubin has no such entry. */

@@ -1,5 +1,5 @@
 /* ---------------------------------------------------------------------------------------------- >>platform */
-/* System-dependent code: libraries, threads, time, private temporary files. */
+/* System-dependent code: threads, time, private temporary files. */
 
 #if defined(_WIN32)
 
@@ -9,23 +9,8 @@ typedef CONDITION_VARIABLE rt__condition;
 #define IND__RT_THREAD_CALL unsigned __stdcall
 #define IND__RT_THREAD_END  0
 
-static void *rt__library_open(const char *name) {
-    return (void *)LoadLibraryA(name);
-}
-
 static bool rt__library_is_open(const char *name) {
     return GetModuleHandleA(name) != NULL;
-}
-
-static void *rt__library_symbol(void *library, const char *name) {
-    FARPROC f = GetProcAddress((HMODULE)library, name);
-    void *p;
-    memcpy(&p, &f, sizeof p);
-    return p;
-}
-
-static void rt__library_close(void *library) {
-    if (library) FreeLibrary((HMODULE)library);
 }
 
 static bool rt__mutex_init(rt__mutex *m) {
@@ -118,7 +103,6 @@ static bool rt__is_no_file(const char *path) {
     return attributes != INVALID_FILE_ATTRIBUTES && attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_DEVICE);
 }
 
-static const char *const rt__driver_names[] = {"nvcuda.dll", NULL};
 static const char *const rt__nvrtc_names[] = {"nvrtc64_130_0.dll", "nvrtc64_120_0.dll", NULL};
 static const char *const rt__cublaslt_names[] = {"cublasLt64_13.dll", "cublasLt64_12.dll", NULL};
 static const char *const rt__cuda_folders[] = {NULL};
@@ -132,22 +116,10 @@ typedef pthread_cond_t rt__condition;
 #define IND__RT_THREAD_CALL void *
 #define IND__RT_THREAD_END  NULL
 
-static void *rt__library_open(const char *name) {
-    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
-}
-
 static bool rt__library_is_open(const char *name) {
     void *library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
     if (library) dlclose(library);
     return library != NULL;
-}
-
-static void *rt__library_symbol(void *library, const char *name) {
-    return dlsym(library, name);
-}
-
-static void rt__library_close(void *library) {
-    if (library) dlclose(library);
 }
 
 static bool rt__mutex_init(rt__mutex *m) {
@@ -244,7 +216,6 @@ static bool rt__is_no_file(const char *path) {
     return !stat(path, &status) && !S_ISREG(status.st_mode);
 }
 
-static const char *const rt__driver_names[] = {"libcuda.so.1", "libcuda.so", NULL};
 static const char *const rt__nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", NULL};
 static const char *const rt__cublaslt_names[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
 static const char *const rt__cuda_folders[] = {"/usr/local/cuda/lib64/", NULL};

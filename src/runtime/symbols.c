@@ -1,59 +1,5 @@
 /* ----------------------------------------------------------------------------------------------- >>symbols */
 
-#if defined(_WIN32)
-#define IND__RT_CUDA_CALL __stdcall
-#else
-#define IND__RT_CUDA_CALL
-#endif
-
-typedef unsigned long long rt__cuda_ptr; /* CUdeviceptr */
-
-/* The driver functions in use, by their exported names; all return a CUresult. Handles are void *, a CUdevice is an
-   int. All exist in the drivers of CUDA 11.4 and later. */
-#define IND__CUDA_DRIVER_SYMBOLS(X)                                                                                    \
-    X(cuInit, (unsigned flags))                                                                                        \
-    X(cuDriverGetVersion, (int *version))                                                                              \
-    X(cuGetErrorName, (int result, const char **text))                                                                 \
-    X(cuGetErrorString, (int result, const char **text))                                                               \
-    X(cuDeviceGetCount, (int *count))                                                                                  \
-    X(cuDeviceGet, (int *device, int ordinal))                                                                         \
-    X(cuDeviceGetName, (char *name, int size, int device))                                                             \
-    X(cuDeviceGetAttribute, (int *value, int attribute, int device))                                                   \
-    X(cuDevicePrimaryCtxRetain, (void **context, int device))                                                          \
-    X(cuDevicePrimaryCtxRelease_v2, (int device))                                                                      \
-    X(cuCtxPushCurrent_v2, (void *context))                                                                            \
-    X(cuCtxPopCurrent_v2, (void **context))                                                                            \
-    X(cuCtxGetDevice, (int *device))                                                                                   \
-    X(cuModuleLoadData, (void **module, const void *image))                                                            \
-    X(cuModuleUnload, (void *module))                                                                                  \
-    X(cuModuleGetFunction, (void **function, void *module, const char *name))                                          \
-    X(cuFuncGetAttribute, (int *value, int attribute, void *function))                                                 \
-    X(cuFuncSetAttribute, (void *function, int attribute, int value))                                                  \
-    X(cuLaunchKernel,                                                                                                  \
-      (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,          \
-       unsigned block_z, unsigned shared, void *stream, void **params, void **extra))                                  \
-    X(cuMemAlloc_v2, (rt__cuda_ptr * memory, size_t bytes))                                                            \
-    X(cuMemFree_v2, (rt__cuda_ptr memory))                                                                             \
-    X(cuMemGetInfo_v2, (size_t * available, size_t * total))                                                           \
-    X(cuMemcpyHtoDAsync_v2, (rt__cuda_ptr to, const void *from, size_t bytes, void *stream))                           \
-    X(cuMemcpyDtoHAsync_v2, (void *to, rt__cuda_ptr from, size_t bytes, void *stream))                                 \
-    X(cuMemsetD8Async, (rt__cuda_ptr to, unsigned char value, size_t bytes, void *stream))                             \
-    X(cuStreamCreate, (void **stream, unsigned flags))                                                                 \
-    X(cuStreamDestroy_v2, (void *stream))                                                                              \
-    X(cuStreamSynchronize, (void *stream))                                                                             \
-    X(cuStreamBeginCapture_v2, (void *stream, int mode))                                                               \
-    X(cuThreadExchangeStreamCaptureMode, (int *mode))                                                                  \
-    X(cuStreamEndCapture, (void *stream, void **graph))                                                                \
-    X(cuGraphInstantiateWithFlags, (void **executable, void *graph, unsigned long long flags))                         \
-    X(cuGraphLaunch, (void *executable, void *stream))                                                                 \
-    X(cuGraphExecDestroy, (void *executable))                                                                          \
-    X(cuGraphDestroy, (void *graph))                                                                                   \
-    X(cuEventCreate, (void **event, unsigned flags))                                                                   \
-    X(cuEventDestroy_v2, (void *event))                                                                                \
-    X(cuEventRecord, (void *event, void *stream))                                                                      \
-    X(cuEventSynchronize, (void *event))                                                                               \
-    X(cuEventElapsedTime, (float *ms, void *start, void *end))
-
 /* NVRTC: all return an nvrtcResult. */
 #define IND__CUDA_NVRTC_SYMBOLS(X)                                                                                     \
     X(nvrtcVersion, (int *major, int *minor))                                                                          \
@@ -68,83 +14,6 @@ typedef unsigned long long rt__cuda_ptr; /* CUdeviceptr */
     X(nvrtcGetProgramLogSize, (void *program, size_t *bytes))                                                          \
     X(nvrtcGetProgramLog, (void *program, char *log))
 
-/* Values of the driver's enumerations in use (cuda.h). */
-enum {
-    IND__CUDA_ERROR_OUT_OF_MEMORY_ = 2,
-    IND__CUDA_ATTRIBUTE_NUM_SMS = 16,
-    IND__CUDA_ATTRIBUTE_MEMORY_KHZ = 36,
-    IND__CUDA_ATTRIBUTE_BUS_BITS = 37,
-    IND__CUDA_ATTRIBUTE_L2_BYTES = 38,
-    IND__CUDA_ATTRIBUTE_MAJOR = 75,
-    IND__CUDA_ATTRIBUTE_MINOR = 76,
-    IND__CUDA_ATTRIBUTE_SHARED_PER_SM = 81,
-    IND__CUDA_ATTRIBUTE_SHARED_PER_BLOCK = 97,
-    IND__CUDA_ATTRIBUTE_CLUSTER_LAUNCH = 120,
-    IND__CUDA_FUNCTION_STATIC_SHARED = 1,
-    IND__CUDA_FUNCTION_LOCAL_BYTES = 3,
-    IND__CUDA_FUNCTION_REGISTERS = 4,
-    IND__CUDA_FUNCTION_MAX_DYNAMIC_SHARED = 8,
-    IND__CUDA_FUNCTION_CARVEOUT = 9,        /* PREFERRED_SHARED_MEMORY_CARVEOUT, in percent */
-    IND__CUDA_FUNCTION_LARGE_CLUSTERS = 14, /* NON_PORTABLE_CLUSTER_SIZE_ALLOWED: more than 8 blocks */
-    IND__CUDA_LAUNCH_CLUSTER_DIMENSION = 4,
-    IND__CUDA_STREAM_NON_BLOCKING_ = 1,
-    IND__CUDA_CAPTURE_THREAD_LOCAL = 1,
-    IND__CUDA_CAPTURE_RELAXED = 2,
-    IND__CUDA_CAPTURE_ACTIVE = 1,
-    IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6,
-    IND__CUDA_MAP_UINT8 = 0,
-    IND__CUDA_MAP_FLOAT16 = 6,
-    IND__CUDA_MAP_BFLOAT16 = 9,
-    IND__CUDA_MAP_TFLOAT32 = 11, /* bulk copies round f32 to tf32 */
-    IND__CUDA_MAP_PROMOTION_128B = 2,
-    IND__CUDA_MAP_PROMOTION_256B = 3
-};
-
-/* CUlaunchAttribute and CUlaunchConfig. */
-typedef struct rt__cuda_launch_attribute {
-    int id;
-    char pad[4];
-    union {
-        char size[64];
-        int allowed;
-        unsigned cluster[3];
-    } value;
-} rt__cuda_launch_attribute;
-
-typedef struct rt__cuda_launch_config {
-    unsigned grid[3], block[3], shared;
-    void *stream;
-    rt__cuda_launch_attribute *attribute;
-    unsigned num_attributes;
-} rt__cuda_launch_config;
-
-/* CUgraphEdgeData: dependency type of a graph edge; all 0: full completion. */
-typedef struct rt__cuda_edge {
-    unsigned char from_port, to_port, type, reserved[5];
-} rt__cuda_edge;
-
-typedef struct rt__cuda_driver {
-    void *library;
-    int version;
-    /* From CUDA 11.8 on, else NULL. */
-    int(IND__RT_CUDA_CALL *cuLaunchKernelEx)(const rt__cuda_launch_config *config, void *function, void **params,
-                                             void **extra);
-    /* From CUDA 12.3 on, else NULL. Returns the num nodes on which the next node of a capturing stream depends. */
-    int(IND__RT_CUDA_CALL *cuStreamGetCaptureInfo_v3)(void *stream, int *status, unsigned long long *capture,
-                                                      void **graph, void *const **node, const rt__cuda_edge **edge,
-                                                      size_t *num);
-    /* From CUDA 12.0 on, else NULL: then no variant with tensor maps runs. */
-    int(IND__RT_CUDA_CALL *cuTensorMapEncodeTiled)(void *map, int type, unsigned rank, void *address,
-                                                   const uint64_t *size, const uint64_t *stride, const unsigned *box,
-                                                   const unsigned *element_stride, int interleave, int swizzle,
-                                                   int promotion, int fill);
-#define X(name, args) int(IND__RT_CUDA_CALL * name) args;
-    IND__CUDA_DRIVER_SYMBOLS(X)
-#undef X
-    int(IND__RT_CUDA_CALL *cuOccupancyMaxActiveClusters)(
-        int *clusters, void *function, const struct rt__cuda_launch_config *launch); /* NULL before 11.8 */
-} rt__cuda_driver;
-
 typedef struct rt__cuda_nvrtc {
     void *library;
     int version; /* 100 * major + minor */
@@ -154,32 +23,11 @@ typedef struct rt__cuda_nvrtc {
 #undef X
 } rt__cuda_nvrtc;
 
-typedef struct rt__cuda_symbol {
-    const char *name;
-    size_t offset;
-} rt__cuda_symbol;
-
-static const rt__cuda_symbol rt__cuda_driver_table[] = {
-#define X(name, args) {#name, offsetof(rt__cuda_driver, name)},
-    IND__CUDA_DRIVER_SYMBOLS(X)
-#undef X
-};
-
 static const rt__cuda_symbol rt__cuda_nvrtc_table[] = {
 #define X(name, args) {#name, offsetof(rt__cuda_nvrtc, name)},
     IND__CUDA_NVRTC_SYMBOLS(X)
 #undef X
 };
-
-/* Fills the function pointers of a table. Returns the first name missing in the library, NULL for success. */
-static const char *rt__cuda_load_table(void *library, const rt__cuda_symbol *table, size_t n, void *out) {
-    for (size_t i = 0; i < n; i++) {
-        void *f = rt__library_symbol(library, table[i].name);
-        if (!f) return table[i].name;
-        memcpy((char *)out + table[i].offset, &f, sizeof f);
-    }
-    return NULL;
-}
 
 typedef struct ind__kernel_entry ind__kernel_entry;
 
@@ -297,8 +145,7 @@ static ind_status rt__cuda_open_driver(ind_context *c, rt__runtime *r) {
         status = ind__fail(c, IND_ERROR_LIBRARY, "cuda: no driver library: tried %s; IND_DEVICE_HOST runs without one",
                            tried.data);
     if (!status) {
-        const char *lacks = rt__cuda_load_table(
-            library, rt__cuda_driver_table, sizeof rt__cuda_driver_table / sizeof *rt__cuda_driver_table, &r->driver);
+        const char *lacks = rt__cuda_load_driver(library, &r->driver);
         if (lacks)
             status = ind__fail(c, IND_ERROR_LIBRARY,
                                "cuda: the driver library has no %s (tried %s); a driver for CUDA 11.4 "
@@ -306,14 +153,6 @@ static ind_status rt__cuda_open_driver(ind_context *c, rt__runtime *r) {
                                lacks, tried.data);
     }
     if (!status) {
-        void *clusters = rt__library_symbol(library, "cuOccupancyMaxActiveClusters");
-        memcpy(&r->driver.cuOccupancyMaxActiveClusters, &clusters, sizeof clusters);
-        void *encode = rt__library_symbol(library, "cuTensorMapEncodeTiled");
-        memcpy(&r->driver.cuTensorMapEncodeTiled, &encode, sizeof encode);
-        void *launch = rt__library_symbol(library, "cuLaunchKernelEx");
-        memcpy(&r->driver.cuLaunchKernelEx, &launch, sizeof launch);
-        void *info = rt__library_symbol(library, "cuStreamGetCaptureInfo_v3");
-        memcpy(&r->driver.cuStreamGetCaptureInfo_v3, &info, sizeof info);
         r->driver.library = library;
     } else {
         rt__library_close(library);

@@ -236,10 +236,6 @@ static int64_t rt__most_shared(const ind__variant *v) {
     return most;
 }
 
-/* Shared memory per resident block in addition to the block's own: 1 KiB for the driver, and at most one allocation
-   unit. */
-#define IND__RT_BLOCK_SHARED (1024 + 256)
-
 /* Opts in to more than 48 KB of shared memory per block, static included: `most` is the maximum over the declared
    ranges. For staged rows with several blocks per SM, also sets the carveout to the sum of those blocks; the driver's
    default may be smaller (softmax of 65536 f32 on an H200, three blocks of 64 KiB: 91 and 96 % of a copy). */

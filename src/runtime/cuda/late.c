@@ -138,10 +138,6 @@ static ind_status rt__cuda_build_late(const ind_instance *n, uint32_t at, rt__ex
     return rt__cuda_build(n->module, first, true);
 }
 
-/* Minimum driver for programmatic dependent launch after a kernel of this library. Graphs of earlier drivers do not
-   support it. */
-#define IND__CUDA_DEPENDENT_LAUNCH_DRIVER 12030
-
 /* True if the stream is being captured. last: the preceding node, if there is exactly one. */
 static bool rt__cuda_captured(const rt__cuda_driver *d, void *stream, rt__recorded *last) {
     int status = 0;

@@ -67,3 +67,21 @@ ind_status ind__build_cubins(ind_module *m) {
     ind__free(c, s.variant);
     return status;
 }
+
+ind_status ind__replace_spilling(ind_module *m) {
+    ind_context *c = m->context;
+    rt__runtime *r = m->executable->runtime;
+    const size_t most = (size_t)m->desc.plan->num_kernels * IND_MAX_VARIANTS;
+    ind__kernel_entry **entry = (ind__kernel_entry **)ind__alloc(c, most * sizeof *entry);
+    const ind__variant **variant = (const ind__variant **)ind__alloc(c, most * sizeof *variant);
+    ind_status status = entry && variant ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
+    m->desc.all_variants = true;
+    if (!status) {
+        rt__mutex_lock(&r->mutex);
+        status = rt__cuda_replace_spilling(m, entry, variant);
+        rt__mutex_unlock(&r->mutex);
+    }
+    ind__free(c, entry);
+    ind__free(c, variant);
+    return status;
+}
