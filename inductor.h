@@ -34716,6 +34716,18 @@ static const char ind__export_declarations[] =
     "int @_upload(@ *m, void *to, const void *from, size_t bytes);\n"
     "int @_download(@ *m, void *to, const void *from, size_t bytes);\n";
 
+/* True if the name, after that of the graph, is a function or a type of NAME.h, or begins as an earlier binding's. */
+static bool ind__export_is_taken(const ind_module *m, uint32_t binding, const char *word) {
+    static const char *const names[] = {"open",  "close", "error",  "constant", "bytes", "launch",       "check",
+                                        "alloc", "free",  "upload", "download", "sizes", "num_bindings", "binding"};
+    char other[96];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(word, names[i])) return true;
+    for (uint32_t i = 0; i < binding; i++)
+        if (!strcmp(word, ind__export_identifier(m->binding[i].name, other))) return true;
+    return false;
+}
+
 /* The struct of the sizes, and the numbers of the bindings with their types. */
 static void ind__export_names(ind__text *t, const ind_module *m, const char *name) {
     char word[96];
@@ -34728,8 +34740,9 @@ static void ind__export_names(ind__text *t, const ind_module *m, const char *nam
     ind__textf(t, "enum %s_binding {\n", name);
     for (uint32_t i = 0; i < m->num_public; i++) {
         static const char *const kinds[] = {"input", "constant", "output"};
-        ind__textf(t, "    %s_%s, /* %s ", name, ind__export_identifier(m->binding[i].name, word),
-                   kinds[m->binding[i].kind]);
+        ind__textf(t, "    %s_%s", name, ind__export_identifier(m->binding[i].name, word));
+        if (ind__export_is_taken(m, i, word)) ind__textf(t, "_%u", i);
+        ind__textf(t, ", /* %s ", kinds[m->binding[i].kind]);
         ind__export_type(t, &m->binding[i]);
         ind__textf(t, " */\n");
     }

@@ -37,6 +37,7 @@ extern "C" {
 #endif
 
 #ifndef INDUCTOR_IR_H
+//@ runtime/exported/prefix.h
 //@ ir/base/config.h
 //@ ir/base/status.h
 #endif

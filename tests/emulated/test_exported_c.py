@@ -257,6 +257,14 @@ def test_names(tmp_path, environment):
         assert done.returncode == 1 and "a C identifier of less than 40 characters" in done.stderr
 
 
+def test_bindings_of_equal_names(tmp_path, runtime, environment, library):
+    """Names that are not C, equal as C, or those of functions."""
+    text = graph("input a.b : f32[4]; input a_b : f32[4]; input open : f32[4]; input sizes : f32[4]; c = sub(a.b, a_b); d = sub(open, sizes); e = mul(c, d); output e")
+    program = Exported(tmp_path, runtime, environment, text)
+    assert {"m_a_b", "m_a_b_1", "m_open_2", "m_sizes_3", "m_e"} <= set(re.findall(r"^    (m_\w+), ", (tmp_path / "m.h").read_text(), re.M))
+    compare(program, library, text, [{}])
+
+
 def test_faults(small):
     """Each call of the driver fails once: a status and a sentence, or, where memory is given back, success; no crash."""
     arrays, failed = arrays_of(small, SIZES), 0
@@ -288,6 +296,14 @@ def test_runtime_alone(tmp_path):
     assert "nvrtc" not in (tmp_path / "runtime.o").read_bytes().decode("latin-1")
     symbols = subprocess.run(["nm", "--defined-only", "--extern-only", tmp_path / "runtime.o"], capture_output=True, text=True, check=True).stdout
     assert all(line.split()[2].startswith("ind_exported_") for line in symbols.splitlines())
+
+
+def test_prefix(tmp_path):
+    """IND_PREFIX, as of the other headers."""
+    (tmp_path / "runtime.c").write_text('#define IND_RUNTIME_ONLY\n#define INDUCTOR_RUNTIME_IMPLEMENTATION\n#include "inductor_runtime.h"\n')
+    compiler("-std=c11", *STRICT, "-DIND_PREFIX=mine_", "-I", ROOT, "-c", tmp_path / "runtime.c", "-o", tmp_path / "runtime.o")
+    symbols = subprocess.run(["nm", "--defined-only", "--extern-only", tmp_path / "runtime.o"], capture_output=True, text=True, check=True).stdout
+    assert symbols and all(line.split()[2].startswith("mine_ind_exported_") for line in symbols.splitlines()), symbols
 
 
 def test_example(tmp_path, environment):
