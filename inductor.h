@@ -34157,7 +34157,7 @@ int64_t ind_formula_solve(ind_module *module, ind_formula f, const char *name, c
 typedef struct ind__exporter {
     ind_module *module;
     const ind_plan *plan;
-    char tag[32]; /* with which its tables begin: "minilm_0_main" */
+    char tag[64]; /* with which its tables begin: "ind_minilm_0_main" */
     ind__program program;
     ind__text *out, args, maps, kernels;
     const ind__variant **variant; /* those of all steps, then alternatives of clusters */
@@ -34376,6 +34376,7 @@ static void ind__export_list(ind__exporter *x) {
 
 static void ind__export_steps(ind__exporter *x) {
     const ind_module *m = x->module;
+    if (!x->plan->num_kernels) return;
     ind__textf(x->out, "static const ind_exported_step %s_step[] = {\n", x->tag);
     for (uint32_t i = 0; i < x->plan->num_kernels; i++) {
         const ind_kernel *k = &m->desc.schedule->kernel[i];
@@ -34412,7 +34413,7 @@ static ind_status ind__export_allowed(ind__exporter *x) {
         return ind__export_fail(x, IND_ERROR_NOT_SUPPORTED, "it has sizes that depend on data");
     for (uint32_t i = 0; i < m->desc.schedule->num_kernels; i++)
         if (m->desc.schedule->kernel[i].body->call)
-            return ind__export_fail(x, IND_ERROR_NOT_SUPPORTED, "it calls functions of the user");
+            return ind__export_fail(x, IND_ERROR_NOT_SUPPORTED, "it has extern calls");
     return IND_OK;
 }
 
@@ -34439,7 +34440,7 @@ static void ind__export_pointer(const ind__exporter *x, ind__text *t, const char
 
 /* Writes the function of the slots, and an ind_exported_launches with the tables to `member`. */
 static void ind__export_member(const ind__exporter *x, uint32_t workspace, ind__text *member) {
-    char function[64];
+    char function[80];
     snprintf(function, sizeof function, "%s_slots", x->tag);
     ind__export_program(x->out, &x->program, function);
     ind__textf(member, "{%s, %u, %u, %s_bytes, ", function, x->program.num_inputs + x->program.num_ops, workspace,
@@ -34497,9 +34498,22 @@ static const char *ind__export_identifier(const char *name, char out[96]) {
     return out;
 }
 
+/* True for a reserved word of C or C++ that a size or a graph may well have as a name. */
+static bool ind__is_reserved(const char *name) {
+    static const char words[] = " int long short char float double bool void if else for while do switch case default "
+                                "break continue return goto struct union enum const static auto register signed "
+                                "unsigned sizeof typedef volatile extern inline restrict class new delete template "
+                                "this public private protected virtual try catch throw namespace operator using true "
+                                "false friend export module ";
+    const size_t length = strlen(name);
+    for (const char *at = strstr(words, name); at && *name; at = strstr(at + 1, name))
+        if (at[-1] == ' ' && at[length] == ' ') return true;
+    return false;
+}
+
 static bool ind__is_identifier(const char *name) {
     char same[96];
-    return name && *name && !(*name >= '0' && *name <= '9') && strlen(name) < 40 &&
+    return name && *name && !ind__is_reserved(name) && !(*name >= '0' && *name <= '9') && strlen(name) < 40 &&
            !strcmp(ind__export_identifier(name, same), name);
 }
 
@@ -34554,7 +34568,7 @@ static ind_status ind__weights_layout(const ind_module *m, int64_t *bytes, uint6
 
 static void ind__export_sizes(ind__text *t, const ind_module *m, const char *name) {
     if (!m->desc.num_sizes) return;
-    ind__textf(t, "static const ind_exported_size %s_size[] = {\n", name);
+    ind__textf(t, "static const ind_exported_size ind_%s_size[] = {\n", name);
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
         const ind_symbol *s = ind_expr_symbol(m->desc.sizes[i]);
         ind__textf(t, "    {\"%s\", INT64_C(%lld), INT64_C(%lld), INT64_C(%lld)},\n", s->name, (long long)s->lo,
@@ -34570,7 +34584,7 @@ static ind_status ind__export_conditions(ind__text *t, const ind_module *m, cons
     if (!m->desc.num_conditions) return IND_OK;
     ind_status status = ind__program_init(&p, m->context, m->desc.sizes, m->desc.num_sizes);
     if (status) return status;
-    ind__textf(t, "static const ind_exported_condition %s_condition[] = {\n", name);
+    ind__textf(t, "static const ind_exported_condition ind_%s_condition[] = {\n", name);
     for (uint32_t i = 0; i < m->desc.num_conditions && !status; i++) {
         const uint32_t slot = ind__program_add(&p, m->desc.condition[i].e);
         if (slot == UINT32_MAX) status = ind__failed(m->context);
@@ -34579,7 +34593,7 @@ static ind_status ind__export_conditions(ind__text *t, const ind_module *m, cons
         ind__textf(t, "%d},\n", guard);
     }
     ind__textf(t, "};\n\n");
-    snprintf(function, sizeof function, "%s_conditions", name);
+    snprintf(function, sizeof function, "ind_%s_conditions", name);
     ind__export_program(t, &p, function);
     *slots = p.num_inputs + p.num_ops;
     ind__program_free(&p);
@@ -34589,7 +34603,7 @@ static ind_status ind__export_conditions(ind__text *t, const ind_module *m, cons
 static void ind__export_public(ind__text *t, const ind_module *m, const char *name) {
     static const char *const kinds[] = {"INPUT", "CONSTANT", "OUTPUT"};
     int64_t at = 0;
-    ind__textf(t, "static const ind_exported_binding %s_binding[] = {\n", name);
+    ind__textf(t, "static const ind_exported_binding ind_%s_binding[] = {\n", name);
     for (uint32_t i = 0; i < m->num_public; i++) {
         const ind_binding_info *b = &m->binding[i];
         const bool constant = b->kind == IND_BINDING_CONST;
@@ -34603,46 +34617,60 @@ static void ind__export_public(ind__text *t, const ind_module *m, const char *na
     ind__textf(t, "};\n\n");
 }
 
-/* The constants that the prepare module reads, and the places of its results. */
-static void ind__export_prepared(ind__text *t, const ind_module *m, const char *name, int64_t *bytes) {
+/* The constants that the prepare module reads, and the places of its results. Writes the members of the target that
+   name them to `member`. */
+static void ind__export_prepared(ind__text *t, const ind_module *m, const char *tag, ind__text *member) {
     const ind_module *p = m->desc.prepare;
-    *bytes = 0;
-    if (!p) return;
-    ind__textf(t, "static const uint32_t %s_prepare_constant[] = {", name);
-    for (uint32_t k = 0; k < p->num_consts; k++)
-        for (uint32_t i = m->num_inputs; i < m->num_inputs + m->num_consts; i++)
-            if (!strcmp(m->binding[i].name, p->binding[k].name)) ind__textf(t, "%s%u", k ? ", " : "", i);
-    ind__textf(t, "};\nstatic const int64_t %s_prepared_at[] = {", name);
-    for (uint32_t i = m->num_public; i < m->num_bindings; i++) {
-        ind__textf(t, "%sINT64_C(%lld)", i > m->num_public ? ", " : "", (long long)*bytes);
-        *bytes += ind__aligned(ind__constant_bytes(m, i), 256);
+    int64_t bytes = 0;
+    if (p && p->num_consts) {
+        ind__textf(t, "static const uint32_t %s_constant[] = {", tag);
+        for (uint32_t k = 0; k < p->num_consts; k++)
+            for (uint32_t i = m->num_inputs; i < m->num_inputs + m->num_consts; i++)
+                if (!strcmp(m->binding[i].name, p->binding[k].name)) ind__textf(t, "%s%u", k ? ", " : "", i);
+        ind__textf(t, "};\n\n");
     }
-    ind__textf(t, "};\n\n");
+    if (m->num_bindings > m->num_public) {
+        ind__textf(t, "static const int64_t %s_at[] = {", tag);
+        for (uint32_t i = m->num_public; i < m->num_bindings; i++) {
+            ind__textf(t, "%sINT64_C(%lld)", i > m->num_public ? ", " : "", (long long)bytes);
+            bytes += ind__aligned(ind__constant_bytes(m, i), 256);
+        }
+        ind__textf(t, "};\n\n");
+    }
+    ind__textf(member, p && p->num_consts ? "%s_constant, " : "NULL, ", tag);
+    ind__textf(member, m->num_bindings > m->num_public ? "%s_at, " : "NULL, ", tag);
+    ind__textf(member, "INT64_C(%lld), %u, %u,\n     ", (long long)bytes, p ? p->num_consts : 0,
+               m->num_bindings - m->num_public);
+}
+
+static void ind__export_launches(ind__text *t, ind_module *m, const char *tag, ind__text *member, ind_status *status) {
+    if (*status) return;
+    if (m)
+        *status = ind__export_module(m, tag, t, member);
+    else
+        ind__textf(member, "{NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0}");
 }
 
 static ind_status ind__export_targets(ind__text *t, const ind_export_desc *d) {
-    ind_context *c = d->modules[0]->context;
-    ind__text rows = {.context = c};
+    ind__text rows = {.context = d->modules[0]->context};
     ind_status status = IND_OK;
     for (int i = 0; i < d->num_modules && !status; i++) {
         ind_module *m = d->modules[i];
         const ind_target *target = &m->desc.plan->target;
-        char tag[64], arch[16];
+        char main[64], prepare[64], arch[16];
         ind__target_name(target, arch);
-        ind__textf(&rows, "    {\"%s\", %d, %d, %d, %d,\n     ", arch, target->sm / 10, target->sm % 10,
-                   target->specific, target->num_sms);
-        snprintf(tag, sizeof tag, "%s_%d_main", d->name, i);
-        status = ind__export_module(m, tag, t, &rows);
+        snprintf(main, sizeof main, "ind_%s_%d_main", d->name, i);
+        snprintf(prepare, sizeof prepare, "ind_%s_%d_prepare", d->name, i);
+        ind__textf(&rows, "    {\"%s\", %d, %d, %d, %d, ", arch, target->sm / 10, target->sm % 10, target->num_sms,
+                   target->shared_per_block);
+        ind__export_prepared(t, m, prepare, &rows);
+        ind__export_launches(t, m, main, &rows, &status);
         ind__textf(&rows, ",\n     ");
-        snprintf(tag, sizeof tag, "%s_%d_prepare", d->name, i);
-        if (!status && m->desc.prepare)
-            status = ind__export_module(m->desc.prepare, tag, t, &rows);
-        else
-            ind__textf(&rows, "{NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0}");
+        ind__export_launches(t, m->desc.prepare, prepare, &rows, &status);
         ind__textf(&rows, "},\n");
     }
     if (!status) status = ind__text_status(&rows);
-    if (!status) ind__textf(t, "static const ind_exported_target %s_target[] = {\n%s};\n\n", d->name, rows.data);
+    if (!status) ind__textf(t, "static const ind_exported_target ind_%s_target[] = {\n%s};\n\n", d->name, rows.data);
     ind__text_free(&rows);
     return status;
 }
@@ -34664,9 +34692,9 @@ static void ind__export_expand(ind__text *t, const char *text, const char *name,
 static const char ind__export_functions[] =
     "int @_open(@ **model, const char *weights, void *cuda_context, char *why, size_t why_size) {\n"
     "    const ind_exported_desc desc = {.context = cuda_context};\n"
-    "    ind_status status = ind_exported_open(&@_tables, &desc, model, why, why_size);\n"
+    "    ind_status status = ind_exported_open(&ind_@_tables, &desc, model, why, why_size);\n"
     "    if (!status && weights) status = ind_exported_weights(*model, weights);\n"
-    "    if (status && *model) {\n"
+    "    if (status && model && *model) {\n"
     "        if (why_size) snprintf(why, why_size, \"%s\", ind_exported_error(*model));\n"
     "        ind_exported_close(*model);\n"
     "        *model = NULL;\n"
@@ -34681,6 +34709,7 @@ static const char ind__export_functions[] =
     "    return (int)ind_exported_bytes(m, (uint32_t)binding, #, bytes);\n}\n\n"
     "int @_launch(@ *m, $void *const pointers[@_num_bindings], void *stream) {\n"
     "    return (int)ind_exported_launch(m, #, pointers, stream);\n}\n\n"
+    "void @_constants_changed(@ *m) {\n    ind_exported_constants_changed(m);\n}\n\n"
     "int @_check(@ *m) {\n    return (int)ind_exported_check(m);\n}\n\n"
     "int @_alloc(@ *m, size_t bytes, void **pointer) {\n    return (int)ind_exported_alloc(m, bytes, pointer);\n}\n\n"
     "void @_free(@ *m, void *pointer) {\n    ind_exported_free(m, pointer);\n}\n\n"
@@ -34699,18 +34728,19 @@ static const char ind__export_declarations[] =
     "int @_open(@ **model, const char *weights, void *cuda_context, char *why, size_t why_size);\n"
     "void @_close(@ *m);\n"
     "const char *@_error(const @ *m);\n\n"
-    "/* Copies a constant from host memory. */\n"
-    "int @_constant(@ *m, int binding, const void *data, size_t bytes);\n\n"
+    "/* Copies a constant from host memory. Of constants that launches bind, say if the contents change. */\n"
+    "int @_constant(@ *m, int binding, const void *data, size_t bytes);\n"
+    "void @_constants_changed(@ *m);\n\n"
     "/* The most bytes of a binding at these sizes. */\n"
     "int @_bytes(@ *m, int binding, $int64_t *bytes);\n\n"
     "/* Enqueues a run on a CUstream. pointers: device memory; NULL for constants that the model has. Memory that a "
     "run\n"
     "   writes overlaps no other. With the sizes and pointers of the launch before nothing is computed or allocated: "
     "the\n"
-    "   stream may be captured. @_check waits for the last run, and reports an index out of range. */\n"
+    "   stream may be captured. @_check waits for the stream of the last run, and reports an index out of range. */\n"
     "int @_launch(@ *m, $void *const pointers[@_num_bindings], void *stream);\n"
     "int @_check(@ *m);\n\n"
-    "/* Device memory, for programs without a CUDA runtime. The copies wait. */\n"
+    "/* Device memory, for programs without a CUDA runtime. The copies are in the default stream, and wait. */\n"
     "int @_alloc(@ *m, size_t bytes, void **pointer);\n"
     "void @_free(@ *m, void *pointer);\n"
     "int @_upload(@ *m, void *to, const void *from, size_t bytes);\n"
@@ -34718,8 +34748,9 @@ static const char ind__export_declarations[] =
 
 /* True if the name, after that of the graph, is a function or a type of NAME.h, or begins as an earlier binding's. */
 static bool ind__export_is_taken(const ind_module *m, uint32_t binding, const char *word) {
-    static const char *const names[] = {"open",  "close", "error",  "constant", "bytes", "launch",       "check",
-                                        "alloc", "free",  "upload", "download", "sizes", "num_bindings", "binding"};
+    static const char *const names[] = {"open",     "close", "error",        "constant", "bytes",
+                                        "launch",   "check", "alloc",        "free",     "upload",
+                                        "download", "sizes", "num_bindings", "binding",  "constants_changed"};
     char other[96];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(word, names[i])) return true;
@@ -34733,8 +34764,10 @@ static void ind__export_names(ind__text *t, const ind_module *m, const char *nam
     char word[96];
     if (m->desc.num_sizes) {
         ind__textf(t, "typedef struct %s_sizes {\n    int64_t ", name);
-        for (uint32_t i = 0; i < m->desc.num_sizes; i++)
+        for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
             ind__textf(t, "%s%s", i ? ", " : "", ind__export_identifier(ind_expr_symbol(m->desc.sizes[i])->name, word));
+            if (ind__is_reserved(word)) ind__textf(t, "_");
+        }
         ind__textf(t, ";\n} %s_sizes;\n\n", name);
     }
     ind__textf(t, "enum %s_binding {\n", name);
@@ -34742,7 +34775,8 @@ static void ind__export_names(ind__text *t, const ind_module *m, const char *nam
         static const char *const kinds[] = {"input", "constant", "output"};
         ind__textf(t, "    %s_%s", name, ind__export_identifier(m->binding[i].name, word));
         if (ind__export_is_taken(m, i, word)) ind__textf(t, "_%u", i);
-        ind__textf(t, ", /* %s ", kinds[m->binding[i].kind]);
+        const bool written = m->binding[i].mutated || m->binding[i].donated;
+        ind__textf(t, ", /* %s%s ", kinds[m->binding[i].kind], written ? ", written," : "");
         ind__export_type(t, &m->binding[i]);
         ind__textf(t, " */\n");
     }
@@ -34758,38 +34792,42 @@ static void ind__export_header(ind__text *t, const ind_module *m, const char *na
     ind__textf(t, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
 }
 
+static void ind__export_begin(ind__text *t, const ind_module *m, const char *name) {
+    ind__textf(t, "/* %s.c: graph \"%s\", written by `ind export`. One file of the program creates the runtime:\n\n",
+               name, m->desc.name);
+    ind__textf(
+        t, "       #define IND_RUNTIME_ONLY\n       #define INDUCTOR_RUNTIME_IMPLEMENTATION\n"
+           "       #include \"inductor_runtime.h\"\n*/\n#ifndef IND_RUNTIME_ONLY\n#define IND_RUNTIME_ONLY\n#endif\n");
+    ind__textf(t, "#include \"inductor_runtime.h\"\n#include \"%s.h\"\n#include <stdio.h>\n\n", name);
+    ind__textf(t,
+               "#if IND_EXPORTED_VERSION != 1\n#error \"%s.c is for another version of inductor_runtime.h: export it "
+               "again\"\n#endif\n\n",
+               name);
+}
+
 static ind_status ind__export_source(ind__text *t, const ind_export_desc *d) {
     const ind_module *m = d->modules[0];
     const char *name = d->name;
     uint64_t key;
-    int64_t weights, prepared;
-    uint32_t slots;
-    ind__textf(t, "/* %s.c: graph \"%s\", written by `ind export`. One file of the program creates the runtime:\n\n",
-               name, m->desc.name);
-    ind__textf(t, "       #define IND_RUNTIME_ONLY\n       #define INDUCTOR_RUNTIME_IMPLEMENTATION\n");
-    ind__textf(t, "       #include \"inductor_runtime.h\"\n*/\n#define IND_RUNTIME_ONLY\n");
-    ind__textf(t, "#include \"inductor_runtime.h\"\n#include \"%s.h\"\n#include <stdio.h>\n\n", name);
+    int64_t weights;
+    uint32_t slots = 0;
+    ind__export_begin(t, m, name);
     ind_status status = ind__weights_layout(m, &weights, &key);
     if (!status) status = ind__export_targets(t, d);
     ind__export_sizes(t, m, name);
     if (!status) status = ind__export_conditions(t, m, name, &slots);
     if (status) return status;
     ind__export_public(t, m, name);
-    ind__export_prepared(t, m, name, &prepared);
-    ind__textf(t, "static const ind_exported %s_tables = {\n    .name = \"%s\",\n", name, name);
+    ind__textf(t, "static const ind_exported ind_%s_tables = {\n    .name = \"%s\",\n", name, name);
     ind__textf(t, "    .weights_key = UINT64_C(%llu),\n    .weights_bytes = INT64_C(%lld),\n", (unsigned long long)key,
                (long long)weights);
-    if (m->desc.num_sizes) ind__textf(t, "    .size = %s_size,\n", name);
-    ind__textf(t, "    .binding = %s_binding,\n", name);
-    if (slots) ind__textf(t, "    .condition = %s_condition,\n    .conditions = %s_conditions,\n", name, name);
-    if (m->desc.prepare)
-        ind__textf(t, "    .prepare_constant = %s_prepare_constant,\n    .prepared_at = %s_prepared_at,\n", name, name);
-    ind__textf(t, "    .target = %s_target,\n    .prepared_bytes = INT64_C(%lld),\n    .num_sizes = %u,\n", name,
-               (long long)prepared, m->desc.num_sizes);
-    ind__textf(t, "    .num_bindings = %u,\n    .num_conditions = %u,\n    .num_condition_slots = %u,\n", m->num_public,
-               m->desc.num_conditions, slots);
-    ind__textf(t, "    .num_prepare_constants = %u,\n    .num_prepared = %u,\n    .num_targets = %d};\n\n",
-               m->desc.prepare ? m->desc.prepare->num_consts : 0, m->num_bindings - m->num_public, d->num_modules);
+    if (m->desc.num_sizes) ind__textf(t, "    .size = ind_%s_size,\n", name);
+    ind__textf(t, "    .binding = ind_%s_binding,\n", name);
+    if (slots) ind__textf(t, "    .condition = ind_%s_condition,\n    .conditions = ind_%s_conditions,\n", name, name);
+    ind__textf(t, "    .target = ind_%s_target,\n    .num_sizes = %u,\n    .num_bindings = %u,\n", name,
+               m->desc.num_sizes, m->num_public);
+    ind__textf(t, "    .num_conditions = %u,\n    .num_condition_slots = %u,\n    .num_targets = %d};\n\n",
+               m->desc.num_conditions, slots, d->num_modules);
     ind__export_expand(t, ind__export_functions, name, m->desc.num_sizes > 0);
     return IND_OK;
 }
@@ -34797,6 +34835,20 @@ static ind_status ind__export_source(ind__text *t, const ind_export_desc *d) {
 static ind_status ind__export_text(ind_context *c, const ind__text *t, const char *path, ind_status status) {
     if (!status) status = ind__text_status(t);
     return status ? status : ind__write_file(c, path, t->data, t->size);
+}
+
+/* Checks that the module is for export, and of the same graph as the first one. */
+static ind_status ind__export_same(const ind_module *first, const ind_module *m) {
+    ind_context *c = first->context;
+    if (!m || m->desc.device == IND_DEVICE_CUDA || !m->desc.plan)
+        return ind__fail(c, IND_ERROR_INVALID_ARGUMENT,
+                         "ind_export: a module that was compiled with emit_only for a target is needed");
+    bool same = m->num_public == first->num_public && m->desc.num_sizes == first->desc.num_sizes &&
+                m->desc.num_conditions == first->desc.num_conditions;
+    for (uint32_t i = 0; i < m->num_public && same; i++)
+        same = !strcmp(m->binding[i].name, first->binding[i].name) && m->binding[i].kind == first->binding[i].kind &&
+               m->binding[i].dtype == first->binding[i].dtype;
+    return same ? IND_OK : ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "ind_export: the modules are not of one graph");
 }
 
 /* Compiles the module and the one that prepares its constants, and selects fallbacks. */
@@ -34815,6 +34867,7 @@ ind_status ind_export(const ind_export_desc *d) {
         return ind__fail(c, IND_ERROR_INVALID_ARGUMENT,
                          "ind_export: a C identifier of less than 40 characters and two paths are needed");
     ind_status status = IND_OK;
+    for (int i = 0; i < d->num_modules && !status; i++) status = ind__export_same(m, d->modules[i]);
     for (int i = 0; i < d->num_modules && !status; i++) status = ind__export_compile(d->modules[i]);
     ind__text header = {.context = c}, source = {.context = c};
     const ind__query q = ind__query_begin(m);

@@ -16762,9 +16762,12 @@ static const cg__mm_config cg__mm_rows_configs[] = {
    (H100). */
 enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10, MM_PACKED_ROWS = 64 };
 
+static const char *cg__mm_packed_no_steps(const cg__mm_problem *p);
+
 /* Sets p->few_rows: from the bound of m, or from its hint or the variant's range, if the variant may have a guard. */
 static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
-    const int64_t few = p->packed->no ? MM_MOST_ROWS : MM_PACKED_ROWS, hint = ind_hint(p->size_m);
+    const bool packed = !p->packed->no && !cg__mm_packed_no_steps(p);
+    const int64_t few = packed ? MM_PACKED_ROWS : MM_MOST_ROWS, hint = ind_hint(p->size_m);
     const int64_t range = p->packed->no ? 0 : d->variant->range.to;
     const bool guard = d->assume & IND__ASSUME_FEW_ROWS && !d->w.schedule->program->options.batch_invariant;
     int64_t least, most;
@@ -17860,16 +17863,22 @@ static const cg__mm_config cg__mm_packed_configs[] = {
     {1, 16, 8, 4, 1, 2, 0, 1, 0, 0, 0},  {1, 16, 8, 2, 1, 2, 0, 1, 0, 0, 0},
 };
 
+/* The reason if a warp cannot take whole steps of scales. */
+static const char *cg__mm_packed_no_steps(const cg__mm_problem *p) {
+    const cg__mm_packed *b = p->packed;
+    if (b->no || !b->of[0].scale) return NULL;
+    if (!ind_known_multiple(p->size_k, cg__mm_packed_step(b))) return "its depth is no multiple of 256";
+    const bool vectors = b->format == IND__QUANTISED_MXFP4 || b->format == IND__QUANTISED_NVFP4;
+    return vectors && !b->together ? "the scales of a step are not aligned to their bytes" : NULL;
+}
+
 static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
     int64_t k, batch;
-    const int format = p->packed->format;
+    const char *no = cg__mm_packed_no_steps(p);
     if (p->packed->no) return p->packed->no;
     if (!p->few_rows) return "it may have more than 64 rows";
-    if (p->packed->of[0].scale && !ind_known_multiple(p->size_k, cg__mm_packed_step(p->packed)))
-        return "its depth is no multiple of 256";
-    if ((format == IND__QUANTISED_MXFP4 || format == IND__QUANTISED_NVFP4) && !p->packed->together)
-        return "the scales of a step are not aligned to their bytes";
+    if (no) return no;
     if (!ind_expr_is_int(p->size_k, &k) || k % 8) return "its depth is not a constant multiple of 8";
     if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
     return p->a.computed && !p->a.statistics ? "a is computed as it is loaded" : NULL;
@@ -18260,10 +18269,10 @@ static const struct {
 static const char *cg__mm_packed_row_match(const cg__mm_problem *p, const ind_target *t) {
     const cg__mm_packed *b = p->packed;
     (void)t;
-    int64_t batch;
+    int64_t k, batch;
     if (b->no) return b->no;
     if (p->few_rows != 1) return "it may have more than one row";
-    if (!ind_expr_is_int(p->size_k, NULL)) return "its depth is not constant";
+    if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
     if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
     return p->a.computed && !p->a.statistics ? "a is computed as it is loaded" : NULL;
 }

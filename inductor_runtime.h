@@ -51,6 +51,7 @@ extern "C" {
 #define ind_exported_check IND__PREFIXED(ind_exported_check)
 #define ind_exported_close IND__PREFIXED(ind_exported_close)
 #define ind_exported_constant IND__PREFIXED(ind_exported_constant)
+#define ind_exported_constants_changed IND__PREFIXED(ind_exported_constants_changed)
 #define ind_exported_download IND__PREFIXED(ind_exported_download)
 #define ind_exported_error IND__PREFIXED(ind_exported_error)
 #define ind_exported_free IND__PREFIXED(ind_exported_free)
@@ -133,6 +134,8 @@ IND_API const char *ind_status_text(ind_status status);
 
 /* ---- the tables, which NAME.c has */
 
+#define IND_EXPORTED_VERSION 1 /* of these structs: NAME.c must have been written for the same one */
+
 #define IND_EXPORTED_NONE UINT32_MAX
 #define IND_EXPORTED_RANK 5 /* dimensions of a tensor map */
 
@@ -214,10 +217,13 @@ typedef struct ind_exported_launches {
 
 typedef struct ind_exported_target {
     const char *arch;
-    int major, minor;
-    bool exact;                          /* for this architecture only; else also for later minor versions */
-    int num_sms;                         /* that the device has at least */
-    ind_exported_launches main, prepare; /* prepare: num_steps is 0 if nothing depends on constants alone */
+    int major, minor;                     /* of the device */
+    int num_sms, shared_per_block;        /* that it has at least; bytes */
+    const uint32_t *prepare_constant;     /* bindings that the prepare launches read, in their order */
+    const int64_t *prepared_at;           /* of each of their results: bytes from the first */
+    int64_t prepared_bytes;               /* of all results */
+    uint32_t num_constants, num_prepared; /* of both lists */
+    ind_exported_launches main, prepare;  /* prepare: empty if num_prepared is 0 */
 } ind_exported_target;
 
 typedef struct ind_exported_size {
@@ -251,12 +257,8 @@ typedef struct ind_exported {
     const ind_exported_binding *binding; /* inputs, constants, outputs */
     const ind_exported_condition *condition;
     bool (*conditions)(int64_t *slot);
-    const uint32_t *prepare_constant; /* bindings that the prepare launches read, in their order */
-    const int64_t *prepared_at;       /* of each of their results: bytes from the first */
     const ind_exported_target *target;
-    int64_t prepared_bytes;
-    uint32_t num_sizes, num_bindings, num_conditions, num_condition_slots, num_prepare_constants, num_prepared;
-    uint32_t num_targets;
+    uint32_t num_sizes, num_bindings, num_conditions, num_condition_slots, num_targets;
 } ind_exported;
 
 /* ---- what NAME.c calls */
@@ -288,14 +290,18 @@ ind_status ind_exported_bytes(ind_exported_model *m, uint32_t binding, const int
 /* Enqueues a run on `stream` (CUstream). pointers: device memory of each binding; that of a constant may be NULL if it
    was set before. The model owns the workspace, so runs must be in one stream, or be ordered otherwise, and one thread
    at a time may use the model. With the sizes and pointers of the launch before nothing is computed or allocated, so
-   that a stream may be captured. Errors: IND_ERROR_INVALID_ARGUMENT, IND_ERROR_OUT_OF_RANGE (sizes),
+   that a stream may be captured. Before that a launch must have computed what depends on constants alone: a capture
+   without is refused. Errors: IND_ERROR_INVALID_ARGUMENT, IND_ERROR_OUT_OF_RANGE (sizes),
    IND_ERROR_OUT_OF_MEMORY, IND_ERROR_LIMIT, IND_ERROR_DEVICE. */
 ind_status ind_exported_launch(ind_exported_model *m, const int64_t *sizes, void *const *pointers, void *stream);
 
-/* Waits for the last launch, and reports a bad index. Error: IND_ERROR_INDEX_OUT_OF_RANGE. */
+/* Says that constants which launches bind have new contents at the same pointers. */
+void ind_exported_constants_changed(ind_exported_model *m);
+
+/* Waits for the last launch, whose stream must exist, and reports a bad index. Error: IND_ERROR_INDEX_OUT_OF_RANGE. */
 ind_status ind_exported_check(ind_exported_model *m);
 
-/* Device memory, for programs without a CUDA runtime. The copies wait. */
+/* Device memory, for programs without a CUDA runtime. The copies are in the default stream, and wait. */
 ind_status ind_exported_alloc(ind_exported_model *m, size_t bytes, void **pointer);
 void ind_exported_free(ind_exported_model *m, void *pointer);
 ind_status ind_exported_upload(ind_exported_model *m, void *to, const void *from, size_t bytes);
@@ -643,7 +649,7 @@ static bool rt__cuda_encode_map(const rt__cuda_driver *d, const rt__map_key *key
 /* ====================================================================================== src/runtime/exported/open.c */
 /* ---------------------------------------------------------------------------------------------- >>exported */
 
-#define RT__BLOCKS 48 /* each has at least twice the bytes of the one before */
+#define RT__BLOCKS 64
 
 /* Device memory that grows. Earlier blocks stay until the model is closed: a captured graph may use them. */
 typedef struct rt__growing {
@@ -731,8 +737,9 @@ static ind_status rt__x_no_memory(ind_exported_model *m) {
     return rt__x_fail(m, IND_ERROR_OUT_OF_MEMORY, "%s: no memory", m->tables->name);
 }
 
-/* Memory of at least `bytes`, filled with 0 if `zero`. *pointer is the last block. */
+/* Memory of at least `bytes`, filled with 0 if `zero`: at least twice the last block, unless that is too much. */
 static ind_status rt__x_grow(ind_exported_model *m, rt__growing *g, size_t bytes, bool zero, bool *grown) {
+    const size_t least = bytes;
     rt__cuda_ptr at = 0;
     *grown = false;
     if (bytes <= g->bytes) return IND_OK;
@@ -740,6 +747,10 @@ static ind_status rt__x_grow(ind_exported_model *m, rt__growing *g, size_t bytes
     if (bytes < 4096) bytes = 4096;
     if (g->num == RT__BLOCKS) return rt__x_no_memory(m);
     ind_status status = RT__X_CALL(m, cuMemAlloc_v2, (&at, bytes));
+    if (status == IND_ERROR_OUT_OF_MEMORY && bytes > least) {
+        bytes = least;
+        status = RT__X_CALL(m, cuMemAlloc_v2, (&at, bytes));
+    }
     if (status) return status;
     if (zero) status = RT__X_CALL(m, cuMemsetD8Async, (at, 0, bytes, NULL));
     if (!status && zero) status = RT__X_CALL(m, cuStreamSynchronize, (NULL));
@@ -796,25 +807,27 @@ static ind_status rt__x_open_device(ind_exported_model *m, const ind_exported_de
     return status;
 }
 
-/* The first target whose kernels the device runs. */
+/* The first target for this architecture that has no more SMs and shared memory than the device. */
 static ind_status rt__x_pick_target(ind_exported_model *m) {
-    int major = 0, minor = 0, sms = 0;
+    static const int attributes[] = {IND__CUDA_ATTRIBUTE_MAJOR, IND__CUDA_ATTRIBUTE_MINOR, IND__CUDA_ATTRIBUTE_NUM_SMS,
+                                     IND__CUDA_ATTRIBUTE_SHARED_PER_BLOCK, IND__CUDA_ATTRIBUTE_SHARED_PER_SM};
+    int has[5] = {0};
     char archs[200] = "";
-    ind_status status = RT__X_CALL(m, cuDeviceGetAttribute, (&major, IND__CUDA_ATTRIBUTE_MAJOR, m->device));
-    if (!status) status = RT__X_CALL(m, cuDeviceGetAttribute, (&minor, IND__CUDA_ATTRIBUTE_MINOR, m->device));
-    if (!status)
-        status = RT__X_CALL(m, cuDeviceGetAttribute, (&m->shared_per_sm, IND__CUDA_ATTRIBUTE_SHARED_PER_SM, m->device));
-    if (!status) status = RT__X_CALL(m, cuDeviceGetAttribute, (&sms, IND__CUDA_ATTRIBUTE_NUM_SMS, m->device));
-    for (uint32_t i = 0; i < m->tables->num_targets && !status; i++) {
+    for (int i = 0; i < 5; i++) {
+        const ind_status status = RT__X_CALL(m, cuDeviceGetAttribute, (&has[i], attributes[i], m->device));
+        if (status) return status;
+    }
+    m->shared_per_sm = has[4];
+    for (uint32_t i = 0; i < m->tables->num_targets; i++) {
         const ind_exported_target *t = &m->tables->target[i];
         const size_t used = strlen(archs);
         snprintf(archs + used, sizeof archs - used, "%s%s of %d SMs", i ? ", " : "", t->arch, t->num_sms);
-        const bool runs = t->major == major && (t->exact ? t->minor == minor : t->minor <= minor);
-        if (!m->target && runs && t->num_sms <= sms) m->target = t;
+        const bool fits = t->num_sms <= has[2] && t->shared_per_block <= has[3];
+        if (!m->target && t->major == has[0] && t->minor == has[1] && fits) m->target = t;
     }
-    if (status || m->target) return status;
+    if (m->target) return IND_OK;
     return rt__x_fail(m, IND_ERROR_NOT_SUPPORTED, "%s: the device is sm_%d%d of %d SMs; the model has kernels for %s",
-                      m->tables->name, major, minor, sms, archs);
+                      m->tables->name, has[0], has[1], has[2], archs);
 }
 
 /* ---- kernels */
@@ -937,25 +950,32 @@ static void rt__x_close_side(ind_exported_model *m, rt__side *s) {
 
 /* ---- the model */
 
+static ind_status rt__x_open_sides(ind_exported_model *m) {
+    const ind_exported_target *t = m->target;
+    const uint32_t num = m->tables->num_bindings + t->num_prepared, num_prepare = t->num_constants + t->num_prepared;
+    bool ok = true;
+    m->pointer = (void **)rt__x_array(num, sizeof *m->pointer, &ok);
+    m->prepare_pointer = (void **)rt__x_array(num_prepare, sizeof *m->prepare_pointer, &ok);
+    if (!ok) return rt__x_no_memory(m);
+    ind_status status = rt__x_open_side(m, &m->main, &t->main, num);
+    if (!status && t->num_prepared) status = rt__x_open_side(m, &m->prepare, &t->prepare, num_prepare);
+    if (!status && t->num_prepared) status = rt__x_device_memory(m, (size_t)t->prepared_bytes + 1, &m->prepared);
+    return status;
+}
+
 static ind_status rt__x_open(ind_exported_model *m, const ind_exported_desc *desc) {
     const ind_exported *t = m->tables;
     bool ok = true;
     m->constant = (void **)rt__x_array(t->num_bindings, sizeof *m->constant, &ok);
     m->size = (int64_t *)rt__x_array(t->num_sizes, sizeof *m->size, &ok);
     m->conditions = (int64_t *)rt__x_array(t->num_condition_slots, sizeof *m->conditions, &ok);
-    m->pointer = (void **)rt__x_array((size_t)t->num_bindings + t->num_prepared, sizeof *m->pointer, &ok);
-    m->prepare_pointer =
-        (void **)rt__x_array((size_t)t->num_prepare_constants + t->num_prepared, sizeof *m->prepare_pointer, &ok);
     if (!ok) return rt__x_no_memory(m);
     ind_status status = rt__x_open_library(m, desc);
     if (!status) status = rt__x_open_device(m, desc);
     if (!status) status = rt__x_pick_target(m);
     if (!status) status = rt__x_enter(m);
     if (status) return status;
-    status = rt__x_open_side(m, &m->main, &m->target->main, t->num_bindings + t->num_prepared);
-    if (!status && t->num_prepared)
-        status = rt__x_open_side(m, &m->prepare, &m->target->prepare, t->num_prepare_constants + t->num_prepared);
-    if (!status && t->num_prepared) status = rt__x_device_memory(m, (size_t)t->prepared_bytes + 1, &m->prepared);
+    status = rt__x_open_sides(m);
     rt__x_leave(m);
     return status;
 }
@@ -963,7 +983,6 @@ static ind_status rt__x_open(ind_exported_model *m, const ind_exported_desc *des
 void ind_exported_close(ind_exported_model *m) {
     if (!m) return;
     if (m->context && !rt__x_enter(m)) {
-        if (m->launched) (void)m->driver.cuStreamSynchronize(m->stream);
         if (m->main.x) rt__x_close_side(m, &m->main);
         if (m->prepare.x) rt__x_close_side(m, &m->prepare);
         for (uint32_t i = 0; i < m->tables->num_bindings; i++) rt__x_free(m, m->constant[i]);
@@ -1017,8 +1036,8 @@ void ind_exported_free(ind_exported_model *m, void *pointer) {
 }
 
 static ind_status rt__x_upload(ind_exported_model *m, void *to, const void *from, size_t bytes) {
-    ind_status status = RT__X_CALL(m, cuMemcpyHtoDAsync_v2, ((rt__cuda_ptr)(uintptr_t)to, from, bytes, m->stream));
-    return status ? status : RT__X_CALL(m, cuStreamSynchronize, (m->stream));
+    ind_status status = RT__X_CALL(m, cuMemcpyHtoDAsync_v2, ((rt__cuda_ptr)(uintptr_t)to, from, bytes, NULL));
+    return status ? status : RT__X_CALL(m, cuStreamSynchronize, (NULL));
 }
 
 ind_status ind_exported_upload(ind_exported_model *m, void *to, const void *from, size_t bytes) {
@@ -1035,8 +1054,8 @@ ind_status ind_exported_download(ind_exported_model *m, void *to, const void *fr
     ind_status status = rt__x_enter(m);
     if (status) return status;
     if (bytes) {
-        status = RT__X_CALL(m, cuMemcpyDtoHAsync_v2, (to, (rt__cuda_ptr)(uintptr_t)from, bytes, m->stream));
-        if (!status) status = RT__X_CALL(m, cuStreamSynchronize, (m->stream));
+        status = RT__X_CALL(m, cuMemcpyDtoHAsync_v2, (to, (rt__cuda_ptr)(uintptr_t)from, bytes, NULL));
+        if (!status) status = RT__X_CALL(m, cuStreamSynchronize, (NULL));
     }
     rt__x_leave(m);
     return status;
@@ -1061,6 +1080,10 @@ ind_status ind_exported_constant(ind_exported_model *m, uint32_t binding, const 
     return status;
 }
 
+void ind_exported_constants_changed(ind_exported_model *m) {
+    if (m) m->is_prepared = false;
+}
+
 /* The file: "INDWGHT1", a key of the constants' names and types, the bytes that follow, and these. */
 static ind_status rt__x_read_weights(ind_exported_model *m, FILE *f, const char *path) {
     const ind_exported *t = m->tables;
@@ -1071,17 +1094,21 @@ static ind_status rt__x_read_weights(ind_exported_model *m, FILE *f, const char 
         return rt__x_fail(m, IND_ERROR_IO, "%s: %s is no file of weights", t->name, path);
     if (head[0] != t->weights_key || head[1] != (uint64_t)t->weights_bytes)
         return rt__x_fail(m, IND_ERROR_IO, "%s: %s has the weights of another model", t->name, path);
+    int64_t at = 0; /* constants are in the order of the bindings, with less than 64 bytes between them */
     for (uint32_t i = 0; i < t->num_bindings; i++) {
         const ind_exported_binding *b = &t->binding[i];
+        char between[64];
         if (b->kind != IND_EXPORTED_CONSTANT || !b->bytes) continue;
         void *data = malloc((size_t)b->bytes);
         if (!data) return rt__x_no_memory(m);
+        const size_t skipped = (size_t)(b->at - at);
         const bool found =
-            !fseek(f, (long)(b->at + 24), SEEK_SET) && fread(data, 1, (size_t)b->bytes, f) == (size_t)b->bytes;
+            fread(between, 1, skipped, f) == skipped && fread(data, 1, (size_t)b->bytes, f) == (size_t)b->bytes;
         const ind_status status = found ? ind_exported_constant(m, i, data, (size_t)b->bytes)
                                         : rt__x_fail(m, IND_ERROR_IO, "%s: %s is truncated", t->name, path);
         free(data);
         if (status) return status;
+        at = b->at + b->bytes;
     }
     return IND_OK;
 }
@@ -1165,8 +1192,8 @@ static ind_status rt__x_set_pointers(ind_exported_model *m, void *const *pointer
         if (!given && m->main.slot[m->main.x->binding_bytes[i]])
             return rt__x_fail(m, IND_ERROR_INVALID_ARGUMENT, "%s: %s %s has no memory", t->name, b->name, b->type);
     }
-    for (uint32_t i = 0; i < t->num_prepared; i++)
-        m->pointer[t->num_bindings + i] = (char *)m->prepared + t->prepared_at[i];
+    for (uint32_t i = 0; i < m->target->num_prepared; i++)
+        m->pointer[t->num_bindings + i] = (char *)m->prepared + m->target->prepared_at[i];
     return IND_OK;
 }
 
@@ -1192,8 +1219,8 @@ static bool rt__x_bind_map(ind_exported_model *m, rt__side *s, uint32_t at) {
     return last->encoded;
 }
 
-static bool rt__x_fits(ind_exported_model *m, rt__side *s, const ind_exported_variant *v) {
-    if (v->guard != IND_EXPORTED_NONE && !s->slot[v->guard]) return false;
+/* True if the kernel takes the pointers, and the driver its tensor maps. */
+static bool rt__x_takes(ind_exported_model *m, rt__side *s, const ind_exported_variant *v) {
     for (uint32_t i = 0; i < v->num_args; i++) {
         const ind_exported_arg *a = &s->x->arg[v->first_arg + i];
         const bool buffer = a->kind == IND_EXPORTED_BINDING || a->kind == IND_EXPORTED_WORKSPACE;
@@ -1201,6 +1228,13 @@ static bool rt__x_fits(ind_exported_model *m, rt__side *s, const ind_exported_va
         if (a->kind == IND_EXPORTED_MAP && !rt__x_bind_map(m, s, a->at)) return false;
     }
     return true;
+}
+
+/* True if the variant, or the one that runs in its place, fits the sizes and pointers. */
+static bool rt__x_fits(ind_exported_model *m, rt__side *s, uint32_t variant) {
+    const ind_exported_variant *v = &s->x->variant[variant];
+    if (v->guard != IND_EXPORTED_NONE && !s->slot[v->guard]) return false;
+    return rt__x_takes(m, s, &s->x->variant[s->runs[variant]]);
 }
 
 static uint64_t rt__x_value(const rt__side *s, const ind_exported_arg *a, uint32_t step) {
@@ -1252,7 +1286,7 @@ static ind_status rt__x_bind_step(ind_exported_model *m, rt__side *s, uint32_t s
     uint32_t k = at->first;
     s->chosen[step] = IND_EXPORTED_NONE;
     if (!at->num || step < *taken) return IND_OK;
-    while (k < at->first + at->num && !rt__x_fits(m, s, &s->x->variant[k])) k++;
+    while (k < at->first + at->num && !rt__x_fits(m, s, k)) k++;
     if (k == at->first + at->num)
         return rt__x_fail(m, IND_ERROR_VERIFY, "%s: kernel %s has no variant for these sizes and pointers",
                           m->tables->name, at->name);
@@ -1317,18 +1351,29 @@ static ind_status rt__x_launch(ind_exported_model *m, rt__side *s, void *stream)
     return IND_OK;
 }
 
+static bool rt__x_captures(const ind_exported_model *m, void *stream) {
+    unsigned long long capture;
+    int status = 0;
+    return m->driver.cuStreamGetCaptureInfo_v3 &&
+           !m->driver.cuStreamGetCaptureInfo_v3(stream, &status, &capture, NULL, NULL, NULL, NULL) &&
+           status == IND__CUDA_CAPTURE_ACTIVE;
+}
+
 /* Computes what depends on constants alone, if they have changed. */
 static ind_status rt__x_prepare(ind_exported_model *m, void *stream) {
-    const ind_exported *t = m->tables;
+    const ind_exported_target *t = m->target;
+    const uint32_t bindings = m->tables->num_bindings;
     rt__side *s = &m->prepare;
     if (!t->num_prepared || m->is_prepared) return IND_OK;
-    for (uint32_t i = 0; i < t->num_prepare_constants; i++) m->prepare_pointer[i] = m->pointer[t->prepare_constant[i]];
-    for (uint32_t i = 0; i < t->num_prepared; i++)
-        m->prepare_pointer[t->num_prepare_constants + i] = m->pointer[t->num_bindings + i];
+    if (rt__x_captures(m, stream))
+        return rt__x_fail(m, IND_ERROR_INVALID_ARGUMENT,
+                          "%s: constants were set: launch once before the stream is captured", m->tables->name);
+    for (uint32_t i = 0; i < t->num_constants; i++) m->prepare_pointer[i] = m->pointer[t->prepare_constant[i]];
+    for (uint32_t i = 0; i < t->num_prepared; i++) m->prepare_pointer[t->num_constants + i] = m->pointer[bindings + i];
     if (!s->sized && !s->x->slots(s->slot))
-        return rt__x_fail(m, IND_ERROR_OVERFLOW, "%s: a size exceeds 64 bits", t->name);
+        return rt__x_fail(m, IND_ERROR_OVERFLOW, "%s: a size exceeds 64 bits", m->tables->name);
     s->sized = true;
-    ind_status status = rt__x_bind(m, s, m->prepare_pointer, t->num_prepare_constants + t->num_prepared);
+    ind_status status = rt__x_bind(m, s, m->prepare_pointer, t->num_constants + t->num_prepared);
     if (!status) status = rt__x_launch(m, s, stream);
     m->is_prepared = !status;
     return status;
@@ -1341,7 +1386,7 @@ ind_status ind_exported_launch(ind_exported_model *m, const int64_t *sizes, void
     status = rt__x_set_sizes(m, sizes);
     if (!status) status = rt__x_set_pointers(m, pointers);
     if (!status) status = rt__x_prepare(m, stream);
-    if (!status) status = rt__x_bind(m, &m->main, m->pointer, m->tables->num_bindings + m->tables->num_prepared);
+    if (!status) status = rt__x_bind(m, &m->main, m->pointer, m->tables->num_bindings + m->target->num_prepared);
     if (!status) status = rt__x_launch(m, &m->main, stream);
     rt__x_leave(m);
     return status;

@@ -333,10 +333,19 @@ static int make_answer(chat *c, answer *a) {
 
 /* ms in which the GPU's memory delivers the weights that a token reads, at the rate of a copy; 0: not known. */
 static double weights_ms(const chat *c) {
-    const ind_target *t = ind_module_query_target(c->engine.module);
-    const gguf_tensor *rows = gguf_find(&c->file, "output.weight") ? gguf_find(&c->file, "token_embd.weight") : NULL;
+    const ind_module *m = c->engine.module;
+    const ind_target *t = ind_module_query_target(m);
+    const bool tied = !gguf_find(&c->file, "output.weight");
+    int64_t prepared = 0;
     if (!t || c->config.experts) return 0; /* a token reads a few of the experts */
-    const double bytes = (double)c->engine.bytes.weights - (rows ? (double)rows->num_bytes : 0);
+    (void)ind_expr_is_int(ind_module_prepared_bytes(m), &prepared);
+    double bytes = (double)prepared;
+    for (int i = 0; i < ind_module_num_bindings(m); i++) {
+        const ind_binding_info *b = ind_module_query_binding(m, i);
+        const gguf_tensor *w = b->kind == IND_BINDING_CONST ? gguf_find(&c->file, b->name) : NULL;
+        const bool row = !tied && !strcmp(b->name, "token_embd.weight"); /* a token reads one */
+        if (w && !b->prepare_only && !row) bytes += (double)w->num_bytes;
+    }
     return bytes / t->memory_bytes_per_ns * 100 / t->thresholds.copy_percent * 1e-6;
 }
 

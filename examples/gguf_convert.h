@@ -98,7 +98,7 @@ static inline int gguf__begin_rows(gguf__converter *c, const gguf_tensor *t) {
     if (c->to->elements > 1) {
         c->scales = (uint16_t *)malloc((size_t)c->cols / 32 * GGUF_CONVERTED_ROWS * sizeof *c->scales);
         c->numbers = (signed char *)malloc((size_t)c->cols * GGUF_CONVERTED_ROWS);
-        if (!c->scales || !c->numbers) return 1;
+        if (!c->scales || !c->numbers) return gguf__end_rows(c), 1;
     }
     ind_graph *g = ind_graph_parse(c->context, text, "gguf_convert.h");
     const bool failed = !g || ind_compile(g, NULL, &c->module);
@@ -160,7 +160,9 @@ static inline int gguf_convert(gguf *file, const char *format, gguf_conversion *
     if (!bytes) return 0;
     out->data = (unsigned char *)malloc(bytes);
     if (!out->data) return snprintf(why, why_size, "no memory for weights as %s: %zu bytes", format, bytes), 1;
-    int failed = ind_context_create(&(ind_context_desc){.device = IND_DEVICE_HOST}, &c.context) != IND_OK;
+    if (ind_context_create(&(ind_context_desc){.device = IND_DEVICE_HOST}, &c.context))
+        return gguf_end_conversion(out), snprintf(why, why_size, "no memory for weights as %s", format), 1;
+    int failed = 0;
     for (uint64_t i = 0; i < file->num_tensors && !failed; i++) {
         const gguf_tensor *t = &file->tensors[i];
         if (!gguf__converts(t, c.to)) continue;
@@ -168,7 +170,7 @@ static inline int gguf_convert(gguf *file, const char *format, gguf_conversion *
         at += gguf__converted_bytes(t, c.to);
         if (failed)
             snprintf(why, why_size, "tensor %.*s as %s: %s", (int)t->name.bytes, t->name.at, format,
-                     ind_error(c.context));
+                     *ind_error(c.context) ? ind_error(c.context) : "no memory");
     }
     gguf__end_rows(&c);
     ind_context_destroy(c.context);

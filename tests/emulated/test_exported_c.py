@@ -1,5 +1,6 @@
 """`ind export`: graphs as C against the library on the emulated device, bit by bit; with AddressSanitizer and UndefinedBehaviorSanitizer."""
 
+import ctypes
 import os
 import re
 import subprocess
@@ -41,11 +42,11 @@ class Exported:
         header = (folder / "m.h").read_text()
         rows = re.findall(r'^    \{"(.*)", "(\w+)\[(.*)\]", IND_EXPORTED_(\w+), ', (folder / "m.c").read_text(), re.M)
         self.bindings = [(name, kind, dtype, dims) for name, dtype, dims, kind in rows]
-        assert len(self.bindings) == len(re.findall(r"^    m_\w+, /\* (?:input|constant|output) ", header, re.M)) > 0
+        assert len(self.bindings) == len(re.findall(r"^    m_\w+, /\* (?:input|constant|output),? ", header, re.M)) > 0
         sizes = re.search(r"int64_t (.*);\n} m_sizes", header)
         self.sizes = sizes[1].split(", ") if sizes else []
         compiler("-std=c99", *STRICT, *SANITIZED, "-I", ROOT, "-I", folder, "-c", folder / "m.c", "-o", folder / "m.o")
-        compiler("-std=c99", *STRICT, *SANITIZED, "-DMODEL=m", '-DHEADER="m.h"', *(["-DSIZED"] if sizes else []), "-I", folder,
+        compiler("-std=c99", *STRICT, *SANITIZED, "-DMODEL=m", '-DHEADER="m.h"', *([f"-DSIZED={len(self.sizes)}"] if sizes else []), "-I", folder,
                  ROOT / "tests/exported_c/run.c", folder / "m.o", runtime, "-ldl", "-o", folder / "run")  # fmt: skip
 
     def tool(self, *arguments):
@@ -54,13 +55,14 @@ class Exported:
     def shape(self, dims, sizes):
         return tuple(int(eval(d, {}, dict(sizes))) for d in dims.split(", ")) if dims else ()
 
-    def start(self, arrays, sizes, weights="-", runs=2, **environment):
+    def start(self, arrays, sizes, weights="-", runs=2, before=(), **environment):
+        """before: sizes of launches in the same process before these."""
         for i, (name, kind, _, _) in enumerate(self.bindings):
             path = self.folder / f"{i}.in"
             path.unlink(missing_ok=True)
             if name in arrays and kind != "OUTPUT":
                 path.write_bytes(arrays[name].tobytes())
-        values = [str(sizes[s]) for s in self.sizes]
+        values = [str(each[s]) for each in (*before, sizes) for s in self.sizes]
         return subprocess.run([self.folder / "run", weights, self.folder, str(runs), *values], capture_output=True, text=True, timeout=600,
                               env={**self.environment, "ASAN_OPTIONS": "detect_leaks=0:protect_shadow_gap=0", **environment})  # fmt: skip
 
@@ -101,7 +103,7 @@ def compare(program, library, text, launches, below=2):
     for seed, sizes in enumerate(launches):
         random = np.random.default_rng(seed)
         arrays = {name: values(random, dtype, program.shape(dims, sizes), below) for name, _, dtype, dims in program.bindings}
-        done = program.start(arrays, sizes)
+        done = program.start(arrays, sizes, before=launches[:seed])
         assert done.returncode == 0, done.stderr[-3000:]
         expected = {name: a.copy() for name, a in arrays.items()}
         assert library.run(module, expected, sizes) == 0, library.error()
@@ -195,11 +197,10 @@ def test_weights(small, library, tmp_path):
     done = small.start(arrays, SIZES, weights=small.folder / "m.weights")
     assert done.returncode == 0, done.stderr
     found = small.results(SIZES)["o"]
-    given = [f"--input={n}" for n in ()]
     np.save(tmp_path / "i.npy", arrays["i"])
     np.save(tmp_path / "y.npy", arrays["y"])
     done = small.tool("run", small.folder / "m.ind", "--device", "cuda", "--random", "3", "--input", f"i={tmp_path / 'i.npy'}", "--input", f"y={tmp_path / 'y.npy'}",
-                      "--output", tmp_path / "out", *given)  # fmt: skip
+                      "--output", tmp_path / "out")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert np.load(tmp_path / "out" / "o.npy").tobytes() == found.tobytes() and found.any()
     done = small.start(arrays, SIZES)
@@ -231,12 +232,38 @@ def test_targets(tmp_path, runtime, environment, library):
     program = Exported(tmp_path, runtime, environment, text, arch="sm_80,H200")
     x = np.random.default_rng(1).standard_normal((64, 33)).astype(np.float32)
     found = []
-    for cc in ("9.0", "8.6", "8.0"):
+    for cc in ("9.0", "8.0"):
         assert program.start({"x": x}, {}, IND_EMULATION_CC=cc).returncode == 0
         found.append(program.results({})["z"])
     assert all(np.abs(z - np.exp(x.astype(np.float64)).sum(1)).max() < 1e-4 for z in found)
-    done = program.start({"x": x}, {}, IND_EMULATION_CC="10.0")
-    assert done.returncode == 1 and "sm_80 of 108 SMs, sm_90a of 132 SMs" in done.stderr, done.stderr
+    for cc in ("8.6", "10.0"):  # an sm_86 has less shared memory than an sm_80
+        done = program.start({"x": x}, {}, IND_EMULATION_CC=cc)
+        assert done.returncode == 1 and "the model has kernels for sm_80 of 108 SMs, sm_90a of 132 SMs" in done.stderr, done.stderr
+
+
+def test_targets_with_other_constants(tmp_path, runtime, environment, monkeypatch):
+    """A weight is padded for one device and not for the other: each target has its own results of constants, in either order."""
+    text = graph("input x : bf16[128, 1024]; const w : bf16[1024, 201]; y = matmul(x, w); output y")
+    found = {}
+    for arch in ("sm_80,H200", "H200,sm_80"):
+        program = Exported(tmp_path, runtime, environment, text, arch=arch)
+        counts = re.findall(r"^    \{\"(sm_\w+)\".*, (\d+),$", (tmp_path / "m.c").read_text(), re.M)
+        assert len(counts) == 2 and len({n for _, n in counts}) == 2, counts
+        for cc in ("9.0", "8.0"):
+            random = np.random.default_rng(1)
+            arrays = {name: values(random, dtype, program.shape(dims, {}), 2) for name, _, dtype, dims in program.bindings}
+            done = program.start(arrays, {}, IND_EMULATION_CC=cc)
+            assert done.returncode == 0, done.stderr
+            y = program.results({})["y"]
+            want = sum_of_products(arrays["x"], arrays["w"])
+            assert np.abs((y.astype(np.uint32) << 16).view(np.float32) - want).max() <= 2.0**-7 * np.abs(want).max()
+            found[arch, cc] = y.tobytes()
+    assert found["sm_80,H200", "9.0"] == found["H200,sm_80", "9.0"] and found["sm_80,H200", "8.0"] == found["H200,sm_80", "8.0"]
+
+
+def sum_of_products(x, w):
+    a, b = ((v.astype(np.uint32) << 16).view(np.float32).astype(np.float64) for v in (x, w))
+    return a @ b
 
 
 @pytest.mark.parametrize("text, arch, why", [
@@ -259,10 +286,84 @@ def test_names(tmp_path, environment):
 
 def test_bindings_of_equal_names(tmp_path, runtime, environment, library):
     """Names that are not C, equal as C, or those of functions."""
-    text = graph("input a.b : f32[4]; input a_b : f32[4]; input open : f32[4]; input sizes : f32[4]; c = sub(a.b, a_b); d = sub(open, sizes); e = mul(c, d); output e")
+    text = graph("input a.b : f32[4]; input a_b : f32[4]; input open : f32[4]; input sizes : f32[4]; input target : f32[4]; c = sub(a.b, a_b); d = sub(open, sizes); "
+                 "e = mul(c, d); f = add(e, target); output f")  # fmt: skip
     program = Exported(tmp_path, runtime, environment, text)
-    assert {"m_a_b", "m_a_b_1", "m_open_2", "m_sizes_3", "m_e"} <= set(re.findall(r"^    (m_\w+), ", (tmp_path / "m.h").read_text(), re.M))
+    assert {"m_a_b", "m_a_b_1", "m_open_2", "m_sizes_3", "m_target", "m_f"} <= set(re.findall(r"^    (m_\w+), ", (tmp_path / "m.h").read_text(), re.M))
     compare(program, library, text, [{}])
+
+
+@pytest.mark.parametrize("text", [CASES["clusters"][0], graph("input x : bf16[4096, 1024]; input w : bf16[4096, 1024]; y = linear(x, w); output y")], ids=["rows", "multicast"])
+@pytest.mark.parametrize("clusters", ["0", "3"])
+def test_clusters_that_do_not_fit(tmp_path, runtime, environment, monkeypatch, text, clusters):
+    """A device that runs no cluster, or few at once."""
+    monkeypatch.setenv("IND_EMULATION_CLUSTERS", clusters)
+    small = text.replace("4096, 1024", "256, 128")
+    figures = ["--figure", "product_l2_rate=30", "--figure", "product_received=30"] if small != text else []
+    program = Exported(tmp_path, runtime, environment, small, options=figures)
+    library = Library("cuda")
+    compare(program, library, small, [{}])
+    library.c.ind_context_destroy(library.context)
+
+
+def test_capture(tmp_path, environment):
+    """A captured launch, replayed with other inputs; a capture before the constants' results are computed is refused."""
+    text = CASES["prepared"][0]
+    program = Exported.__new__(Exported)
+    program.environment = environment
+    (tmp_path / "m.ind").write_text(text)
+    done = program.tool("export", tmp_path / "m.ind", "--arch", "H200", "--output", tmp_path / "m", "--random", "3")
+    assert done.returncode == 0, done.stderr
+    compiler("-std=c11", "-O1", "-shared", "-fPIC", "-I", ROOT, tmp_path / "m.c", ROOT / "examples/exported/runtime.c", "-ldl", "-o", tmp_path / "libm.so")
+    m, cuda, p = ctypes.CDLL(str(tmp_path / "libm.so")), ctypes.CDLL(environment["IND_CUDA_LIBRARY"]), ctypes.c_void_p
+    m.m_error.restype = ctypes.c_char_p
+    model, why, sizes = p(), ctypes.create_string_buffer(300), (ctypes.c_int64 * 1)(4)
+    assert m.m_open(ctypes.byref(model), str(tmp_path / "m.weights").encode(), None, why, 300) == 0, why.value
+    pointers, x = (p * 6)(), np.arange(4 * 64, dtype=np.float32).reshape(4, 64)
+    order = ["x", "p", "q", "a", "b", "c"]
+    for i in (0, 3, 4, 5):
+        at = p()
+        assert m.m_alloc(model, 4096, ctypes.byref(at)) == 0
+        pointers[i] = at.value
+
+    def results():
+        found = [ctypes.create_string_buffer(4 * 64 * 2) for _ in range(3)]
+        assert not any(m.m_download(model, buffer, p(pointers[3 + i]), len(buffer)) for i, buffer in enumerate(found))
+        return [bytes(buffer) for buffer in found]
+
+    def feed(scale):
+        bits = (np.cos(x * scale).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16).tobytes()
+        assert m.m_upload(model, p(pointers[0]), bits, len(bits)) == 0
+
+    stream, captured, executable = p(), p(), p()
+    context = p()
+    assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0 and cuda.cuCtxPushCurrent_v2(context) == 0
+    assert cuda.cuStreamCreate(ctypes.byref(stream), 1) == 0
+    assert cuda.cuStreamBeginCapture_v2(stream, 2) == 0
+    assert m.m_launch(model, sizes, pointers, stream) == 1 and b"launch once before the stream is captured" in m.m_error(model)
+    cuda.cuStreamEndCapture(stream, ctypes.byref(captured))
+    feed(1)
+    assert m.m_launch(model, sizes, pointers, stream) == 0 and m.m_check(model) == 0, m.m_error(model)
+    first = results()
+    feed(2)
+    assert m.m_launch(model, sizes, pointers, stream) == 0 and m.m_check(model) == 0
+    second = results()
+    assert cuda.cuStreamBeginCapture_v2(stream, 2) == 0 and m.m_launch(model, sizes, pointers, stream) == 0, m.m_error(model)
+    assert cuda.cuStreamEndCapture(stream, ctypes.byref(captured)) == 0 and cuda.cuGraphInstantiateWithFlags(ctypes.byref(executable), captured, ctypes.c_ulonglong(0)) == 0
+    for scale, want in ((1, first), (2, second)):
+        feed(scale)
+        assert cuda.cuGraphLaunch(executable, stream) == 0 and m.m_check(model) == 0
+        assert results() == want
+    assert first != second and len(order) == len(pointers)
+    m.m_close(model)
+
+
+def test_a_long_name(tmp_path, environment, runtime):
+    """39 characters, with prepared constants of two targets."""
+    name = "m" * 39
+    (tmp_path / "g.ind").write_text(CASES["prepared"][0])
+    subprocess.run([make("build/ind"), "export", tmp_path / "g.ind", "--arch", "sm_80,H200", "--output", tmp_path / name], check=True, env=environment)
+    compiler("-std=c99", *STRICT, "-I", ROOT, "-c", tmp_path / f"{name}.c", "-o", tmp_path / "m.o")
 
 
 def test_faults(small):

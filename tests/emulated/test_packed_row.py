@@ -141,3 +141,34 @@ def test_factor_of_columns(library):
     text = graph("q4_1", 1, n, k, q, extra, after=f"  const c : bf16[{n}, 1]\n  v = mul(w, c)\n")
     x, y = product(library, text, {"q": q, "c": c}, k, n)
     assert close(y, numbers(x), dequantise("q4_1", q, extra, 32).astype(np.float64) * numbers(c))
+
+
+@pytest.mark.parametrize("q", ["i8", "f8e4m3fn"])
+@pytest.mark.parametrize("k", [4, 12, 260])
+def test_depths_that_are_no_multiple_of_eight(library, q, k):
+    """Another strategy takes them."""
+    n = 24
+    text = f"graph g {{\n  input x : bf16[1, {k}]\n  const q : {q}[{n}, {k}]\n  w = cast(q, dtype=bf16)\n  y = linear(x, w)\n  output y\n}}\n"
+    module = compiled(library, text, ONE_ROW)
+    assert "one row, packed" not in library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+    random = np.random.default_rng(k)
+    bytes_ = random.integers(0, 64, (n, k)).astype(np.uint8)
+    w = bytes_.astype(np.float64) if q == "i8" else eighth_values(q)[bytes_].astype(np.float64)
+    x, y = operand(random, (1, k), "bf16"), np.empty((1, n), np.uint16)
+    assert library.run(module, {"q": bytes_.view(np.int8) if q == "i8" else bytes_, "x": x, "y": y}, {}) == 0, library.error()
+    assert close(y, numbers(x), w)
+    library.c.ind_module_destroy(module)
+
+
+def test_part_of_a_block(library):
+    """A slice of whole blocks is this strategy's; one that ends inside a block, at a multiple of 8, too."""
+    n = 24
+    q, extra = weights("q4_0", n, 96)
+    for k in (64, 72):
+        text = graph("q4_0", 1, n, k, q, extra, after=f"  v = slice(w, dim=1, start=0, end={k})\n")
+        module = compiled(library, text, ONE_ROW)
+        x, y = operand(np.random.default_rng(k), (1, k), "bf16"), np.empty((1, n), np.uint16)
+        assert library.run(module, {"q": q, "x": x, "y": y}, {"M": 1}) == 0, library.error()
+        w = dequantise("q4_0", q, extra, 32)[:, :k]
+        assert any(close(y, numbers(x), v.astype(np.float64)) for v in (w, numbers(to_bf16(w))))
+        library.c.ind_module_destroy(module)

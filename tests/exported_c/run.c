@@ -1,12 +1,14 @@
-/* run.c: runs a model that `ind export` wrote. Compiled with -DMODEL=name -DHEADER="name.h" and -DSIZED if it has sizes.
+/* run.c: runs a model that `ind export` wrote. Compiled with -DMODEL=name -DHEADER="name.h" and -DSIZED=their number if
+ * it has sizes.
  *
- *     run WEIGHTS|- FOLDER RUNS [SIZE...]
+ *     run WEIGHTS|- FOLDER RUNS [SIZE...]...      all sizes, perhaps several times: launches in memory of their own
  *
  * Binding i is read from FOLDER/i.in if there is such a file, and written to FOLDER/i.out. Prints the failing call's
  * sentence, status 1. */
 #include HEADER
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define JOINED(a, b) a##_##b
 #define JOIN(a, b)   JOINED(a, b)
@@ -15,7 +17,7 @@
 enum { NUM = CALL(num_bindings) };
 
 #ifdef SIZED
-#define SIZES (CALL(sizes) *)sizes,
+#define SIZES (const CALL(sizes) *)sizes,
 #else
 #define SIZES
 #endif
@@ -36,7 +38,8 @@ static int read_binding(MODEL *m, const char *folder, int i, void *to, char *mem
     if (!f) return 0;
     const size_t read = fread(memory, 1, (size_t)bytes, f);
     fclose(f);
-    return CALL(upload)(m, to, memory, read) ? fail(m, "upload") : 0;
+    memset(memory + read, 0, (size_t)bytes - read);
+    return CALL(upload)(m, to, memory, (size_t)bytes) ? fail(m, "upload") : 0;
 }
 
 static int write_binding(MODEL *m, const char *folder, int i, const void *from, char *memory, int64_t bytes) {
@@ -52,7 +55,8 @@ static int use(MODEL *m, const char *folder, int runs, int64_t *sizes) {
     int64_t bytes[NUM];
     (void)sizes;
     for (int i = 0; i < NUM; i++) {
-        if (CALL(bytes)(m, i, SIZES &bytes[i]) || CALL(alloc)(m, (size_t)bytes[i], &pointers[i])) return fail(m, "bytes");
+        if (CALL(bytes)(m, i, SIZES & bytes[i]) || CALL(alloc)(m, (size_t)bytes[i], &pointers[i]))
+            return fail(m, "bytes");
         memory[i] = (char *)calloc((size_t)bytes[i] + 1, 1);
     }
     for (int r = 0; r < runs; r++) {
@@ -76,13 +80,20 @@ static int use(MODEL *m, const char *folder, int runs, int64_t *sizes) {
 }
 
 int main(int argc, char **argv) {
-    int64_t sizes[16] = {0};
+    int64_t sizes[64] = {0};
     char why[500];
     MODEL *m;
     if (argc < 4) return 2;
-    for (int i = 4; i < argc && i < 20; i++) sizes[i - 4] = atoll(argv[i]);
-    if (CALL(open)(&m, *argv[1] == '-' ? NULL : argv[1], NULL, why, sizeof why)) return fprintf(stderr, "open: %s\n", why), 1;
-    const int status = use(m, argv[2], atoi(argv[3]), sizes);
+    for (int i = 4; i < argc && i < 68; i++) sizes[i - 4] = atoll(argv[i]);
+    if (CALL(open)(&m, *argv[1] == '-' ? NULL : argv[1], NULL, why, sizeof why))
+        return fprintf(stderr, "open: %s\n", why), 1;
+    int status = 0, at = 0;
+    do {
+        status = use(m, argv[2], atoi(argv[3]), sizes + at);
+#ifdef SIZED
+        at += SIZED;
+#endif
+    } while (!status && at && at < argc - 4);
     CALL(close)(m);
     return status;
 }

@@ -4,7 +4,7 @@
 typedef struct ind__exporter {
     ind_module *module;
     const ind_plan *plan;
-    char tag[32]; /* with which its tables begin: "minilm_0_main" */
+    char tag[64]; /* with which its tables begin: "ind_minilm_0_main" */
     ind__program program;
     ind__text *out, args, maps, kernels;
     const ind__variant **variant; /* those of all steps, then alternatives of clusters */
@@ -223,6 +223,7 @@ static void ind__export_list(ind__exporter *x) {
 
 static void ind__export_steps(ind__exporter *x) {
     const ind_module *m = x->module;
+    if (!x->plan->num_kernels) return;
     ind__textf(x->out, "static const ind_exported_step %s_step[] = {\n", x->tag);
     for (uint32_t i = 0; i < x->plan->num_kernels; i++) {
         const ind_kernel *k = &m->desc.schedule->kernel[i];
@@ -259,7 +260,7 @@ static ind_status ind__export_allowed(ind__exporter *x) {
         return ind__export_fail(x, IND_ERROR_NOT_SUPPORTED, "it has sizes that depend on data");
     for (uint32_t i = 0; i < m->desc.schedule->num_kernels; i++)
         if (m->desc.schedule->kernel[i].body->call)
-            return ind__export_fail(x, IND_ERROR_NOT_SUPPORTED, "it calls functions of the user");
+            return ind__export_fail(x, IND_ERROR_NOT_SUPPORTED, "it has extern calls");
     return IND_OK;
 }
 
@@ -286,7 +287,7 @@ static void ind__export_pointer(const ind__exporter *x, ind__text *t, const char
 
 /* Writes the function of the slots, and an ind_exported_launches with the tables to `member`. */
 static void ind__export_member(const ind__exporter *x, uint32_t workspace, ind__text *member) {
-    char function[64];
+    char function[80];
     snprintf(function, sizeof function, "%s_slots", x->tag);
     ind__export_program(x->out, &x->program, function);
     ind__textf(member, "{%s, %u, %u, %s_bytes, ", function, x->program.num_inputs + x->program.num_ops, workspace,

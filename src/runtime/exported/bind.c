@@ -67,8 +67,8 @@ static ind_status rt__x_set_pointers(ind_exported_model *m, void *const *pointer
         if (!given && m->main.slot[m->main.x->binding_bytes[i]])
             return rt__x_fail(m, IND_ERROR_INVALID_ARGUMENT, "%s: %s %s has no memory", t->name, b->name, b->type);
     }
-    for (uint32_t i = 0; i < t->num_prepared; i++)
-        m->pointer[t->num_bindings + i] = (char *)m->prepared + t->prepared_at[i];
+    for (uint32_t i = 0; i < m->target->num_prepared; i++)
+        m->pointer[t->num_bindings + i] = (char *)m->prepared + m->target->prepared_at[i];
     return IND_OK;
 }
 
@@ -94,8 +94,8 @@ static bool rt__x_bind_map(ind_exported_model *m, rt__side *s, uint32_t at) {
     return last->encoded;
 }
 
-static bool rt__x_fits(ind_exported_model *m, rt__side *s, const ind_exported_variant *v) {
-    if (v->guard != IND_EXPORTED_NONE && !s->slot[v->guard]) return false;
+/* True if the kernel takes the pointers, and the driver its tensor maps. */
+static bool rt__x_takes(ind_exported_model *m, rt__side *s, const ind_exported_variant *v) {
     for (uint32_t i = 0; i < v->num_args; i++) {
         const ind_exported_arg *a = &s->x->arg[v->first_arg + i];
         const bool buffer = a->kind == IND_EXPORTED_BINDING || a->kind == IND_EXPORTED_WORKSPACE;
@@ -103,6 +103,13 @@ static bool rt__x_fits(ind_exported_model *m, rt__side *s, const ind_exported_va
         if (a->kind == IND_EXPORTED_MAP && !rt__x_bind_map(m, s, a->at)) return false;
     }
     return true;
+}
+
+/* True if the variant, or the one that runs in its place, fits the sizes and pointers. */
+static bool rt__x_fits(ind_exported_model *m, rt__side *s, uint32_t variant) {
+    const ind_exported_variant *v = &s->x->variant[variant];
+    if (v->guard != IND_EXPORTED_NONE && !s->slot[v->guard]) return false;
+    return rt__x_takes(m, s, &s->x->variant[s->runs[variant]]);
 }
 
 static uint64_t rt__x_value(const rt__side *s, const ind_exported_arg *a, uint32_t step) {
@@ -154,7 +161,7 @@ static ind_status rt__x_bind_step(ind_exported_model *m, rt__side *s, uint32_t s
     uint32_t k = at->first;
     s->chosen[step] = IND_EXPORTED_NONE;
     if (!at->num || step < *taken) return IND_OK;
-    while (k < at->first + at->num && !rt__x_fits(m, s, &s->x->variant[k])) k++;
+    while (k < at->first + at->num && !rt__x_fits(m, s, k)) k++;
     if (k == at->first + at->num)
         return rt__x_fail(m, IND_ERROR_VERIFY, "%s: kernel %s has no variant for these sizes and pointers",
                           m->tables->name, at->name);

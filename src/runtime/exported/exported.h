@@ -5,6 +5,8 @@
 
 /* ---- the tables, which NAME.c has */
 
+#define IND_EXPORTED_VERSION 1 /* of these structs: NAME.c must have been written for the same one */
+
 #define IND_EXPORTED_NONE UINT32_MAX
 #define IND_EXPORTED_RANK 5 /* dimensions of a tensor map */
 
@@ -86,10 +88,13 @@ typedef struct ind_exported_launches {
 
 typedef struct ind_exported_target {
     const char *arch;
-    int major, minor;
-    bool exact;                          /* for this architecture only; else also for later minor versions */
-    int num_sms;                         /* that the device has at least */
-    ind_exported_launches main, prepare; /* prepare: num_steps is 0 if nothing depends on constants alone */
+    int major, minor;                     /* of the device */
+    int num_sms, shared_per_block;        /* that it has at least; bytes */
+    const uint32_t *prepare_constant;     /* bindings that the prepare launches read, in their order */
+    const int64_t *prepared_at;           /* of each of their results: bytes from the first */
+    int64_t prepared_bytes;               /* of all results */
+    uint32_t num_constants, num_prepared; /* of both lists */
+    ind_exported_launches main, prepare;  /* prepare: empty if num_prepared is 0 */
 } ind_exported_target;
 
 typedef struct ind_exported_size {
@@ -123,12 +128,8 @@ typedef struct ind_exported {
     const ind_exported_binding *binding; /* inputs, constants, outputs */
     const ind_exported_condition *condition;
     bool (*conditions)(int64_t *slot);
-    const uint32_t *prepare_constant; /* bindings that the prepare launches read, in their order */
-    const int64_t *prepared_at;       /* of each of their results: bytes from the first */
     const ind_exported_target *target;
-    int64_t prepared_bytes;
-    uint32_t num_sizes, num_bindings, num_conditions, num_condition_slots, num_prepare_constants, num_prepared;
-    uint32_t num_targets;
+    uint32_t num_sizes, num_bindings, num_conditions, num_condition_slots, num_targets;
 } ind_exported;
 
 /* ---- what NAME.c calls */
@@ -160,14 +161,18 @@ ind_status ind_exported_bytes(ind_exported_model *m, uint32_t binding, const int
 /* Enqueues a run on `stream` (CUstream). pointers: device memory of each binding; that of a constant may be NULL if it
    was set before. The model owns the workspace, so runs must be in one stream, or be ordered otherwise, and one thread
    at a time may use the model. With the sizes and pointers of the launch before nothing is computed or allocated, so
-   that a stream may be captured. Errors: IND_ERROR_INVALID_ARGUMENT, IND_ERROR_OUT_OF_RANGE (sizes),
+   that a stream may be captured. Before that a launch must have computed what depends on constants alone: a capture
+   without is refused. Errors: IND_ERROR_INVALID_ARGUMENT, IND_ERROR_OUT_OF_RANGE (sizes),
    IND_ERROR_OUT_OF_MEMORY, IND_ERROR_LIMIT, IND_ERROR_DEVICE. */
 ind_status ind_exported_launch(ind_exported_model *m, const int64_t *sizes, void *const *pointers, void *stream);
 
-/* Waits for the last launch, and reports a bad index. Error: IND_ERROR_INDEX_OUT_OF_RANGE. */
+/* Says that constants which launches bind have new contents at the same pointers. */
+void ind_exported_constants_changed(ind_exported_model *m);
+
+/* Waits for the last launch, whose stream must exist, and reports a bad index. Error: IND_ERROR_INDEX_OUT_OF_RANGE. */
 ind_status ind_exported_check(ind_exported_model *m);
 
-/* Device memory, for programs without a CUDA runtime. The copies wait. */
+/* Device memory, for programs without a CUDA runtime. The copies are in the default stream, and wait. */
 ind_status ind_exported_alloc(ind_exported_model *m, size_t bytes, void **pointer);
 void ind_exported_free(ind_exported_model *m, void *pointer);
 ind_status ind_exported_upload(ind_exported_model *m, void *to, const void *from, size_t bytes);

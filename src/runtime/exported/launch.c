@@ -31,18 +31,29 @@ static ind_status rt__x_launch(ind_exported_model *m, rt__side *s, void *stream)
     return IND_OK;
 }
 
+static bool rt__x_captures(const ind_exported_model *m, void *stream) {
+    unsigned long long capture;
+    int status = 0;
+    return m->driver.cuStreamGetCaptureInfo_v3 &&
+           !m->driver.cuStreamGetCaptureInfo_v3(stream, &status, &capture, NULL, NULL, NULL, NULL) &&
+           status == IND__CUDA_CAPTURE_ACTIVE;
+}
+
 /* Computes what depends on constants alone, if they have changed. */
 static ind_status rt__x_prepare(ind_exported_model *m, void *stream) {
-    const ind_exported *t = m->tables;
+    const ind_exported_target *t = m->target;
+    const uint32_t bindings = m->tables->num_bindings;
     rt__side *s = &m->prepare;
     if (!t->num_prepared || m->is_prepared) return IND_OK;
-    for (uint32_t i = 0; i < t->num_prepare_constants; i++) m->prepare_pointer[i] = m->pointer[t->prepare_constant[i]];
-    for (uint32_t i = 0; i < t->num_prepared; i++)
-        m->prepare_pointer[t->num_prepare_constants + i] = m->pointer[t->num_bindings + i];
+    if (rt__x_captures(m, stream))
+        return rt__x_fail(m, IND_ERROR_INVALID_ARGUMENT,
+                          "%s: constants were set: launch once before the stream is captured", m->tables->name);
+    for (uint32_t i = 0; i < t->num_constants; i++) m->prepare_pointer[i] = m->pointer[t->prepare_constant[i]];
+    for (uint32_t i = 0; i < t->num_prepared; i++) m->prepare_pointer[t->num_constants + i] = m->pointer[bindings + i];
     if (!s->sized && !s->x->slots(s->slot))
-        return rt__x_fail(m, IND_ERROR_OVERFLOW, "%s: a size exceeds 64 bits", t->name);
+        return rt__x_fail(m, IND_ERROR_OVERFLOW, "%s: a size exceeds 64 bits", m->tables->name);
     s->sized = true;
-    ind_status status = rt__x_bind(m, s, m->prepare_pointer, t->num_prepare_constants + t->num_prepared);
+    ind_status status = rt__x_bind(m, s, m->prepare_pointer, t->num_constants + t->num_prepared);
     if (!status) status = rt__x_launch(m, s, stream);
     m->is_prepared = !status;
     return status;
@@ -55,7 +66,7 @@ ind_status ind_exported_launch(ind_exported_model *m, const int64_t *sizes, void
     status = rt__x_set_sizes(m, sizes);
     if (!status) status = rt__x_set_pointers(m, pointers);
     if (!status) status = rt__x_prepare(m, stream);
-    if (!status) status = rt__x_bind(m, &m->main, m->pointer, m->tables->num_bindings + m->tables->num_prepared);
+    if (!status) status = rt__x_bind(m, &m->main, m->pointer, m->tables->num_bindings + m->target->num_prepared);
     if (!status) status = rt__x_launch(m, &m->main, stream);
     rt__x_leave(m);
     return status;

@@ -1,6 +1,6 @@
 /* ---------------------------------------------------------------------------------------------- >>exported */
 
-#define RT__BLOCKS 48 /* each has at least twice the bytes of the one before */
+#define RT__BLOCKS 64
 
 /* Device memory that grows. Earlier blocks stay until the model is closed: a captured graph may use them. */
 typedef struct rt__growing {
@@ -88,8 +88,9 @@ static ind_status rt__x_no_memory(ind_exported_model *m) {
     return rt__x_fail(m, IND_ERROR_OUT_OF_MEMORY, "%s: no memory", m->tables->name);
 }
 
-/* Memory of at least `bytes`, filled with 0 if `zero`. *pointer is the last block. */
+/* Memory of at least `bytes`, filled with 0 if `zero`: at least twice the last block, unless that is too much. */
 static ind_status rt__x_grow(ind_exported_model *m, rt__growing *g, size_t bytes, bool zero, bool *grown) {
+    const size_t least = bytes;
     rt__cuda_ptr at = 0;
     *grown = false;
     if (bytes <= g->bytes) return IND_OK;
@@ -97,6 +98,10 @@ static ind_status rt__x_grow(ind_exported_model *m, rt__growing *g, size_t bytes
     if (bytes < 4096) bytes = 4096;
     if (g->num == RT__BLOCKS) return rt__x_no_memory(m);
     ind_status status = RT__X_CALL(m, cuMemAlloc_v2, (&at, bytes));
+    if (status == IND_ERROR_OUT_OF_MEMORY && bytes > least) {
+        bytes = least;
+        status = RT__X_CALL(m, cuMemAlloc_v2, (&at, bytes));
+    }
     if (status) return status;
     if (zero) status = RT__X_CALL(m, cuMemsetD8Async, (at, 0, bytes, NULL));
     if (!status && zero) status = RT__X_CALL(m, cuStreamSynchronize, (NULL));
@@ -153,25 +158,27 @@ static ind_status rt__x_open_device(ind_exported_model *m, const ind_exported_de
     return status;
 }
 
-/* The first target whose kernels the device runs. */
+/* The first target for this architecture that has no more SMs and shared memory than the device. */
 static ind_status rt__x_pick_target(ind_exported_model *m) {
-    int major = 0, minor = 0, sms = 0;
+    static const int attributes[] = {IND__CUDA_ATTRIBUTE_MAJOR, IND__CUDA_ATTRIBUTE_MINOR, IND__CUDA_ATTRIBUTE_NUM_SMS,
+                                     IND__CUDA_ATTRIBUTE_SHARED_PER_BLOCK, IND__CUDA_ATTRIBUTE_SHARED_PER_SM};
+    int has[5] = {0};
     char archs[200] = "";
-    ind_status status = RT__X_CALL(m, cuDeviceGetAttribute, (&major, IND__CUDA_ATTRIBUTE_MAJOR, m->device));
-    if (!status) status = RT__X_CALL(m, cuDeviceGetAttribute, (&minor, IND__CUDA_ATTRIBUTE_MINOR, m->device));
-    if (!status)
-        status = RT__X_CALL(m, cuDeviceGetAttribute, (&m->shared_per_sm, IND__CUDA_ATTRIBUTE_SHARED_PER_SM, m->device));
-    if (!status) status = RT__X_CALL(m, cuDeviceGetAttribute, (&sms, IND__CUDA_ATTRIBUTE_NUM_SMS, m->device));
-    for (uint32_t i = 0; i < m->tables->num_targets && !status; i++) {
+    for (int i = 0; i < 5; i++) {
+        const ind_status status = RT__X_CALL(m, cuDeviceGetAttribute, (&has[i], attributes[i], m->device));
+        if (status) return status;
+    }
+    m->shared_per_sm = has[4];
+    for (uint32_t i = 0; i < m->tables->num_targets; i++) {
         const ind_exported_target *t = &m->tables->target[i];
         const size_t used = strlen(archs);
         snprintf(archs + used, sizeof archs - used, "%s%s of %d SMs", i ? ", " : "", t->arch, t->num_sms);
-        const bool runs = t->major == major && (t->exact ? t->minor == minor : t->minor <= minor);
-        if (!m->target && runs && t->num_sms <= sms) m->target = t;
+        const bool fits = t->num_sms <= has[2] && t->shared_per_block <= has[3];
+        if (!m->target && t->major == has[0] && t->minor == has[1] && fits) m->target = t;
     }
-    if (status || m->target) return status;
+    if (m->target) return IND_OK;
     return rt__x_fail(m, IND_ERROR_NOT_SUPPORTED, "%s: the device is sm_%d%d of %d SMs; the model has kernels for %s",
-                      m->tables->name, major, minor, sms, archs);
+                      m->tables->name, has[0], has[1], has[2], archs);
 }
 
 /* ---- kernels */
@@ -294,25 +301,32 @@ static void rt__x_close_side(ind_exported_model *m, rt__side *s) {
 
 /* ---- the model */
 
+static ind_status rt__x_open_sides(ind_exported_model *m) {
+    const ind_exported_target *t = m->target;
+    const uint32_t num = m->tables->num_bindings + t->num_prepared, num_prepare = t->num_constants + t->num_prepared;
+    bool ok = true;
+    m->pointer = (void **)rt__x_array(num, sizeof *m->pointer, &ok);
+    m->prepare_pointer = (void **)rt__x_array(num_prepare, sizeof *m->prepare_pointer, &ok);
+    if (!ok) return rt__x_no_memory(m);
+    ind_status status = rt__x_open_side(m, &m->main, &t->main, num);
+    if (!status && t->num_prepared) status = rt__x_open_side(m, &m->prepare, &t->prepare, num_prepare);
+    if (!status && t->num_prepared) status = rt__x_device_memory(m, (size_t)t->prepared_bytes + 1, &m->prepared);
+    return status;
+}
+
 static ind_status rt__x_open(ind_exported_model *m, const ind_exported_desc *desc) {
     const ind_exported *t = m->tables;
     bool ok = true;
     m->constant = (void **)rt__x_array(t->num_bindings, sizeof *m->constant, &ok);
     m->size = (int64_t *)rt__x_array(t->num_sizes, sizeof *m->size, &ok);
     m->conditions = (int64_t *)rt__x_array(t->num_condition_slots, sizeof *m->conditions, &ok);
-    m->pointer = (void **)rt__x_array((size_t)t->num_bindings + t->num_prepared, sizeof *m->pointer, &ok);
-    m->prepare_pointer =
-        (void **)rt__x_array((size_t)t->num_prepare_constants + t->num_prepared, sizeof *m->prepare_pointer, &ok);
     if (!ok) return rt__x_no_memory(m);
     ind_status status = rt__x_open_library(m, desc);
     if (!status) status = rt__x_open_device(m, desc);
     if (!status) status = rt__x_pick_target(m);
     if (!status) status = rt__x_enter(m);
     if (status) return status;
-    status = rt__x_open_side(m, &m->main, &m->target->main, t->num_bindings + t->num_prepared);
-    if (!status && t->num_prepared)
-        status = rt__x_open_side(m, &m->prepare, &m->target->prepare, t->num_prepare_constants + t->num_prepared);
-    if (!status && t->num_prepared) status = rt__x_device_memory(m, (size_t)t->prepared_bytes + 1, &m->prepared);
+    status = rt__x_open_sides(m);
     rt__x_leave(m);
     return status;
 }
@@ -320,7 +334,6 @@ static ind_status rt__x_open(ind_exported_model *m, const ind_exported_desc *des
 void ind_exported_close(ind_exported_model *m) {
     if (!m) return;
     if (m->context && !rt__x_enter(m)) {
-        if (m->launched) (void)m->driver.cuStreamSynchronize(m->stream);
         if (m->main.x) rt__x_close_side(m, &m->main);
         if (m->prepare.x) rt__x_close_side(m, &m->prepare);
         for (uint32_t i = 0; i < m->tables->num_bindings; i++) rt__x_free(m, m->constant[i]);

@@ -11,6 +11,7 @@
 #define ind_exported_check IND__PREFIXED(ind_exported_check)
 #define ind_exported_close IND__PREFIXED(ind_exported_close)
 #define ind_exported_constant IND__PREFIXED(ind_exported_constant)
+#define ind_exported_constants_changed IND__PREFIXED(ind_exported_constants_changed)
 #define ind_exported_download IND__PREFIXED(ind_exported_download)
 #define ind_exported_error IND__PREFIXED(ind_exported_error)
 #define ind_exported_free IND__PREFIXED(ind_exported_free)

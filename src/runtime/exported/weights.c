@@ -18,8 +18,8 @@ void ind_exported_free(ind_exported_model *m, void *pointer) {
 }
 
 static ind_status rt__x_upload(ind_exported_model *m, void *to, const void *from, size_t bytes) {
-    ind_status status = RT__X_CALL(m, cuMemcpyHtoDAsync_v2, ((rt__cuda_ptr)(uintptr_t)to, from, bytes, m->stream));
-    return status ? status : RT__X_CALL(m, cuStreamSynchronize, (m->stream));
+    ind_status status = RT__X_CALL(m, cuMemcpyHtoDAsync_v2, ((rt__cuda_ptr)(uintptr_t)to, from, bytes, NULL));
+    return status ? status : RT__X_CALL(m, cuStreamSynchronize, (NULL));
 }
 
 ind_status ind_exported_upload(ind_exported_model *m, void *to, const void *from, size_t bytes) {
@@ -36,8 +36,8 @@ ind_status ind_exported_download(ind_exported_model *m, void *to, const void *fr
     ind_status status = rt__x_enter(m);
     if (status) return status;
     if (bytes) {
-        status = RT__X_CALL(m, cuMemcpyDtoHAsync_v2, (to, (rt__cuda_ptr)(uintptr_t)from, bytes, m->stream));
-        if (!status) status = RT__X_CALL(m, cuStreamSynchronize, (m->stream));
+        status = RT__X_CALL(m, cuMemcpyDtoHAsync_v2, (to, (rt__cuda_ptr)(uintptr_t)from, bytes, NULL));
+        if (!status) status = RT__X_CALL(m, cuStreamSynchronize, (NULL));
     }
     rt__x_leave(m);
     return status;
@@ -62,6 +62,10 @@ ind_status ind_exported_constant(ind_exported_model *m, uint32_t binding, const 
     return status;
 }
 
+void ind_exported_constants_changed(ind_exported_model *m) {
+    if (m) m->is_prepared = false;
+}
+
 /* The file: "INDWGHT1", a key of the constants' names and types, the bytes that follow, and these. */
 static ind_status rt__x_read_weights(ind_exported_model *m, FILE *f, const char *path) {
     const ind_exported *t = m->tables;
@@ -72,17 +76,21 @@ static ind_status rt__x_read_weights(ind_exported_model *m, FILE *f, const char 
         return rt__x_fail(m, IND_ERROR_IO, "%s: %s is no file of weights", t->name, path);
     if (head[0] != t->weights_key || head[1] != (uint64_t)t->weights_bytes)
         return rt__x_fail(m, IND_ERROR_IO, "%s: %s has the weights of another model", t->name, path);
+    int64_t at = 0; /* constants are in the order of the bindings, with less than 64 bytes between them */
     for (uint32_t i = 0; i < t->num_bindings; i++) {
         const ind_exported_binding *b = &t->binding[i];
+        char between[64];
         if (b->kind != IND_EXPORTED_CONSTANT || !b->bytes) continue;
         void *data = malloc((size_t)b->bytes);
         if (!data) return rt__x_no_memory(m);
+        const size_t skipped = (size_t)(b->at - at);
         const bool found =
-            !fseek(f, (long)(b->at + 24), SEEK_SET) && fread(data, 1, (size_t)b->bytes, f) == (size_t)b->bytes;
+            fread(between, 1, skipped, f) == skipped && fread(data, 1, (size_t)b->bytes, f) == (size_t)b->bytes;
         const ind_status status = found ? ind_exported_constant(m, i, data, (size_t)b->bytes)
                                         : rt__x_fail(m, IND_ERROR_IO, "%s: %s is truncated", t->name, path);
         free(data);
         if (status) return status;
+        at = b->at + b->bytes;
     }
     return IND_OK;
 }

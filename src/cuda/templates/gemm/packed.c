@@ -304,16 +304,22 @@ static const cg__mm_config cg__mm_packed_configs[] = {
     {1, 16, 8, 4, 1, 2, 0, 1, 0, 0, 0},  {1, 16, 8, 2, 1, 2, 0, 1, 0, 0, 0},
 };
 
+/* The reason if a warp cannot take whole steps of scales. */
+static const char *cg__mm_packed_no_steps(const cg__mm_problem *p) {
+    const cg__mm_packed *b = p->packed;
+    if (b->no || !b->of[0].scale) return NULL;
+    if (!ind_known_multiple(p->size_k, cg__mm_packed_step(b))) return "its depth is no multiple of 256";
+    const bool vectors = b->format == IND__QUANTISED_MXFP4 || b->format == IND__QUANTISED_NVFP4;
+    return vectors && !b->together ? "the scales of a step are not aligned to their bytes" : NULL;
+}
+
 static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
     int64_t k, batch;
-    const int format = p->packed->format;
+    const char *no = cg__mm_packed_no_steps(p);
     if (p->packed->no) return p->packed->no;
     if (!p->few_rows) return "it may have more than 64 rows";
-    if (p->packed->of[0].scale && !ind_known_multiple(p->size_k, cg__mm_packed_step(p->packed)))
-        return "its depth is no multiple of 256";
-    if ((format == IND__QUANTISED_MXFP4 || format == IND__QUANTISED_NVFP4) && !p->packed->together)
-        return "the scales of a step are not aligned to their bytes";
+    if (no) return no;
     if (!ind_expr_is_int(p->size_k, &k) || k % 8) return "its depth is not a constant multiple of 8";
     if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
     return p->a.computed && !p->a.statistics ? "a is computed as it is loaded" : NULL;

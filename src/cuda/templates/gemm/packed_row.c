@@ -35,10 +35,10 @@ static const struct {
 static const char *cg__mm_packed_row_match(const cg__mm_problem *p, const ind_target *t) {
     const cg__mm_packed *b = p->packed;
     (void)t;
-    int64_t batch;
+    int64_t k, batch;
     if (b->no) return b->no;
     if (p->few_rows != 1) return "it may have more than one row";
-    if (!ind_expr_is_int(p->size_k, NULL)) return "its depth is not constant";
+    if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
     if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
     return p->a.computed && !p->a.statistics ? "a is computed as it is loaded" : NULL;
 }

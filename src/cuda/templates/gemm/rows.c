@@ -373,9 +373,12 @@ static const cg__mm_config cg__mm_rows_configs[] = {
    (H100). */
 enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10, MM_PACKED_ROWS = 64 };
 
+static const char *cg__mm_packed_no_steps(const cg__mm_problem *p);
+
 /* Sets p->few_rows: from the bound of m, or from its hint or the variant's range, if the variant may have a guard. */
 static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
-    const int64_t few = p->packed->no ? MM_MOST_ROWS : MM_PACKED_ROWS, hint = ind_hint(p->size_m);
+    const bool packed = !p->packed->no && !cg__mm_packed_no_steps(p);
+    const int64_t few = packed ? MM_PACKED_ROWS : MM_MOST_ROWS, hint = ind_hint(p->size_m);
     const int64_t range = p->packed->no ? 0 : d->variant->range.to;
     const bool guard = d->assume & IND__ASSUME_FEW_ROWS && !d->w.schedule->program->options.batch_invariant;
     int64_t least, most;
