@@ -34588,8 +34588,9 @@ static ind_status ind__export_conditions(ind__text *t, const ind_module *m, cons
     for (uint32_t i = 0; i < m->desc.num_conditions && !status; i++) {
         const uint32_t slot = ind__program_add(&p, m->desc.condition[i].e);
         if (slot == UINT32_MAX) status = ind__failed(m->context);
-        bool guard;
-        ind__textf(t, "    {\"%s\", %u, ", ind_module_query_condition(m, (int)i, &guard), slot);
+        bool guard = false;
+        const char *text = ind_module_query_condition(m, (int)i, &guard);
+        ind__textf(t, "    {\"%s\", %u, ", text ? text : "", slot);
         ind__textf(t, "%d},\n", guard);
     }
     ind__textf(t, "};\n\n");

@@ -2482,15 +2482,15 @@ static void ir__env_int(int *field, const char *name) {
     if (v && *v) *field = (int)strtol(v, NULL, 10);
 }
 
-/* The only function that reads the environment. */
-static void ir__context_defaults(ind_context_desc *d) {
+/* The only function that reads the environment. Returns an IND_DEVICE that names no device; NULL: there is none. */
+static const char *ir__context_defaults(ind_context_desc *d) {
     if (!d->allocator.alloc) {
         d->allocator.alloc = ir__default_alloc;
         d->allocator.free = ir__default_free;
     }
-    const char *device = getenv("IND_DEVICE");
-    if (!d->device && device && !strcmp(device, "host")) d->device = IND_DEVICE_HOST;
-    if (!d->device && device && !strcmp(device, "cuda")) d->device = IND_DEVICE_CUDA;
+    const char *device = d->device ? NULL : getenv("IND_DEVICE");
+    if (device && !strcmp(device, "host")) d->device = IND_DEVICE_HOST;
+    if (device && !strcmp(device, "cuda")) d->device = IND_DEVICE_CUDA;
     ir__env_string(&d->cuda.library_path, "IND_CUDA_LIBRARY");
     ir__env_string(&d->cuda.nvrtc_path, "IND_NVRTC_LIBRARY");
     ir__env_string(&d->cuda.cublaslt_path, "IND_CUBLASLT_LIBRARY");
@@ -2499,6 +2499,7 @@ static void ir__context_defaults(ind_context_desc *d) {
     ir__env_int(&d->log_level, "IND_LOG");
     ir__env_int(&d->verify, "IND_VERIFY");
     ir__env_int(&d->num_threads, "IND_THREADS");
+    return device && *device && !d->device && strcmp(device, "auto") != 0 ? device : NULL;
 }
 
 static bool ir__keep_string(ind_context *c, const char **s) {
@@ -2523,7 +2524,7 @@ ind_status ind_context_create(const ind_context_desc *desc, ind_context **contex
     ind_context_desc d = {0};
     if (desc) d = *desc;
     if (!d.allocator.alloc != !d.allocator.free || !d.trace.begin != !d.trace.end) return IND_ERROR_INVALID_ARGUMENT;
-    ir__context_defaults(&d);
+    const char *unknown = ir__context_defaults(&d);
     ind_context *c = (ind_context *)d.allocator.alloc(sizeof *c, d.allocator.user);
     if (!c) return IND_ERROR_OUT_OF_MEMORY;
     memset(c, 0, sizeof *c);
@@ -2538,6 +2539,7 @@ ind_status ind_context_create(const ind_context_desc *desc, ind_context **contex
         ind_context_destroy(c);
         return IND_ERROR_OUT_OF_MEMORY;
     }
+    if (unknown) ind__log(c, 1, "IND_DEVICE=%s is none of host, cuda, auto: it is ignored", unknown);
     *context = c;
     return IND_OK;
 }

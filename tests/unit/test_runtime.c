@@ -1,6 +1,7 @@
 /* test_runtime.c - the runtime by itself: small programs of loops, made by hand, run on the host device and, where the
    emulated driver is built (build/emulated), on the CUDA path; and every way to use the runtime wrongly. */
 #define INDUCTOR_RUNTIME_IMPLEMENTATION
+#define _POSIX_C_SOURCE 200809L /* setenv */
 #include "inductor_runtime.h"
 
 #include "check.h"
@@ -1054,8 +1055,38 @@ static void test_host(int num_threads) {
     ind_context_destroy(c);
 }
 
+#ifndef _WIN32
+static void count_line(int level, const char *text, void *user) {
+    *(int *)user += level == 1 && strstr(text, "IND_DEVICE=gpu is none of host, cuda, auto") != NULL;
+}
+
+/* An unknown IND_DEVICE is a warning, unless the program selects a device itself. */
+static void test_unknown_device(void) {
+    const char *before = getenv("IND_DEVICE");
+    char kept[32] = "";
+    if (before) snprintf(kept, sizeof kept, "%s", before);
+    setenv("IND_DEVICE", "gpu", 1);
+    for (int given = 0; given < 2; given++) {
+        int lines = 0;
+        ind_context *c = NULL;
+        const ind_context_desc desc = {.log = {count_line, &lines},
+                                       .device = given ? IND_DEVICE_HOST : (ind_device)0,
+                                       .log_level = 1};
+        CHECK(!ind_context_create(&desc, &c) && lines == !given, "%d lines", lines);
+        ind_context_destroy(c);
+    }
+    if (before)
+        setenv("IND_DEVICE", kept, 1);
+    else
+        unsetenv("IND_DEVICE");
+}
+#endif
+
 int main(void) {
     setvbuf(stdout, NULL, _IOLBF, 0);
+#ifndef _WIN32
+    test_unknown_device();
+#endif
     test_host(1);
     test_host(3);
     test_allocations(IND_DEVICE_HOST, 0);
