@@ -14,7 +14,8 @@
    Optional macros, defined before the implementation
        IND_API        linkage of every public function (default: extern)
 
-   Contents: >>overview >>version >>graph >>ops >>text >>compile >>patterns >>user-passes >>explain >>formula >>export >>internal
+   Contents: >>overview >>version >>graph >>ops >>text >>compile >>patterns >>user-passes >>explain >>formula >>export
+   >>internal
    implementation: >>op-table >>shapes >>builder >>composites >>lowerings >>families >>conditions >>printer >>parser
    >>import >>passes >>pipeline >>raise >>explain >>page >>formula >>solve >>export
 */

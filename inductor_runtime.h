@@ -20,7 +20,8 @@
    IND_RUNTIME_ONLY, defined before the header, leaves all of this out, and the other headers: what remains runs models
    that `ind export` wrote as C (>>exported). With INDUCTOR_RUNTIME_IMPLEMENTATION it creates that implementation.
 
-   Contents: >>exported >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack >>internal
+   Contents: >>config >>status >>exported >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack
+   >>internal
    implementation: >>platform >>symbols >>check >>nvrtc >>pack >>module >>memory >>sizes >>instance >>launch >>run
    >>host-device >>cuda-device >>prepared >>capture >>profile >>tune >>readiness >>cublaslt
 */
@@ -375,8 +376,6 @@ static inline int64_t ind_exported_max(int64_t a, int64_t b) {
 #endif
 
 /* ============================================================================================ src/runtime/library.c */
-/* ---------------------------------------------------------------------------------------------- >>library-files */
-
 /* Libraries that are opened at run time. */
 
 #if defined(_WIN32)
@@ -417,7 +416,7 @@ static void rt__library_close(void *library) {
 #endif
 
 /* ============================================================================================= src/runtime/driver.c */
-/* ------------------------------------------------------------------------------------------------ >>driver */
+/* The driver functions in use, for the library and for exported models. */
 
 #if defined(_WIN32)
 #define IND__RT_CUDA_CALL __stdcall
@@ -647,8 +646,6 @@ static bool rt__cuda_encode_map(const rt__cuda_driver *d, const rt__map_key *key
 }
 
 /* ====================================================================================== src/runtime/exported/open.c */
-/* ---------------------------------------------------------------------------------------------- >>exported */
-
 #define RT__BLOCKS 64
 
 /* Device memory that grows. Earlier blocks stay until the model is closed: a captured graph may use them. */
@@ -2041,8 +2038,6 @@ ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, i
 #endif
 
 /* ============================================================================================ src/runtime/library.c */
-/* ---------------------------------------------------------------------------------------------- >>library-files */
-
 /* Libraries that are opened at run time. */
 
 #if defined(_WIN32)
@@ -2534,7 +2529,7 @@ static void rt__pool_for(rt__pool *p, int64_t count, rt__work_fn fn, void *arg) 
 }
 
 /* ============================================================================================= src/runtime/driver.c */
-/* ------------------------------------------------------------------------------------------------ >>driver */
+/* The driver functions in use, for the library and for exported models. */
 
 #if defined(_WIN32)
 #define IND__RT_CUDA_CALL __stdcall

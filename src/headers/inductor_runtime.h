@@ -20,7 +20,8 @@
    IND_RUNTIME_ONLY, defined before the header, leaves all of this out, and the other headers: what remains runs models
    that `ind export` wrote as C (>>exported). With INDUCTOR_RUNTIME_IMPLEMENTATION it creates that implementation.
 
-   Contents: >>exported >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack >>internal
+   Contents: >>config >>status >>exported >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack
+   >>internal
    implementation: >>platform >>symbols >>check >>nvrtc >>pack >>module >>memory >>sizes >>instance >>launch >>run
    >>host-device >>cuda-device >>prepared >>capture >>profile >>tune >>readiness >>cublaslt
 */

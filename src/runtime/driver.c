@@ -1,4 +1,4 @@
-/* ------------------------------------------------------------------------------------------------ >>driver */
+/* The driver functions in use, for the library and for exported models. */
 
 #if defined(_WIN32)
 #define IND__RT_CUDA_CALL __stdcall

@@ -1,5 +1,3 @@
-/* ---------------------------------------------------------------------------------------------- >>library-files */
-
 /* Libraries that are opened at run time. */
 
 #if defined(_WIN32)

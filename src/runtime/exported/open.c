@@ -1,5 +1,3 @@
-/* ---------------------------------------------------------------------------------------------- >>exported */
-
 #define RT__BLOCKS 64
 
 /* Device memory that grows. Earlier blocks stay until the model is closed: a captured graph may use them. */
