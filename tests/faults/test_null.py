@@ -44,6 +44,8 @@ GOOD = {
     "ind_conv_desc *": "&(ind_conv_desc){0}",
     "ind_compile_desc *": "&(ind_compile_desc){.device = IND_DEVICE_HOST}",
     "ind_run_desc *": "&s.run",
+    "ind_binding *": "s.io",
+    "ind_export_desc *": '&(ind_export_desc){.name = "m", .modules = &s.m, .num_modules = 1, .header = "m.h", .source = "m.c"}',
     "ind_launch_desc *": "&s.launch",
     "ind_instance_desc *": "&(ind_instance_desc){0}",
     "ind_target *": "&s.target",
