@@ -16906,7 +16906,7 @@ static double cg__mm_one_row_work(const cg__mm_config *c, const cg__mm_problem *
     return c->warps_n * t->row_instructions / (p->a.statistics ? 1.0 : 3);
 }
 
-/* That of bf16 and f16 weights leaves out the row that warps load, as its figures were fitted without. */
+/* For bf16 and f16 weights, the work does not count the row that each warp loads: its figures were fitted so. */
 static cg__mm_strip_work cg__mm_strip_work_of(const cg__mm_config *c, const cg__mm_problem *p,
                                               const ind_thresholds *t) {
     const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
@@ -18232,11 +18232,11 @@ static const cg__mm_template cg__mm_packed_rows = {.strategy = IND_STRATEGY_MATM
                                                    .main_loop = cg__mm_packed_main_loop};
 
 /* ============================================================================= src/cuda/templates/gemm/packed_row.c */
-/* Products of one row with packed weights, one or two with weights of one format, that a lane requests together: as
-   one_row.c, with 8 elements of a block in place of a vector. The lanes of a warp share k. A lane loads the bytes of
-   its 8 elements and what it needs of their block, and multiplies their sum by the scale. Weights are not rounded to
-   the operand's type. Tensor cores (packed.c) take 16 columns and 256 elements of k a warp, which keep few SMs busy if
-   the weights are small. */
+/* Products of one row with packed weights, dequantised in registers by each lane. One kernel computes one product, or
+   two with weights of one format. The layout is that of one_row.c, with 8 elements of a block in place of a vector. The
+   lanes of a warp share k. A lane loads the bytes of its 8 elements and what it needs of their block, and multiplies
+   their sum by the scale. Weights are not rounded to the operand's type. Tensor cores (packed.c) take 16 columns and
+   256 elements of k a warp, which keep few SMs busy if the weights are small. */
 
 /* The type of a format in the prelude, up to what cg__mm_packed8_type adds, the function that declares it, and the
    registers of 8 elements; see packed_row.cuh. */
@@ -18735,7 +18735,9 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
                 "accumulates in f32",
                 p->few_rows, p->packed->mapped ? "a tensor map" : "cp.async");
     else if (d->variant->strategy == IND_STRATEGY_MATMUL_PACKED_ROW)
-        cg__why(d, "one row, which lanes have in registers, as they have packed weights; accumulates in f32");
+        cg__why(
+            d,
+            "one row: each lane keeps its part of the row and of the packed weights in registers; accumulates in f32");
     else if (cg__mm_has_prologue(p))
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));

@@ -1,4 +1,4 @@
-"""Products of one row with packed weights, which lanes have in registers: every format, bf16 and f16, depths of one block to thousands of elements,
+"""Products of one row with packed weights, dequantised in registers by each lane: every format, bf16 and f16, depths of one block to thousands of elements,
 columns that fill no block, two products, normalised rows, misaligned pointers."""
 
 import numpy as np

@@ -11,7 +11,7 @@ typedef struct ind_export_desc {
 } ind_export_desc;
 
 /* Compiles all kernels, as ind_module_build_cubins, and writes both files. Needs NVRTC but no GPU. Errors: those of
-   ind_module_build_cubins; IND_ERROR_IO; IND_ERROR_NOT_SUPPORTED: the graph calls functions of the user or has sizes
+   ind_module_build_cubins; IND_ERROR_IO; IND_ERROR_NOT_SUPPORTED: the graph has extern calls or has sizes
    that depend on data, or the target is PTX. */
 IND_API ind_status ind_export(const ind_export_desc *desc);
 

@@ -66,8 +66,7 @@ static ind_status ind__weights_layout(const ind_module *m, int64_t *bytes, uint6
         if (each < 0) {
             ind__text_free(&t);
             return ind__fail(m->context, IND_ERROR_NOT_SUPPORTED,
-                             "export of \"%s\": the size of constant \"%s\" is no number", m->desc.name,
-                             m->binding[i].name);
+                             "export of \"%s\": constant \"%s\" has a symbolic size", m->desc.name, m->binding[i].name);
         }
         ind__textf(&t, "%s %lld ", m->binding[i].name, (long long)*bytes);
         ind__export_type(&t, &m->binding[i]);
@@ -262,7 +261,8 @@ static const char ind__export_declarations[] =
     "int @_upload(@ *m, void *to, const void *from, size_t bytes);\n"
     "int @_download(@ *m, void *to, const void *from, size_t bytes);\n";
 
-/* True if the name, after that of the graph, is a function or a type of NAME.h, or begins as an earlier binding's. */
+/* True if the name, after that of the graph, is a function or a type of NAME.h, or the identifier of an earlier
+ * binding. */
 static bool ind__export_is_taken(const ind_module *m, uint32_t binding, const char *word) {
     static const char *const names[] = {"open",     "close", "error",        "constant", "bytes",
                                         "launch",   "check", "alloc",        "free",     "upload",

@@ -89,7 +89,9 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
                 "accumulates in f32",
                 p->few_rows, p->packed->mapped ? "a tensor map" : "cp.async");
     else if (d->variant->strategy == IND_STRATEGY_MATMUL_PACKED_ROW)
-        cg__why(d, "one row, which lanes have in registers, as they have packed weights; accumulates in f32");
+        cg__why(
+            d,
+            "one row: each lane keeps its part of the row and of the packed weights in registers; accumulates in f32");
     else if (cg__mm_has_prologue(p))
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));

@@ -1,8 +1,8 @@
-/* Products of one row with packed weights, one or two with weights of one format, that a lane requests together: as
-   one_row.c, with 8 elements of a block in place of a vector. The lanes of a warp share k. A lane loads the bytes of
-   its 8 elements and what it needs of their block, and multiplies their sum by the scale. Weights are not rounded to
-   the operand's type. Tensor cores (packed.c) take 16 columns and 256 elements of k a warp, which keep few SMs busy if
-   the weights are small. */
+/* Products of one row with packed weights, dequantised in registers by each lane. One kernel computes one product, or
+   two with weights of one format. The layout is that of one_row.c, with 8 elements of a block in place of a vector. The
+   lanes of a warp share k. A lane loads the bytes of its 8 elements and what it needs of their block, and multiplies
+   their sum by the scale. Weights are not rounded to the operand's type. Tensor cores (packed.c) take 16 columns and
+   256 elements of k a warp, which keep few SMs busy if the weights are small. */
 
 /* The type of a format in the prelude, up to what cg__mm_packed8_type adds, the function that declares it, and the
    registers of 8 elements; see packed_row.cuh. */

@@ -517,7 +517,7 @@ static double cg__mm_one_row_work(const cg__mm_config *c, const cg__mm_problem *
     return c->warps_n * t->row_instructions / (p->a.statistics ? 1.0 : 3);
 }
 
-/* That of bf16 and f16 weights leaves out the row that warps load, as its figures were fitted without. */
+/* For bf16 and f16 weights, the work does not count the row that each warp loads: its figures were fitted so. */
 static cg__mm_strip_work cg__mm_strip_work_of(const cg__mm_config *c, const cg__mm_problem *p,
                                               const ind_thresholds *t) {
     const double unpack = p->packed->unpacks ? p->packed->unpacks : 4;
