@@ -34274,7 +34274,7 @@ static uint32_t ind__export_kernel(ind__exporter *x, const ind__variant *v) {
     return x->num_kernels++;
 }
 
-/* Elements of maps as the driver numbers their types (CUtensorMapDataType). */
+/* A CUtensorMapDataType, as rt__map_type: NAME.c does not see the enum. */
 static int ind__export_map_type(const ind__tensor_map *map) {
     if (map->tf32) return 11;
     return ind_dtype_bytes(map->dtype) == 1 ? 0 : map->dtype == IND_F16 ? 6 : 9;
@@ -34786,8 +34786,9 @@ static void ind__export_names(ind__text *t, const ind_module *m, const char *nam
 }
 
 static void ind__export_header(ind__text *t, const ind_module *m, const char *name) {
-    ind__textf(t, "/* %s.h: graph \"%s\", written by `ind export`. */\n#ifndef %s_h_\n#define %s_h_\n\n", name,
-               m->desc.name, name, name);
+    char graph[96];
+    ind__textf(t, "/* %s.h: graph %s, written by `ind export`. */\n#ifndef %s_h_\n#define %s_h_\n\n", name,
+               ind__export_identifier(m->desc.name, graph), name, name);
     ind__textf(t, "#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
     ind__export_names(t, m, name);
     ind__export_expand(t, ind__export_declarations, name, m->desc.num_sizes > 0);
@@ -34795,8 +34796,9 @@ static void ind__export_header(ind__text *t, const ind_module *m, const char *na
 }
 
 static void ind__export_begin(ind__text *t, const ind_module *m, const char *name) {
-    ind__textf(t, "/* %s.c: graph \"%s\", written by `ind export`. One file of the program creates the runtime:\n\n",
-               name, m->desc.name);
+    char graph[96];
+    ind__textf(t, "/* %s.c: graph %s, written by `ind export`. One file of the program creates the runtime:\n\n", name,
+               ind__export_identifier(m->desc.name, graph));
     ind__textf(
         t, "       #define IND_RUNTIME_ONLY\n       #define INDUCTOR_RUNTIME_IMPLEMENTATION\n"
            "       #include \"inductor_runtime.h\"\n*/\n#ifndef IND_RUNTIME_ONLY\n#define IND_RUNTIME_ONLY\n#endif\n");

@@ -284,6 +284,13 @@ def test_names(tmp_path, environment):
         assert done.returncode == 1 and "a C identifier of less than 40 characters" in done.stderr
 
 
+def test_graph_name_that_ends_a_comment(tmp_path):
+    library = make("build/libinductor.so")
+    compiler("-std=c99", *STRICT, "-I", ROOT, ROOT / "tests/exported_c/names.c", library, f"-Wl,-rpath,{ROOT / 'build'}", "-o", tmp_path / "names")
+    subprocess.run([tmp_path / "names", tmp_path / "m.h", tmp_path / "m.c"], check=True)
+    compiler("-std=c99", *STRICT, "-I", ROOT, "-I", tmp_path, "-c", tmp_path / "m.c", "-o", tmp_path / "m.o")
+
+
 def test_bindings_of_equal_names(tmp_path, runtime, environment, library):
     """Names that are not C, equal as C, or those of functions."""
     text = graph("input a.b : f32[4]; input a_b : f32[4]; input open : f32[4]; input sizes : f32[4]; input target : f32[4]; c = sub(a.b, a_b); d = sub(open, sizes); "

@@ -120,7 +120,7 @@ static uint32_t ind__export_kernel(ind__exporter *x, const ind__variant *v) {
     return x->num_kernels++;
 }
 
-/* Elements of maps as the driver numbers their types (CUtensorMapDataType). */
+/* A CUtensorMapDataType, as rt__map_type: NAME.c does not see the enum. */
 static int ind__export_map_type(const ind__tensor_map *map) {
     if (map->tf32) return 11;
     return ind_dtype_bytes(map->dtype) == 1 ? 0 : map->dtype == IND_F16 ? 6 : 9;
