@@ -239,6 +239,9 @@ typedef struct ind_kernel {
       "rows of a 16-bit left operand that each block of a matmul has in shared memory, at most",                       \
       "rows of MATMUL_ROWS")                                                                                           \
     X(int, packed_rows, 64, NONE, "the same if the right operand is a quantised weight", "rows of MATMUL_PACKED")      \
+    X(int, quantised_rows, 64, NONE,                                                                                   \
+      "rows of the left operand up to which a matmul dequantises its weight faster than a separate kernel",            \
+      "the target's architecture")                                                                                     \
     X(int64_t, whole_bytes, 96 << 10, SHARED, "bytes of these rows", "shared memory of MATMUL_ROWS for them")          \
     X(int, few_rows, 64, SMS, "a kernel over fewer long rows than this leaves most of a GPU idle", "132 SMs")          \
     X(int, long_row, 16384, NONE, "elements of a long row", "batch_norm")                                              \
@@ -3383,7 +3386,7 @@ static bool sched__has_few_rows(const sched__fuser *f, const sched__domain *d, i
     bool constant = true;
     for (int v = 0; v < d->rank; v++)
         constant &= ind__expr_depends(read, d->var[v]) || ind_expr_is_int(d->size[v], NULL);
-    return rows <= (constant ? 1 : 2) * (double)f->policy.packed_rows;
+    return rows <= (constant ? 1 : 2) * (double)f->policy.quantised_rows;
 }
 
 /* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: its inputs once, its result

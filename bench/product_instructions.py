@@ -20,13 +20,14 @@ import product_weights
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SMS, SCHEDULERS, GHZ, COPY = 132, 4, 1.98, 4275  # H200; the copy in bytes per ns
+STRATEGIES = ("matmul, packed weights", "matmul, wgmma tiles of packed weights")
 FRAGMENT = 256  # weights that an instruction of the tensor cores multiplies
 
 # Cycles for which an instruction of a warp keeps its unit of a scheduler busy, sm_90: CUDA C++ Programming Guide, throughput of
 # arithmetic instructions; of HMMA.16816 the rate that mma.sync reaches, 60 % of the data sheet's.
 CYCLES = {"alu": 2, "fma": 1, "imad": 2, "xu": 8, "lsu": 4, "hmma": 6.5, "other": 0}
 UNITS = {
-    "hmma": r"HMMA|IMMA|QMMA",
+    "hmma": r"HG?MMA|IMMA|QMMA",
     "lsu": r"LD|ST|ATOM|RED|SYNCS|UBLKCP|UTMA|SHFL|BAR|MEMBAR|ERRBAR",
     "xu": r"MUFU|I2F(?!P)|F2F(?!P)|F2I|POPC|FLO",
     "imad": r"IMAD|IDP",
@@ -120,7 +121,7 @@ def cuobjdump():
 
 def row(f, m, n, k, arch, folder):
     sass, step, strategy = emitted(product_weights.product_text(f, m, n, k), arch, folder)
-    if strategy != "matmul, packed weights":
+    if strategy not in STRATEGIES:
         return f"{f.name:10s} {m:5d} {strategy}"
     c = count(sass, step / 16)
     cycles = c.cycles()

@@ -98,6 +98,11 @@
       "SASS of q4_1")                                                                                                  \
     X(packed_row_load, 16, "multiply-adds in whose time a load of 8 packed weights is issued",                         \
       "steps of SmolLM2 135M and Llama 1B, q4_1 and q8_0, H200")                                                       \
+    X(packed_tile_instructions, 62, "cycles of an SM's 128 lanes per 8 packed weights that wgmma multiplies",          \
+      "timings of 4 formats, 16 to 128 rows and 4 sizes, H200")                                                        \
+    X(packed_tile_rows, 50, "the same per 8 elements of a row that a block puts into the order of the weights",        \
+      "the same timings")                                                                                              \
+    X(packed_tile_warps, 9, "warps of an SM that keep its units busy with these weights", "the same timings")          \
     X(packed_start, 1800, "cycles of a block of packed weights and tensor cores besides those of other products",      \
       "the same")                                                                                                      \
     X(packed_mma_percent, 60, "percent of the tensor cores' rate that mma.sync reaches beside packed weights",         \

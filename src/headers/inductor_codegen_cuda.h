@@ -134,6 +134,7 @@ extern "C" {
 //@ cg__prelude = cuda/prelude/packed.cuh
 //@ cg__prelude = cuda/prelude/packed_rings.cuh
 //@ cg__prelude = cuda/prelude/packed_beside.cuh
+//@ cg__prelude = cuda/prelude/packed_tiles.cuh
 //@ cg__prelude = cuda/prelude/packed_row.cuh
 //@ cg__prelude = cuda/prelude/scan.cuh
 //@ cg__prelude = cuda/prelude/sort.cuh
@@ -194,6 +195,7 @@ extern "C" {
 //@ cuda/templates/gemm/one_row.c
 //@ cuda/templates/gemm/rows_misaligned.c
 //@ cuda/templates/gemm/packed.c
+//@ cuda/templates/gemm/packed_tiles.c
 //@ cuda/templates/gemm/packed_row.c
 //@ cuda/templates/gemm/candidates.c
 //@ cuda/templates/gemm/choose.c

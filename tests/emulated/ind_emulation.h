@@ -1253,6 +1253,31 @@ IND_EMULATION_FN void ind_wgmma_weighted(float (&c)[NI][4], const unsigned (&wei
         }
     }
 }
+/* Packed weights in registers, 64 elements of k, times a tile of ROWS rows along k. */
+template <bool BF16, int ROWS, class T, int NI>
+IND_EMULATION_FN void ind_wgmma_packed(T &sums, const unsigned (&weight)[NI][4], const unsigned short *tile,
+                                       IND_EMULATION_LINE) {
+    if (NI != 4 || !ind_emulation::rt->is_shared(tile, ROWS * 128)) {
+        ind_emulation::rt->fault("wgmma: the tile is not in shared memory, or of another size", line);
+    }
+    ind_emulation::rt->wgmma_read(tile, ROWS * 128, line);
+    ind_emulation::rt->wgmma_commit();
+    const int lane = (int)threadIdx.x & 31;
+    for (int k = 0; k < 64; k++) {
+        for (int half = 0; half < 2; half++) {
+            const unsigned word = weight[k / 16][k % 16 / 8 * 2 + half];
+            const unsigned pair = __shfl_sync(0xffffffffu, word, (lane & ~3) + k % 8 / 2);
+            const unsigned short bits = (unsigned short)(k % 2 ? pair >> 16 : pair);
+            const float w = BF16 ? ind_bf16_to_f32(bits) : ind_f16_to_f32(bits);
+            for (int i = 0; i < ROWS / 8; i++) {
+                for (int j = 0; j < 2; j++) {
+                    sums.c[i][half * 2 + j] +=
+                        w * ind_emulation::tile_element<BF16, ROWS, 64>(tile, i * 8 + (lane & 3) * 2 + j, k);
+                }
+            }
+        }
+    }
+}
 template <int N, int NI> IND_EMULATION_FN void ind_wgmma_ready(float (&)[NI][4], IND_EMULATION_LINE) {
     ind_emulation::rt->wgmma_wait(N, line);
 }

@@ -17,8 +17,9 @@ from reference import eighth_values  # noqa: E402
 from test_quantised import call, misaligned  # noqa: E402
 
 STRATEGY = "matmul, packed weights"
-# Not the strategies of one row: test_packed_row.py.
-TENSOR_CORES = {"target.thresholds.packed_row_instructions": 1 << 20, "target.thresholds.packed_start": 1}
+# Not the strategies of test_packed_row.py and test_packed_tiles.py.
+TENSOR_CORES = {"target.thresholds.packed_row_instructions": 1 << 20, "target.thresholds.packed_start": 1,
+                "target.thresholds.packed_tile_instructions": 1 << 20}
 BLOCKS = [f for f in FORMATS if FORMATS[f][0] > 1]
 
 

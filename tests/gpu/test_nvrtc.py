@@ -233,6 +233,23 @@ def test_packed_weights_without_maps(arch, tmp_path):
     assert len(list((tmp_path / "cubins").rglob("*.cubin"))) >= 5 * len(texts) - sum('"q4_1"' in t for t in texts)
 
 
+# Of each kind of format, with a row of 4096 elements of 16-byte units: blocks with and without lowest values, integer scales, tables, tensors of scales.
+PACKED_TILES = [(4352, "", 'format="q8_0"'), (2560, "", 'format="q4_1"'), (2816, "", 'format="q5_0"'), (1344, "", 'format="q2_k"'), (1760, "", 'format="q3_k"'),
+                (2816, "", 'format="q5_k"'), (3360, "", 'format="q6_k"'), (2176, "", 'format="iq4_xs"'), (2048, "f32[N, 128]", 'format="int4", scale=s, zero_point=z'),
+                (2048, "u8[N, 128]", 'format="mxfp4", scale=s'), (2048, "f8e4m3fn[N, 256]", 'format="nvfp4", scale=s')]  # fmt: skip
+
+
+@pytest.mark.parametrize("rows, n", [(64, 14336), (64, 2048), (128, 4096), (256, 14336)])
+def test_wgmma_tiles_of_packed_weights(rows, n, tmp_path):
+    """One tile of all rows, blocks that share a tile, tiles of 128 and 256 rows."""
+    make(PROGRAM)
+    texts = [f"graph packed {{\n  size M in [1, {rows}] hint {rows}\n  input x : {'f16' if i == 1 else 'bf16'}[M, 4096]\n  const q : u8[{n}, {bytes}]\n"
+             f"{f'  const s : {scale.replace(chr(78), str(n))}{chr(10)}' if scale else ''}{f'  const z : u8[{n}, 128]{chr(10)}' if 'zero' in form else ''}"
+             f"  w = dequantise(q, {form}, dtype={'f16' if i == 1 else 'bf16'})\n  y = linear(x, w)\n  output y\n}}\n" for i, (bytes, scale, form) in enumerate(PACKED_TILES)]
+    check(texts, "sm_90a", tmp_path)
+    assert "ind_wgmma_packed" in "".join(path.read_text() for path in tmp_path.rglob("*.cu"))
+
+
 # Tiles of every width, with one set of sums and with two; operands that are copied element by element.
 EIGHT_BIT = [
     f"graph product {{\n  size M in [0, 100000] hint {m}\n  input x : {a}[M, {k}]\n  input w : {b}[{n}, {k}]\n  input s : f32[M, 1]\n  input t : f32[1, {n}]\n"

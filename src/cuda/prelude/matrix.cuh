@@ -585,24 +585,29 @@ static IND_INLINE void ind_add_parts(ind_vec<T, G> (&total)[N], const T *from, l
 }
 //@ ADD_SUMS
 // The blocks that share a tile write their sums to `partials`. Returns true in the last one, whose `sum` is then the sum of
-// all, added in the order of `split`.
-template <int TM, int TN, int THREADS, typename T>
+// all, added in the order of `split`. The first THREADS of the block's ALL threads add.
+template <int TM, int TN, int THREADS, int ALL = THREADS, typename T>
 static IND_INLINE bool ind_add_sums(T *sum, T *partials, unsigned *counter, unsigned tile, unsigned split, unsigned splits) {
     constexpr int G = 16 / sizeof(T), ROW = TN / G, N = TM * ROW / THREADS;
     if (splits == 1) return true;
     T *const all = partials + (long long)tile * splits * (TM * TN) + threadIdx.x * G;
-    _Pragma("unroll")
-    for (int i = 0; i < N; i++) {
-        const int at = threadIdx.x + i * THREADS;
-        ind_store(all + (long long)split * (TM * TN) + i * THREADS * G, ind_load<G>(sum + ind_sum_at<TN>(at / ROW, at % ROW * G)));
+    const bool adds = ALL == THREADS || threadIdx.x < THREADS;
+    if (adds) {
+        _Pragma("unroll")
+        for (int i = 0; i < N; i++) {
+            const int at = threadIdx.x + i * THREADS;
+            ind_store(all + (long long)split * (TM * TN) + i * THREADS * G, ind_load<G>(sum + ind_sum_at<TN>(at / ROW, at % ROW * G)));
+        }
     }
     if (!ind_last_block(counter, splits)) return false;
-    ind_vec<T, G> total[N];
-    ind_add_parts<(N < 16 ? 16 / N : 1), N, THREADS * G>(total, all, TM * TN, splits);
-    _Pragma("unroll")
-    for (int i = 0; i < N; i++) {
-        const int at = threadIdx.x + i * THREADS;
-        ind_store(sum + ind_sum_at<TN>(at / ROW, at % ROW * G), total[i]);
+    if (adds) {
+        ind_vec<T, G> total[N];
+        ind_add_parts<(N < 16 ? 16 / N : 1), N, THREADS * G>(total, all, TM * TN, splits);
+        _Pragma("unroll")
+        for (int i = 0; i < N; i++) {
+            const int at = threadIdx.x + i * THREADS;
+            ind_store(sum + ind_sum_at<TN>(at / ROW, at % ROW * G), total[i]);
+        }
     }
     __syncthreads();
     return true;
@@ -647,8 +652,9 @@ template <int G, typename T> static IND_INLINE ind_vec<T, G> ind_cluster_load(co
 #endif
 }
 // Adds the sums of the C blocks of a cluster in the order of the blocks: in each block TM / C rows, of which `rows` - first
-// row exist. All threads call this after they have written the tile of sums. ind_cluster_begun must follow.
-template <int C, int TM, int TN, int THREADS, typename T>
+// row exist. All threads call this after they have written the tile of sums; the first THREADS of them add. ind_cluster_begun
+// must follow.
+template <int C, int TM, int TN, int THREADS, int ALL = THREADS, typename T>
 static IND_INLINE void ind_add_rows(T *sum, unsigned rank, long long rows) {
     constexpr int G = 16 / sizeof(T), ROW = TN / G, N = TM / C * ROW / THREADS;
     ind_cluster_arrive();
@@ -656,6 +662,7 @@ static IND_INLINE void ind_add_rows(T *sum, unsigned rank, long long rows) {
     _Pragma("unroll")
     for (int i = 0; i < N; i++) {
         const int at = threadIdx.x + i * THREADS, row = (int)rank * (TM / C) + at / ROW;
+        if (ALL > THREADS && threadIdx.x >= THREADS) break;
         T *const own = sum + ind_sum_at<TN>(row, at % ROW * G);
         ind_vec<T, G> part[C], total = {};
         _Pragma("unroll")

@@ -137,13 +137,14 @@ static IND_INLINE void ind_nibble_pairs(unsigned x, int high, unsigned &p0, unsi
 // format with OFFSET, lowest() * low() is added to each element of a group; low() is twice in 16 bits. If SCALED, times() and
 // less() have the scale of a group, and all groups of a block have one scale() besides. If FLOAT, `pairs` returns weights. If
 // SUMS, the lowest values of elements 64 * t to 64 * t + 63 of a block are lowest() times lows(), 4 integers in units of
-// 2^ind_unit<true>(), in bf16. If PAIRED, at(j + 1, t) is at(j, t) + 4 for even j: one load of 16 bytes has both. PAD: elements
-// between rows of a in shared memory: lanes of 8 bytes of 4 rows, or of 16 bytes of 2 rows, read different banks. The slots of rows
+// 2^ind_unit<true>(), in bf16; least() is the lowest value of the elements of lane t in step j. If WHOLE, there is no scale(). If
+// PAIRED, at(j + 1, t) is at(j, t) + 4 for even j: one load of 16 bytes has both. at(j, t) of steps 0 to 3 is below 64. PAD:
+// elements between rows of a in shared memory: lanes of 8 bytes of 4 rows, or of 16 bytes of 2 rows, read different banks. The slots of rows
 // of weights are an odd multiple of SLOT bytes apart: 32 for words of 8 bytes.
 enum { IND_IN_ORDER, IND_BYTES, IND_NIBBLES };
 struct ind_packed_format {
     static constexpr int BIAS = 0, STEP = 256, ORDER = IND_BYTES, PAD = 16, SLOT = 16;
-    static constexpr bool OFFSET = false, SUMS = false, SCALED = false, BESIDE = false, FLOAT = false, PAIRED = false;
+    static constexpr bool OFFSET = false, SUMS = false, SCALED = false, BESIDE = false, FLOAT = false, PAIRED = false, WHOLE = false;
     struct side {};
     static IND_INLINE side load(const unsigned char *, const unsigned char *, int) {
         return side();
@@ -152,6 +153,9 @@ struct ind_packed_format {
         return 1.0f;
     }
     IND_INLINE float lowest() const {
+        return 0.0f;
+    }
+    IND_INLINE float least(int, int) const {
         return 0.0f;
     }
     template <bool BF16> IND_INLINE unsigned low(int) const {
@@ -200,6 +204,18 @@ template <typename F, int ROW> struct ind_packed_slots {
     static constexpr int ALIGNMENT = OF_STEP < ROW ? OF_STEP : ROW;
     static constexpr int CHUNKS = (BYTES + 31 - ALIGNMENT) / 16, SLOT = ((CHUNKS * 16 + F::SLOT - 1) / F::SLOT | 1) * F::SLOT, STAGE = SLOT * 16;
 };
+// 16 elements, step j of a block, of two rows of weights `apart` bytes apart, in units of 2^F::unit. A: the alignment of their words.
+template <typename F, bool BF16, int A>
+static IND_INLINE void ind_packed_weights(unsigned (&weight)[4], const F (&of)[2], const unsigned char *row, int apart, int j, int t) {
+    _Pragma("unroll")
+    for (int r = 0; r < 2; r++) {
+        of[r].template pairs<BF16, A>(row + r * apart, j, t, weight[r], weight[r + 2]);
+        if (F::FLOAT) continue;
+        const unsigned less = of[r].template less<BF16>(j);
+        weight[r] = ind_fma2<BF16>(weight[r], of[r].template times<BF16>(j, 0), less);
+        weight[r + 2] = ind_fma2<BF16>(weight[r + 2], of[r].template times<BF16>(j, 1), less);
+    }
+}
 // The sums of a block: of TILES * 8 rows of a with 16 rows of weights per warp along n. WARPS_K warps share the steps of
 // k. Each warp has a ring of STAGES steps, which Ring fills: ind_packed_maps or ind_packed_copies.
 template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES, typename Ring> struct ind_packed_product {
@@ -333,9 +349,9 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
                     for (int i = 0; i < TILES * 4; i++) sum[i / 4][i % 4] = 0.0f;
                 unsigned weight[4];
                 if (ALIGNMENT % 4 || block * F::BYTES % 4)
-                    weights<2>(weight, of, row, apart, j, t);
+                    ind_packed_weights<F, BF16, 2>(weight, of, row, apart, j, t);
                 else
-                    weights<F::SLOT == 32 && ALIGNMENT == 16 ? 8 : 4>(weight, of, row, apart, j, t);
+                    ind_packed_weights<F, BF16, F::SLOT == 32 && ALIGNMENT == 16 ? 8 : 4>(weight, of, row, apart, j, t);
                 _Pragma("unroll")
                 for (int tile = 0; tile < TILES && (!F::PAIRED || j % 2 == 0); tile++)
                     from_a[tile] = ind_load<F::PAIRED ? 8 : 4>(a + tile * 8 * stride + block * F::ELEMENTS + F::at(j, t));
@@ -344,16 +360,6 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
             }
             if (F::OFFSET) add(low, of[0].lowest() * UNIT, of[1].lowest() * UNIT);
             if (F::SUMS) add_lows(of, sums + block * (F::ELEMENTS / 16) + 4 * t, stride);
-        }
-    }
-    template <int A> static IND_INLINE void weights(unsigned (&weight)[4], const F (&of)[2], const unsigned char *row, int apart, int j, int t) {
-        _Pragma("unroll")
-        for (int r = 0; r < 2; r++) {
-            of[r].template pairs<BF16, A>(row + r * apart, j, t, weight[r], weight[r + 2]);
-            if (F::FLOAT) continue;
-            const unsigned less = of[r].template less<BF16>(j);
-            weight[r] = ind_fma2<BF16>(weight[r], of[r].template times<BF16>(j, 0), less);
-            weight[r + 2] = ind_fma2<BF16>(weight[r + 2], of[r].template times<BF16>(j, 1), less);
         }
     }
     static IND_INLINE void accumulate(float (&sum)[TILES][4], float (&low)[TILES][4], const unsigned (&weight)[4], const F (&of)[2], int group, const ind_vec<unsigned short, F::PAIRED ? 8 : 4> (&a)[TILES], int word) {
@@ -391,7 +397,7 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
 // Bytes in two's complement.
 struct ind_packed_i8 : ind_packed_plain<ind_packed_i8> {
     static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = 256, BIAS = 128, PAD = 32, SLOT = 32;
-    static constexpr bool PAIRED = true;
+    static constexpr bool PAIRED = true, WHOLE = true;
     template <int A> IND_INLINE void read(const unsigned char *, side, int) {
     }
     template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
@@ -418,7 +424,7 @@ static IND_INLINE unsigned ind_f16x2_to_bf16x2(unsigned x) {
 template <bool E5M2, int SCALE, int SIZE> struct ind_packed_f8 : ind_packed_plain<ind_packed_f8<E5M2, SCALE, SIZE>> {
     static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = SIZE, GROUPS = ELEMENTS / SIZE, ORDER = IND_IN_ORDER;
     static constexpr int PAD = 32, SLOT = 32;
-    static constexpr bool FLOAT = true, PAIRED = true, BESIDE = SCALE > 0;
+    static constexpr bool FLOAT = true, PAIRED = true, BESIDE = SCALE > 0, WHOLE = !BESIDE;
     struct side {
         float scale[GROUPS];
     } with;
@@ -486,6 +492,9 @@ template <bool LOWEST, bool FIFTH> struct ind_packed_q4 : ind_packed_plain<ind_p
     IND_INLINE float lowest() const {
         return m;
     }
+    IND_INLINE float least(int, int) const {
+        return m;
+    }
     template <bool BF16> IND_INLINE unsigned low(int) const {
         return BF16 ? 0x3f803f80u : 0x3c003c00u;
     }
@@ -506,20 +515,25 @@ template <bool FIFTH> struct ind_packed_q45_k : ind_packed_plain<ind_packed_q45_
     static constexpr int FIRST = 16 + 32 * FIFTH, ELEMENTS = 256, BYTES = FIRST + 128, GROUP = 32;
     static constexpr bool SUMS = true;
     float d, m;
-    unsigned s[2], o; // o: of the lane's two groups
+    unsigned s[2], l[2], o; // l: of the lowest values; o: those of the lane's two groups
     template <int A> IND_INLINE void read(const unsigned char *block, ind_packed_format::side, int t) {
         const unsigned x = ind_word<4>(block + 4), y = ind_word<4>(block + 8), z = ind_word<4>(block + 12);
         d = ind_f16_at(block);
         m = -ind_f16_at(block + 2);
         s[0] = x & 0x3f3f3f3fu;
         s[1] = (z & 0x0f0f0f0fu) | (x >> 2 & 0x30303030u);
-        o = (t < 2 ? y & 0x3f3f3f3fu : (z >> 4 & 0x0f0f0f0fu) | (y >> 2 & 0x30303030u)) >> t % 2 * 16;
+        l[0] = y & 0x3f3f3f3fu;
+        l[1] = (z >> 4 & 0x0f0f0f0fu) | (y >> 2 & 0x30303030u);
+        o = (t < 2 ? l[0] : l[1]) >> t % 2 * 16;
     }
     IND_INLINE float scale(int group) const {
         return ind_byte_times<0>(s[group / 4], group % 4, d);
     }
     IND_INLINE float lowest() const {
         return m;
+    }
+    IND_INLINE float least(int j, int) const {
+        return ind_byte_times<0>(l[j / 8], j / 2 % 4, m);
     }
     IND_INLINE void lows(unsigned &p0, unsigned &p1) const {
         p0 = ind_mul2<true>(__byte_perm(o, 0, 0x4040), ind_normal<true>(0));
@@ -571,6 +585,9 @@ struct ind_packed_q2_k : ind_packed_scaled<ind_packed_q2_k> {
     }
     IND_INLINE float lowest() const {
         return m;
+    }
+    IND_INLINE float least(int j, int) const {
+        return ind_byte_times<0>(s[j / 4] >> 4 & 15u, 0, m);
     }
     template <bool BF16> IND_INLINE unsigned factor(int group) const {
         return ind_byte_pair<BF16, 0>(s[group] & 15u, 0);

@@ -270,7 +270,7 @@ static bool sched__has_few_rows(const sched__fuser *f, const sched__domain *d, i
     bool constant = true;
     for (int v = 0; v < d->rank; v++)
         constant &= ind__expr_depends(read, d->var[v]) || ind_expr_is_int(d->size[v], NULL);
-    return rows <= (constant ? 1 : 2) * (double)f->policy.packed_rows;
+    return rows <= (constant ? 1 : 2) * (double)f->policy.quantised_rows;
 }
 
 /* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: its inputs once, its result

@@ -83,6 +83,7 @@ static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
         }
         p->no_maps = cg__mm_find_map(&d->w, p, o[i], map);
         p->map[i] = map;
+        if (i == 0) p->a_mapped = !p->no_maps;
     }
 }
 
@@ -109,16 +110,22 @@ static void cg__mm_set_boxes(cg__decider *d, cg__mm_problem *p) {
 
 static ind__kernel_arg cg__at_map(const ind__writer *w, int i);
 
+/* True if a tensor map brings tiles of the rows beside packed weights. */
+static bool cg__mm_copies_rows(const cg__mm_problem *p) {
+    return p->a_mapped && p->a.k_major && p->map[0]->rank == 2;
+}
+
 /* The argument of operand number i; its map is NULL if the kernel has none. */
 static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
     const cg__mm_problem *p = w->plan->matmul;
-    if (w->variant->strategy == IND_STRATEGY_MATMUL_PACKED && p->packed->mapped && i && i <= cg__mm_products(p))
+    const bool rows = !i && w->variant->strategy == IND_STRATEGY_MATMUL_PACKED_TILES && cg__mm_copies_rows(p);
+    if (cg__mm_reads_rings(w->variant->strategy) && p->packed->mapped && i && i <= cg__mm_products(p))
         return (ind__kernel_arg){.kind = IND__ARG_TENSOR_MAP,
                                  .buffer = cg__inst(w, p->packed->of[i - 1].load)->source,
                                  .map = &p->packed->of[i - 1].map,
                                  .part = (uint32_t)i};
     if (w->variant->strategy == IND_STRATEGY_ATTENTION_TMA) return cg__at_map(w, i);
-    if (!cg__has(w, IND__HAS_TENSOR_MAPS) || i > cg__mm_products(p)) return (ind__kernel_arg){0};
+    if (!rows && (!cg__has(w, IND__HAS_TENSOR_MAPS) || i > cg__mm_products(p))) return (ind__kernel_arg){0};
     const uint32_t load = i == 2 ? p->b2.load : i ? p->b.load : p->a.load;
     return (ind__kernel_arg){
         .kind = IND__ARG_TENSOR_MAP, .buffer = cg__inst(w, load)->source, .map = p->map[i], .part = (uint32_t)i};

@@ -88,6 +88,11 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
                 "at most %d rows: packed weights, copied by %s, are dequantised in registers for tensor cores; "
                 "accumulates in f32",
                 p->few_rows, p->packed->mapped ? "a tensor map" : "cp.async");
+    else if (d->variant->strategy == IND_STRATEGY_MATMUL_PACKED_TILES)
+        cg__why(d,
+                "%spacked weights, copied by a tensor map, are dequantised in registers as the left operand of wgmma; "
+                "accumulates in f32",
+                p->few_rows ? cg__string(&d->w, "at most %d rows: ", p->few_rows) : "");
     else if (d->variant->strategy == IND_STRATEGY_MATMUL_PACKED_ROW)
         cg__why(
             d,
@@ -145,7 +150,7 @@ static uint32_t cg__mm_early_args(cg__decider *d, const cg__mm_problem *p) {
     if (!d->variant->dependent || d->plan->part == IND__PART_OF_LAUNCH || !cg__mm_has_few_rows(d->variant->strategy))
         return 0;
     if (ind__body_unbacked(w->schedule->program, w->body)) return 0;
-    if (d->variant->of.tile.m < p->few_rows) return 0; /* blocks without rows exit first */
+    if (!p->few_rows || d->variant->of.tile.m < p->few_rows) return 0; /* blocks without rows exit first */
     for (int k = 0; k < cg__mm_products(p); k++) {
         cg__mm_need_operand(&d->w, cg__mm_right(p, k));
         for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -187,7 +192,8 @@ static void cg__mm_set_tile(cg__decider *d, cg__mm_problem *p, const cg__mm_choi
     cg__mm_blocks(p, v, &stripe, blocks);
     cg__set_axes(d, blocks);
     if (x->persistent) cg__mm_set_persistent(d, p);
-    if (x->strategy == IND_STRATEGY_MATMUL_PACKED && p->packed->mapped) d->used |= IND__ASSUME_MAPS;
+    if (x->strategy == IND_STRATEGY_MATMUL_PACKED_TILES && cg__mm_copies_rows(p)) p->map[0]->box[1] = c->tile_m;
+    if (cg__mm_reads_rings(x->strategy) && p->packed->mapped) d->used |= IND__ASSUME_MAPS;
     if (cg__mm_takes_packed(x->strategy)) v->guard_aligned = true;
 }
 

@@ -313,16 +313,21 @@ static const char *cg__mm_packed_no_steps(const cg__mm_problem *p) {
     return vectors && !b->together ? "the scales of a step are not aligned to their bytes" : NULL;
 }
 
-static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target *t) {
-    (void)t;
+/* The reason if a ring of packed weights cannot take the product. */
+static const char *cg__mm_no_ring(const cg__mm_problem *p) {
     int64_t k, batch;
     const char *no = cg__mm_packed_no_steps(p);
     if (p->packed->no) return p->packed->no;
-    if (!p->few_rows) return "it may have more than 64 rows";
     if (no) return no;
     if (!ind_expr_is_int(p->size_k, &k) || k % 8) return "its depth is not a constant multiple of 8";
     if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
     return p->a.computed && !p->a.statistics ? "a is computed as it is loaded" : NULL;
+}
+
+static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target *t) {
+    (void)t;
+    if (!p->packed->no && !p->few_rows) return "it may have more than 64 rows";
+    return cg__mm_no_ring(p);
 }
 
 static int cg__mm_packed_threads(const cg__mm_config *c) {

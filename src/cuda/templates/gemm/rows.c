@@ -398,7 +398,7 @@ static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
 static void cg__mm_guard_rows(cg__decider *d, const cg__mm_problem *p) {
     int64_t least, most;
     ind__known_bounds(p->size_m, &least, &most);
-    if (most <= p->few_rows) return;
+    if (!p->few_rows || most <= p->few_rows) return;
     d->used |= IND__ASSUME_FEW_ROWS;
     cg__guard(d->variant, ind_expr_le(p->size_m, ind_int(d->w.context, p->few_rows)));
 }

@@ -100,10 +100,21 @@ static bool cg__mm_is_split(const ind__variant *v) {
     return ind__ok(v->of.tile.splits);
 }
 
-/* Each thread of a block adds whole vectors of the slice. */
+/* The threads of a block that add sums of other blocks: those that multiply, if others bring rows of a. */
+static int cg__mm_adding_threads(ind_strategy s, int all) {
+    return s == IND_STRATEGY_MATMUL_PACKED_TILES ? all - 128 : all;
+}
+
+/* Each of these threads adds whole vectors of the slice. */
 static bool cg__mm_fit_cluster(cg__mm_config *c, const cg__mm_template *x, const cg__mm_problem *p) {
     const int vectors = c->tile_m * c->tile_n * cg__mm_sum_bytes(p) / 16 / c->cluster;
-    return c->tile_m % c->cluster == 0 && vectors % x->threads(c) == 0;
+    return c->tile_m % c->cluster == 0 && vectors % cg__mm_adding_threads(x->strategy, x->threads(c)) == 0;
+}
+
+/* The threads that add sums, and all threads of the block if these are more: arguments of a template. */
+static const char *cg__mm_adding_text(ind__writer *w) {
+    const int all = w->variant->threads, add = cg__mm_adding_threads(w->variant->strategy, all);
+    return add == all ? cg__string(w, "%d", all) : cg__string(w, "%d, %d", add, all);
 }
 
 /* ---- writing */
@@ -175,14 +186,14 @@ static void cg__mm_write_row_exchange(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "const int slice = (int)rank * %d, slice_end = %s == 1 ? %d : slice + %d;\n", rows, splits,
                tile->m, rows);
     cg__begin(w, "if (%s > 1)", splits);
-    ind__textf(&w->code, "ind_add_rows<%d, %d, %d, %d>(sum, rank, size_m - first_m);\n", tile->cluster, tile->m,
-               tile->n, v->threads);
+    ind__textf(&w->code, "ind_add_rows<%d, %d, %d, %s>(sum, rank, size_m - first_m);\n", tile->cluster, tile->m,
+               tile->n, cg__mm_adding_text(w));
     if (v->memory.partial_bytes) {
         ind__textf(&w->code, "const unsigned at = tile * %d + rank;\n", tile->cluster);
         cg__begin(w,
-                  "if (!ind_add_sums<%d, %d, %d>(sum + slice * %d, reinterpret_cast<%s *>(partials), "
+                  "if (!ind_add_sums<%d, %d, %s>(sum + slice * %d, reinterpret_cast<%s *>(partials), "
                   "&counters[at], at, cluster, %s))",
-                  rows, tile->n, v->threads, tile->n + 8, type, cg__divisor(w, cg__mm_groups(tile)));
+                  rows, tile->n, cg__mm_adding_text(w), tile->n + 8, type, cg__divisor(w, cg__mm_groups(tile)));
         ind__textf(&w->code, "ind_cluster_begun();\nreturn;\n");
         cg__end(w);
         cg__use(w, IND__CG_ADD_SUMS);
@@ -207,9 +218,9 @@ static void cg__mm_write_exchange(ind__writer *w, const cg__mm_problem *p) {
     }
     ind__textf(
         &w->code,
-        "if (!ind_add_sums<%d, %d, %d>(sum, reinterpret_cast<%s *>(partials), &counters[tile], tile, split, %s)) "
+        "if (!ind_add_sums<%d, %d, %s>(sum, reinterpret_cast<%s *>(partials), &counters[tile], tile, split, %s)) "
         "return;\n",
-        v->of.tile.m, v->of.tile.n, v->threads, cg__mm_sum_type(p), cg__divisor(w, v->of.tile.splits));
+        v->of.tile.m, v->of.tile.n, cg__mm_adding_text(w), cg__mm_sum_type(p), cg__divisor(w, v->of.tile.splits));
     cg__use(w, IND__CG_ADD_SUMS);
 }
 

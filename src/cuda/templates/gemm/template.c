@@ -319,7 +319,13 @@ static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, con
 
 /* True if the strategy is of packed weights, which a lane takes from whole blocks. */
 static bool cg__mm_takes_packed(ind_strategy s) {
-    return s == IND_STRATEGY_MATMUL_PACKED || s == IND_STRATEGY_MATMUL_PACKED_ROW;
+    return s == IND_STRATEGY_MATMUL_PACKED || s == IND_STRATEGY_MATMUL_PACKED_ROW ||
+           s == IND_STRATEGY_MATMUL_PACKED_TILES;
+}
+
+/* True if bulk copies or cp.async bring packed weights to rings. */
+static bool cg__mm_reads_rings(ind_strategy s) {
+    return s == IND_STRATEGY_MATMUL_PACKED || s == IND_STRATEGY_MATMUL_PACKED_TILES;
 }
 
 /* True if the strategy is of products of few rows, which may have a guard. */
@@ -349,7 +355,8 @@ static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v)
    column by column: resident blocks then read the fewest different rows and columns. */
 static void cg__mm_tile_axes(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr tiles[3]) {
     ind_expr rows = cg__mm_row_tiles(p, v->of.tile.m), columns = cg__mm_tiles(p->size_n, cg__mm_columns(v));
-    if (cg__mm_has_few_rows(v->strategy) && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
+    if (cg__mm_has_few_rows(v->strategy) && p->few_rows && v->of.tile.m >= p->few_rows)
+        rows = ind_int(columns.context, 1);
     *stripe = 1;
     while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
     tiles[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
