@@ -12792,7 +12792,6 @@ typedef struct cg__mm_problem {
     bool promotes;               /* the sums of 128 products are added in f32, outside the tensor cores */
     ind__tensor_map *map[3];     /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
-    bool a_mapped; /* a has a map, whether or not the others do */
     cg__mm_epilogue epilogue;
     const cg__mm_packed *packed; /* of b, and of b2 */
     cg__mm_group group;
@@ -15678,8 +15677,7 @@ static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
             return;
         }
         p->no_maps = cg__mm_find_map(&d->w, p, o[i], map);
-        p->map[i] = map;
-        if (i == 0) p->a_mapped = !p->no_maps;
+        if (!p->no_maps) p->map[i] = map;
     }
 }
 
@@ -15708,7 +15706,7 @@ static ind__kernel_arg cg__at_map(const ind__writer *w, int i);
 
 /* True if a tensor map brings tiles of the rows beside packed weights. */
 static bool cg__mm_copies_rows(const cg__mm_problem *p) {
-    return p->a_mapped && p->a.k_major && p->map[0]->rank == 2;
+    return p->map[0] && p->a.k_major && p->map[0]->rank == 2;
 }
 
 /* The argument of operand number i; its map is NULL if the kernel has none. */
@@ -18575,7 +18573,8 @@ static int cg__mm_tiles_in_flight(int registers) {
 static bool cg__mm_packed_tile_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
     const int flight = cg__mm_tiles_in_flight(c->registers), kept = cg__packed_formats[p->packed->format].registers / 2;
-    const int needed = c->tile_m / 2 + 16 * flight + 16 + kept;
+    const int more = cg__mm_packed_has_many(p->packed) ? 32 : 16;
+    const int needed = c->tile_m / 2 + 16 * flight + more + kept;
     if (p->a.statistics && c->tile_m > 128) return false;
     return cg__mm_config_packed_tiles(c, p) >= MM_LEAST_PACKED_TILES && c->tile_n % (64 * cg__mm_products(p)) == 0 &&
            cg__mm_packed_tile_registers(p, c->registers, cg__mm_packed_tile_warps(c)) >= needed;

@@ -82,8 +82,7 @@ static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
             return;
         }
         p->no_maps = cg__mm_find_map(&d->w, p, o[i], map);
-        p->map[i] = map;
-        if (i == 0) p->a_mapped = !p->no_maps;
+        if (!p->no_maps) p->map[i] = map;
     }
 }
 
@@ -112,7 +111,7 @@ static ind__kernel_arg cg__at_map(const ind__writer *w, int i);
 
 /* True if a tensor map brings tiles of the rows beside packed weights. */
 static bool cg__mm_copies_rows(const cg__mm_problem *p) {
-    return p->a_mapped && p->a.k_major && p->map[0]->rank == 2;
+    return p->map[0] && p->a.k_major && p->map[0]->rank == 2;
 }
 
 /* The argument of operand number i; its map is NULL if the kernel has none. */

@@ -79,7 +79,8 @@ static int cg__mm_tiles_in_flight(int registers) {
 static bool cg__mm_packed_tile_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
     const int flight = cg__mm_tiles_in_flight(c->registers), kept = cg__packed_formats[p->packed->format].registers / 2;
-    const int needed = c->tile_m / 2 + 16 * flight + 16 + kept;
+    const int more = cg__mm_packed_has_many(p->packed) ? 32 : 16;
+    const int needed = c->tile_m / 2 + 16 * flight + more + kept;
     if (p->a.statistics && c->tile_m > 128) return false;
     return cg__mm_config_packed_tiles(c, p) >= MM_LEAST_PACKED_TILES && c->tile_n % (64 * cg__mm_products(p)) == 0 &&
            cg__mm_packed_tile_registers(p, c->registers, cg__mm_packed_tile_warps(c)) >= needed;

@@ -87,7 +87,6 @@ typedef struct cg__mm_problem {
     bool promotes;               /* the sums of 128 products are added in f32, outside the tensor cores */
     ind__tensor_map *map[3];     /* of a, b and b2; not set if there is a reason: */
     const char *no_maps;
-    bool a_mapped; /* a has a map, whether or not the others do */
     cg__mm_epilogue epilogue;
     const cg__mm_packed *packed; /* of b, and of b2 */
     cg__mm_group group;
