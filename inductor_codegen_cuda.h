@@ -486,7 +486,7 @@ void ind__target_name(const ind_target *t, char out[16]); /* as in NVRTC's --gpu
     /* the same for one row, which is in registers as the weights are: without tensor cores */                         \
     X(MATMUL_PACKED_ROW, "matmul, one row, packed weights", MATMUL, TILE, "templates/gemm/packed_row.c",               \
       cg__emit_matmul, IND__HAS_VECTORS)                                                                               \
-    /* the same for up to 64 rows, whose weights are the left operand of wgmma */                                      \
+    /* the same for more rows: the weights are the left operand of wgmma */                                            \
     X(MATMUL_PACKED_TILES, "matmul, wgmma tiles of packed weights", MATMUL, TILE, "templates/gemm/packed_tiles.c",     \
       cg__emit_matmul, IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                    \
     X(MATMUL_TMA, "matmul, bulk-copied wgmma tiles", MATMUL, TILE, "templates/gemm/tma.c", cg__emit_matmul,            \
@@ -4781,8 +4781,8 @@ static const char *const cg__prelude_PACKED_NVFP4[] = {
 /* clang-format on */
 
 /* ================================================================================ src/cuda/prelude/packed_tiles.cuh */
-// Products of packed weights with wgmma. A warpgroup turns 64 rows of weights into the operand's type in registers, the left
-// operand of wgmma. The right operand is a tile of rows of a in shared memory. D[weight row][row of a].
+// Products of packed weights with wgmma. A warpgroup turns 64 rows of weights into the operand's type in registers: the
+// left operand. The right operand is a tile of rows of a in shared memory. D[weight row][row of a].
 /* clang-format off */
 static const char *const cg__prelude_PACKED_TILES[] = {
     "// Elements 8 * chunk to 8 * chunk + 7 of 64 of a row of a, to row `row` of a tile of ROWS rows, in which they have the order in\n",
@@ -4818,21 +4818,21 @@ static const char *const cg__prelude_PACKED_TILES[] = {
     "        for (int i = 0; i < N; i++) ind_packed_spread<F, ROWS>(tile, first + i * 4 + row, chunk, x[i]);\n",
     "    }\n",
     "}\n",
-    "// Two weights in units of 2^F::unit, times `scale`, plus `low` if the format has lowest values, in the operand's type. bf16: the\n",
-    "// scale is the sum of two numbers of 8 bits, so that the error besides the last rounding is below 2^-17.\n",
-    "template <bool BF16, bool LOW> struct ind_packed_scale {\n",
+    "// Two weights in units of 2^F::unit, times `scale`, plus `low` if LOW, in the operand's type. PARTS: bf16 without `low`, for finite\n",
+    "// scales and weights. The scale is the sum of two numbers of 8 bits, so that the error besides the last rounding is below 2^-17.\n",
+    "template <bool BF16, bool LOW, bool PARTS> struct ind_packed_scale {\n",
     "    float scale, low;\n",
     "    unsigned high, rest;\n",
     "    IND_INLINE void set(float by, float lowest) {\n",
     "        scale = by;\n",
     "        low = lowest;\n",
-    "        if (!BF16 || LOW) return;\n",
+    "        if (!PARTS) return;\n",
     "        high = ind_pack_bf16(by, by);\n",
     "        const float less = by - __uint_as_float(high & 0xffff0000u);\n",
     "        rest = ind_pack_bf16(less, less);\n",
     "    }\n",
     "    IND_INLINE unsigned times(unsigned x) const {\n",
-    "        if (BF16 && !LOW) return ind_fma_bf16x2(x, high, ind_fma_bf16x2(x, rest, 0x80008000u));\n",
+    "        if (PARTS) return ind_fma_bf16x2(x, high, ind_fma_bf16x2(x, rest, 0x80008000u));\n",
     "        const float a = BF16 ? __uint_as_float(x << 16) : ind_f16_to_f32((unsigned short)x);\n",
     "        const float b = BF16 ? __uint_as_float(x & 0xffff0000u) : ind_f16_to_f32((unsigned short)(x >> 16));\n",
     "        const float to_a = LOW ? fmaf(a, scale, low) : a * scale, to_b = LOW ? fmaf(b, scale, low) : b * scale;\n",
@@ -4845,7 +4845,8 @@ static const char *const cg__prelude_PACKED_TILES[] = {
     "// when they have multiplied it. FLIGHT: tiles whose products may be in flight, 1 or 2.\n",
     "template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES, int TILES, int FLIGHT> struct ind_packed_tiles {\n",
     "    typedef ind_packed_slots<F, ind_packed_maps::ROW> slots;\n",
-    "    typedef ind_packed_scale<BF16, F::OFFSET || F::SUMS> scale;\n",
+    "    static constexpr bool LOW = F::OFFSET || F::SUMS;\n",
+    "    typedef ind_packed_scale<BF16, LOW, BF16 && !LOW && !F::FLOAT> scale;\n",
     "    static constexpr float UNIT = ind_power(F::template unit<BF16>());\n",
     "    static constexpr int ALIGNMENT = slots::ALIGNMENT, SLOT = slots::SLOT, STAGE = slots::STAGE;\n",
     "    ind_packed_maps fill;\n",
@@ -5795,7 +5796,8 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(PACKED_INT4, 0)                                                                                  \
     X(PACKED_E2M1, IND__CG_NEEDS(IND__CG_PACKED_INT4))                                                 \
     X(PACKED_NVFP4, IND__CG_NEEDS(IND__CG_PACKED_E2M1, IND__CG_F8E4M3FN))                              \
-    X(PACKED_TILES, IND__CG_NEEDS(IND__CG_PACKED_MAPS, IND__CG_WGMMA, IND__CG_PACK_F16, IND__CG_PACK_BF16, IND__CG_SUM_TILE)) \
+    X(PACKED_TILES, IND__CG_NEEDS(IND__CG_PACKED_MAPS, IND__CG_WGMMA, IND__CG_PACK_F16,                \
+                                  IND__CG_PACK_BF16, IND__CG_SUM_TILE))                                \
     X(PACKED8, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16))                                                \
     X(PACKED8_Q8_0, IND__CG_NEEDS(IND__CG_PACKED8))                                                    \
     X(PACKED8_Q4, IND__CG_NEEDS(IND__CG_PACKED8, IND__CG_PACKED_BITS))                                 \

@@ -69,7 +69,7 @@
     /* the same for one row, which is in registers as the weights are: without tensor cores */                         \
     X(MATMUL_PACKED_ROW, "matmul, one row, packed weights", MATMUL, TILE, "templates/gemm/packed_row.c",               \
       cg__emit_matmul, IND__HAS_VECTORS)                                                                               \
-    /* the same for up to 64 rows, whose weights are the left operand of wgmma */                                      \
+    /* the same for more rows: the weights are the left operand of wgmma */                                            \
     X(MATMUL_PACKED_TILES, "matmul, wgmma tiles of packed weights", MATMUL, TILE, "templates/gemm/packed_tiles.c",     \
       cg__emit_matmul, IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                    \
     X(MATMUL_TMA, "matmul, bulk-copied wgmma tiles", MATMUL, TILE, "templates/gemm/tma.c", cg__emit_matmul,            \

@@ -1,5 +1,5 @@
-// Products of packed weights with wgmma. A warpgroup turns 64 rows of weights into the operand's type in registers, the left
-// operand of wgmma. The right operand is a tile of rows of a in shared memory. D[weight row][row of a].
+// Products of packed weights with wgmma. A warpgroup turns 64 rows of weights into the operand's type in registers: the
+// left operand. The right operand is a tile of rows of a in shared memory. D[weight row][row of a].
 //@ PACKED_TILES
 // Elements 8 * chunk to 8 * chunk + 7 of 64 of a row of a, to row `row` of a tile of ROWS rows, in which they have the order in
 // which F takes elements of k from a step: the pair of elements F::at(j, t) + 2 * h is word t of chunk 2 * j + h. The lanes of a
@@ -34,21 +34,21 @@ template <typename F, int ROWS> static IND_INLINE void ind_packed_reorder(unsign
         for (int i = 0; i < N; i++) ind_packed_spread<F, ROWS>(tile, first + i * 4 + row, chunk, x[i]);
     }
 }
-// Two weights in units of 2^F::unit, times `scale`, plus `low` if the format has lowest values, in the operand's type. bf16: the
-// scale is the sum of two numbers of 8 bits, so that the error besides the last rounding is below 2^-17.
-template <bool BF16, bool LOW> struct ind_packed_scale {
+// Two weights in units of 2^F::unit, times `scale`, plus `low` if LOW, in the operand's type. PARTS: bf16 without `low`, for finite
+// scales and weights. The scale is the sum of two numbers of 8 bits, so that the error besides the last rounding is below 2^-17.
+template <bool BF16, bool LOW, bool PARTS> struct ind_packed_scale {
     float scale, low;
     unsigned high, rest;
     IND_INLINE void set(float by, float lowest) {
         scale = by;
         low = lowest;
-        if (!BF16 || LOW) return;
+        if (!PARTS) return;
         high = ind_pack_bf16(by, by);
         const float less = by - __uint_as_float(high & 0xffff0000u);
         rest = ind_pack_bf16(less, less);
     }
     IND_INLINE unsigned times(unsigned x) const {
-        if (BF16 && !LOW) return ind_fma_bf16x2(x, high, ind_fma_bf16x2(x, rest, 0x80008000u));
+        if (PARTS) return ind_fma_bf16x2(x, high, ind_fma_bf16x2(x, rest, 0x80008000u));
         const float a = BF16 ? __uint_as_float(x << 16) : ind_f16_to_f32((unsigned short)x);
         const float b = BF16 ? __uint_as_float(x & 0xffff0000u) : ind_f16_to_f32((unsigned short)(x >> 16));
         const float to_a = LOW ? fmaf(a, scale, low) : a * scale, to_b = LOW ? fmaf(b, scale, low) : b * scale;
@@ -61,7 +61,8 @@ template <bool BF16, bool LOW> struct ind_packed_scale {
 // when they have multiplied it. FLIGHT: tiles whose products may be in flight, 1 or 2.
 template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES, int TILES, int FLIGHT> struct ind_packed_tiles {
     typedef ind_packed_slots<F, ind_packed_maps::ROW> slots;
-    typedef ind_packed_scale<BF16, F::OFFSET || F::SUMS> scale;
+    static constexpr bool LOW = F::OFFSET || F::SUMS;
+    typedef ind_packed_scale<BF16, LOW, BF16 && !LOW && !F::FLOAT> scale;
     static constexpr float UNIT = ind_power(F::template unit<BF16>());
     static constexpr int ALIGNMENT = slots::ALIGNMENT, SLOT = slots::SLOT, STAGE = slots::STAGE;
     ind_packed_maps fill;

@@ -139,7 +139,8 @@
     X(PACKED_INT4, 0)                                                                                  \
     X(PACKED_E2M1, IND__CG_NEEDS(IND__CG_PACKED_INT4))                                                 \
     X(PACKED_NVFP4, IND__CG_NEEDS(IND__CG_PACKED_E2M1, IND__CG_F8E4M3FN))                              \
-    X(PACKED_TILES, IND__CG_NEEDS(IND__CG_PACKED_MAPS, IND__CG_WGMMA, IND__CG_PACK_F16, IND__CG_PACK_BF16, IND__CG_SUM_TILE)) \
+    X(PACKED_TILES, IND__CG_NEEDS(IND__CG_PACKED_MAPS, IND__CG_WGMMA, IND__CG_PACK_F16,                \
+                                  IND__CG_PACK_BF16, IND__CG_SUM_TILE))                                \
     X(PACKED8, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16))                                                \
     X(PACKED8_Q8_0, IND__CG_NEEDS(IND__CG_PACKED8))                                                    \
     X(PACKED8_Q4, IND__CG_NEEDS(IND__CG_PACKED8, IND__CG_PACKED_BITS))                                 \
