@@ -9,7 +9,7 @@ from emulation import IND_STAGE_CUDA, IND_STAGE_PLAN, InEachOrder, compiled, emu
 from quantised import dequantise
 from test_bulk_copies import numbers, operand
 from test_packed_pairs import pair
-from test_packed_weights import BLOCKS, SCALES, bytes_graph, eighth_values, float_graph, float_scale, graph, weights
+from test_packed_weights import BLOCKS, SCALES, bytes_graph, check_every_byte, eighth_values, float_graph, float_scale, graph, weights
 from test_quantised import near_ties
 
 STRATEGY = "matmul, wgmma tiles of packed weights"
@@ -128,25 +128,7 @@ def test_eight_bit_floats(library, q, scale, dtype, rows=32):
 @pytest.mark.parametrize("scale", ["none", "groups"])
 @pytest.mark.parametrize("dtype", ["bf16", "f16"])
 def test_every_byte(library, q, scale, dtype):
-    """Each of 256 columns has one of the 256 bytes. NaN and infinities are multiplied by 1, by 0, by -0.5; other columns have none."""
-    n, k, rows, values = 264, 512, 16, eighth_values(q)
-    bytes_ = np.full((n, k), 0x30, np.uint8)
-    bytes_[:256, 77] = np.arange(256)
-    arrays, _ = float_scale(np.random.default_rng(2), scale, n, k)
-    if scale == "groups":
-        arrays["s"][:] = 1
-    module = compiled(library, float_graph(q, scale, n, k, rows, dtype), TILES)
-    assert f"    {STRATEGY}" in library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
-    ones = np.zeros((rows, k), np.float32)
-    ones[0, 77], ones[1, 76], ones[2, 77] = 1, 1, -0.5
-    x = to_bf16(ones) if dtype == "bf16" else ones.astype(np.float16)
-    y = np.empty((rows, n), x.dtype)
-    assert library.run(module, {"q": bytes_, **arrays, "x": x, "y": y}, {"M": rows}) == 0, library.error()
-    with np.errstate(invalid="ignore"):
-        want = ones.astype(np.float64) @ values[bytes_].T
-    assert np.isfinite(want[:, 256:]).all() and np.isnan(want[:, 0x7F]).all() and (q == "f8e4m3fn" or np.isinf(want[0, 0x7C]))
-    assert np.array_equal(numbers(y), want, equal_nan=True)
-    library.c.ind_module_destroy(module)
+    check_every_byte(library, q, scale, dtype, 16, STRATEGY, TILES)
 
 
 @pytest.mark.parametrize("name", ["q4_1", "q8_0", "int4"])

@@ -283,32 +283,34 @@ def test_eight_bit_floats(library, q, scale, rows, dtype):
     check(library, float_graph(q, scale, n, k, rows, dtype), {"q": bytes_, **arrays}, eighth_values(q)[bytes_] * each, [rows], k, n, dtype)
 
 
-@pytest.mark.parametrize("q", ["f8e4m3fn", "f8e5m2"])
-@pytest.mark.parametrize("scale", ["none", "groups"])
-@pytest.mark.parametrize("dtype", ["bf16", "f16"])
-def test_every_byte(library, q, scale, dtype):
+def check_every_byte(library, q, scale, dtype, rows, strategy, settings):
     """Each of 256 columns has one of the 256 bytes. NaN and infinities are multiplied by 1, by 0, by -0.5; other columns have none."""
     n, k = 264, 512
     values = eighth_values(q)
-    random = np.random.default_rng(2)
     bytes_ = np.full((n, k), 0x30, np.uint8)
     bytes_[:256, 77] = np.arange(256)
-    arrays, each = float_scale(random, scale, n, k)
+    arrays, _ = float_scale(np.random.default_rng(2), scale, n, k)
     if scale == "groups":
         arrays["s"][:] = 1
-        each = np.ones((n, k))
-    module = library.compile(float_graph(q, scale, n, k, 4, dtype), "packed")
-    assert f"    {STRATEGY}" in library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
-    ones = np.zeros((4, k), np.float32)
+    module = compiled(library, float_graph(q, scale, n, k, rows, dtype), settings)
+    assert f"    {strategy}" in library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+    ones = np.zeros((rows, k), np.float32)
     ones[0, 77], ones[1, 76], ones[2, 77] = 1, 1, -0.5
     x = to_bf16(ones) if dtype == "bf16" else ones.astype(np.float16)
-    y = np.empty((4, n), x.dtype)
-    assert library.run(module, {"q": bytes_, **arrays, "x": x, "y": y}, {"M": 4}) == 0, library.error()
+    y = np.empty((rows, n), x.dtype)
+    assert library.run(module, {"q": bytes_, **arrays, "x": x, "y": y}, {"M": rows}) == 0, library.error()
     with np.errstate(invalid="ignore"):
         want = ones.astype(np.float64) @ values[bytes_].T
     assert np.isfinite(want[:, 256:]).all() and np.isnan(want[:, 0x7F]).all() and (q == "f8e4m3fn" or np.isinf(want[0, 0x7C]))
     assert np.array_equal(numbers(y), want, equal_nan=True)
     library.c.ind_module_destroy(module)
+
+
+@pytest.mark.parametrize("q", ["f8e4m3fn", "f8e5m2"])
+@pytest.mark.parametrize("scale", ["none", "groups"])
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+def test_every_byte(library, q, scale, dtype):
+    check_every_byte(library, q, scale, dtype, 4, STRATEGY, TENSOR_CORES)
 
 
 def test_depths_of_eight_bit_floats(library):
