@@ -3920,14 +3920,14 @@ static const char *const cg__prelude_PACKED[] = {
     "// format with OFFSET, lowest() * low() is added to each element of a group; low() is twice in 16 bits. If SCALED, times() and\n",
     "// less() have the scale of a group, and all groups of a block have one scale() besides. If FLOAT, `pairs` returns weights. If\n",
     "// SUMS, the lowest values of elements 64 * t to 64 * t + 63 of a block are lowest() times lows(), 4 integers in units of\n",
-    "// 2^ind_unit<true>(), in bf16; least() is the lowest value of the elements of lane t in step j. If WHOLE, there is no scale(). If\n",
+    "// 2^ind_unit<true>(), in bf16; least() is the lowest value of the elements of lane t in step j. If UNSCALED, there is no scale(). If\n",
     "// PAIRED, at(j + 1, t) is at(j, t) + 4 for even j: one load of 16 bytes has both. at(j, t) of steps 0 to 3 is below 64. PAD:\n",
     "// elements between rows of a in shared memory: lanes of 8 bytes of 4 rows, or of 16 bytes of 2 rows, read different banks. The slots of rows\n",
     "// of weights are an odd multiple of SLOT bytes apart: 32 for words of 8 bytes.\n",
     "enum { IND_IN_ORDER, IND_BYTES, IND_NIBBLES };\n",
     "struct ind_packed_format {\n",
     "    static constexpr int BIAS = 0, STEP = 256, ORDER = IND_BYTES, PAD = 16, SLOT = 16;\n",
-    "    static constexpr bool OFFSET = false, SUMS = false, SCALED = false, BESIDE = false, FLOAT = false, PAIRED = false, WHOLE = false;\n",
+    "    static constexpr bool OFFSET = false, SUMS = false, SCALED = false, BESIDE = false, FLOAT = false, PAIRED = false, UNSCALED = false;\n",
     "    struct side {};\n",
     "    static IND_INLINE side load(const unsigned char *, const unsigned char *, int) {\n",
     "        return side();\n",
@@ -4182,7 +4182,7 @@ static const char *const cg__prelude_PACKED_I8[] = {
     "// Bytes in two's complement.\n",
     "struct ind_packed_i8 : ind_packed_plain<ind_packed_i8> {\n",
     "    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = 256, BIAS = 128, PAD = 32, SLOT = 32;\n",
-    "    static constexpr bool PAIRED = true, WHOLE = true;\n",
+    "    static constexpr bool PAIRED = true, UNSCALED = true;\n",
     "    template <int A> IND_INLINE void read(const unsigned char *, side, int) {\n",
     "    }\n",
     "    template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {\n",
@@ -4211,7 +4211,7 @@ static const char *const cg__prelude_PACKED_F8[] = {
     "template <bool E5M2, int SCALE, int SIZE> struct ind_packed_f8 : ind_packed_plain<ind_packed_f8<E5M2, SCALE, SIZE>> {\n",
     "    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = SIZE, GROUPS = ELEMENTS / SIZE, ORDER = IND_IN_ORDER;\n",
     "    static constexpr int PAD = 32, SLOT = 32;\n",
-    "    static constexpr bool FLOAT = true, PAIRED = true, BESIDE = SCALE > 0, WHOLE = !BESIDE;\n",
+    "    static constexpr bool FLOAT = true, PAIRED = true, BESIDE = SCALE > 0, UNSCALED = !BESIDE;\n",
     "    struct side {\n",
     "        float scale[GROUPS];\n",
     "    } with;\n",
@@ -4785,9 +4785,9 @@ static const char *const cg__prelude_PACKED_NVFP4[] = {
 // left operand. The right operand is a tile of rows of a in shared memory. D[weight row][row of a].
 /* clang-format off */
 static const char *const cg__prelude_PACKED_TILES[] = {
-    "// Elements 8 * chunk to 8 * chunk + 7 of 64 of a row of a, to row `row` of a tile of ROWS rows, in which they have the order in\n",
-    "// which F takes elements of k from a step: the pair of elements F::at(j, t) + 2 * h is word t of chunk 2 * j + h. The lanes of a\n",
-    "// warp have 8 chunks of 4 neighbouring rows: they write different banks.\n",
+    "// Stores elements 8 * chunk to 8 * chunk + 7 of 64 elements of a row of a in row `row` of a tile of ROWS rows. The tile has them in\n",
+    "// the order of F: word t of chunk 2 * j + h is the pair of elements F::at(j, t) + 2 * h. The lanes of a warp store 8 chunks of 4\n",
+    "// adjacent rows, in different banks.\n",
     "template <typename F, int ROWS> static IND_INLINE void ind_packed_spread(unsigned short *tile, int row, int chunk, const ind_vec<unsigned short, 8> &x) {\n",
     "    const ind_vec<unsigned short, 8> in = ind_packed_order<F>(x);\n",
     "    if (F::at(0, 1) == 4) {\n",
@@ -4804,7 +4804,7 @@ static const char *const cg__prelude_PACKED_TILES[] = {
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 0; i < 4; i++) *reinterpret_cast<unsigned *>(tile + ind_tile_at<ROWS, 64>(row, first + i) + word * 2) = in.word[i];\n",
     "}\n",
-    "// The same for a tile whose rows are in order, in place, by a warp.\n",
+    "// A warp reorders a tile in place, whose rows have their elements in the order of memory.\n",
     "template <typename F, int ROWS> static IND_INLINE void ind_packed_reorder(unsigned short *tile) {\n",
     "    constexpr int N = ROWS / 4 < 4 ? ROWS / 4 : 4;\n",
     "    const int lane = threadIdx.x & 31, row = lane / 8, chunk = lane % 8;\n",
@@ -4945,7 +4945,7 @@ static const char *const cg__prelude_PACKED_TILES[] = {
     "    template <int A>\n",
     "    static IND_INLINE void fragment(unsigned (&weight)[4], const F (&of)[2], scale (&by)[2], const unsigned char *row, int j, int t) {\n",
     "        ind_packed_weights<F, BF16, A>(weight, of, row, 8 * SLOT, j, t);\n",
-    "        if (F::WHOLE) return;\n",
+    "        if (F::UNSCALED) return;\n",
     "        if (j % (F::GROUP / 16) == 0)\n",
     "            for (int r = 0; r < 2; r++) by[r].set(of[r].scale(j / (F::GROUP / 16)) * (1 / UNIT), of[r].least(j, t));\n",
     "        _Pragma(\"unroll\")\n",
@@ -4967,7 +4967,7 @@ static const char *const cg__prelude_PACKED_TILES[] = {
     "            _Pragma(\"unroll\")\n",
     "            for (int i = 0; i < ROWS / 2; i++) {\n",
     "                float &to = sum[ind_sum_at<COLS>(i / 4 * 8 + lane % 4 * 2 + i % 2, col + (i & 2) * 4)];\n",
-    "                const float part = acc[i / 4][i % 4] * (F::WHOLE ? 1 / UNIT : 1.0f);\n",
+    "                const float part = acc[i / 4][i % 4] * (F::UNSCALED ? 1 / UNIT : 1.0f);\n",
     "                to = of ? to + part : part;\n",
     "            }\n",
     "            __syncwarp();\n",
@@ -18498,9 +18498,9 @@ static const cg__mm_template cg__mm_packed_rows = {.strategy = IND_STRATEGY_MATM
    rows in registers. The right operand is a tile of rows of a in shared memory. So each weight is dequantised once for
    all rows of a tile, and rounded to the operand's type, as `dequantise` rounds it.
 
-   Four warps of a block bring the rows of a, 64 elements of k at a time, in the order in which the format's words have
-   the weights: by bulk copies and in place, or, if a is computed, from registers. Each of the other warps has a ring of
-   steps of its 16 rows of weights, which bulk copies by a tensor map fill (packed.c). */
+   Four warps of a block load the rows of a, 64 elements of k at a time. They reorder the elements, as the words of a
+   format do not have weights in the order of k. Bulk copies bring rows that are not computed; these are reordered in
+   place. Each of the other warps has a ring of steps of its 16 rows of weights, which bulk copies fill (packed.c). */
 
 /* ---- decisions ---- */
 
@@ -18658,9 +18658,9 @@ static void cg__mm_begin_tile_chunk(ind__writer *w, const cg__mm_problem *p, int
     if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
 }
 
-/* Of tile number `tile` of the block: "number" among those of its group of warps, and "at", its place. `tiles`: places
-   of a group. */
-static void cg__mm_write_tile_place(ind__writer *w, const cg__mm_problem *p, int tiles) {
+/* Declares "number", the index of tile `tile` of the block in its group of warps, and "at", its slot in shared memory.
+   `tiles`: slots of a group. */
+static void cg__mm_write_tile_slot(ind__writer *w, const cg__mm_problem *p, int tiles) {
     const int of_step = cg__mm_packed_step(p->packed) / 64, groups = w->variant->of.tile.warps_m;
     ind__textf(&w->code,
                "const int number = tile / %d / %d * %d + tile %% %d, at = tile / %d %% %d * %d + number %% %d;\n",
@@ -18689,7 +18689,7 @@ static void cg__mm_write_packed_loading(ind__writer *w, const cg__mm_problem *p,
         cg__end(w);
     }
     cg__mm_begin_tile_chunk(w, p, flight);
-    cg__mm_write_tile_place(w, p, tiles);
+    cg__mm_write_tile_slot(w, p, tiles);
     ind__textf(&w->code, "if (u %% %d == 0 && tile < num_tiles) ind_barrier_wait(empty + at, (number / %d & 1) ^ 1);\n",
                each, tiles);
     if (cg__mm_is_plain_vector(w, p)) {
@@ -18711,12 +18711,13 @@ static void cg__mm_write_packed_loading(ind__writer *w, const cg__mm_problem *p,
     cg__end(w);
 }
 
-/* The copy of a tile of rows by a warp, as the lambda "copy". All lanes wait: the warp stays together. */
+/* Writes the lambda "copy": a warp starts the bulk copy of a tile of rows. All lanes wait for the slot, so that the
+   warp does not diverge. */
 static void cg__mm_write_rows_copy(ind__writer *w, const cg__mm_problem *p, int tiles) {
     const int rows = w->variant->of.tile.m;
     ind__textf(&w->code, "const auto copy = [&](int tile) {\n");
     w->code.indent++;
-    cg__mm_write_tile_place(w, p, tiles);
+    cg__mm_write_tile_slot(w, p, tiles);
     ind__textf(&w->code, "ind_barrier_wait(empty + at, (number / %d & 1) ^ 1);\n", tiles);
     cg__begin(w, "if (thread %% 32 == 0)");
     ind__textf(&w->code,
@@ -18728,37 +18729,36 @@ static void cg__mm_write_rows_copy(ind__writer *w, const cg__mm_problem *p, int 
     cg__mm_end_lambda(w);
 }
 
-/* The number of tile i of a group among those of the block, without that of the group. */
-static int cg__mm_block_tile(int i, int of_step, int groups) {
+/* The index in the block of tile i of the first group of warps. */
+static int cg__mm_index_in_block(int i, int of_step, int groups) {
     return i / of_step * groups * of_step + i % of_step;
 }
 
-/* Tiles of a warp that are copied before it has put one into order. A copy waits until the tile that had its place is
-   multiplied: then also the next one of the group is in order, if two are in flight. This must be one before the warp's
-   next tile. */
-static int cg__mm_tiles_ahead(const ind__writer *w, const cg__mm_problem *p, int tiles) {
+/* Tiles that a warp copies before it reorders the first of them. A copy waits until the former tile of its slot is
+   multiplied. If two tiles are in flight, this requires that the next tile of the group is reordered. To exclude a
+   deadlock, that tile precedes the warp's next one. */
+static int cg__mm_prefetched_tiles(const ind__writer *w, const cg__mm_problem *p, int tiles) {
     const int of_step = cg__mm_packed_step(p->packed) / 64, groups = w->variant->of.tile.warps_m;
     const int behind = cg__mm_tiles_in_flight(cg__mm_block_registers(w)) - 1;
     int ahead = tiles * groups / 4;
     for (int i = tiles; i < tiles + of_step; i++) {
         const int apart =
-            cg__mm_block_tile(i, of_step, groups) - cg__mm_block_tile(i - tiles + behind, of_step, groups);
+            cg__mm_index_in_block(i, of_step, groups) - cg__mm_index_in_block(i - tiles + behind, of_step, groups);
         if ((apart + 3) / 4 < ahead) ahead = (apart + 3) / 4;
     }
     return ahead < 1 ? 1 : ahead;
 }
 
-/* The warps that bring rows of a by bulk copies, and put them into the order of the format: each has every fourth
-   tile. */
+/* The warps that copy rows of a in bulk and reorder them for the format: each has every fourth tile. */
 static void cg__mm_write_rows_copies(ind__writer *w, const cg__mm_problem *p, int tiles) {
     const ind__tile_plan *t = &w->variant->of.tile;
-    const int ahead = 4 * cg__mm_tiles_ahead(w, p, tiles);
+    const int ahead = 4 * cg__mm_prefetched_tiles(w, p, tiles);
     cg__mm_write_rows_copy(w, p, tiles);
     ind__textf(&w->code,
                "for (int tile = thread / 32; tile < %d && tile < num_tiles; tile += 4) copy(tile);\n#pragma unroll 1\n",
                ahead);
     cg__begin(w, "for (int tile = thread / 32; tile < num_tiles; tile += 4)");
-    cg__mm_write_tile_place(w, p, tiles);
+    cg__mm_write_tile_slot(w, p, tiles);
     ind__textf(&w->code,
                "ind_barrier_wait(copied + at, number / %d & 1);\nind_packed_reorder<%s, %d>(tiles + at * %d);\n", tiles,
                cg__mm_packed_type(w, p->packed), t->m, t->m * 64);

@@ -137,14 +137,14 @@ static IND_INLINE void ind_nibble_pairs(unsigned x, int high, unsigned &p0, unsi
 // format with OFFSET, lowest() * low() is added to each element of a group; low() is twice in 16 bits. If SCALED, times() and
 // less() have the scale of a group, and all groups of a block have one scale() besides. If FLOAT, `pairs` returns weights. If
 // SUMS, the lowest values of elements 64 * t to 64 * t + 63 of a block are lowest() times lows(), 4 integers in units of
-// 2^ind_unit<true>(), in bf16; least() is the lowest value of the elements of lane t in step j. If WHOLE, there is no scale(). If
+// 2^ind_unit<true>(), in bf16; least() is the lowest value of the elements of lane t in step j. If UNSCALED, there is no scale(). If
 // PAIRED, at(j + 1, t) is at(j, t) + 4 for even j: one load of 16 bytes has both. at(j, t) of steps 0 to 3 is below 64. PAD:
 // elements between rows of a in shared memory: lanes of 8 bytes of 4 rows, or of 16 bytes of 2 rows, read different banks. The slots of rows
 // of weights are an odd multiple of SLOT bytes apart: 32 for words of 8 bytes.
 enum { IND_IN_ORDER, IND_BYTES, IND_NIBBLES };
 struct ind_packed_format {
     static constexpr int BIAS = 0, STEP = 256, ORDER = IND_BYTES, PAD = 16, SLOT = 16;
-    static constexpr bool OFFSET = false, SUMS = false, SCALED = false, BESIDE = false, FLOAT = false, PAIRED = false, WHOLE = false;
+    static constexpr bool OFFSET = false, SUMS = false, SCALED = false, BESIDE = false, FLOAT = false, PAIRED = false, UNSCALED = false;
     struct side {};
     static IND_INLINE side load(const unsigned char *, const unsigned char *, int) {
         return side();
@@ -397,7 +397,7 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
 // Bytes in two's complement.
 struct ind_packed_i8 : ind_packed_plain<ind_packed_i8> {
     static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = 256, BIAS = 128, PAD = 32, SLOT = 32;
-    static constexpr bool PAIRED = true, WHOLE = true;
+    static constexpr bool PAIRED = true, UNSCALED = true;
     template <int A> IND_INLINE void read(const unsigned char *, side, int) {
     }
     template <bool, int A> IND_INLINE void pairs(const unsigned char *block, int j, int t, unsigned &p0, unsigned &p1) const {
@@ -424,7 +424,7 @@ static IND_INLINE unsigned ind_f16x2_to_bf16x2(unsigned x) {
 template <bool E5M2, int SCALE, int SIZE> struct ind_packed_f8 : ind_packed_plain<ind_packed_f8<E5M2, SCALE, SIZE>> {
     static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = SIZE, GROUPS = ELEMENTS / SIZE, ORDER = IND_IN_ORDER;
     static constexpr int PAD = 32, SLOT = 32;
-    static constexpr bool FLOAT = true, PAIRED = true, BESIDE = SCALE > 0, WHOLE = !BESIDE;
+    static constexpr bool FLOAT = true, PAIRED = true, BESIDE = SCALE > 0, UNSCALED = !BESIDE;
     struct side {
         float scale[GROUPS];
     } with;

@@ -1,9 +1,9 @@
 // Products of packed weights with wgmma. A warpgroup turns 64 rows of weights into the operand's type in registers: the
 // left operand. The right operand is a tile of rows of a in shared memory. D[weight row][row of a].
 //@ PACKED_TILES
-// Elements 8 * chunk to 8 * chunk + 7 of 64 of a row of a, to row `row` of a tile of ROWS rows, in which they have the order in
-// which F takes elements of k from a step: the pair of elements F::at(j, t) + 2 * h is word t of chunk 2 * j + h. The lanes of a
-// warp have 8 chunks of 4 neighbouring rows: they write different banks.
+// Stores elements 8 * chunk to 8 * chunk + 7 of 64 elements of a row of a in row `row` of a tile of ROWS rows. The tile has them in
+// the order of F: word t of chunk 2 * j + h is the pair of elements F::at(j, t) + 2 * h. The lanes of a warp store 8 chunks of 4
+// adjacent rows, in different banks.
 template <typename F, int ROWS> static IND_INLINE void ind_packed_spread(unsigned short *tile, int row, int chunk, const ind_vec<unsigned short, 8> &x) {
     const ind_vec<unsigned short, 8> in = ind_packed_order<F>(x);
     if (F::at(0, 1) == 4) {
@@ -20,7 +20,7 @@ template <typename F, int ROWS> static IND_INLINE void ind_packed_spread(unsigne
     _Pragma("unroll")
     for (int i = 0; i < 4; i++) *reinterpret_cast<unsigned *>(tile + ind_tile_at<ROWS, 64>(row, first + i) + word * 2) = in.word[i];
 }
-// The same for a tile whose rows are in order, in place, by a warp.
+// A warp reorders a tile in place, whose rows have their elements in the order of memory.
 template <typename F, int ROWS> static IND_INLINE void ind_packed_reorder(unsigned short *tile) {
     constexpr int N = ROWS / 4 < 4 ? ROWS / 4 : 4;
     const int lane = threadIdx.x & 31, row = lane / 8, chunk = lane % 8;
@@ -161,7 +161,7 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
     template <int A>
     static IND_INLINE void fragment(unsigned (&weight)[4], const F (&of)[2], scale (&by)[2], const unsigned char *row, int j, int t) {
         ind_packed_weights<F, BF16, A>(weight, of, row, 8 * SLOT, j, t);
-        if (F::WHOLE) return;
+        if (F::UNSCALED) return;
         if (j % (F::GROUP / 16) == 0)
             for (int r = 0; r < 2; r++) by[r].set(of[r].scale(j / (F::GROUP / 16)) * (1 / UNIT), of[r].least(j, t));
         _Pragma("unroll")
@@ -183,7 +183,7 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
             _Pragma("unroll")
             for (int i = 0; i < ROWS / 2; i++) {
                 float &to = sum[ind_sum_at<COLS>(i / 4 * 8 + lane % 4 * 2 + i % 2, col + (i & 2) * 4)];
-                const float part = acc[i / 4][i % 4] * (F::WHOLE ? 1 / UNIT : 1.0f);
+                const float part = acc[i / 4][i % 4] * (F::UNSCALED ? 1 / UNIT : 1.0f);
                 to = of ? to + part : part;
             }
             __syncwarp();

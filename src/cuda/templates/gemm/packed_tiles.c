@@ -2,9 +2,9 @@
    rows in registers. The right operand is a tile of rows of a in shared memory. So each weight is dequantised once for
    all rows of a tile, and rounded to the operand's type, as `dequantise` rounds it.
 
-   Four warps of a block bring the rows of a, 64 elements of k at a time, in the order in which the format's words have
-   the weights: by bulk copies and in place, or, if a is computed, from registers. Each of the other warps has a ring of
-   steps of its 16 rows of weights, which bulk copies by a tensor map fill (packed.c). */
+   Four warps of a block load the rows of a, 64 elements of k at a time. They reorder the elements, as the words of a
+   format do not have weights in the order of k. Bulk copies bring rows that are not computed; these are reordered in
+   place. Each of the other warps has a ring of steps of its 16 rows of weights, which bulk copies fill (packed.c). */
 
 /* ---- decisions ---- */
 
@@ -162,9 +162,9 @@ static void cg__mm_begin_tile_chunk(ind__writer *w, const cg__mm_problem *p, int
     if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
 }
 
-/* Of tile number `tile` of the block: "number" among those of its group of warps, and "at", its place. `tiles`: places
-   of a group. */
-static void cg__mm_write_tile_place(ind__writer *w, const cg__mm_problem *p, int tiles) {
+/* Declares "number", the index of tile `tile` of the block in its group of warps, and "at", its slot in shared memory.
+   `tiles`: slots of a group. */
+static void cg__mm_write_tile_slot(ind__writer *w, const cg__mm_problem *p, int tiles) {
     const int of_step = cg__mm_packed_step(p->packed) / 64, groups = w->variant->of.tile.warps_m;
     ind__textf(&w->code,
                "const int number = tile / %d / %d * %d + tile %% %d, at = tile / %d %% %d * %d + number %% %d;\n",
@@ -193,7 +193,7 @@ static void cg__mm_write_packed_loading(ind__writer *w, const cg__mm_problem *p,
         cg__end(w);
     }
     cg__mm_begin_tile_chunk(w, p, flight);
-    cg__mm_write_tile_place(w, p, tiles);
+    cg__mm_write_tile_slot(w, p, tiles);
     ind__textf(&w->code, "if (u %% %d == 0 && tile < num_tiles) ind_barrier_wait(empty + at, (number / %d & 1) ^ 1);\n",
                each, tiles);
     if (cg__mm_is_plain_vector(w, p)) {
@@ -215,12 +215,13 @@ static void cg__mm_write_packed_loading(ind__writer *w, const cg__mm_problem *p,
     cg__end(w);
 }
 
-/* The copy of a tile of rows by a warp, as the lambda "copy". All lanes wait: the warp stays together. */
+/* Writes the lambda "copy": a warp starts the bulk copy of a tile of rows. All lanes wait for the slot, so that the
+   warp does not diverge. */
 static void cg__mm_write_rows_copy(ind__writer *w, const cg__mm_problem *p, int tiles) {
     const int rows = w->variant->of.tile.m;
     ind__textf(&w->code, "const auto copy = [&](int tile) {\n");
     w->code.indent++;
-    cg__mm_write_tile_place(w, p, tiles);
+    cg__mm_write_tile_slot(w, p, tiles);
     ind__textf(&w->code, "ind_barrier_wait(empty + at, (number / %d & 1) ^ 1);\n", tiles);
     cg__begin(w, "if (thread %% 32 == 0)");
     ind__textf(&w->code,
@@ -232,37 +233,36 @@ static void cg__mm_write_rows_copy(ind__writer *w, const cg__mm_problem *p, int 
     cg__mm_end_lambda(w);
 }
 
-/* The number of tile i of a group among those of the block, without that of the group. */
-static int cg__mm_block_tile(int i, int of_step, int groups) {
+/* The index in the block of tile i of the first group of warps. */
+static int cg__mm_index_in_block(int i, int of_step, int groups) {
     return i / of_step * groups * of_step + i % of_step;
 }
 
-/* Tiles of a warp that are copied before it has put one into order. A copy waits until the tile that had its place is
-   multiplied: then also the next one of the group is in order, if two are in flight. This must be one before the warp's
-   next tile. */
-static int cg__mm_tiles_ahead(const ind__writer *w, const cg__mm_problem *p, int tiles) {
+/* Tiles that a warp copies before it reorders the first of them. A copy waits until the former tile of its slot is
+   multiplied. If two tiles are in flight, this requires that the next tile of the group is reordered. To exclude a
+   deadlock, that tile precedes the warp's next one. */
+static int cg__mm_prefetched_tiles(const ind__writer *w, const cg__mm_problem *p, int tiles) {
     const int of_step = cg__mm_packed_step(p->packed) / 64, groups = w->variant->of.tile.warps_m;
     const int behind = cg__mm_tiles_in_flight(cg__mm_block_registers(w)) - 1;
     int ahead = tiles * groups / 4;
     for (int i = tiles; i < tiles + of_step; i++) {
         const int apart =
-            cg__mm_block_tile(i, of_step, groups) - cg__mm_block_tile(i - tiles + behind, of_step, groups);
+            cg__mm_index_in_block(i, of_step, groups) - cg__mm_index_in_block(i - tiles + behind, of_step, groups);
         if ((apart + 3) / 4 < ahead) ahead = (apart + 3) / 4;
     }
     return ahead < 1 ? 1 : ahead;
 }
 
-/* The warps that bring rows of a by bulk copies, and put them into the order of the format: each has every fourth
-   tile. */
+/* The warps that copy rows of a in bulk and reorder them for the format: each has every fourth tile. */
 static void cg__mm_write_rows_copies(ind__writer *w, const cg__mm_problem *p, int tiles) {
     const ind__tile_plan *t = &w->variant->of.tile;
-    const int ahead = 4 * cg__mm_tiles_ahead(w, p, tiles);
+    const int ahead = 4 * cg__mm_prefetched_tiles(w, p, tiles);
     cg__mm_write_rows_copy(w, p, tiles);
     ind__textf(&w->code,
                "for (int tile = thread / 32; tile < %d && tile < num_tiles; tile += 4) copy(tile);\n#pragma unroll 1\n",
                ahead);
     cg__begin(w, "for (int tile = thread / 32; tile < num_tiles; tile += 4)");
-    cg__mm_write_tile_place(w, p, tiles);
+    cg__mm_write_tile_slot(w, p, tiles);
     ind__textf(&w->code,
                "ind_barrier_wait(copied + at, number / %d & 1);\nind_packed_reorder<%s, %d>(tiles + at * %d);\n", tiles,
                cg__mm_packed_type(w, p->packed), t->m, t->m * 64);
