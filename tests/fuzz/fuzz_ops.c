@@ -1921,6 +1921,7 @@ static const struct {
     FUSION(product_tile, 'i', "1|1000"),
     FUSION(whole_rows, 'i', "1|64"),
     FUSION(packed_rows, 'i', "1|1000"),
+    FUSION(quantised_rows, 'i', "1|1000"),
     FUSION(whole_bytes, 'l', "1|1099511627776"),
     FUSION(ops_per_byte, 'i', "1|1000"),
     FUSION(fill_blocks, 'i', "1|100000"),
