@@ -2582,13 +2582,24 @@ IND_API int ind_tensor_attr_list(ind_tensor x, const char *name, ind_expr *list,
 IND_API const char *ind_module_text(ind_module *module, ind_stage stage);
 IND_API const char *ind_module_json(ind_module *module, ind_stage stage); /* SCHEDULE and PLAN */
 
-/* Returns one self-contained HTML page. It shows the graph after the passes, the kernels with their bytes and times,
-   memory over time and the CUDA source. It lists every edge between loops with the reason why it was fused or not. A
-   click on an op shows its kernels, their source and the buffers that it writes. Sizes can be changed in the page. The
-   page starts at `sizes` ("B=8, S=128"; NULL: none given) and uses the hints of the other sizes. The module owns the
-   page, which is valid until the next call for this module. NULL on failure: as ind_module_text of PLAN;
-   IND_ERROR_NOT_FOUND or IND_ERROR_OUT_OF_RANGE for the sizes. */
-IND_API const char *ind_module_html(ind_module *module, const char *sizes);
+/* What a page shows besides the stages of the module. The page copies all of it. */
+typedef struct ind_page_desc {
+    const char *sizes;            /* initial sizes: "B=8, S=128". The page uses the hints of all others. NULL: hints */
+    const ind_kernel_time *times; /* of ind_profile at these sizes, one per launch; NULL: none */
+    int num_times;
+    double total_ms; /* of ind_profile */
+    const char *const
+        *sass; /* disassembly of the sources, in the order of ind_module_cubin; entries may be NULL; NULL: none */
+    int num_sass;
+} ind_page_desc;
+/* Returns one self-contained HTML page, for a browser without a network. It draws the graph after the passes with
+   repeated layers folded, and lists the kernels with their bytes, predicted and measured times. For an op or a kernel
+   it shows the steps of lowering side by side: graph, loops, schedule, plan, CUDA, SASS. It shows memory over time,
+   every edge between loops with the reason why it was fused or not, and what each graph pass changed. Sizes can be
+   changed in the page. desc may be NULL. The module owns the page, which is valid until the next call for this module.
+   NULL on failure: as ind_module_text of PLAN; IND_ERROR_NOT_FOUND or IND_ERROR_OUT_OF_RANGE for the sizes;
+   IND_ERROR_INVALID_ARGUMENT if num_times is not the number of launches or num_sass is less than that of sources. */
+IND_API const char *ind_module_html(ind_module *module, const ind_page_desc *desc);
 
 /* A buffer between two loops, and the reason why they were fused into one kernel or not. */
 typedef struct ind_edge_info {
@@ -32771,7 +32782,7 @@ ind_status ind_module_query_edge(ind_module *module, int index, ind_edge_info *i
     return IND_OK;
 }
 
-/* ====================================================================================== src/graph/explain/page.html */
+/* ========================================================================================= src/graph/page/page.html */
 /* clang-format off */
 static const char *const graph__page_head[] = {
     "<meta name='viewport' content='width=device-width'><style>\n",
@@ -32780,13 +32791,24 @@ static const char *const graph__page_head[] = {
 static const char *const graph__page_body[] = {
     "</style>\n",
     "<header><h1></h1><div class='facts'></div><div id='sizes'></div><p id='problem'></p></header>\n",
-    "<div id='panes'><section class='pane'><h2>Graph <small>after the passes: line, kernel, op; click an op to\n",
-    "select its kernels</small></h2><div id='graph' class='scroll mono'></div></section><div id='right'>\n",
-    "<section class='pane'><h2>Kernels <small>in execution order</small></h2><div class='scroll'><table>\n",
+    "<div id='panes'><section class='pane'><h2>Graph <small>ops after the passes; a colour is a kernel</small></h2>\n",
+    "<p class='tools'><input type='search' id='find' placeholder='op, tensor or kernel' aria-label='find an op, a tensor or a kernel'>\n",
+    "<button id='out' aria-label='zoom out'>&minus;</button><button id='in' aria-label='zoom in'>+</button>\n",
+    "<button id='fit'>fit</button><label><input type='checkbox' id='fold' checked> fold repeated layers</label>\n",
+    "<span id='repeats'></span><small id='found'></small></p><div id='drawn' class='scroll'></div>\n",
+    "<p class='wide-only'><small>Keys: / find, arrows from op to op, Enter selects, + and &minus; zoom, 0 fits, Esc clears.</small></p></section>\n",
+    "<div id='right'><section class='pane'><h2>Kernels <small>in execution order</small></h2><div class='scroll'><table>\n",
     "<thead><tr><th>#<th>kernel<th>strategy<th class='num wide-only'>blocks &times; threads<th class='num'>bytes\n",
     "<th class='num wide-only'>flops<th class='num'>predicted</thead><tbody id='kernels'></tbody></table></div>\n",
-    "</section><section id='detail'></section><section class='pane'><h2>CUDA source <small id='where'></small></h2>\n",
-    "<div id='source' class='scroll'></div></section></div></div>\n",
+    "</section><section id='detail'></section></div></div>\n",
+    "<section class='wide' id='steps'><h2>Steps of lowering <small id='where'></small></h2><p id='buttons'></p><div id='columns'>\n",
+    "<div id='column-graph'><h3>Graph <small>after the passes: line, kernel, op</small></h3><div id='graph' class='scroll mono'></div></div>\n",
+    "<div id='column-loops'><h3>Loops</h3><pre id='text-loops' class='scroll'></pre></div>\n",
+    "<div id='column-schedule'><h3>Schedule <small>edges and reasons</small></h3><pre id='text-schedule' class='scroll'></pre></div>\n",
+    "<div id='column-kernel'><h3>Kernel graph <small>the fused body as ops</small></h3><pre id='text-kernel' class='scroll'></pre></div>\n",
+    "<div id='column-plan'><h3>Plan <small>variants of the kernel</small></h3><pre id='text-plan' class='scroll'></pre></div>\n",
+    "<div id='column-cuda'><h3>CUDA <small id='lines'></small></h3><div id='source' class='scroll'></div></div>\n",
+    "<div id='column-sass'><h3>SASS</h3><pre id='text-sass' class='scroll'></pre></div></div></section>\n",
     "<section class='wide'><h2>Memory over time</h2><div id='memory' class='scroll'></div>\n",
     "<p><small id='hover'></small></p></section>\n",
     "<section class='wide'><h2>Edges <small>data flow between loops, and why they were fused or not; most bytes\n",
@@ -32800,7 +32822,7 @@ static const char *const graph__page_body[] = {
 };
 /* clang-format on */
 
-/* ======================================================================================= src/graph/explain/page.css */
+/* ========================================================================================== src/graph/page/page.css */
 /* clang-format off */
 static const char *const graph__page_style[] = {
     ":root { color-scheme: light dark; --fg: #1c2126; --dim: #66707a; --bg: #f5f6f8; --pane: #fff; --line: #d9dde2;\n",
@@ -32812,16 +32834,23 @@ static const char *const graph__page_style[] = {
     "* { box-sizing: border-box; }\n",
     "body { margin: 0; padding: 12px 16px; font: 14px/1.45 system-ui, sans-serif; color: var(--fg);\n",
     "  background: var(--bg); }\n",
-    "h1 { font-size: 20px; margin: 0 0 6px; } h2 { font-size: 15px; margin: 0 0 6px; } p { margin: 3px 0; }\n",
+    "[hidden] { display: none !important; }\n",
+    "h1 { font-size: 20px; margin: 0 0 6px; } h2 { font-size: 15px; margin: 0 0 6px; } h3 { font-size: 13px; margin: 0 0 4px; } p { margin: 3px 0; }\n",
     "small, .dim { color: var(--dim); font-size: 12px; font-weight: 400; }\n",
     "pre, code, .mono { font: 12px/17px ui-monospace, Menlo, Consolas, monospace; }\n",
     "section { background: var(--pane); border: 1px solid var(--line); border-radius: 6px; padding: 10px 12px;\n",
     "  min-width: 0; }\n",
     "#panes { display: grid; grid-template: minmax(0, 1fr) / minmax(0, 5fr) minmax(0, 6fr); gap: 12px;\n",
     "  height: calc(100vh - 16px); min-height: 600px; margin: 12px 0; }\n",
-    "#right { display: grid; grid-template-rows: minmax(0, 1fr) fit-content(34%) minmax(0, 1fr); gap: 12px; }\n",
+    "#right { display: grid; grid-template-rows: minmax(0, 1fr) fit-content(45%); gap: 12px; min-height: 0; }\n",
+    ".tools { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; font-size: 12px; }\n",
+    ".tools input[type=search] { flex: 0 1 200px; min-width: 0; font: inherit; padding: 2px 6px; }\n",
+    "#columns { display: grid; grid-auto-flow: column; grid-auto-columns: minmax(380px, 1fr); gap: 14px; overflow-x: auto;\n",
+    "  height: calc(100vh - 120px); min-height: 420px; padding-bottom: 4px; }\n",
+    "#columns > div { display: flex; flex-direction: column; min-height: 0; min-width: 0; } #columns pre { margin: 0; }\n",
+    "#text-sass { tab-size: 2; } #text-schedule, #text-plan { white-space: pre-wrap; overflow-wrap: anywhere; }\n",
     ".pane { display: flex; flex-direction: column; min-height: 0; }\n",
-    ".scroll { overflow: auto; flex: 1; min-height: 0; }\n",
+    ".scroll { overflow: auto; flex: 1; min-height: 0; contain: layout paint style; }\n",
     "#detail { overflow: auto; font-size: 13px; overflow-wrap: anywhere; } #detail:empty { padding: 0; border: 0; }\n",
     ".facts { display: flex; flex-wrap: wrap; gap: 4px 22px; } .facts b { font-size: 16px; font-weight: 600; }\n",
     "#sizes { display: flex; flex-wrap: wrap; gap: 6px 16px; align-items: center; margin-top: 8px; }\n",
@@ -32840,21 +32869,29 @@ static const char *const graph__page_style[] = {
     ".numbers { color: var(--dim); text-align: right; padding-right: 10px; user-select: none; }\n",
     ".prelude { color: var(--dim); } .wide { margin-bottom: 12px; }\n",
     "#edges table { min-width: 680px; } #edges, #passes { max-height: 70vh; overflow: auto; }\n",
-    "#filters { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; margin-bottom: 6px; }\n",
-    "#filters button { font: inherit; font-size: 12px; color: inherit; background: var(--bg); cursor: pointer;\n",
+    "#filters, #buttons { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; margin-bottom: 6px; }\n",
+    "button { font: inherit; font-size: 12px; color: inherit; background: var(--bg); cursor: pointer;\n",
     "  border: 1px solid var(--line); border-radius: 10px; padding: 1px 9px; }\n",
-    "#filters .chosen { background: var(--mark); } .missed { color: var(--dim); }\n",
+    "#filters .chosen, button[aria-pressed=true] { background: var(--mark); } .missed { color: var(--dim); }\n",
     "svg { display: block; font: 11px system-ui, sans-serif; } svg text { fill: var(--dim); }\n",
+    "#drawn { contain: strict; border: 1px solid var(--line); border-radius: 4px; background: var(--bg); }\n",
+    "#drawn svg { margin: 0 auto; font-size: 11px; } #drawn text.name { fill: var(--fg); font-weight: 600; font-size: 12px; }\n",
+    ".node rect:first-child { fill: var(--pane); stroke: var(--line); } .node.view rect:first-child { stroke-dasharray: 4 3; }\n",
+    ".node.mark rect:first-child { fill: var(--mark); stroke: var(--edge); stroke-width: 2; } .node { cursor: pointer; }\n",
+    ".node.hit rect:first-child { stroke: var(--link); stroke-width: 2.5; } .node:focus { outline: none; }\n",
+    ".node:focus rect:first-child { stroke: var(--fg); stroke-width: 2; } .pill rect { fill: none; stroke: var(--line); }\n",
+    ".edge { fill: none; stroke: var(--dim); stroke-opacity: 0.6; } .group { fill: none; stroke: var(--edge); stroke-dasharray: 6 4; }\n",
+    "#drawn text.number { fill: var(--fg); font-weight: 600; }\n",
     "@media (max-width: 900px) { body { padding: 8px; } #panes, #right { display: block; height: auto; }\n",
     "  #panes section { margin-bottom: 10px; } .scroll { max-height: 60vh; } .wide-only { display: none; }\n",
-    "  td.line { white-space: normal; } }\n",
+    "  td.line { white-space: normal; } #columns { display: block; height: auto; } #drawn { height: 60vh; flex: none; } }\n",
     NULL,
 };
 /* clang-format on */
 
-/* ======================================================================================== src/graph/explain/page.js */
+/* ======================================================================================= src/graph/page/formulas.js */
 /* clang-format off */
-static const char *const graph__page_script[] = {
+static const char *const graph__page_formulas[] = {
     "'use strict';\n",
     "const D = JSON.parse(document.getElementById('data').textContent), S = D.schedule, P = D.plan;\n",
     "const $ = id => document.getElementById(id), SVG = 'http://www.w3.org/2000/svg', last = a => a[a.length - 1];\n",
@@ -32863,6 +32900,11 @@ static const char *const graph__page_script[] = {
     "  if (text !== undefined) e.textContent = text;\n",
     "  if (name) e.setAttribute('class', name);\n",
     "  return parent.appendChild(e);\n",
+    "}\n",
+    "// A click on e, or Enter while it has the focus, calls f.\n",
+    "function onEnter(e, f) {\n",
+    "  e.onclick = f;\n",
+    "  e.addEventListener('keydown', event => { if (event.key === 'Enter') f(); });\n",
     "}\n",
     "const bufferText = (buffer, tensor) => (tensor ? buffer + ' (' + tensor + ')' : buffer);\n",
     "const tensorIn = new Map(S.buffers.map(b => [b.name, b.tensor]));\n",
@@ -32932,24 +32974,53 @@ static const char *const graph__page_script[] = {
     "  });\n",
     "  return e;\n",
     "}\n",
-    "\n",
-    "// ---- graph: the line that defines each tensor, and the kernels that compute it\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ========================================================================================== src/graph/page/graph.js */
+/* clang-format off */
+static const char *const graph__page_graph[] = {
+    "// ---- graph: its lines, the line that defines each tensor, the kernels that compute it, ops and their operands\n",
     "const lines = new Map(), kernelsOf = new Map();\n",
+    "// Ops in order: { names, op, type, attrs, operands }; leaves: inputs and constants by name; ends: outputs and mutations.\n",
+    "const ops = [], opOf = new Map(), leaves = new Map(), ends = [];\n",
     "S.kernels.forEach((k, n) => k.results.forEach(r => r.split(', ').forEach(x => {\n",
     "  if (!kernelsOf.has(x)) kernelsOf.set(x, []);\n",
     "  if (last(kernelsOf.get(x)) !== n) kernelsOf.get(x).push(n);\n",
     "})));\n",
+    "// Operands come first in a call, attributes follow: \"mul(x, y)\", \"cat([x, y], dim=1)\", \"gelu(x, approximate=tanh)\".\n",
+    "function readOp(names, left, call) {\n",
+    "  const inside = call.replace(/   # .*/, '').replace(/\"[^\"]*\"/g, '');\n",
+    "  const from = inside.indexOf('(') + 1, at = inside.slice(from).search(/\\w+=/), attrs = at < 0 ? inside.length : from + at;\n",
+    "  const known = x => opOf.has(x) || leaves.has(x);\n",
+    "  const o = { names, op: (/   # (.+)/.exec(call) || [0, inside.slice(0, from - 1)])[1],\n",
+    "    type: last(left.split(' : ')), attrs: inside.slice(attrs),\n",
+    "    operands: (inside.slice(from, attrs).match(/(?<![\\w.])[A-Za-z_][\\w.]*/g) || []).filter(known) };\n",
+    "  names.forEach(x => opOf.set(x, o));\n",
+    "  ops.push(o);\n",
+    "}\n",
+    "function readEnds(text) {\n",
+    "  const [word, rest] = [text.trim().split(' ', 1)[0], text.trim().replace(/^\\w+ /, '')];\n",
+    "  if (word === 'mutate') ends.push({ label: '\\u2192 ' + rest.split(' = ')[0], from: rest.split(' = ')[1] });\n",
+    "  if (word === 'output') {\n",
+    "    rest.split(', ').forEach(x => ends.push({ label: 'output ' + x.split(' = ')[0], from: last(x.split(' = ')) }));\n",
+    "  }\n",
+    "}\n",
     "D.graph.replace(/\\n$/, '').split('\\n').forEach((text, n) => {\n",
     "  const e = add($('graph'), 'span', '', 'op');\n",
     "  add(e, 'i', String(n + 1).padStart(4));\n",
     "  const gutter = add(e, 'i', '      ');\n",
     "  e.append(text.replace(/ multiple_of 1 /, ' '));\n",
-    "  const equal = text.indexOf(' = '), op = equal > 0 && !/^  (mutate|output|fact|guard|function)/.test(text);\n",
+    "  const equal = text.indexOf(' = '), op = equal > 0 && !/^  (mutate|output|fact|guard|function|pattern)\\b/.test(text);\n",
+    "  if (!op) readEnds(text);\n",
     "  if (!op && !/^  (input|const) /.test(text)) return;\n",
     "  const left = op ? text.slice(0, equal) : text.replace(/^  \\w+/, ' ');\n",
     "  const names = (left.match(/[\\w.]+ : /g) || []).map(x => x.slice(0, -3));\n",
     "  names.forEach(x => lines.set(x, e));\n",
     "  if (!names.length) return;\n",
+    "  if (op) readOp(names, left, text.slice(equal + 3));\n",
+    "  else leaves.set(names[0], { constant: /^  const/.test(text), type: last(left.split(' : ')) });\n",
     "  const k = [...new Set([].concat(...names.map(x => kernelsOf.get(x) || [])))];\n",
     "  e.classList.add('click');\n",
     "  e.tabIndex = 0;\n",
@@ -32959,20 +33030,45 @@ static const char *const graph__page_script[] = {
     "    e.style.borderLeftColor = hue(k[0]);\n",
     "    gutter.textContent = (k[0] + (k.length > 1 ? '+' : ' ')).padStart(5) + ' ';\n",
     "  }\n",
-    "  e.onclick = () => go('op=' + names[0]);\n",
-    "  e.onkeydown = event => { if (event.key === 'Enter') e.onclick(); };\n",
+    "  onEnter(e, () => go('op=' + names[0]));\n",
     "});\n",
-    "\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ======================================================================================== src/graph/page/kernels.js */
+/* clang-format off */
+static const char *const graph__page_kernels[] = {
     "// ---- kernels\n",
     "function variant(n) {\n",
     "  const all = P.kernels[P.kernels[n].launch].variants;\n",
     "  return all.find(v => v.guard === null || value(v.guard)) || last(all);\n",
     "}\n",
+    "// Measured times belong to the sizes that the page starts with.\n",
+    "const isMeasured = () => S.sizes.every(s => D.follows[s.name] || sizes[s.name] === BigInt(D.start[s.name]));\n",
+    "function showMeasured(e, n) {\n",
+    "  const ns = D.measured.launches[n];\n",
+    "  e.dataset.measured = n;\n",
+    "  cells.push(() => {\n",
+    "    const predicted = Number(value(P.kernels[n].time_ns)), percent = Math.round(100 * predicted / ns);\n",
+    "    e.textContent = isMeasured() && ns ? time(ns) + ', ' + percent + ' %' : '';\n",
+    "    e.title = ns ? 'predicted time / measured time: ' + percent + ' %' : '';\n",
+    "  });\n",
+    "}\n",
+    "if (D.measured) {\n",
+    "  const head = $('kernels').closest('table').querySelector('tr');\n",
+    "  const th = document.createElement('th');\n",
+    "  th.className = 'num';\n",
+    "  th.textContent = 'measured';\n",
+    "  head.insertBefore(th, head.lastElementChild);\n",
+    "}\n",
     "S.kernels.forEach((k, n) => {\n",
     "  const r = add($('kernels'), 'tr', undefined, 'click'), name = add(r, 'td', n, 'line');\n",
     "  name.style.borderLeft = '4px solid ' + hue(n);\n",
     "  const ops = k.origins.map((o, i) => k.results[i] && k.results[i] !== o ? o + ' \\u2192 ' + k.results[i] : o);\n",
-    "  add(r, 'td', k.name).title = ops.join('\\n');\n",
+    "  const names = add(r, 'td');\n",
+    "  names.title = ops.join('\\n');\n",
+    "  k.name.split(/(?<=_)/).forEach((part, i) => names.append(...(i ? [document.createElement('wbr'), part] : [part])));\n",
     "  const strategy = add(r, 'td', '', 'line'), launch = add(r, 'td', '', 'num wide-only');\n",
     "  cells.push(() => {\n",
     "    const v = variant(n);\n",
@@ -32985,6 +33081,7 @@ static const char *const graph__page_script[] = {
     "  cell(r, 'td', sum, bytes, 'num');\n",
     "  cell(r, 'td', k.flops, flops, 'num wide-only');\n",
     "  const own = P.kernels[n].launch === n;\n",
+    "  if (D.measured) showMeasured(add(r, 'td', '', 'num'), n);\n",
     "  const t = cell(r, 'td', P.kernels[n].time_ns, x => (own ? time(x) : ''), 'num');\n",
     "  cells.push(() => {\n",
     "    const part = 100 * Number(t.dataset.value) / Number(longest) + '%';\n",
@@ -32992,25 +33089,17 @@ static const char *const graph__page_script[] = {
     "  });\n",
     "  r.tabIndex = 0;\n",
     "  r.dataset.kernel = n;\n",
-    "  r.onclick = () => go('kernel=' + n);\n",
-    "  r.onkeydown = event => { if (event.key === 'Enter') r.onclick(); };\n",
+    "  onEnter(r, () => go('kernel=' + n));\n",
     "});\n",
     "let longest = 1n;\n",
     "cells.unshift(() => { longest = P.kernels.reduce((m, k) => calls.Max([m, value(k.time_ns)]), 1n); });\n",
-    "\n",
-    "// ---- source: one block per distinct text, with the compiler's line numbers\n",
-    "const blocks = S.kernels.map(() => []);\n",
-    "D.sources.forEach(s => {\n",
-    "  const all = s.text.replace(/\\n$/, '').split('\\n');\n",
-    "  const start = Math.max(0, all.findIndex(x => /__global__|void ind_part_0\\(/.test(x)));\n",
-    "  const e = add($('source'), 'div', undefined, 'source');\n",
-    "  add(e, 'pre', all.map((x, i) => i + 1).join('\\n'), 'numbers');\n",
-    "  const code = add(e, 'pre');\n",
-    "  if (start) add(code, 'span', all.slice(0, start).join('\\n') + '\\n', 'prelude');\n",
-    "  add(code, 'span', all.slice(start).join('\\n'), 'kernel').dataset.line = start + 1;\n",
-    "  s.used_by.forEach(u => { blocks[u[0]][u[1]] = { e: e, lines: [start + 1, all.length] }; });\n",
-    "});\n",
-    "\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ========================================================================================= src/graph/page/tables.js */
+/* clang-format off */
+static const char *const graph__page_tables[] = {
     "// ---- memory: kernels on the x axis, offsets in the arena on the y axis\n",
     "const arena = S.buffers.filter(b => b.offset !== null && b.first !== null), steps = S.kernels.length;\n",
     "function drawMemory() {\n",
@@ -33081,12 +33170,504 @@ static const char *const graph__page_script[] = {
     "    add(r, 'td', e.from_kernel === e.to_kernel ? e.to_kernel : e.from_kernel + ', ' + e.to_kernel);\n",
     "    const why = add(r, 'td', e.reason + (row.times > 1 ? ', ' + row.times + ' times ' : ' '));\n",
     "    add(why, 'small', e.code);\n",
-    "    r.onclick = () => go('kernel=' + e.to_kernel);\n",
+    "    r.tabIndex = 0;\n",
+    "    onEnter(r, () => go('kernel=' + e.to_kernel));\n",
     "  });\n",
     "  const summary = ([code, s]) => s[0] + ' ' + code + (s[2].fused ? ' save ' : ' cost ') + bytes(s[1]);\n",
     "  $('reasons').textContent = [...sum].map(summary).join(' \\u00b7 ');\n",
     "}\n",
     "\n",
+    "// ---- passes\n",
+    "const log = D.passes.changes, logRows = [];\n",
+    "// [what the button says, which rows it shows]: all, each pass in order of its first change, near misses.\n",
+    "const filters = [['all', () => true]];\n",
+    "[...new Set(log.filter(c => !c.missed).map(c => c.pass))].forEach(p => filters.push([p, c => c.pass === p && !c.missed]));\n",
+    "if (log.some(c => c.missed)) filters.push(['near misses', c => c.missed]);\n",
+    "function filterLog(pick) {\n",
+    "  filters.forEach(f => f[2].classList.toggle('chosen', f === pick));\n",
+    "  log.forEach((c, n) => { logRows[n].hidden = !pick[1](c); });\n",
+    "}\n",
+    "// Names of tensors that are left lead to their line of the graph; in brackets are ops.\n",
+    "function addLogText(cell, text) {\n",
+    "  text.split(/(\\([\\w.]+\\)|[A-Za-z_][\\w.]*)/).forEach(part => {\n",
+    "    if (!lines.has(part)) return void cell.append(part);\n",
+    "    const link = add(cell, 'span', part, 'link');\n",
+    "    link.tabIndex = 0;\n",
+    "    onEnter(link, () => go('op=' + part));\n",
+    "  });\n",
+    "}\n",
+    "log.forEach(c => {\n",
+    "  const row = add($('passes').querySelector('tbody'), 'tr', undefined, c.missed ? 'missed' : '');\n",
+    "  add(row, 'td', c.pass, 'line');\n",
+    "  const cell = add(row, 'td', undefined, 'mono');\n",
+    "  if (c.missed) add(cell, 'span', 'near miss: ', 'no');\n",
+    "  addLogText(cell, c.text);\n",
+    "  logRows.push(row);\n",
+    "});\n",
+    "filters.forEach(f => {\n",
+    "  f[2] = add($('filters'), 'button', f[0] + ' ' + log.filter(f[1]).length);\n",
+    "  f[2].onclick = () => filterLog(f);\n",
+    "});\n",
+    "const unseen = D.passes.misses - log.filter(c => c.missed).length;\n",
+    "if (unseen > 0) add($('filters'), 'small', 'and ' + unseen + ' more near misses');\n",
+    "filterLog(filters[0]);\n",
+    "if (!log.length) $('passes').closest('section').hidden = true;\n",
+    NULL,
+};
+/* clang-format on */
+
+/* =========================================================================================== src/graph/page/fold.js */
+/* clang-format off */
+static const char *const graph__page_fold[] = {
+    "// ---- repeated layers: runs of ops that repeat one sequence of ops\n",
+    "// What is drawn: ops that do not depend on constants alone, unless a kernel computes them.\n",
+    "const drawn = [];\n",
+    "{\n",
+    "  const known = new Set([...leaves].filter(([, x]) => x.constant).map(([name]) => name));\n",
+    "  ops.forEach(o => {\n",
+    "    const constant = o.operands.length > 0 && o.operands.every(x => known.has(x));\n",
+    "    if (constant && !o.names.some(x => kernelsOf.has(x))) o.names.forEach(x => known.add(x));\n",
+    "    else drawn.push(o);\n",
+    "  });\n",
+    "  drawn.forEach(o => { o.reads = o.operands.filter(x => !known.has(x)); });\n",
+    "}\n",
+    "const numberOf = new Map();\n",
+    "drawn.forEach((o, i) => o.names.forEach(x => numberOf.set(x, i)));\n",
+    "\n",
+    "// The repetition in kinds[from, to) that covers most: { start, period, count }, or null.\n",
+    "function longestRepetition(kinds, from, to) {\n",
+    "  let best = null;\n",
+    "  for (let period = 4; 2 * period <= to - from && period <= 3000; period++) {\n",
+    "    for (let i = from, run = 0; i + period <= to; i++) {\n",
+    "      if (i + period < to && kinds[i] === kinds[i + period]) {\n",
+    "        run++;\n",
+    "        continue;\n",
+    "      }\n",
+    "      const count = Math.floor(run / period) + 1;\n",
+    "      if (count > 1 && (!best || count * period > best.count * best.period)) best = { start: i - run, period, count };\n",
+    "      run = 0;\n",
+    "    }\n",
+    "  }\n",
+    "  return best;\n",
+    "}\n",
+    "// Whether repetition r reads what the first one reads: the same op of its own repetition, the same op before all, or,\n",
+    "// where the first one reads an input of the layers, the repetition before.\n",
+    "function sameOperands(g, r) {\n",
+    "  const from = g.start + r * g.period;\n",
+    "  for (let k = 0; k < g.period; k++) {\n",
+    "    const a = drawn[g.start + k].reads, b = drawn[from + k].reads;\n",
+    "    if (a.length !== b.length) return false;\n",
+    "    for (let j = 0; j < a.length; j++) {\n",
+    "      const x = numberOf.get(a[j]), y = numberOf.get(b[j]), inside = x !== undefined && x >= g.start;\n",
+    "      const before = y !== undefined && y >= from - g.period && y < from;\n",
+    "      if (inside ? y === undefined || y - from !== x - g.start : !before && y !== x) return false;\n",
+    "    }\n",
+    "  }\n",
+    "  return true;\n",
+    "}\n",
+    "// Groups of repetitions, in order: { start, period, count, shown }.\n",
+    "function findGroups() {\n",
+    "  const ids = new Map(), groups = [];\n",
+    "  const kinds = drawn.map(o => {\n",
+    "    const key = o.op + ' ' + o.type + ' ' + o.attrs + ' ' + o.reads.length;\n",
+    "    if (!ids.has(key)) ids.set(key, ids.size);\n",
+    "    return ids.get(key);\n",
+    "  });\n",
+    "  const find = (from, to) => {\n",
+    "    const g = longestRepetition(kinds, from, to);\n",
+    "    if (!g) return;\n",
+    "    let count = 1;\n",
+    "    while (count < g.count && sameOperands(g, count)) count++;\n",
+    "    g.count = count;\n",
+    "    find(from, g.start);\n",
+    "    if (count > 1 && g.period * count >= 16) groups.push(Object.assign(g, { shown: 0 }));\n",
+    "    find(g.start + g.period * Math.max(count, 1), to);\n",
+    "  };\n",
+    "  find(0, drawn.length);\n",
+    "  return groups;\n",
+    "}\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ========================================================================================= src/graph/page/layout.js */
+/* clang-format off */
+static const char *const graph__page_layout[] = {
+    "// ---- layered layout. A node is { width, segment, above: [nodes] }, and all nodes above a node come before it. A node\n",
+    "// with `beside` stands in the layer before that node (an input of it). Sets x (of the middle) and layer of each node,\n",
+    "// and returns { layers, paths: [{ from, to, nodes }] }, where nodes are those that a long edge passes.\n",
+    "function setLayers(nodes) {\n",
+    "  let segment = -1, base = 1, most = 0;\n",
+    "  for (const n of nodes) {\n",
+    "    if (n.segment !== segment) {\n",
+    "      segment = n.segment;\n",
+    "      base = most ? most + 2 : 1;\n",
+    "    }\n",
+    "    if (n.beside) continue;\n",
+    "    n.layer = Math.max(base, ...n.above.filter(a => !a.beside).map(a => a.layer + 1));\n",
+    "    most = Math.max(most, n.layer);\n",
+    "  }\n",
+    "  const below = new Map();\n",
+    "  for (const n of nodes) n.above.forEach(a => below.set(a, Math.min(below.get(a) || Infinity, n.layer)));\n",
+    "  for (const n of nodes) {\n",
+    "    if (n.beside) n.layer = n.beside.layer - 1;\n",
+    "    else if (!n.above.length && below.has(n)) n.layer = Math.max(n.layer, below.get(n) - 1);\n",
+    "  }\n",
+    "}\n",
+    "// The layers, with a node without text in each layer that an edge passes.\n",
+    "function fillLayers(nodes) {\n",
+    "  const layers = [], paths = [];\n",
+    "  const put = n => {\n",
+    "    while (layers.length <= n.layer) layers.push([]);\n",
+    "    n.up = [];\n",
+    "    n.down = [];\n",
+    "    layers[n.layer].push(n);\n",
+    "  };\n",
+    "  nodes.forEach(put);\n",
+    "  for (const to of nodes) {\n",
+    "    for (const from of to.above) {\n",
+    "      const path = { from, to, nodes: [] };\n",
+    "      let before = from;\n",
+    "      for (let layer = from.layer + 1; layer <= to.layer; layer++) {\n",
+    "        const next = layer === to.layer ? to : { width: 6, layer, pass: true };\n",
+    "        if (next !== to) {\n",
+    "          put(next);\n",
+    "          path.nodes.push(next);\n",
+    "        }\n",
+    "        before.down.push(next);\n",
+    "        next.up.push(before);\n",
+    "        before = next;\n",
+    "      }\n",
+    "      paths.push(path);\n",
+    "    }\n",
+    "  }\n",
+    "  return { layers, paths };\n",
+    "}\n",
+    "// Orders each layer by the mean position of the neighbours, down and up in turn.\n",
+    "function orderLayers(layers) {\n",
+    "  const number = layer => layer.forEach((n, i) => { n.at = i; });\n",
+    "  layers.forEach(number);\n",
+    "  for (let turn = 0; turn < 12; turn++) {\n",
+    "    const side = turn % 2 ? 'down' : 'up', list = turn % 2 ? [...layers].reverse() : layers;\n",
+    "    for (const layer of list) {\n",
+    "      for (const n of layer) {\n",
+    "        const near = n[side];\n",
+    "        n.key = near.length ? near.reduce((s, m) => s + m.at, 0) / near.length : n.at;\n",
+    "      }\n",
+    "      layer.sort((a, b) => a.key - b.key || a.at - b.at);\n",
+    "      number(layer);\n",
+    "    }\n",
+    "  }\n",
+    "}\n",
+    "// Places the nodes of a layer nearest to their goals without overlap: isotonic regression of goal - offset, by pooling.\n",
+    "function placeLayer(layer, space) {\n",
+    "  const pools = [];\n",
+    "  let offset = 0;\n",
+    "  layer.forEach((n, i) => {\n",
+    "    if (i) offset += (layer[i - 1].width + n.width) / 2 + space;\n",
+    "    n.offset = offset;\n",
+    "    let pool = { sum: (n.goal - offset) * n.weight, weight: n.weight, nodes: [n] };\n",
+    "    while (pools.length && last(pools).sum / last(pools).weight > pool.sum / pool.weight) {\n",
+    "      const left = pools.pop();\n",
+    "      pool = { sum: left.sum + pool.sum, weight: left.weight + pool.weight, nodes: left.nodes.concat(pool.nodes) };\n",
+    "    }\n",
+    "    pools.push(pool);\n",
+    "  });\n",
+    "  pools.forEach(p => p.nodes.forEach(n => { n.x = p.sum / p.weight + n.offset; }));\n",
+    "}\n",
+    "function layOut(nodes) {\n",
+    "  setLayers(nodes);\n",
+    "  const { layers, paths } = fillLayers(nodes), space = 16;\n",
+    "  orderLayers(layers);\n",
+    "  for (const layer of layers) {\n",
+    "    layer.forEach(n => { n.goal = 0; n.weight = n.pass ? 4 : 1; });\n",
+    "    placeLayer(layer, space);\n",
+    "    const middle = layer.length ? (layer[0].x + last(layer).x) / 2 : 0;\n",
+    "    layer.forEach(n => { n.x -= middle; });\n",
+    "  }\n",
+    "  for (let turn = 0; turn < 24; turn++) {\n",
+    "    const list = turn % 2 ? [...layers].reverse() : layers;\n",
+    "    for (const layer of list) {\n",
+    "      layer.forEach(n => {\n",
+    "        const near = turn < 20 ? n[turn % 2 ? 'down' : 'up'] : n.up.concat(n.down);\n",
+    "        const pull = m => (n.pass && m.pass ? 8 : n.pass || m.pass ? 2 : 1), sum = near.reduce((s, m) => s + pull(m), 0);\n",
+    "        n.goal = sum ? near.reduce((s, m) => s + pull(m) * m.x, 0) / sum : n.x;\n",
+    "      });\n",
+    "      placeLayer(layer, space);\n",
+    "    }\n",
+    "  }\n",
+    "  return { layers, paths };\n",
+    "}\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ======================================================================================== src/graph/page/drawing.js */
+/* clang-format off */
+static const char *const graph__page_drawing[] = {
+    "// ---- the drawn graph: boxes of ops in layers, colours by kernel, one repetition of repeated layers\n",
+    "const allGroups = findGroups();\n",
+    "let groups = allGroups, zoom = 0, drawing = { nodes: new Map(), width: 1, height: 1 };\n",
+    "const nodeHeight = 40, layerHeight = 66, margin = 24, firstY = 44;\n",
+    "const yOf = n => n.layer * layerHeight + firstY;\n",
+    "const cut = (text, most) => (text.length > most ? text.slice(0, most - 1) + '\\u2026' : text);\n",
+    "const groupOf = i => groups.find(g => i >= g.start && i < g.start + g.period * g.count);\n",
+    "// The number of the op that is drawn where op i belongs, and of the op that is shown there.\n",
+    "const place = i => { const g = groupOf(i); return g ? g.start + (i - g.start) % g.period : i; };\n",
+    "const shownAt = i => { const g = groupOf(i); return g ? i + g.shown * g.period : i; };\n",
+    "\n",
+    "function opNode(i, nodeOf) {\n",
+    "  const o = drawn[shownAt(i)], name = o.names[0], k = kernelsOf.get(name);\n",
+    "  const first = cut(o.op, 30), second = cut(name + ' ' + o.type, 38);\n",
+    "  const above = [...new Set(drawn[i].reads.filter(x => numberOf.has(x)).map(x => nodeOf.get(place(numberOf.get(x)))))];\n",
+    "  return { width: Math.max(first.length * 7.4 + 34, second.length * 6.2 + 18), first, second, name, above, kernel: k && k[0] };\n",
+    "}\n",
+    "const pill = (label, rest) => Object.assign({ width: cut(label, 34).length * 6.2 + 18, pill: cut(label, 34), above: [] }, rest);\n",
+    "// Inputs of the graph that op i of the drawing reads. Names are those of the repetition shown.\n",
+    "function inputPills(i, node) {\n",
+    "  const reads = drawn[i].reads, shown = drawn[shownAt(i)].reads, found = [];\n",
+    "  reads.forEach((x, j) => {\n",
+    "    if (!numberOf.has(x) && reads.indexOf(x) === j) found.push(pill(shown[j], { beside: node, name: shown[j] }));\n",
+    "  });\n",
+    "  return found;\n",
+    "}\n",
+    "// Nodes of the drawing in the order of the graph; segments are groups, and the ops between them.\n",
+    "function makeNodes() {\n",
+    "  const nodes = [], nodeOf = new Map();\n",
+    "  let segment = 0, group;\n",
+    "  for (let i = 0; i < drawn.length; i++) {\n",
+    "    const g = groupOf(i);\n",
+    "    if (g && i >= g.start + g.period) continue;\n",
+    "    if (g !== group) segment++;\n",
+    "    group = g;\n",
+    "    const node = Object.assign(opNode(i, nodeOf), { segment, group: g }), pills = inputPills(i, node);\n",
+    "    pills.forEach(p => nodes.push(Object.assign(p, { segment, group: g })));\n",
+    "    node.above.unshift(...pills);\n",
+    "    nodeOf.set(i, node);\n",
+    "    nodes.push(node);\n",
+    "    for (const e of ends) {\n",
+    "      const from = numberOf.get(e.from);\n",
+    "      if (from !== shownAt(i)) continue;\n",
+    "      nodes.push(pill(e.label, { above: [node], segment, group: g, end: true, name: e.from }));\n",
+    "    }\n",
+    "  }\n",
+    "  return nodes;\n",
+    "}\n",
+    "\n",
+    "function put(parent, tag, list, name, text) {\n",
+    "  const e = add(parent, tag, text, name);\n",
+    "  for (const k in list) e.setAttribute(k, list[k]);\n",
+    "  return e;\n",
+    "}\n",
+    "function drawNode(svg, n) {\n",
+    "  const e = put(svg, 'g', { transform: 'translate(' + (n.x - n.width / 2) + ' ' + n.y + ')' }, n.pill ? 'pill' : 'node click');\n",
+    "  if (n.pill) {\n",
+    "    put(e, 'rect', { y: 9, width: n.width, height: 22, rx: 11 });\n",
+    "    put(e, 'text', { x: n.width / 2, y: 24, 'text-anchor': 'middle' }, undefined, n.pill);\n",
+    "    return;\n",
+    "  }\n",
+    "  if (n.kernel === undefined) e.classList.add('view');\n",
+    "  put(e, 'rect', { width: n.width, height: nodeHeight, rx: 4 });\n",
+    "  if (n.kernel !== undefined) {\n",
+    "    put(e, 'rect', { width: 6, height: nodeHeight, rx: 2 }, 'bar').style.fill = hue(n.kernel);\n",
+    "    put(e, 'text', { x: n.width - 6, y: 16, 'text-anchor': 'end' }, undefined, n.kernel);\n",
+    "  }\n",
+    "  put(e, 'text', { x: 12, y: 16 }, 'name', n.first);\n",
+    "  put(e, 'text', { x: 12, y: 32 }, undefined, n.second);\n",
+    "  put(e, 'title', {}, undefined, lines.get(n.name).textContent.slice(10).trim());\n",
+    "  e.dataset.node = n.name;\n",
+    "  e.setAttribute('tabindex', 0);\n",
+    "  e.setAttribute('role', 'button');\n",
+    "  onEnter(e, () => go('op=' + n.name));\n",
+    "  e.addEventListener('keydown', event => moveFocus(n, event));\n",
+    "  n.e = e;\n",
+    "  drawing.nodes.set(n.name, n);\n",
+    "}\n",
+    "function drawPath(svg, path) {\n",
+    "  const a = path.from, points = [[a.x, a.y + (a.pill ? 31 : nodeHeight)]];\n",
+    "  for (const p of path.nodes) points.push([p.x, yOf(p)], [p.x, yOf(p) + nodeHeight]);\n",
+    "  points.push([path.to.x, path.to.y + (path.to.pill ? 9 : 0)]);\n",
+    "  let d = 'M' + points[0];\n",
+    "  for (let i = 1; i < points.length; i++) {\n",
+    "    const [p, q] = [points[i - 1], points[i]], middle = (p[1] + q[1]) / 2;\n",
+    "    d += p[0] === q[0] ? 'L' + q : 'C' + p[0] + ' ' + middle + ' ' + q[0] + ' ' + middle + ' ' + q;\n",
+    "  }\n",
+    "  put(svg, 'path', { d: d.replace(/,/g, ' '), 'data-from': path.from.name, 'data-to': path.to.name }, 'edge');\n",
+    "}\n",
+    "// The frame of a group, with the number of the repetition shown.\n",
+    "function drawGroup(svg, g, nodes) {\n",
+    "  const own = nodes.filter(n => n.group === g);\n",
+    "  const left = Math.min(...own.map(n => n.x - n.width / 2)) - 12, right = Math.max(...own.map(n => n.x + n.width / 2)) + 12;\n",
+    "  const upper = Math.min(...own.map(n => n.y)) - 18, bottom = Math.max(...own.map(n => n.y)) + nodeHeight + 10;\n",
+    "  put(svg, 'rect', { x: left, y: upper, width: right - left, height: bottom - upper, rx: 8 }, 'group');\n",
+    "  put(svg, 'text', { x: left + 8, y: upper - 6 }, 'number', repetitionText(g));\n",
+    "}\n",
+    "const repetitionText = g => 'repetition ' + (g.shown + 1) + ' of ' + g.count;\n",
+    "// Buttons that show another repetition of a group.\n",
+    "function drawRepeats() {\n",
+    "  $('repeats').textContent = '';\n",
+    "  groups.forEach(g => {\n",
+    "    const e = add($('repeats'), 'span', '', 'repeat'), step = (text, by, label) => {\n",
+    "      const b = add(e, 'button', text);\n",
+    "      b.setAttribute('aria-label', label);\n",
+    "      b.onclick = () => {\n",
+    "        const at = [...e.children].indexOf(b), n = groups.indexOf(g);\n",
+    "        g.shown = (g.shown + by + g.count) % g.count;\n",
+    "        drawGraph();\n",
+    "        markNodes();\n",
+    "        $('repeats').children[n].children[at].focus();\n",
+    "      };\n",
+    "    };\n",
+    "    step('\\u25c0', -1, 'previous repetition');\n",
+    "    add(e, 'span', ' ' + repetitionText(g) + ' ');\n",
+    "    step('\\u25b6', 1, 'next repetition');\n",
+    "  });\n",
+    "}\n",
+    "function drawGraph() {\n",
+    "  const box = $('drawn'), nodes = makeNodes(), { layers, paths } = layOut(nodes);\n",
+    "  const all = [].concat(...layers);\n",
+    "  const left = Math.min(0, ...all.map(n => n.x - n.width / 2)) - margin, right = Math.max(0, ...all.map(n => n.x + n.width / 2)) + margin;\n",
+    "  box.textContent = '';\n",
+    "  all.forEach(n => { n.x -= left; n.y = yOf(n); });\n",
+    "  drawing = { nodes: new Map(), layers, width: Math.max(right - left, 200), height: layers.length * layerHeight + firstY };\n",
+    "  const svg = box.appendChild(document.createElementNS(SVG, 'svg'));\n",
+    "  svg.setAttribute('viewBox', '0 0 ' + drawing.width + ' ' + drawing.height);\n",
+    "  drawRepeats();\n",
+    "  groups.forEach(g => drawGroup(svg, g, nodes));\n",
+    "  paths.forEach(p => drawPath(svg, p));\n",
+    "  nodes.forEach(n => drawNode(svg, n));\n",
+    "  if (zoom) return setZoom(zoom);\n",
+    "  zoom = Math.min(1, Math.max(0.8, box.clientWidth / drawing.width));\n",
+    "  setZoom(zoom);\n",
+    "  box.scrollLeft = (drawing.width * zoom - box.clientWidth) / 2;\n",
+    "  box.scrollTop = 0;\n",
+    "}\n",
+    "\n",
+    "// ---- zoom, the position in the pane, keys\n",
+    "function setZoom(to) {\n",
+    "  const box = $('drawn'), svg = box.firstChild, x = (box.scrollLeft + box.clientWidth / 2) / zoom, y = (box.scrollTop + box.clientHeight / 2) / zoom;\n",
+    "  zoom = Math.min(2, Math.max(0.05, to));\n",
+    "  svg.setAttribute('width', drawing.width * zoom);\n",
+    "  svg.setAttribute('height', drawing.height * zoom);\n",
+    "  box.scrollLeft = x * zoom - box.clientWidth / 2;\n",
+    "  box.scrollTop = y * zoom - box.clientHeight / 2;\n",
+    "}\n",
+    "const fit = () => setZoom(Math.min(1, $('drawn').clientWidth / drawing.width, $('drawn').clientHeight / drawing.height));\n",
+    "function centre(n) {\n",
+    "  const box = $('drawn');\n",
+    "  box.scrollLeft = n.x * zoom - box.clientWidth / 2;\n",
+    "  box.scrollTop = n.y * zoom - box.clientHeight / 3;\n",
+    "}\n",
+    "// Arrow keys: up and down along edges, left and right within a layer.\n",
+    "function moveFocus(n, event) {\n",
+    "  const along = (list, side) => {\n",
+    "    let m = list[0];\n",
+    "    while (m && (m.pass || m.pill)) m = m[side].find(x => !x.pill);\n",
+    "    return m;\n",
+    "  };\n",
+    "  const layer = drawing.layers[n.layer].filter(m => m.e), at = layer.indexOf(n);\n",
+    "  const to = { ArrowDown: () => along(n.down.filter(m => !m.pill), 'down'), ArrowUp: () => along(n.up.filter(m => !m.pill), 'up'),\n",
+    "    ArrowLeft: () => layer[at - 1], ArrowRight: () => layer[at + 1] }[event.key];\n",
+    "  if (!to) return;\n",
+    "  event.preventDefault();\n",
+    "  const m = to();\n",
+    "  if (!m) return;\n",
+    "  m.e.focus({ preventScroll: true });\n",
+    "  centre(m);\n",
+    "}\n",
+    "// Shows the repetition that has the first marked op, marks all marked ops, and moves the first one into view.\n",
+    "function markNodes(moved) {\n",
+    "  const first = numberOf.get(marked.ops[0]), g = first === undefined ? undefined : groupOf(first);\n",
+    "  const at = g && Math.floor((first - g.start) / g.period);\n",
+    "  if (moved && g && at !== g.shown) {\n",
+    "    g.shown = at;\n",
+    "    drawGraph();\n",
+    "  }\n",
+    "  drawing.nodes.forEach((n, name) => n.e.classList.toggle('mark', marked.ops.includes(name)));\n",
+    "  const n = drawing.nodes.get(marked.ops[0]);\n",
+    "  if (moved && n) centre(n);\n",
+    "}\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ========================================================================================== src/graph/page/steps.js */
+/* clang-format off */
+static const char *const graph__page_steps[] = {
+    "// ---- CUDA: one block per distinct source, with the compiler's line numbers\n",
+    "const blocks = S.kernels.map(() => []);\n",
+    "D.sources.forEach((s, number) => {\n",
+    "  const all = s.text.replace(/\\n$/, '').split('\\n');\n",
+    "  const start = Math.max(0, all.findIndex(x => /__global__|void ind_part_0\\(/.test(x)));\n",
+    "  const e = add($('source'), 'div', undefined, 'source');\n",
+    "  add(e, 'pre', all.map((x, i) => i + 1).join('\\n'), 'numbers');\n",
+    "  const code = add(e, 'pre');\n",
+    "  if (start) add(code, 'span', all.slice(0, start).join('\\n') + '\\n', 'prelude');\n",
+    "  add(code, 'span', all.slice(start).join('\\n'), 'kernel').dataset.line = start + 1;\n",
+    "  s.used_by.forEach(u => { blocks[u[0]][u[1]] = { e: e, lines: [start + 1, all.length], number }; });\n",
+    "});\n",
+    "\n",
+    "// ---- steps of lowering, side by side\n",
+    "// The parts of a text that begin with `head` and a number, by that number.\n",
+    "function partsOf(text, head) {\n",
+    "  const parts = new Map();\n",
+    "  let part;\n",
+    "  text.split('\\n').forEach(line => {\n",
+    "    const m = head.exec(line);\n",
+    "    if (m) parts.set(Number(m[1]), part = []);\n",
+    "    else if (/^\\S/.test(line) && !/^(graph |\\})/.test(line)) part = undefined;\n",
+    "    if (part) part.push(line);\n",
+    "  });\n",
+    "  return parts;\n",
+    "}\n",
+    "const texts = { loops: partsOf(D.loops, /^loop (\\d+) /), schedule: partsOf(D.schedule_text, /^kernel (\\d+) /),\n",
+    "  kernel: partsOf(D.kernels_text, /^# kernel (\\d+) /), plan: partsOf(D.plan_text, /^kernel (\\d+) /) };\n",
+    "const textOf = (step, n) => (texts[step].get(n) || []).join('\\n').trimEnd();\n",
+    "function sassOf(n) {\n",
+    "  const first = P.kernels[n].launch, b = blocks[first][Math.max(0, P.kernels[first].variants.indexOf(variant(n)))];\n",
+    "  return b && D.sass.length ? (D.sass[b.number] || '').replace(/ {8,}/g, '    ') : '';\n",
+    "}\n",
+    "const stepTexts = {\n",
+    "  loops: n => D.kernel_of_loop.map((k, l) => (k === n ? textOf('loops', l) : '')).filter(x => x).join('\\n\\n'),\n",
+    "  schedule: n => textOf('schedule', n), kernel: n => textOf('kernel', n) || D.no_kernels, plan: n => textOf('plan', n),\n",
+    "  sass: n => sassOf(n) || (D.sass.length ? 'This kernel has no source.' : 'No SASS in this page: `ind emit FILE --html ' +\n",
+    "    '--sass FOLDER` adds it. It needs nvdisasm of the CUDA toolkit.') };\n",
+    "function fillSteps() {\n",
+    "  for (const step in stepTexts) {\n",
+    "    const list = marked.kernels.slice(0, 8).map(stepTexts[step]);\n",
+    "    $('text-' + step).textContent = list.length ? list.join('\\n\\n') : 'Select an op or a kernel.';\n",
+    "    $('text-' + step).classList.toggle('dim', !list.length);\n",
+    "  }\n",
+    "}\n",
+    "\n",
+    "// Buttons hide and show columns. In a narrow window they are tabs: one column is visible.\n",
+    "const narrow = matchMedia('(max-width: 900px)'), columns = [...document.querySelectorAll('#columns > div')];\n",
+    "let hidden = new Set(['column-kernel']), tab = 'column-cuda';\n",
+    "function showColumns() {\n",
+    "  columns.forEach(c => {\n",
+    "    c.hidden = narrow.matches ? c.id !== tab : hidden.has(c.id);\n",
+    "    $('button-' + c.id).setAttribute('aria-pressed', !c.hidden);\n",
+    "  });\n",
+    "}\n",
+    "columns.forEach(c => {\n",
+    "  const b = add($('buttons'), 'button', c.querySelector('h3').firstChild.textContent.trim());\n",
+    "  b.id = 'button-' + c.id;\n",
+    "  b.onclick = () => {\n",
+    "    tab = c.id;\n",
+    "    if (!narrow.matches && !hidden.delete(c.id)) hidden.add(c.id);\n",
+    "    showColumns();\n",
+    "    if (!c.hidden) scrollSteps();\n",
+    "  };\n",
+    "});\n",
+    "showColumns();\n",
+    "narrow.addEventListener('change', showColumns);\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ========================================================================================= src/graph/page/select.js */
+/* clang-format off */
+static const char *const graph__page_select[] = {
     "// ---- sizes\n",
     "const inputs = new Map();\n",
     "S.sizes.forEach(s => {\n",
@@ -33144,7 +33725,11 @@ static const char *const graph__page_script[] = {
     "  add(h, 'b', 'kernel ' + n + ' ' + k.name);\n",
     "  h.append(' ' + k.kind + ' over ' + k.domain);\n",
     "  if (marked.kernels.length > 1) h.append('; also in');\n",
-    "  const link = (parent, text, where) => { add(parent, 'span', text, 'link').onclick = () => go(where); };\n",
+    "  const link = (parent, text, where) => {\n",
+    "    const e = add(parent, 'span', text, 'link');\n",
+    "    e.tabIndex = 0;\n",
+    "    onEnter(e, () => go(where));\n",
+    "  };\n",
     "  marked.kernels.slice(1).forEach(m => link(h, ' kernel ' + m, 'kernel=' + m));\n",
     "  const line = (title, text) => {\n",
     "    const e = add(box, 'p');\n",
@@ -33195,57 +33780,70 @@ static const char *const graph__page_script[] = {
     "  document.querySelectorAll('.mark').forEach(e => e.classList.remove('mark'));\n",
     "  marked.ops.forEach(x => lines.get(x).classList.add('mark'));\n",
     "  marked.kernels.forEach(k => $('kernels').rows[k].classList.add('mark'));\n",
-    "  document.querySelectorAll('rect').forEach(r => {\n",
+    "  document.querySelectorAll('#memory rect').forEach(r => {\n",
     "    if (marked.buffers.has(r.dataset.buffer)) r.classList.add('mark');\n",
     "  });\n",
     "  showDetail();\n",
+    "  fillSteps();\n",
+    "  markNodes(true);\n",
     "  const k = marked.kernels[0];\n",
-    "  const first = k === undefined ? k : P.kernels[k].launch;\n",
-    "  const from = k === undefined ? k : blocks[first][Math.max(0, P.kernels[first].variants.indexOf(variant(k)))];\n",
-    "  $('where').textContent = from ? 'kernel ' + k + ': lines ' + from.lines.join(' to ') : '';\n",
+    "  $('where').textContent = marked.op || k !== undefined ? 'of ' + (marked.op || 'kernel ' + k) : 'of an op or a kernel that is selected';\n",
+    "  if (k !== undefined) show($('kernels').closest('.scroll'), $('kernels').rows[k], 0.4);\n",
+    "  scrollSteps();\n",
+    "  if (k !== undefined && narrow.matches) $('detail').scrollIntoView();\n",
+    "}\n",
+    "// Moves the marked lines of the graph and the source of the kernel into view, and marks that source.\n",
+    "function scrollSteps() {\n",
     "  if (marked.ops.length) show($('graph'), lines.get(marked.ops[0]), 0.3);\n",
-    "  if (k === undefined) return;\n",
-    "  show($('kernels').closest('.scroll'), $('kernels').rows[k], 0.4);\n",
+    "  const k = marked.kernels[0], first = k === undefined ? k : P.kernels[k].launch;\n",
+    "  const from = k === undefined ? k : blocks[first][Math.max(0, P.kernels[first].variants.indexOf(variant(k)))];\n",
+    "  $('lines').textContent = from ? 'kernel ' + k + ': lines ' + from.lines.join(' to ') : '';\n",
     "  if (!from) return;\n",
     "  const code = from.e.querySelector('.kernel');\n",
     "  code.classList.add('mark');\n",
     "  show($('source'), code, 0.02);\n",
-    "  if (matchMedia('(max-width: 900px)').matches) $('detail').scrollIntoView();\n",
     "}\n",
     "\n",
-    "// ---- passes\n",
-    "const log = D.passes.changes, logRows = [];\n",
-    "// [what the button says, which rows it shows]: all, each pass in order of its first change, near misses.\n",
-    "const filters = [['all', () => true]];\n",
-    "[...new Set(log.filter(c => !c.missed).map(c => c.pass))].forEach(p => filters.push([p, c => c.pass === p && !c.missed]));\n",
-    "if (log.some(c => c.missed)) filters.push(['near misses', c => c.missed]);\n",
-    "function filterLog(pick) {\n",
-    "  filters.forEach(f => f[2].classList.toggle('chosen', f === pick));\n",
-    "  log.forEach((c, n) => { logRows[n].hidden = !pick[1](c); });\n",
+    "// ---- search: ops, tensors, kernels; Enter selects the next one\n",
+    "let hits = [], hit = -1;\n",
+    "function search(text) {\n",
+    "  const has = x => x.toLowerCase().includes(text.toLowerCase());\n",
+    "  hit = -1;\n",
+    "  hits = !text ? [] : ops.filter(o => has(o.op) || o.names.some(has)).map(o => 'op=' + o.names[0]);\n",
+    "  if (text) S.kernels.forEach((k, n) => { if (has(k.name) || has('kernel ' + n)) hits.push('kernel=' + n); });\n",
+    "  const names = new Set(hits);\n",
+    "  drawing.nodes.forEach((n, name) => n.e.classList.toggle('hit', names.has('op=' + name)));\n",
+    "  $('found').textContent = text ? hits.length + ' found' : '';\n",
     "}\n",
-    "// Names of tensors that are left lead to their line of the graph; in brackets are ops.\n",
-    "function addLogText(cell, text) {\n",
-    "  text.split(/(\\([\\w.]+\\)|[A-Za-z_][\\w.]*)/).forEach(part => {\n",
-    "    if (!lines.has(part)) return void cell.append(part);\n",
-    "    add(cell, 'span', part, 'link').onclick = () => go('op=' + part);\n",
-    "  });\n",
-    "}\n",
-    "log.forEach(c => {\n",
-    "  const row = add($('passes').querySelector('tbody'), 'tr', undefined, c.missed ? 'missed' : '');\n",
-    "  add(row, 'td', c.pass, 'line');\n",
-    "  const cell = add(row, 'td', undefined, 'mono');\n",
-    "  if (c.missed) add(cell, 'span', 'near miss: ', 'no');\n",
-    "  addLogText(cell, c.text);\n",
-    "  logRows.push(row);\n",
-    "});\n",
-    "filters.forEach(f => {\n",
-    "  f[2] = add($('filters'), 'button', f[0] + ' ' + log.filter(f[1]).length);\n",
-    "  f[2].onclick = () => filterLog(f);\n",
-    "});\n",
-    "const unseen = D.passes.misses - log.filter(c => c.missed).length;\n",
-    "if (unseen > 0) add($('filters'), 'small', 'and ' + unseen + ' more near misses');\n",
-    "filterLog(filters[0]);\n",
-    "if (!log.length) $('passes').closest('section').hidden = true;\n",
+    "$('find').oninput = () => search($('find').value);\n",
+    "$('find').onkeydown = event => {\n",
+    "  if (event.key !== 'Enter' || !hits.length) return;\n",
+    "  hit = (hit + (event.shiftKey ? hits.length - 1 : 1)) % hits.length;\n",
+    "  $('found').textContent = hit + 1 + ' of ' + hits.length;\n",
+    "  go(hits[hit]);\n",
+    "};\n",
+    "$('fold').onchange = () => {\n",
+    "  groups = $('fold').checked ? allGroups : [];\n",
+    "  drawGraph();\n",
+    "  search($('find').value);\n",
+    "  markNodes(true);\n",
+    "};\n",
+    "$('in').onclick = () => setZoom(zoom * 1.25);\n",
+    "$('out').onclick = () => setZoom(zoom / 1.25);\n",
+    "$('fit').onclick = fit;\n",
+    "$('drawn').addEventListener('wheel', event => {\n",
+    "  if (!event.ctrlKey) return;\n",
+    "  event.preventDefault();\n",
+    "  setZoom(zoom * Math.exp(-event.deltaY / 300));\n",
+    "}, { passive: false });\n",
+    "onkeydown = event => {\n",
+    "  if (event.target.tagName === 'INPUT' || event.ctrlKey || event.metaKey || event.altKey) return;\n",
+    "  const f = { '/': () => $('find').focus(), '+': $('in').onclick, '-': $('out').onclick, 0: fit,\n",
+    "    Escape: () => go('') }[event.key];\n",
+    "  if (!f) return;\n",
+    "  event.preventDefault();\n",
+    "  f();\n",
+    "};\n",
     "\n",
     "// ---- the page\n",
     "const launches = P.kernels.filter((k, n) => k.launch === n).length;\n",
@@ -33258,9 +33856,16 @@ static const char *const graph__page_script[] = {
     "  const e = add(facts, 'span', f[0] + ' ');\n",
     "  cell(e, 'b', f[1], f[2]).id = 'total-' + f[0].replace(/ /g, '-');\n",
     "});\n",
+    "if (D.measured) {\n",
+    "  const e = add(add(facts, 'span', 'measured '), 'b', '');\n",
+    "  cells.push(() => { e.textContent = isMeasured() ? time(D.measured.total) : 'at other sizes'; });\n",
+    "  e.title = 'on ' + D.measured.device;\n",
+    "}\n",
     "add(facts, 'small', 'Predicted time of a launch: the longest of ' + P.launch_ns + ' ns, its bytes at ' +\n",
     "  P.copy_percent + ' % of ' + P.memory_bytes_per_ns + ' GB/s, and its flops at the data sheet\\u2019s rate.');\n",
+    "$('fold').parentNode.hidden = !allGroups.length;\n",
     "update();\n",
+    "drawGraph();\n",
     "choose();\n",
     "onhashchange = choose;\n",
     "onresize = drawMemory;\n",
@@ -33268,7 +33873,7 @@ static const char *const graph__page_script[] = {
 };
 /* clang-format on */
 
-/* ========================================================================================= src/graph/explain/page.c */
+/* ============================================================================================ src/graph/page/page.c */
 /* -------------------------------------------------------------------------------------------------- >>page */
 
 /* The page of ind_module_html. Its data are one JSON object in a script element that is not executed. The page inserts
@@ -33340,8 +33945,75 @@ static void graph__page_sizes(ind__text *t, ind_module *m, const int64_t *value)
     ind__textf(t, "},\n");
 }
 
+/* Prints the text of a stage of the module itself, without that of its prepared constants. */
+static ind_status graph__page_stage(ind__text *t, ind_module *m, const char *key, ind_stage stage) {
+    ind__text text = {.context = m->context};
+    ind_status status = ind__print_stage(&text, m, stage);
+    if (!status) status = ind__text_status(&text);
+    if (!status) {
+        ind__textf(t, "\"%s\": ", key);
+        ind__text_json(t, text.data ? text.data : "");
+        ind__textf(t, ",\n");
+    }
+    ind__text_free(&text);
+    return status;
+}
+
+/* Prints the texts of the steps of lowering. Kernels that cannot become graphs leave the reason. */
+static ind_status graph__page_stages(ind__text *t, ind_module *m) {
+    ind_status status = graph__page_stage(t, m, "loops", IND_STAGE_LOOPS);
+    if (!status) status = graph__page_stage(t, m, "schedule_text", IND_STAGE_SCHEDULE);
+    if (!status) status = graph__page_stage(t, m, "plan_text", IND_STAGE_PLAN);
+    if (status) return status;
+    status = graph__page_stage(t, m, "kernels_text", IND_STAGE_KERNELS);
+    if (status && status != IND_ERROR_NOT_SUPPORTED) return status;
+    if (status) ind__textf(t, "\"kernels_text\": \"\",\n");
+    ind__textf(t, "\"no_kernels\": ");
+    ind__text_json(t, status ? ind_error(m->context) : "");
+    ind__textf(t, ",\n\"kernel_of_loop\": [");
+    for (uint32_t l = 0; l < m->desc.lowered->num_loops; l++)
+        ind__textf(t, l ? ", %d" : "%d", (int)m->desc.schedule->kernel_of[l]);
+    ind__textf(t, "],\n");
+    return IND_OK;
+}
+
+/* Prints measured times by kernel, in ns: 0 for kernels that another one launches. */
+static ind_status graph__page_times(ind__text *t, const ind_module *m, const ind_page_desc *desc) {
+    const uint32_t *launch = m->desc.schedule->launch;
+    int num = 0;
+    if (!desc->times) {
+        ind__textf(t, "\"measured\": null,\n");
+        return IND_OK;
+    }
+    ind__textf(t, "\"measured\": {\"device\": ");
+    ind__text_json(t, ind_device_text(m->context));
+    ind__textf(t, ", \"total\": %.0f, \"launches\": [", desc->total_ms * 1e6);
+    for (uint32_t k = 0; k < m->desc.schedule->num_kernels; k++) {
+        const bool first = launch[k] == k;
+        ind__textf(t, k ? ", %.0f" : "%.0f", first && num < desc->num_times ? desc->times[num].ms * 1e6 : 0.0);
+        num += first;
+    }
+    ind__textf(t, "]},\n");
+    if (num == desc->num_times) return IND_OK;
+    return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT, "html: %d times are given, the module has %d launches",
+                     desc->num_times, num);
+}
+
+static ind_status graph__page_sass(ind__text *t, const ind_module *m, const ind_page_desc *desc) {
+    const int sources = desc->sass ? ind__num_sources(m->desc.plan) : 0, num = desc->sass ? desc->num_sass : 0;
+    ind__textf(t, "\"sass\": [");
+    for (int i = 0; i < sources && i < num; i++) {
+        ind__textf(t, i ? ",\n" : "\n");
+        ind__text_json(t, desc->sass[i] ? desc->sass[i] : "");
+    }
+    ind__textf(t, "],\n");
+    if (num >= sources) return IND_OK;
+    return ind__fail(m->context, IND_ERROR_INVALID_ARGUMENT,
+                     "html: %d texts of SASS are given, the plan has %d sources", num, sources);
+}
+
 /* Prints all data of the page as one JSON object. */
-static ind_status graph__page_data(ind__text *t, ind_module *m, const int64_t *value) {
+static ind_status graph__page_data(ind__text *t, ind_module *m, const ind_page_desc *desc, const int64_t *value) {
     const char *graph = ind_module_text(m, IND_STAGE_GRAPH), *schedule = ind_module_json(m, IND_STAGE_SCHEDULE),
                *plan = ind_module_json(m, IND_STAGE_PLAN), *passes = ind_module_json(m, IND_STAGE_PASSES);
     if (!graph || !schedule || !plan || !passes) return ind__failed(m->context);
@@ -33355,6 +34027,10 @@ static ind_status graph__page_data(ind__text *t, ind_module *m, const int64_t *v
     graph__page_formula(t, "bytes_written", ind_module_bytes_written(m));
     graph__page_formula(t, "flops", ind_module_flops(m));
     graph__page_sources(t, m->desc.plan);
+    ind_status status = graph__page_stages(t, m);
+    if (!status) status = graph__page_times(t, m, desc);
+    if (!status) status = graph__page_sass(t, m, desc);
+    if (status) return status;
     ind__textf(t, "\"passes\": %s, \"schedule\": %s, \"plan\": %s}", passes, schedule, plan);
     return ind__text_status(t);
 }
@@ -33369,9 +34045,13 @@ static void graph__page_json(ind__text *t, const char *json) {
     }
 }
 
-static ind_status graph__print_page(ind__text *t, ind_module *m, const int64_t *value) {
+static ind_status graph__print_page(ind__text *t, ind_module *m, const ind_page_desc *desc, const int64_t *value) {
+    static const char *const *const script[] = {
+        graph__page_formulas, graph__page_graph,   graph__page_kernels, graph__page_tables, graph__page_fold,
+        graph__page_layout,   graph__page_drawing, graph__page_steps,   graph__page_select,
+    };
     ind__text data = {.context = m->context};
-    ind_status status = graph__page_data(&data, m, value);
+    ind_status status = graph__page_data(&data, m, desc, value);
     if (!status) {
         ind__textf(t, "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>Kernels of a graph</title>\n");
         graph__page_lines(t, graph__page_head);
@@ -33380,7 +34060,7 @@ static ind_status graph__print_page(ind__text *t, ind_module *m, const int64_t *
         ind__textf(t, "<script type='application/json' id='data'>");
         graph__page_json(t, data.data);
         ind__textf(t, "</script>\n<script>\n");
-        graph__page_lines(t, graph__page_script);
+        for (size_t i = 0; i < sizeof script / sizeof *script; i++) graph__page_lines(t, script[i]);
         ind__textf(t, "</script></html>\n");
         status = ind__text_status(t);
     }
@@ -33404,15 +34084,17 @@ static ind_status graph__page_start(ind_module *m, const char *sizes, int64_t *v
     return status;
 }
 
-const char *ind_module_html(ind_module *module, const char *sizes) {
+const char *ind_module_html(ind_module *module, const ind_page_desc *desc) {
+    const ind_page_desc none = {0};
     if (!module) return NULL;
+    if (!desc) desc = &none;
     ind_context *c = module->context;
     int64_t *value = ind__alloc(c, (module->desc.num_sizes + (size_t)1) * sizeof *value);
     if (!value) return NULL;
     const ind__query q = ind__query_begin(module);
     ind__text t = {.context = c};
-    ind_status status = graph__page_start(module, sizes, value);
-    if (!status) status = graph__print_page(&t, module, value);
+    ind_status status = graph__page_start(module, desc->sizes, value);
+    if (!status) status = graph__print_page(&t, module, desc, value);
     if (!status) status = ind__refused_since(c, q.refusals);
     if (status) {
         ind__text_free(&t);

@@ -4,9 +4,9 @@
  *                        [--device host|cuda|auto] [--output DIR]
  *     ind emit  FILE.ind --stage graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin [--arch sm_90a]
  *                        [--device L4] [--json] [--output DIR]
- *     ind emit  FILE.ind --html [--size B=4]... [--arch sm_90a]
- *                        one page about it all: redirect to a file, open it
- *     ind profile FILE.ind [--size B=4]... [--device ..] [--repeat N] [--json]
+ *     ind emit  FILE.ind --html [--size B=4]... [--arch sm_90a] [--sass DIR]
+ *                        one page about it all: redirect to a file, open it. ind_page.h
+ *     ind profile FILE.ind [--size B=4]... [--device ..] [--repeat N] [--json] [--html [--sass DIR]]
  *                        times every launch: ind_profile.h
  *     ind bisect FILE.ind [as run] [--tolerance T]
  *                        finds the first change of a pass, or the first fusion, that gives other results than none
@@ -54,7 +54,7 @@
 #define MAX_NAMES 1024 /* bytes of names of patterns */
 
 typedef struct options {
-    const char *command, *file, *stage, *arch, *output, *weights;
+    const char *command, *file, *stage, *arch, *output, *weights, *sass;
     const char *input[MAX_GIVEN]; /* NAME=FILE */
     int num_inputs;
     const char *size[MAX_GIVEN], *figure[MAX_GIVEN]; /* NAME=VALUE */
@@ -111,7 +111,8 @@ static int usage(void) {
     return fail(
         "usage: ind run|emit|profile|bisect FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] "
         "[--random SEED] [--device host|cuda|auto] [--output DIR] [--stage "
-        "graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--disable NAME]... [--enable NAME]... "
+        "graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--sass DIR] [--disable NAME]... [--enable "
+        "NAME]... "
         "[--arch sm_90a] [--figure NAME=VALUE]... [--repeat N] [--tolerance T] [--json] [--deterministic] "
         "[--batch-invariant] [--allow-tf32] [--tcgen05] "
         "[--cublaslt] [--channels-last] [--persistent]; or ind pack FILE.ind... --arch sm_80,H200,... --output "
@@ -187,11 +188,12 @@ static int read_option(const char *option, const char *value, options *o) {
     if (!strcmp(option, "--stage")) return o->stage = value, 0;
     if (!strcmp(option, "--arch")) return o->arch = value, 0;
     if (!strcmp(option, "--weights")) return o->weights = value, 0;
-    return fail(
-        "unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
-        "--figure --disable --enable --tolerance --html --repeat --json --deterministic --batch-invariant --allow-tf32 "
-        "--tcgen05 --cublaslt --channels-last --persistent",
-        option);
+    if (!strcmp(option, "--sass")) return o->sass = value, 0;
+    return fail("unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
+                "--figure --disable --enable --tolerance --html --sass --repeat --json --deterministic "
+                "--batch-invariant --allow-tf32 "
+                "--tcgen05 --cublaslt --channels-last --persistent",
+                option);
 }
 
 /* An option without a value. */
@@ -270,22 +272,30 @@ static int check_text(const char *file, const char *text, size_t size) {
     return fail("%s:%d:%d: a zero byte; text is expected", file, line, column);
 }
 
-static char *read_text(const char *file) {
-    FILE *f = fopen(file, "rb");
-    if (!f) return fail("%s: %s", file, strerror(errno)), NULL;
-    size_t size = 0, capacity = 1 << 16;
+/* All of a stream, with a zero byte after it. NULL: no memory. */
+static char *read_stream(FILE *f, size_t *size) {
+    size_t capacity = 1 << 16;
     char *text = malloc(capacity);
+    *size = 0;
     while (text) {
-        size += fread(text + size, 1, capacity - 1 - size, f);
-        if (size < capacity - 1) break;
+        *size += fread(text + *size, 1, capacity - 1 - *size, f);
+        if (*size < capacity - 1) break;
         char *grown = capacity < SIZE_MAX / 2 ? realloc(text, capacity *= 2) : NULL;
         if (!grown) free(text);
         text = grown;
     }
+    if (text) text[*size] = 0;
+    return text;
+}
+
+static char *read_text(const char *file) {
+    FILE *f = fopen(file, "rb");
+    if (!f) return fail("%s: %s", file, strerror(errno)), NULL;
+    size_t size;
+    char *text = read_stream(f, &size);
     bool bad = ferror(f) != 0;
     fclose(f);
     if (!text) return fail("%s: no memory for it", file), NULL;
-    text[size] = 0;
     if (bad) fail("%s: cannot be read", file);
     if (!bad && !check_text(file, text, size)) return text;
     free(text);
@@ -302,6 +312,8 @@ static int load_graph(ind_context *ctx, const char *file, ind_graph **g) {
 
 /* ---- emit */
 
+#include "ind_page.h"
+
 /* One file per compiled kernel: NAME.cubin; a number goes before the name, since two variants may share it. */
 static int write_cubins(ind_context *ctx, ind_module *m, const char *dir) {
     ind_cubin cubin;
@@ -317,13 +329,13 @@ static int write_cubins(ind_context *ctx, ind_module *m, const char *dir) {
     return status == IND_ERROR_NOT_FOUND ? 0 : fail("%s", ind_error(ctx));
 }
 
-/* The --size options as one text; the page is at the hints of the others. */
-static const char *page(ind_module *m, const options *o) {
+/* Prints the page with the --size options as initial sizes. */
+static int emit_page(ind_context *ctx, ind_module *m, const options *o) {
     char sizes[8192] = "";
     size_t used = 0;
     for (int i = 0; i < o->num_sizes && used < sizeof sizes; i++)
         used += (size_t)snprintf(sizes + used, sizeof sizes - used, "%s%s", i ? "," : "", o->size[i]);
-    return ind_module_html(m, sizes);
+    return print_page(ctx, m, o, (ind_page_desc){.sizes = sizes});
 }
 
 static int set_figure(ind_thresholds *t, const char *pair) {
@@ -358,9 +370,8 @@ static int emit(ind_context *ctx, ind_graph *g, const options *o) {
     if (set_target(ctx, o, o->arch, &desc.target)) return 1;
     if (ind_compile(g, &desc, &m)) return fail("%s: %s", o->file, ind_error(ctx));
     if (stage == IND_STAGE_CUBIN && o->output) return write_cubins(ctx, m, o->output);
-    const char *text = o->html   ? page(m, o)
-                       : o->json ? ind_module_json(m, (ind_stage)stage)
-                                 : ind_module_text(m, (ind_stage)stage);
+    if (o->html) return emit_page(ctx, m, o);
+    const char *text = o->json ? ind_module_json(m, (ind_stage)stage) : ind_module_text(m, (ind_stage)stage);
     if (!text) return fail("%s: %s", o->file, ind_error(ctx));
     fputs(text, stdout);
     return 0;

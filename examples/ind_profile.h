@@ -104,7 +104,10 @@ static int profile(session *s) {
     if (!failed) {
         ind_status status = ind_profile(instance, &desc, s->o->repeat, times, n, &count, &total_ms);
         if (!status) status = ind_instance_check(instance);
-        failed = status ? fail("%s", ind_instance_error(instance)) : print_times(s, times, count, total_ms);
+        const ind_page_desc page = {s->sizes, times, count, total_ms, NULL, 0};
+        failed = status       ? fail("%s", ind_instance_error(instance))
+                 : s->o->html ? print_page(s->ctx, s->m, s->o, page)
+                              : print_times(s, times, count, total_ms);
         ind_instance_destroy(instance);
     }
     free(times);

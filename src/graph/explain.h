@@ -5,13 +5,24 @@
 IND_API const char *ind_module_text(ind_module *module, ind_stage stage);
 IND_API const char *ind_module_json(ind_module *module, ind_stage stage); /* SCHEDULE and PLAN */
 
-/* Returns one self-contained HTML page. It shows the graph after the passes, the kernels with their bytes and times,
-   memory over time and the CUDA source. It lists every edge between loops with the reason why it was fused or not. A
-   click on an op shows its kernels, their source and the buffers that it writes. Sizes can be changed in the page. The
-   page starts at `sizes` ("B=8, S=128"; NULL: none given) and uses the hints of the other sizes. The module owns the
-   page, which is valid until the next call for this module. NULL on failure: as ind_module_text of PLAN;
-   IND_ERROR_NOT_FOUND or IND_ERROR_OUT_OF_RANGE for the sizes. */
-IND_API const char *ind_module_html(ind_module *module, const char *sizes);
+/* What a page shows besides the stages of the module. The page copies all of it. */
+typedef struct ind_page_desc {
+    const char *sizes;            /* initial sizes: "B=8, S=128". The page uses the hints of all others. NULL: hints */
+    const ind_kernel_time *times; /* of ind_profile at these sizes, one per launch; NULL: none */
+    int num_times;
+    double total_ms; /* of ind_profile */
+    const char *const
+        *sass; /* disassembly of the sources, in the order of ind_module_cubin; entries may be NULL; NULL: none */
+    int num_sass;
+} ind_page_desc;
+/* Returns one self-contained HTML page, for a browser without a network. It draws the graph after the passes with
+   repeated layers folded, and lists the kernels with their bytes, predicted and measured times. For an op or a kernel
+   it shows the steps of lowering side by side: graph, loops, schedule, plan, CUDA, SASS. It shows memory over time,
+   every edge between loops with the reason why it was fused or not, and what each graph pass changed. Sizes can be
+   changed in the page. desc may be NULL. The module owns the page, which is valid until the next call for this module.
+   NULL on failure: as ind_module_text of PLAN; IND_ERROR_NOT_FOUND or IND_ERROR_OUT_OF_RANGE for the sizes;
+   IND_ERROR_INVALID_ARGUMENT if num_times is not the number of launches or num_sass is less than that of sources. */
+IND_API const char *ind_module_html(ind_module *module, const ind_page_desc *desc);
 
 /* A buffer between two loops, and the reason why they were fused into one kernel or not. */
 typedef struct ind_edge_info {

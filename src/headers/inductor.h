@@ -242,10 +242,18 @@ extern "C" {
 //@ graph/raise/custom.c
 //@ graph/explain/explain.c
 //@ graph/explain/texts.c
-//@ graph__page = graph/explain/page.html
-//@ graph__page_style = graph/explain/page.css
-//@ graph__page_script = graph/explain/page.js
-//@ graph/explain/page.c
+//@ graph__page = graph/page/page.html
+//@ graph__page_style = graph/page/page.css
+//@ graph__page_formulas = graph/page/formulas.js
+//@ graph__page_graph = graph/page/graph.js
+//@ graph__page_kernels = graph/page/kernels.js
+//@ graph__page_tables = graph/page/tables.js
+//@ graph__page_fold = graph/page/fold.js
+//@ graph__page_layout = graph/page/layout.js
+//@ graph__page_drawing = graph/page/drawing.js
+//@ graph__page_steps = graph/page/steps.js
+//@ graph__page_select = graph/page/select.js
+//@ graph/page/page.c
 //@ graph/formula/formula.c
 //@ graph/formula/solve.c
 //@ graph/export/export.c

@@ -124,7 +124,7 @@ ALLOWED = {
     ("ind_nan_to_num", "posinf"),
     ("ind_nanmedian", "indices"),
     ("ind_nanquantile", "interpolation"),
-    ("ind_module_html", "sizes"),
+    ("ind_module_html", "desc"),
     ("ind_native_dropout", "mask"),
     ("ind_profile", "num_times"),
     ("ind_profile", "total_ms"),

@@ -6,104 +6,10 @@ import random
 import re
 import subprocess
 
-import browser as chromium
 import pytest
+from pages import HARM, MINILM, browser, page, pages  # noqa: F401
 
-from conftest import ROOT, make
-
-SMALL = """graph small {
-  size B in [1, 16] hint 4
-  size S in [1, 100] hint 32
-  size N in [1, 1600] hint 128
-  fact N == B*S
-  guard B <= 12 or S <= 64
-  input x : f32[N, 48]
-  const w : f32[48, 48]
-  t = view(x, size=[B, S, 48])
-  n = layer_norm(t, normalized_shape=[48])
-  m : f32[B, 48] = mean(n, dim=[1])
-  p = mm(m, w)
-  v, i = topk(p, k=3, dim=-1)
-  y = relu(p)
-  output y, v, i
-}
-"""
-HARM = """graph harm {
-  function f(x: f32) -> f32 = "x /* </script><script>harm = 1</script><img src=x onerror='harm = 2'> <!-- */ + 1.0f"
-  input x : f32[4]
-  y = f(x)
-  output y
-}
-"""
-DATA = """graph data {
-  size N in [1, 100] hint 8
-  input x : f32[N]
-  i = nonzero(x)
-  y = cast(i, dtype=f32)
-  z = sum(y, dim=[0])
-  output y, z
-}
-"""
-# Weights that are inputs: the products of one tensor are not merged, but share a launch.
-MINILM = (ROOT / "tests/schedule/minilm.ind").read_text().replace("\n  const ", "\n  input ")
-# graph, sizes to begin with, other sizes
-GRAPHS = {
-    "data": (DATA, {"N": 8}, {"N": 99}),
-    "small": (SMALL, {"B": 4, "S": 32}, {"B": 16, "S": 63}),
-    "minilm": (MINILM, {"B": 32, "S": 128}, {"B": 3, "S": 509}),
-    "llama": ("tests/export/llama.core.ind", {"s87": 2, "s85": 7}, {"s87": 16, "s85": 39}),
-}
-
-
-class Page:
-    """A graph, its page, and what `explain` says of it."""
-
-    def __init__(self, name, folder):
-        self.name, (graph, self.first, self.other) = name, GRAPHS[name]
-        self.graph = folder / f"{name}.ind" if "{" in graph else ROOT / graph
-        if "{" in graph:
-            self.graph.write_text(graph)
-        self.ind = make("build/ind")
-        self.html = folder / f"{name}.html"
-        self.html.write_bytes(self.emit("--html"))
-        self.url = self.html.as_uri()
-
-    def emit(self, *arguments):
-        return subprocess.run([self.ind, "emit", self.graph, *arguments], capture_output=True, check=True).stdout
-
-    def json(self, stage):
-        return json.loads(self.emit("--stage", stage, "--json"))
-
-    def explain(self, sizes):
-        text = ", ".join(f"{k}={v}" for k, v in sizes.items())
-        done = subprocess.run([make("build/tests/html/explain"), self.graph, text], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return [line.split("\t") for line in done.stdout.splitlines()]
-
-    def totals(self, sizes):
-        return {row[1]: row[3] for row in self.explain(sizes) if row[0] == "total"}
-
-
-@pytest.fixture(scope="session")
-def pages(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("html")
-    return {name: Page(name, folder) for name in GRAPHS}
-
-
-@pytest.fixture(params=GRAPHS)
-def page(request, pages):
-    return pages[request.param]
-
-
-@pytest.fixture(scope="session")
-def browser():
-    path = chromium.find()
-    if not path:
-        pytest.skip("no browser: install Debian's package chromium, or name one in IND_BROWSER")
-    b = chromium.Browser(path)
-    yield b
-    b.close()
-
+from conftest import ROOT
 
 # ---- structs and JSON
 
@@ -239,8 +145,8 @@ def test_all_is_shown(browser, page):
     lines = browser.value("[...document.querySelectorAll('.op')].map(e => e.textContent.slice(10))")
     assert lines == graph.splitlines()
     inside = [b["name"] for b in schedule["buffers"] if b["offset"] is not None]
-    assert browser.value("[...document.querySelectorAll('rect')].map(r => r.dataset.buffer)") == inside
-    told = browser.value("[...document.querySelectorAll('rect title')].map(t => t.textContent)")
+    assert browser.value("[...document.querySelectorAll('#memory rect')].map(r => r.dataset.buffer)") == inside
+    told = browser.value("[...document.querySelectorAll('#memory rect title')].map(t => t.textContent)")
     assert all(text.startswith(f"{name}: ") for name, text in zip(inside, told))
     keys = ["from", "to", "from_kernel", "to_kernel", "buffer", "code", "bytes"]
     distinct = {tuple(e[k] for k in keys) for e in schedule["edges"]}
@@ -276,10 +182,10 @@ def test_click_on_op(browser, page):
     # The kernel's first line stands at the top of its pane, and has the number that is said.
     top = browser.value("document.querySelector('.kernel.mark').getBoundingClientRect().top - document.querySelector('#source').getBoundingClientRect().top")
     assert 0 <= top < 60
-    first = int(re.search(r"lines (\d+) to", browser.value("document.querySelector('#where').textContent")).group(1))
+    first = int(re.search(r"lines (\d+) to", browser.value("document.querySelector('#lines').textContent")).group(1))
     assert browser.value("document.querySelector('.kernel.mark').dataset.line") == str(first)
     made = [b["name"] for b in page.json("schedule")["buffers"] if b["offset"] is not None and name in b["results"]]
-    assert browser.value("[...document.querySelectorAll('rect.mark')].map(e => e.dataset.buffer)") == made
+    assert browser.value("[...document.querySelectorAll('#memory rect.mark')].map(e => e.dataset.buffer)") == made
     # From the kernel back to an op.
     browser.click("#detail p:nth-child(2) .link")
     assert browser.value("location.hash").startswith("#op=")
