@@ -250,6 +250,7 @@ extern "C" {
 #define ind_module_kernel_result IND__PREFIXED(ind_module_kernel_result)
 #define ind_module_num_edges IND__PREFIXED(ind_module_num_edges)
 #define ind_module_num_kernels IND__PREFIXED(ind_module_num_kernels)
+#define ind_module_page IND__PREFIXED(ind_module_page)
 #define ind_module_query_edge IND__PREFIXED(ind_module_query_edge)
 #define ind_module_query_kernel IND__PREFIXED(ind_module_query_kernel)
 #define ind_module_query_target IND__PREFIXED(ind_module_query_target)
@@ -2599,7 +2600,8 @@ typedef struct ind_page_desc {
    changed in the page. desc may be NULL. The module owns the page, which is valid until the next call for this module.
    NULL on failure: as ind_module_text of PLAN; IND_ERROR_NOT_FOUND or IND_ERROR_OUT_OF_RANGE for the sizes;
    IND_ERROR_INVALID_ARGUMENT if num_times is not the number of launches or num_sass is less than that of sources. */
-IND_API const char *ind_module_html(ind_module *module, const ind_page_desc *desc);
+IND_API const char *ind_module_page(ind_module *module, const ind_page_desc *desc);
+IND_API const char *ind_module_html(ind_module *module, const char *sizes); /* the page with these sizes alone */
 
 /* A buffer between two loops, and the reason why they were fused into one kernel or not. */
 typedef struct ind_edge_info {
@@ -33876,7 +33878,7 @@ static const char *const graph__page_select[] = {
 /* ============================================================================================ src/graph/page/page.c */
 /* -------------------------------------------------------------------------------------------------- >>page */
 
-/* The page of ind_module_html. Its data are one JSON object in a script element that is not executed. The page inserts
+/* The page of ind_module_page. Its data are one JSON object in a script element that is not executed. The page inserts
    them only as text, so names and functions of the user cannot inject code. */
 
 static void graph__page_lines(ind__text *t, const char *const *line) {
@@ -34084,7 +34086,7 @@ static ind_status graph__page_start(ind_module *m, const char *sizes, int64_t *v
     return status;
 }
 
-const char *ind_module_html(ind_module *module, const ind_page_desc *desc) {
+const char *ind_module_page(ind_module *module, const ind_page_desc *desc) {
     const ind_page_desc none = {0};
     if (!module) return NULL;
     if (!desc) desc = &none;
@@ -34104,6 +34106,11 @@ const char *ind_module_html(ind_module *module, const ind_page_desc *desc) {
     }
     ind__free(c, value);
     return ind__query_end(&q, status) ? NULL : t.data;
+}
+
+const char *ind_module_html(ind_module *module, const char *sizes) {
+    const ind_page_desc desc = {.sizes = sizes};
+    return ind_module_page(module, &desc);
 }
 
 /* ====================================================================================== src/graph/formula/formula.c */

@@ -55,7 +55,7 @@ static int print_page(ind_context *ctx, ind_module *m, const options *o, ind_pag
     int failed = o->sass && add_all_sass(ctx, m, o->sass, &sass);
     desc.sass = (const char *const *)sass.text;
     desc.num_sass = sass.num;
-    const char *page = failed ? NULL : ind_module_html(m, &desc);
+    const char *page = failed ? NULL : ind_module_page(m, &desc);
     if (page)
         fputs(page, stdout);
     else if (!failed)

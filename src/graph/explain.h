@@ -22,7 +22,8 @@ typedef struct ind_page_desc {
    changed in the page. desc may be NULL. The module owns the page, which is valid until the next call for this module.
    NULL on failure: as ind_module_text of PLAN; IND_ERROR_NOT_FOUND or IND_ERROR_OUT_OF_RANGE for the sizes;
    IND_ERROR_INVALID_ARGUMENT if num_times is not the number of launches or num_sass is less than that of sources. */
-IND_API const char *ind_module_html(ind_module *module, const ind_page_desc *desc);
+IND_API const char *ind_module_page(ind_module *module, const ind_page_desc *desc);
+IND_API const char *ind_module_html(ind_module *module, const char *sizes); /* the page with these sizes alone */
 
 /* A buffer between two loops, and the reason why they were fused into one kernel or not. */
 typedef struct ind_edge_info {

@@ -220,6 +220,7 @@
 #define ind_module_kernel_result IND__PREFIXED(ind_module_kernel_result)
 #define ind_module_num_edges IND__PREFIXED(ind_module_num_edges)
 #define ind_module_num_kernels IND__PREFIXED(ind_module_num_kernels)
+#define ind_module_page IND__PREFIXED(ind_module_page)
 #define ind_module_query_edge IND__PREFIXED(ind_module_query_edge)
 #define ind_module_query_kernel IND__PREFIXED(ind_module_query_kernel)
 #define ind_module_query_target IND__PREFIXED(ind_module_query_target)

@@ -90,7 +90,7 @@ static ind_status explain(ind_module *m) {
     ind_edge_info edge;
     static const char *const sass[64] = {"a", "b"};
     const ind_page_desc page = {.sizes = "B=4", .sass = sass, .num_sass = 64};
-    if (!ind_module_html(m, &page) || !ind_module_time_ns(m).id) return IND_ERROR_OUT_OF_MEMORY;
+    if (!ind_module_page(m, &page) || !ind_module_time_ns(m).id) return IND_ERROR_OUT_OF_MEMORY;
     return ind_module_query_edge(m, 0, &edge);
 }
 

@@ -47,6 +47,7 @@ GOOD = {
     "ind_binding *": "s.io",
     "ind_export_desc *": '&(ind_export_desc){.name = "m", .modules = &s.m, .num_modules = 1, .header = "m.h", .source = "m.c"}',
     "ind_launch_desc *": "&s.launch",
+    "ind_page_desc *": "&s.page",
     "ind_instance_desc *": "&(ind_instance_desc){0}",
     "ind_target *": "&s.target",
     "ind_cubin *": "&s.cubin",
@@ -124,7 +125,8 @@ ALLOWED = {
     ("ind_nan_to_num", "posinf"),
     ("ind_nanmedian", "indices"),
     ("ind_nanquantile", "interpolation"),
-    ("ind_module_html", "desc"),
+    ("ind_module_html", "sizes"),
+    ("ind_module_page", "desc"),
     ("ind_native_dropout", "mask"),
     ("ind_profile", "num_times"),
     ("ind_profile", "total_ms"),
@@ -184,6 +186,7 @@ typedef struct state {
     bool flag;
     ind_run_desc run;
     ind_launch_desc launch;
+    ind_page_desc page;
     ind_binding io[2];
     char text[256];
     int ints[128];

@@ -211,7 +211,7 @@ static void ask_module(ind_module *m, int rows) {
     }
     ind_edge_info edge;
     if (ind_module_num_edges(m)) EXPECT(!ind_module_query_edge(m, 0, &edge), "%s", ind_error(shared));
-    EXPECT(ind_module_html(m, &(ind_page_desc){.sizes = sizes}), "%s", ind_error(shared));
+    EXPECT(ind_module_html(m, sizes), "%s", ind_error(shared));
     ind_graph *g = ind_module_kernel_graph(m, 0);
     EXPECT(g && ind_graph_text(g), "%s", ind_error(shared));
     ind_graph_destroy(g);

@@ -1,5 +1,5 @@
-/* The page of a module: what its description may hold, and what is refused with which words. tests/html opens pages in a
-   browser. */
+/* The page of a module: what its description may hold, and what is refused with which words. tests/html opens pages in
+   a browser. */
 #include "inductor.h"
 
 #include "check.h"
@@ -16,7 +16,7 @@ static const char text[] = "graph g {\n"
                            "}\n";
 
 static void check_refused(ind_context *c, ind_module *m, const ind_page_desc *desc, const char *word) {
-    CHECK(!ind_module_html(m, desc), "%s", word);
+    CHECK(!ind_module_page(m, desc), "%s", word);
     CHECK(ind_error_status(c) == IND_ERROR_INVALID_ARGUMENT, "%d", (int)ind_error_status(c));
     CHECK(strstr(ind_error(c), word), "%s", ind_error(c));
 }
@@ -24,7 +24,7 @@ static void check_refused(ind_context *c, ind_module *m, const ind_page_desc *de
 static void test_times(ind_context *c, ind_module *m, int launches) {
     const ind_kernel_time times[4] = {{"a", 0.25, 1, 2, 3}, {"b", 0.5, 1, 2, 3}};
     ind_page_desc desc = {.times = times, .num_times = launches, .total_ms = 1.5};
-    const char *page = ind_module_html(m, &desc);
+    const char *page = ind_module_page(m, &desc);
     CHECK(page && strstr(page, "\"total\": 1500000, \"launches\": [250000, 500000]"), "%s", ind_error(c));
     for (int num = launches - 1; num <= launches + 1; num += 2) {
         char word[64];
@@ -39,7 +39,7 @@ static void test_sass(ind_context *c, ind_module *m, int sources) {
     const char *sass[8] = {"first </script>", NULL, "third"};
     sass[sources] = "of the prepare module";
     ind_page_desc desc = {.sass = sass, .num_sass = sources + 1};
-    const char *page = ind_module_html(m, &desc);
+    const char *page = ind_module_page(m, &desc);
     CHECK(page && strstr(page, "first \\u003c/script>") && !strstr(page, "of the prepare"), "%s", ind_error(c));
     desc.num_sass = sources - 1;
     check_refused(c, m, &desc, "texts of SASS are given, the plan has");
@@ -48,13 +48,13 @@ static void test_sass(ind_context *c, ind_module *m, int sources) {
 }
 
 static void test_sizes(ind_context *c, ind_module *m) {
-    const char *page = ind_module_html(m, NULL);
+    const char *page = ind_module_page(m, NULL);
     CHECK(page && strstr(page, "\"start\": {\"N\": 8}"), "%s", ind_error(c));
-    page = ind_module_html(m, &(ind_page_desc){.sizes = "N=9"});
+    page = ind_module_html(m, "N=9");
     CHECK(page && strstr(page, "\"start\": {\"N\": 9}"), "%s", ind_error(c));
-    CHECK(!ind_module_html(m, &(ind_page_desc){.sizes = "M=9"}), "an unknown size");
+    CHECK(!ind_module_page(m, &(ind_page_desc){.sizes = "M=9"}), "an unknown size");
     CHECK(ind_error_status(c) == IND_ERROR_NOT_FOUND, "%s", ind_error(c));
-    CHECK(!ind_module_html(NULL, NULL), "no module");
+    CHECK(!ind_module_page(NULL, NULL) && !ind_module_html(NULL, NULL), "no module");
 }
 
 int main(void) {

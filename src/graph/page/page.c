@@ -1,6 +1,6 @@
 /* -------------------------------------------------------------------------------------------------- >>page */
 
-/* The page of ind_module_html. Its data are one JSON object in a script element that is not executed. The page inserts
+/* The page of ind_module_page. Its data are one JSON object in a script element that is not executed. The page inserts
    them only as text, so names and functions of the user cannot inject code. */
 
 static void graph__page_lines(ind__text *t, const char *const *line) {
@@ -208,7 +208,7 @@ static ind_status graph__page_start(ind_module *m, const char *sizes, int64_t *v
     return status;
 }
 
-const char *ind_module_html(ind_module *module, const ind_page_desc *desc) {
+const char *ind_module_page(ind_module *module, const ind_page_desc *desc) {
     const ind_page_desc none = {0};
     if (!module) return NULL;
     if (!desc) desc = &none;
@@ -228,4 +228,9 @@ const char *ind_module_html(ind_module *module, const ind_page_desc *desc) {
     }
     ind__free(c, value);
     return ind__query_end(&q, status) ? NULL : t.data;
+}
+
+const char *ind_module_html(ind_module *module, const char *sizes) {
+    const ind_page_desc desc = {.sizes = sizes};
+    return ind_module_page(module, &desc);
 }
