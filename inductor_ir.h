@@ -450,6 +450,22 @@ typedef struct ind_allocator {
     void *user;
 } ind_allocator;
 
+/* What a log line is about: enumerator, name. Each line begins with the name and a colon: "kernel: ind_k_softmax ...".
+ */
+#define IND_LOG_CATEGORIES(X)                                                                                          \
+    X(ERROR, "error")     /* 3: the message of each failed call */                                                     \
+    X(COMPILE, "compile") /* 2: each ind_compile: kernels, sources, milliseconds by stage */                           \
+    X(KERNEL, "kernel")   /* 2: each source compiled by NVRTC: why, milliseconds. 1: spills. 3: registers, sources */  \
+    X(VARIANT, "variant") /* 2: variants that cannot be used or built. 3: variants replaced by a fallback, or built */ \
+    X(PACK, "pack")       /* 1: damaged or refused packs and entries. 2: packs that were read */                       \
+    X(DEVICE, "device")   /* 2: why the host device is used. 1: unknown values of the environment */
+
+typedef enum ind_log_category {
+#define X(name, text) IND_LOG_##name,
+    IND_LOG_CATEGORIES(X)
+#undef X
+} ind_log_category;
+
 /* Receives log lines, without newline, in the thread that logs them. The library itself prints nothing. level: 1
    warning, 2 info, 3 debug. */
 typedef struct ind_logger {
@@ -500,7 +516,8 @@ typedef struct ind_context_desc {
         void (*end)(void *user);
         void *user;
     } trace;
-    int log_level;   /* IND_LOG: 0 nothing .. 3 debug */
+    int log_level;           /* IND_LOG: 0 nothing .. 3 debug */
+    uint32_t log_categories; /* bits 1u << IND_LOG_KERNEL and so on: lines of other categories are not logged; 0: all */
     int verify;      /* IND_VERIFY: 1 runs the verifier after every stage; -1 never; 0 default (only in debug builds) */
     int num_threads; /* IND_THREADS: workers for compiling and for the host device; 0: one per core, at most 8 */
     /* Allows preprocessor directives, pragmas and assembly in functions declared in texts. Only for texts that are
@@ -1260,7 +1277,7 @@ void *ind__grow(ind_context *c, void **items, uint32_t *num, uint32_t *capacity,
 /* Records the failure and returns status. printf format, with the limits of ind__textf. */
 ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
 ind_status ind__failed(ind_context *c); /* the recorded status; IND_ERROR_VERIFY if none was recorded */
-void ind__log(ind_context *c, int level, const char *format, ...) IND__PRINTF(3, 4);
+void ind__log(ind_context *c, int level, ind_log_category category, const char *format, ...) IND__PRINTF(4, 5);
 bool ind__verifying(ind_context *c); /* true if the verifier is on */
 
 /* Error state of a thread in a context: its last failure, and counters by which a caller sees what happened in a
@@ -2422,7 +2439,7 @@ ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...)
     s->refusals += status == IND_ERROR_OUT_OF_MEMORY;
     s->status = status;
     memcpy(s->text, text, strlen(text) + 1);
-    ind__log(c, 3, "%s", text);
+    ind__log(c, 3, IND_LOG_ERROR, "%s", text);
     return status;
 }
 
@@ -2435,12 +2452,19 @@ ind_status ind__refused_since(const ind_context *c, uint32_t before) {
     return ind__refusals(c) == before ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }
 
-void ind__log(ind_context *c, int level, const char *format, ...) {
-    if (!c->desc.log.log || level > c->desc.log_level) return;
+void ind__log(ind_context *c, int level, ind_log_category category, const char *format, ...) {
+    static const char *const names[] = {
+#define X(name, text) text ": ",
+        IND_LOG_CATEGORIES(X)
+#undef X
+    };
+    const uint32_t wanted = c->desc.log_categories;
+    if (!c->desc.log.log || level > c->desc.log_level || (wanted && !(wanted >> category & 1))) return;
     char text[1024];
+    const int head = snprintf(text, sizeof text, "%s", names[category]);
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(text + head, sizeof text - (size_t)head, format, args);
     va_end(args);
     c->desc.log.log(level, text, c->desc.log.user);
 }
@@ -2539,7 +2563,7 @@ ind_status ind_context_create(const ind_context_desc *desc, ind_context **contex
         ind_context_destroy(c);
         return IND_ERROR_OUT_OF_MEMORY;
     }
-    if (unknown) ind__log(c, 1, "IND_DEVICE=%s is none of host, cuda, auto: it is ignored", unknown);
+    if (unknown) ind__log(c, 1, IND_LOG_DEVICE, "IND_DEVICE=%s is none of host, cuda, auto: it is ignored", unknown);
     *context = c;
     return IND_OK;
 }

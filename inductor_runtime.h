@@ -2004,6 +2004,7 @@ ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, i
 #endif
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -2841,6 +2842,7 @@ typedef struct rt__runtime {
         struct rt__made_for *target; /* for which modules with these kernels were planned */
         uint32_t num_targets, cap_targets;
         bool pack_read;
+        FILE *file; /* of the context's pack: some entries may still be in it. NULL: none */
     } compiled;
     struct rt__cublaslt *cublaslt; /* NULL: no module uses it */
     const char *text;              /* last result of ind_device_text; in the context's names */
@@ -3240,7 +3242,7 @@ static ind_status rt__device_resolve(ind_context *c, rt__runtime *r, ind_device 
     }
     ind__textf(&r->why_not, "%s", ind_error(c));
     if (wanted == IND_DEVICE_CUDA || status == IND_ERROR_OUT_OF_MEMORY) return status;
-    ind__log(c, 2, "the host device is used: %s", r->why_not.data ? r->why_not.data : "");
+    ind__log(c, 2, IND_LOG_DEVICE, "the host device is used: %s", r->why_not.data ? r->why_not.data : "");
     return IND_OK;
 }
 
@@ -3330,6 +3332,7 @@ typedef struct rt__cuda_job {
     void *program;
     int result;
     bool unwritten; /* the source could not be written to the folder */
+    double ms;
 } rt__cuda_job;
 
 /* No fast-math: results are compared with the host device. -default-device allows helper functions without a
@@ -3356,6 +3359,7 @@ static void rt__cuda_job_run(void *arg, int64_t index, int worker) {
     const char *name = j->name;
     char path[1024];
     int num = 3;
+    const double start = ind__now_ms();
     if (j->nvrtc->version >= 1204) options[num++] = "--minimal";
     if (j->folder && rt__cuda_write_source(j, path, sizeof path)) {
         options[num++] = "--generate-line-info";
@@ -3365,6 +3369,7 @@ static void rt__cuda_job_run(void *arg, int64_t index, int worker) {
     }
     j->result = j->nvrtc->nvrtcCreateProgram(&j->program, j->source, name, 0, NULL, NULL);
     if (!j->result) j->result = j->nvrtc->nvrtcCompileProgram(j->program, num, options);
+    j->ms = ind__now_ms() - start;
 }
 
 /* The source with line numbers, `around` lines on each side of `line` (0: all of it). */
@@ -3417,8 +3422,8 @@ static ind_status rt__cuda_job_error(ind_context *c, const rt__cuda_job *j) {
     }
     ind__text text = {.context = c};
     rt__cuda_number_lines(&text, j->source, 0, 0);
-    ind__log(c, 3, "nvrtc: kernel %s, whole log:\n%s", j->name, log ? log : "");
-    ind__log(c, 3, "nvrtc: kernel %s, source:\n%s", j->name, text.data ? text.data : "");
+    ind__log(c, 3, IND_LOG_KERNEL, "%s: log of NVRTC:\n%s", j->name, log ? log : "");
+    ind__log(c, 3, IND_LOG_KERNEL, "%s: source:\n%s", j->name, text.data ? text.data : "");
     text.size = 0;
     int line = 0;
     size_t length = 0;
@@ -3444,7 +3449,7 @@ static ind_status rt__cuda_job_result(ind_context *c, const rt__cuda_job *j, voi
     const bool ptx = j->ptx;
     *out = NULL;
     if (j->unwritten)
-        ind__log(c, 1, "cuda: the source of kernel %s cannot be written to %s: it has no line information", j->name,
+        ind__log(c, 1, IND_LOG_KERNEL, "%s: its source cannot be written to %s, so it has no line information", j->name,
                  j->folder);
     if (j->result) return rt__cuda_job_error(c, j);
     const rt__cuda_nvrtc *n = j->nvrtc;
@@ -3640,8 +3645,10 @@ struct ind__kernel_entry {
     bool from_pack;
     bool only_tried;    /* a candidate of tuning that was not the fastest: no module runs it */
     bool compiled_late; /* by a launch, beside others that it needs: its build counts it as compiled, once */
-    void *cubin;        /* NULL: not compiled yet, or failed */
+    void *cubin;        /* NULL: not compiled yet, failed, or still in the file */
     size_t bytes;
+    bool in_file;            /* of the pack that is read on demand: rt__pack_fetch reads the cubin */
+    uint64_t offset;         /* of the entry in that file */
     void *module, *function; /* loaded into the device's context */
 };
 
@@ -3703,44 +3710,101 @@ static ind__kernel_entry *rt__pack_add(ind_context *c, rt__runtime *r, const uin
     return e;
 }
 
-/* A file that is being read. */
+/* A file that is being read: all of it in memory, or on demand. */
 typedef struct rt__pack_reader {
     ind_context *context;
     rt__runtime *runtime;
-    const char *path, *at, *end;
+    const char *path, *data;
+    FILE *file; /* if data is NULL */
+    uint64_t at, end;
     ind_pack_info info;
 } rt__pack_reader;
 
-/* Returns the next bytes, NULL at the end of the file. */
-static const char *rt__pack_next(rt__pack_reader *f, uint64_t bytes) {
-    const char *at = f->at;
-    if (bytes > (uint64_t)(f->end - at)) return NULL;
+static bool rt__pack_skip(rt__pack_reader *f, uint64_t bytes) {
+    if (bytes > f->end - f->at) return false;
     f->at += bytes;
-    return at;
+    return f->data || !fseek(f->file, (long)f->at, SEEK_SET);
 }
 
-/* Adds one entry if its checksum holds. Fails only if out of memory. */
+/* Copies the next bytes to `to`. False at the end of the file. */
+static bool rt__pack_next(rt__pack_reader *f, void *to, size_t bytes) {
+    if (bytes > f->end - f->at) return false;
+    if (f->data)
+        memcpy(to, f->data + f->at, bytes);
+    else if (fread(to, 1, bytes, f->file) != bytes)
+        return false;
+    f->at += bytes;
+    return true;
+}
+
+static void rt__pack_damaged(ind_context *c, const char *path, const char *name) {
+    ind__log(c, 1, IND_LOG_PACK, "%s: the damaged entry of kernel %.71s is ignored and will be compiled again", path,
+             name);
+}
+
+/* Adds one entry if its checksum holds; on demand, that is checked by rt__pack_fetch. cubin: NULL on demand. Fails only
+   if out of memory. */
 static ind_status rt__pack_take(rt__pack_reader *f, const rt__pack_entry *p, const char *cubin) {
     ind_context *c = f->context;
     rt__runtime *r = f->runtime;
-    if (rt__pack_checksum(p, cubin) != p->checksum || !p->bytes || p->name[71] || p->arch[15]) {
+    if (!p->bytes || p->name[71] || p->arch[15] || (cubin && rt__pack_checksum(p, cubin) != p->checksum)) {
         f->info.num_damaged++;
-        ind__log(c, 1, "pack: %s: a damaged entry is ignored and will be compiled again", f->path);
+        rt__pack_damaged(c, f->path, p->name);
         return IND_OK;
     }
     f->info.num_kernels++;
     if (rt__pack_find(r, p->key)) return IND_OK;
-    void *copy = ind__alloc(c, (size_t)p->bytes);
-    ind__kernel_entry *e = copy ? rt__pack_add(c, r, p->key, p->name, p->arch) : NULL;
+    void *copy = cubin ? ind__alloc(c, (size_t)p->bytes) : NULL;
+    ind__kernel_entry *e = copy || !cubin ? rt__pack_add(c, r, p->key, p->name, p->arch) : NULL;
     if (!e) {
         ind__free(c, copy);
         return IND_ERROR_OUT_OF_MEMORY;
     }
-    memcpy(copy, cubin, (size_t)p->bytes);
+    if (cubin) memcpy(copy, cubin, (size_t)p->bytes);
     e->cubin = copy;
+    e->in_file = !cubin;
+    e->offset = f->at - p->bytes - sizeof *p;
     e->bytes = (size_t)p->bytes;
     e->nvrtc_version = p->nvrtc_version;
     e->from_pack = true;
+    return IND_OK;
+}
+
+/* Returns the cubin of an entry if the file at its offset is undamaged. */
+static void *rt__pack_read_entry(rt__runtime *r, const ind__kernel_entry *e, char *data, size_t bytes) {
+    rt__pack_entry p;
+    if (fseek(r->compiled.file, (long)e->offset, SEEK_SET) || fread(data, 1, bytes, r->compiled.file) != bytes)
+        return NULL;
+    memcpy(&p, data, sizeof p);
+    const bool same = !memcmp(p.key, e->key, sizeof p.key) && p.bytes == e->bytes;
+    if (!same || rt__pack_checksum(&p, data + sizeof p) != p.checksum) return NULL;
+    return memmove(data, data + sizeof p, e->bytes);
+}
+
+/* Reads the cubin of an entry that is still in the file. A damaged one is then an entry without a cubin, which is
+   compiled. Fails only if out of memory. */
+static ind_status rt__pack_fetch(ind_context *c, rt__runtime *r, ind__kernel_entry *e) {
+    if (!e->in_file) return IND_OK;
+    const size_t bytes = sizeof(rt__pack_entry) + e->bytes;
+    char *data = (char *)ind__alloc(c, bytes);
+    if (!data) return IND_ERROR_OUT_OF_MEMORY;
+    e->cubin = rt__pack_read_entry(r, e, data, bytes);
+    e->in_file = false;
+    if (e->cubin) return IND_OK;
+    ind__free(c, data);
+    e->from_pack = false;
+    rt__pack_damaged(c, c->desc.pack.path, e->name);
+    return IND_OK;
+}
+
+/* Reads what is left in the file, and closes it. */
+static ind_status rt__pack_fetch_all(ind_context *c, rt__runtime *r) {
+    for (uint32_t i = 0; i < r->compiled.num_entries && r->compiled.file; i++) {
+        const ind_status status = rt__pack_fetch(c, r, r->compiled.entry[i]);
+        if (status) return status;
+    }
+    if (r->compiled.file) fclose(r->compiled.file);
+    r->compiled.file = NULL;
     return IND_OK;
 }
 
@@ -3769,29 +3833,31 @@ static ind_status rt__store_tuned(ind_context *c, rt__runtime *r, const rt__tune
 static ind_status rt__pack_take_tuned(rt__pack_reader *f) {
     ind_status status = IND_OK;
     rt__tuned t;
-    const char *data;
-    while (!status && (data = rt__pack_next(f, sizeof t)) != NULL) {
-        memcpy(&t, data, sizeof t);
+    while (!status && rt__pack_next(f, &t, sizeof t)) {
         const bool whole = rt__tuned_checksum(&t) == t.checksum;
         f->info.num_tuned += whole;
         f->info.num_damaged += !whole;
         if (!whole)
-            ind__log(f->context, 1, "pack: %s: a damaged result of tuning is ignored", f->path);
+            ind__log(f->context, 1, IND_LOG_PACK, "%s: a damaged result of tuning is ignored", f->path);
         else
             status = rt__store_tuned(f->context, f->runtime, &t);
     }
     return status;
 }
 
-/* *data: the records of the targets; NULL: the file ends before. */
-static ind_status rt__pack_take_targets(rt__pack_reader *f, const rt__pack_header *h, const char **data) {
+/* *whole: false if the file ends before the last target. Records larger than those of this version are skipped. */
+static ind_status rt__pack_take_targets(rt__pack_reader *f, const rt__pack_header *h, bool *whole) {
     ind_status status = IND_OK;
-    *data = rt__pack_next(f, (uint64_t)h->num_targets * h->target_bytes);
-    for (uint32_t i = 0; *data && i < h->num_targets && !status; i++) {
+    char data[2 * sizeof(rt__pack_target)];
+    for (uint32_t i = 0; i < h->num_targets && !status; i++) {
         ind_target t;
-        if (!rt__read_target(&t, *data + (size_t)i * h->target_bytes, h->target_bytes)) {
+        const bool fits = h->target_bytes <= sizeof data;
+        *whole = fits ? rt__pack_next(f, data, h->target_bytes) : rt__pack_skip(f, h->target_bytes);
+        if (!*whole) break;
+        if (!fits || !rt__read_target(&t, data, h->target_bytes)) {
             f->info.num_damaged++;
-            ind__log(f->context, 1, "pack: %s: a damaged target, or one of another version, is ignored", f->path);
+            ind__log(f->context, 1, IND_LOG_PACK, "%s: a damaged target, or one of another version, is ignored",
+                     f->path);
             continue;
         }
         f->info.num_targets++;
@@ -3802,23 +3868,25 @@ static ind_status rt__pack_take_targets(rt__pack_reader *f, const rt__pack_heade
 
 static ind_status rt__pack_parse(rt__pack_reader *f) {
     rt__pack_header h = {0};
-    const char *data = rt__pack_next(f, sizeof h);
-    if (data) memcpy(&h, data, sizeof h);
-    if (h.magic != IND__PACK_MAGIC || h.format != IND__PACK_FORMAT)
+    bool whole = rt__pack_next(f, &h, sizeof h);
+    if (!whole || h.magic != IND__PACK_MAGIC || h.format != IND__PACK_FORMAT)
         return ind__fail(f->context, IND_ERROR_INVALID_ARGUMENT, "%s is no kernel pack of format %u", f->path,
                          IND__PACK_FORMAT);
-    ind_status status = rt__pack_take_targets(f, &h, &data);
-    for (uint32_t i = 0; i < h.num_entries && data && !status; i++) {
+    ind_status status = rt__pack_take_targets(f, &h, &whole);
+    for (uint32_t i = 0; i < h.num_entries && whole && !status; i++) {
         rt__pack_entry e;
-        if (!(data = rt__pack_next(f, sizeof e))) break;
-        memcpy(&e, data, sizeof e);
-        if (!(data = rt__pack_next(f, e.bytes))) break;
-        status = rt__pack_take(f, &e, data);
-        (void)rt__pack_next(f, (8 - e.bytes % 8) % 8);
+        whole = rt__pack_next(f, &e, sizeof e) && rt__pack_skip(f, e.bytes);
+        if (!whole) break;
+        status = rt__pack_take(f, &e, f->data ? f->data + f->at - e.bytes : NULL);
+        (void)rt__pack_skip(f, (8 - e.bytes % 8) % 8);
     }
-    f->info.truncated = !data;
-    if (!data) ind__log(f->context, 1, "pack: %s is truncated; the missing kernels will be compiled", f->path);
-    return status || !data ? status : rt__pack_take_tuned(f);
+    f->info.truncated = !whole;
+    if (!whole) ind__log(f->context, 1, IND_LOG_PACK, "%s is truncated; the missing kernels will be compiled", f->path);
+    if (!status && whole) status = rt__pack_take_tuned(f);
+    if (!status)
+        ind__log(f->context, 2, IND_LOG_PACK, "%s: %d kernels, %d results of tuning", f->path, f->info.num_kernels,
+                 f->info.num_tuned);
+    return status;
 }
 
 /* Adds the contents of a file to the context. */
@@ -3827,7 +3895,7 @@ static ind_status rt__pack_read_file(ind_context *c, rt__runtime *r, const char 
     size_t bytes;
     ind_status status = ind__read_file(c, path, &data, &bytes);
     if (status) return status;
-    rt__pack_reader f = {.context = c, .runtime = r, .path = path, .at = data, .end = data + bytes};
+    rt__pack_reader f = {.context = c, .runtime = r, .path = path, .data = data, .end = bytes};
     if (c->desc.pack.verify && !c->desc.pack.verify(path, data, bytes, c->desc.pack.user))
         status = ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s: ind_context_desc.pack.verify refuses it", path);
     if (!status) status = rt__pack_parse(&f);
@@ -3836,14 +3904,29 @@ static ind_status rt__pack_read_file(ind_context *c, rt__runtime *r, const char 
     return status;
 }
 
-/* Reads the context's pack before the first compile. A missing pack, or another file, is no error. */
-static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
+/* Adds the entries of the context's pack. Their cubins stay in the file, which stays open, until a module needs them.
+   The file is not mapped: if another process truncates a mapped file, reading it is a fatal signal. A pack that the
+   user verifies is read as a whole, so that no byte changes after that; so is a file without a size, as a pipe. */
+static ind_status rt__pack_open(ind_context *c, rt__runtime *r, const char *path) {
     ind_pack_info info;
+    FILE *file = c->desc.pack.verify ? NULL : fopen(path, "rb");
+    const long size = file && !fseek(file, 0, SEEK_END) ? ftell(file) : -1;
+    if (size < 0 || size == LONG_MAX || fseek(file, 0, SEEK_SET)) {
+        if (file) fclose(file);
+        return rt__pack_read_file(c, r, path, &info);
+    }
+    rt__pack_reader f = {.context = c, .runtime = r, .path = path, .file = file, .end = (uint64_t)size};
+    r->compiled.file = file;
+    return rt__pack_parse(&f);
+}
+
+/* Opens the context's pack before the first compile. A missing pack, or another file, is no error. */
+static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
     if (r->compiled.pack_read || !rt__pack_path(c)) return IND_OK;
-    const ind_status status = rt__pack_read_file(c, r, rt__pack_path(c), &info);
+    const ind_status status = rt__pack_open(c, r, rt__pack_path(c));
     r->compiled.pack_read = status != IND_ERROR_OUT_OF_MEMORY;
-    if (status == IND_ERROR_INVALID_ARGUMENT) ind__log(c, 1, "pack: %s; it is ignored", ind_error(c));
-    if (status == IND_ERROR_IO) ind__log(c, 2, "pack: %s", ind_error(c));
+    if (status == IND_ERROR_INVALID_ARGUMENT) ind__log(c, 1, IND_LOG_PACK, "%s; it is ignored", ind_error(c));
+    if (status == IND_ERROR_IO) ind__log(c, 2, IND_LOG_PACK, "%s", ind_error(c));
     return r->compiled.pack_read ? IND_OK : status;
 }
 
@@ -3889,9 +3972,10 @@ ind_status ind_pack_query_kernel(ind_context *c, int index, ind_pack_kernel *ker
     memset(kernel, 0, sizeof *kernel);
     rt__runtime *r = rt__runtime_of(c);
     if (!r) return IND_ERROR_OUT_OF_MEMORY;
-    ind_status status = IND_ERROR_NOT_FOUND;
     rt__mutex_lock(&r->mutex);
-    for (uint32_t i = 0; i < r->compiled.num_entries && status && index >= 0; i++) {
+    ind_status status = rt__pack_fetch_all(c, r);
+    if (!status) status = IND_ERROR_NOT_FOUND;
+    for (uint32_t i = 0; i < r->compiled.num_entries && status == IND_ERROR_NOT_FOUND && index >= 0; i++) {
         const ind__kernel_entry *e = r->compiled.entry[i];
         if (!rt__belongs_in_pack(e) || index-- > 0) continue;
         memcpy(kernel->name, e->name, sizeof kernel->name);
@@ -3903,7 +3987,8 @@ ind_status ind_pack_query_kernel(ind_context *c, int index, ind_pack_kernel *ker
         status = IND_OK;
     }
     rt__mutex_unlock(&r->mutex);
-    return status ? ind__fail(c, status, "ind_pack_query_kernel: there is no such kernel") : IND_OK;
+    return status == IND_ERROR_NOT_FOUND ? ind__fail(c, status, "ind_pack_query_kernel: there is no such kernel")
+                                         : status;
 }
 
 ind_status ind_pack_save(ind_context *c, const char *path) {
@@ -3916,6 +4001,7 @@ ind_status ind_pack_save(ind_context *c, const char *path) {
     if (!r) return IND_ERROR_OUT_OF_MEMORY;
     ind__text t = {.context = c};
     rt__mutex_lock(&r->mutex);
+    if (rt__pack_fetch_all(c, r)) t.failed = true;
     rt__pack_write_head(&t, r);
     for (uint32_t i = 0; i < r->compiled.num_entries; i++) {
         const ind__kernel_entry *e = r->compiled.entry[i];
@@ -3948,6 +4034,7 @@ static void rt__runtime_destroy(ind_context *c) {
         ind__free(c, r->compiled.entry[i]->cubin);
         ind__free(c, r->compiled.entry[i]);
     }
+    if (r->compiled.file) fclose(r->compiled.file);
     ind__free(c, r->compiled.entry);
     ind__free(c, r->compiled.tuned);
     ind__free(c, r->compiled.target);
@@ -8489,12 +8576,14 @@ static ind_status rt__host_instance(ind_instance *n) {
 /* ======================================================================================= src/runtime/cuda/entries.c */
 /* ------------------------------------------------------------------------------------------- >>cuda-device */
 
-/* Returns the entry of a source in the context's table, created if missing. */
+/* Returns the entry of a source in the context's table, created if missing, with its cubin if a pack has it. NULL: out
+   of memory. */
 static ind__kernel_entry *rt__cuda_entry(ind_context *c, rt__runtime *r, const ind__variant *v, const char *arch) {
     uint64_t key[2];
     rt__pack_key(v->source.text, v->source.bytes, arch, key);
     ind__kernel_entry *e = rt__pack_find(r, key);
-    return e ? e : rt__pack_add(c, r, key, v->source.entry, arch);
+    if (!e) return rt__pack_add(c, r, key, v->source.entry, arch);
+    return rt__pack_fetch(c, r, e) ? NULL : e;
 }
 
 /* A job that compiles the variant. option: room for its --gpu-architecture. */
@@ -8553,14 +8642,18 @@ static ind_status rt__cuda_run_jobs(ind_module *m, rt__cuda_job *job, uint32_t n
     return IND_OK;
 }
 
-/* Moves the results of finished jobs to their entries. Reports the first failure. */
-static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kernel_entry **entry, uint32_t num) {
+/* Moves the results of finished jobs to their entries. Reports the first failure. why: of the compile, for the log. */
+static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kernel_entry **entry, uint32_t num,
+                                   const char *why) {
     ind_status status = IND_OK;
     for (uint32_t i = 0; i < num; i++) {
         if (!job[i].program && !job[i].result) continue; /* not run */
         if (!status || !job[i].result) {                 /* of several failures the first is reported */
             ind_status taken = rt__cuda_job_result(c, &job[i], &entry[i]->cubin, &entry[i]->bytes);
             if (!status) status = taken;
+            if (!taken)
+                ind__log(c, 2, IND_LOG_KERNEL, "%s: compiled for %s in %.0f ms, %llu bytes: %s", job[i].name,
+                         entry[i]->arch, job[i].ms, (unsigned long long)entry[i]->bytes, why);
         }
         entry[i]->nvrtc_version = job[i].nvrtc->version;
         rt__cuda_job_free(&job[i]);
@@ -8569,7 +8662,8 @@ static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kerne
 }
 
 /* Returns the entry of a variant. Compiles it if no module has; *built is then true. Needs no GPU. */
-static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind__kernel_entry **entry, bool *built) {
+static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, const char *why, ind__kernel_entry **entry,
+                                       bool *built) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
     char arch[16], option[64];
@@ -8582,7 +8676,7 @@ static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind
     rt__cuda_job job = rt__cuda_job_of(m, v, option);
     rt__cuda_job_run(&job, 0, 0);
     *built = true;
-    return rt__cuda_collect(c, &job, entry, 1);
+    return rt__cuda_collect(c, &job, entry, 1, why);
 }
 
 /* The cubin is copied while no other thread changes the table. */
@@ -8595,7 +8689,7 @@ ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void *
     rt__mutex_lock(&r->mutex);
     ind_status status = rt__pack_read(c, r);
     if (!status) status = rt__add_target(c, r, &m->desc.plan->target, false);
-    if (!status) status = rt__cuda_build_entry(m, v, &e, &built);
+    if (!status) status = rt__cuda_build_entry(m, v, "ind_module_cubin returns it", &e, &built);
     if (!status && !(*cubin = ind__alloc(c, e->bytes))) status = IND_ERROR_OUT_OF_MEMORY;
     if (!status) {
         memcpy(*cubin, e->cubin, e->bytes);
@@ -8608,7 +8702,7 @@ ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void *
 
 /* Compiles entries without a cubin: each distinct source once, on all workers. *missing: their number. */
 static ind_status rt__cuda_compile_missing(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
-                                           uint32_t num, uint32_t *missing) {
+                                           uint32_t num, const char *why, uint32_t *missing) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
     char option[64];
@@ -8625,7 +8719,7 @@ static ind_status rt__cuda_compile_missing(ind_module *m, ind__kernel_entry **en
     if (!status && num_jobs) status = rt__cuda_open_nvrtc(c, r);
     if (!status) {
         status = rt__cuda_run_jobs(m, job, num_jobs);
-        if (!status) status = rt__cuda_collect(c, job, todo, num_jobs);
+        if (!status) status = rt__cuda_collect(c, job, todo, num_jobs, why);
         if (!status && m->desc.progress.cancelled)
             status = ind__fail(c, IND_ERROR_CANCELLED, "the compile was cancelled after %d of %d kernels",
                                m->desc.progress.done, m->desc.progress.num);
@@ -8636,10 +8730,10 @@ static ind_status rt__cuda_compile_missing(ind_module *m, ind__kernel_entry **en
 }
 
 /* Compiles entries without a cubin, and counts all of them: those that were compiled for this launch before, too. */
-static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
-                                   uint32_t num) {
+static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant, uint32_t num,
+                                   const char *why) {
     uint32_t compiled;
-    const ind_status status = rt__cuda_compile_missing(m, entry, variant, num, &compiled);
+    const ind_status status = rt__cuda_compile_missing(m, entry, variant, num, why, &compiled);
     for (uint32_t i = 0; i < num; i++) {
         compiled += entry[i]->compiled_late;
         entry[i]->compiled_late = false;
@@ -8657,9 +8751,9 @@ static void rt__cuda_report_resources(ind_context *c, rt__runtime *r, const ind_
         r->driver.cuFuncGetAttribute(&local, IND__CUDA_FUNCTION_LOCAL_BYTES, e->function))
         return;
     if (local)
-        ind__log(c, 1, "cuda: kernel %s spills: %d bytes of local memory a thread", e->name, local);
+        ind__log(c, 1, IND_LOG_KERNEL, "%s: spills, %d bytes of local memory a thread", e->name, local);
     else
-        ind__log(c, 3, "cuda: kernel %s uses %d registers", e->name, registers);
+        ind__log(c, 3, IND_LOG_KERNEL, "%s: %d registers a thread", e->name, registers);
 }
 
 /* Adds the likely reason to the message of a refused kernel: its compiler is newer than the driver. */
@@ -8699,7 +8793,7 @@ static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, 
     rt__runtime *r = m->executable->runtime;
     ind_status status = rt__cuda_load(c, r, e, v->source.entry);
     if (!status || status == IND_ERROR_OUT_OF_MEMORY || !e->from_pack) return status;
-    ind__log(c, 1, "pack: the driver refuses kernel %s (%s); it is compiled again", e->name, ind_error(c));
+    ind__log(c, 1, IND_LOG_PACK, "the driver refuses kernel %s (%s); it is compiled again", e->name, ind_error(c));
     ind__free(c, e->cubin);
     e->cubin = NULL;
     e->from_pack = false;
@@ -8715,7 +8809,7 @@ static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, 
     char option[64];
     rt__cuda_job job = rt__cuda_job_of(m, v, option);
     rt__cuda_job_run(&job, 0, 0);
-    status = rt__cuda_collect(c, &job, &e, 1);
+    status = rt__cuda_collect(c, &job, &e, 1, "the driver refused the one of the pack");
     return status ? status : rt__cuda_load(c, r, e, v->source.entry);
 }
 
@@ -8962,8 +9056,8 @@ static void rt__cuda_take_fallback(ind_module *m, ind__variant *v, const char *a
     if (!local) return;
     rt__pack_key(fallback->source.text, fallback->source.bytes, arch, key);
     less = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
-    ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->source.entry, local,
-             less);
+    ind__log(m->context, 3, IND_LOG_VARIANT, "%s: needs %d bytes of local memory, its fallback %d", v->source.entry,
+             local, less);
     if (less < local && !rt__leaves_cluster(v, fallback)) {
         *v = *fallback;
         v->replaced.local_bytes = local;
@@ -8994,7 +9088,8 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
                 num += n == num;
             }
         }
-        ind_status status = num ? rt__cuda_compile(m, entry, variant, num) : IND_OK;
+        ind_status status =
+            num ? rt__cuda_compile(m, entry, variant, num, "the fallback of a variant that spills") : IND_OK;
         if (status || !num) return status;
         for (uint32_t i = 0; i < p->num_kernels; i++)
             for (int k = 0; k < p->kernel[i].num_variants; k++)
@@ -9089,7 +9184,7 @@ static ind_status rt__cuda_drop_cluster(ind_module *m, ind__variant *v, void *fu
     const bool last = !fallback;
     if (last) fallback = v->alone;
     if (!fallback) return rt__cuda_cluster_does_not_fit(m, v);
-    ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->source.entry,
+    ind__log(m->context, 2, IND_LOG_VARIANT, "%s: the device cannot run a cluster of %d blocks, so %s", v->source.entry,
              ind__cluster_of(v), ind__strategy_text(fallback->strategy));
     const int blocks = ind__cluster_of(v);
     *v = *fallback;
@@ -9122,7 +9217,8 @@ static ind_status rt__cuda_replace_clusters(ind_module *m, ind__kernel_entry **e
         ind_status status = rt__cuda_drop_clusters(m, entry, of, &left);
         if (status || !left) return status;
         status = rt__cuda_gather(m, entry, variant, of, &num);
-        if (!status) status = rt__cuda_compile(m, entry, variant, num);
+        if (!status)
+            status = rt__cuda_compile(m, entry, variant, num, "the device cannot run the cluster of another variant");
         if (!status) status = rt__cuda_replace_spilling(m, entry, variant);
         if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
         if (!status) status = rt__cuda_load_all(m, entry, variant, num);
@@ -9143,7 +9239,8 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     if (!status) status = rt__add_target(c, r, &m->desc.plan->target, false);
     if (!status) status = rt__apply_tuned(m);
     if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
-    if (!status) status = rt__cuda_compile(m, entry, variant, num);
+    if (!status)
+        status = rt__cuda_compile(m, entry, variant, num, "no pack and no earlier module of the context has it");
     if (!status) status = rt__cuda_replace_spilling(m, entry, variant);
     if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
     m->desc.stats.compile_ms = ind__now_ms() - start - (r->gpu.library_ms - library_ms);
@@ -9186,6 +9283,10 @@ static ind_status rt__cuda_prepare(ind_module *m) {
 /* ========================================================================================== src/runtime/cuda/late.c */
 /* ---- variants built on demand by a launch */
 
+/* Why a variant is built after the module, for the log. */
+#define IND__RT_WHY_LAUNCH "a launch is the first to need this variant"
+#define IND__RT_WHY_AHEAD  "a variant that no launch has needed yet"
+
 /* Compiles one variant or fallback if needed, and loads it. late: for a launch; *local: bytes of local memory of its
    build. */
 static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_variant *x, bool late, void **function,
@@ -9195,7 +9296,7 @@ static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_varia
     ind__target_name(&m->desc.plan->target, arch);
     ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, v, arch);
     if (!e) return IND_ERROR_OUT_OF_MEMORY;
-    ind_status status = rt__cuda_compile(m, &e, &v, 1);
+    ind_status status = rt__cuda_compile(m, &e, &v, 1, late ? IND__RT_WHY_LAUNCH : IND__RT_WHY_AHEAD);
     ind__lists_lock(m->context);
     m->desc.stats.num_late += late;
     ind__lists_unlock(m->context);
@@ -9258,9 +9359,8 @@ static ind_status rt__cuda_build(ind_module *m, rt__exec_variant *first, bool la
     ind__lists_lock(m->context);
     if (late) m->desc.stats.late_ms += ind__now_ms() - start;
     ind__lists_unlock(m->context);
-    ind__log(m->context, 3, "cuda: kernel %s: %s (%s)", first->plan->source.entry,
-             late ? "a launch needs another variant" : "another variant, before a launch needs it",
-             status ? "it cannot be built" : "built");
+    ind__log(m->context, status ? 2 : 3, IND_LOG_VARIANT, "%s: %s (%s)", first->plan->source.entry,
+             status ? "cannot be built" : "built", late ? IND__RT_WHY_LAUNCH : IND__RT_WHY_AHEAD);
     if (status && status != IND_ERROR_OUT_OF_MEMORY && late)
         status = rt__cuda_late_failed(m->context, first->plan, status);
     rt__mutex_unlock(&r->mutex);
@@ -9307,7 +9407,7 @@ static void rt__cuda_compile_late(const ind_instance *n, uint32_t at, const ind_
         uint32_t missing;
         const double start = ind__now_ms();
         const uint32_t num = rt__cuda_gather_late(n, at, entry, variant);
-        if (num > 1) (void)rt__cuda_compile_missing(m, entry, variant, num, &missing);
+        if (num > 1) (void)rt__cuda_compile_missing(m, entry, variant, num, IND__RT_WHY_LAUNCH, &missing);
         for (uint32_t i = 0; i < num; i++) entry[i]->compiled_late = entry[i]->cubin != NULL;
         ind__lists_lock(m->context);
         m->desc.stats.late_ms += ind__now_ms() - start;
@@ -9454,7 +9554,7 @@ static ind_status rt__compile_offline(ind_module *m, rt__sources *s, const ind__
         s->num = 0;
         for (uint32_t i = 0; i < num && !status; i++)
             if (chain[i]) status = rt__add_source(m, s, chain[i], arch);
-        if (!status && s->num) status = rt__cuda_compile(m, s->entry, s->variant, s->num);
+        if (!status && s->num) status = rt__cuda_compile(m, s->entry, s->variant, s->num, "for a pack");
         if (status) return status;
         for (uint32_t i = 0; i < num; i++) {
             if (chain[i]) chain[i] = rt__may_be_replaced(m, chain[i], arch) ? chain[i]->fallback : NULL;
@@ -9528,7 +9628,7 @@ static ind_status rt__cuda_compile_ahead(ind_module *m, const ind__variant *v) {
     if (e->cubin)
         rt__cuda_job_free(&job); /* another thread was faster */
     else
-        status = rt__cuda_collect(c, &job, &e, 1);
+        status = rt__cuda_collect(c, &job, &e, 1, IND__RT_WHY_AHEAD);
     rt__mutex_unlock(&r->mutex);
     return status;
 }
@@ -9566,7 +9666,8 @@ ind_status ind_module_build_variants(ind_module *m) {
 static IND__RT_THREAD_CALL rt__build_ahead(void *arg) {
     ind_module *m = (ind_module *)arg;
     if (ind_module_build_variants(m))
-        ind__log(m->context, 2, "module %s: a variant cannot be built: %s", m->desc.name, ind_error(m->context));
+        ind__log(m->context, 2, IND_LOG_VARIANT, "graph %s: a variant cannot be built: %s", m->desc.name,
+                 ind_error(m->context));
     return IND__RT_THREAD_END;
 }
 
@@ -10305,7 +10406,7 @@ static bool rt__same_arguments(const ind__variant *a, const ind__variant *b) {
 /* Compiles and loads the variant. */
 static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__kernel_entry **entry) {
     bool built;
-    ind_status status = rt__cuda_build_entry(m, v, entry, &built);
+    ind_status status = rt__cuda_build_entry(m, v, "a candidate of tuning", entry, &built);
     if (built) (*entry)->only_tried = true;
     return status ? status : rt__cuda_load(m->context, m->executable->runtime, *entry, v->source.entry);
 }

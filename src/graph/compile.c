@@ -345,6 +345,16 @@ ind_status ind_target_named(ind_context *context, const char *arch, ind_target *
     return ind__target_parse(context, arch, target);
 }
 
+static void ind__log_compile(const ind_module *m) {
+    const ind_module_stats *s = &m->desc.stats;
+    ind__log(
+        m->context, 2, IND_LOG_COMPILE,
+        "graph %s: %d kernels of %d sources, %d of them from a pack or an earlier module; ms: lower %.1f, schedule "
+        "%.1f, emit %.1f, compile %.1f, load %.1f, device %.1f, NVRTC %.1f",
+        m->desc.name, s->num_kernels, s->num_sources, s->num_from_pack, s->lower_ms, s->schedule_ms, s->emit_ms,
+        s->compile_ms, s->load_ms, s->device_ms, s->library_ms);
+}
+
 /* Compiles a graph, one stage per line:
 
      ops on tensors      verify, passes, prepare  inductor.h
@@ -370,6 +380,7 @@ ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_modul
     if (!status) status = ind__compile_stages(&k);
 
     status = ind__compile_end(&k, status);
+    if (!status) ind__log_compile(k.module);
     if (!status && k.desc.background_variants && !k.desc.all_variants) ind__module_start_ahead(k.module);
     *module = k.module;
     return status;

@@ -108,6 +108,7 @@ extern "C" {
 #endif
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>

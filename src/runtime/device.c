@@ -154,7 +154,7 @@ static ind_status rt__device_resolve(ind_context *c, rt__runtime *r, ind_device 
     }
     ind__textf(&r->why_not, "%s", ind_error(c));
     if (wanted == IND_DEVICE_CUDA || status == IND_ERROR_OUT_OF_MEMORY) return status;
-    ind__log(c, 2, "the host device is used: %s", r->why_not.data ? r->why_not.data : "");
+    ind__log(c, 2, IND_LOG_DEVICE, "the host device is used: %s", r->why_not.data ? r->why_not.data : "");
     return IND_OK;
 }
 

@@ -10,6 +10,7 @@ typedef struct rt__cuda_job {
     void *program;
     int result;
     bool unwritten; /* the source could not be written to the folder */
+    double ms;
 } rt__cuda_job;
 
 /* No fast-math: results are compared with the host device. -default-device allows helper functions without a
@@ -36,6 +37,7 @@ static void rt__cuda_job_run(void *arg, int64_t index, int worker) {
     const char *name = j->name;
     char path[1024];
     int num = 3;
+    const double start = ind__now_ms();
     if (j->nvrtc->version >= 1204) options[num++] = "--minimal";
     if (j->folder && rt__cuda_write_source(j, path, sizeof path)) {
         options[num++] = "--generate-line-info";
@@ -45,6 +47,7 @@ static void rt__cuda_job_run(void *arg, int64_t index, int worker) {
     }
     j->result = j->nvrtc->nvrtcCreateProgram(&j->program, j->source, name, 0, NULL, NULL);
     if (!j->result) j->result = j->nvrtc->nvrtcCompileProgram(j->program, num, options);
+    j->ms = ind__now_ms() - start;
 }
 
 /* The source with line numbers, `around` lines on each side of `line` (0: all of it). */
@@ -97,8 +100,8 @@ static ind_status rt__cuda_job_error(ind_context *c, const rt__cuda_job *j) {
     }
     ind__text text = {.context = c};
     rt__cuda_number_lines(&text, j->source, 0, 0);
-    ind__log(c, 3, "nvrtc: kernel %s, whole log:\n%s", j->name, log ? log : "");
-    ind__log(c, 3, "nvrtc: kernel %s, source:\n%s", j->name, text.data ? text.data : "");
+    ind__log(c, 3, IND_LOG_KERNEL, "%s: log of NVRTC:\n%s", j->name, log ? log : "");
+    ind__log(c, 3, IND_LOG_KERNEL, "%s: source:\n%s", j->name, text.data ? text.data : "");
     text.size = 0;
     int line = 0;
     size_t length = 0;
@@ -124,7 +127,7 @@ static ind_status rt__cuda_job_result(ind_context *c, const rt__cuda_job *j, voi
     const bool ptx = j->ptx;
     *out = NULL;
     if (j->unwritten)
-        ind__log(c, 1, "cuda: the source of kernel %s cannot be written to %s: it has no line information", j->name,
+        ind__log(c, 1, IND_LOG_KERNEL, "%s: its source cannot be written to %s, so it has no line information", j->name,
                  j->folder);
     if (j->result) return rt__cuda_job_error(c, j);
     const rt__cuda_nvrtc *n = j->nvrtc;

@@ -11,8 +11,10 @@ struct ind__kernel_entry {
     bool from_pack;
     bool only_tried;    /* a candidate of tuning that was not the fastest: no module runs it */
     bool compiled_late; /* by a launch, beside others that it needs: its build counts it as compiled, once */
-    void *cubin;        /* NULL: not compiled yet, or failed */
+    void *cubin;        /* NULL: not compiled yet, failed, or still in the file */
     size_t bytes;
+    bool in_file;            /* of the pack that is read on demand: rt__pack_fetch reads the cubin */
+    uint64_t offset;         /* of the entry in that file */
     void *module, *function; /* loaded into the device's context */
 };
 
@@ -74,44 +76,101 @@ static ind__kernel_entry *rt__pack_add(ind_context *c, rt__runtime *r, const uin
     return e;
 }
 
-/* A file that is being read. */
+/* A file that is being read: all of it in memory, or on demand. */
 typedef struct rt__pack_reader {
     ind_context *context;
     rt__runtime *runtime;
-    const char *path, *at, *end;
+    const char *path, *data;
+    FILE *file; /* if data is NULL */
+    uint64_t at, end;
     ind_pack_info info;
 } rt__pack_reader;
 
-/* Returns the next bytes, NULL at the end of the file. */
-static const char *rt__pack_next(rt__pack_reader *f, uint64_t bytes) {
-    const char *at = f->at;
-    if (bytes > (uint64_t)(f->end - at)) return NULL;
+static bool rt__pack_skip(rt__pack_reader *f, uint64_t bytes) {
+    if (bytes > f->end - f->at) return false;
     f->at += bytes;
-    return at;
+    return f->data || !fseek(f->file, (long)f->at, SEEK_SET);
 }
 
-/* Adds one entry if its checksum holds. Fails only if out of memory. */
+/* Copies the next bytes to `to`. False at the end of the file. */
+static bool rt__pack_next(rt__pack_reader *f, void *to, size_t bytes) {
+    if (bytes > f->end - f->at) return false;
+    if (f->data)
+        memcpy(to, f->data + f->at, bytes);
+    else if (fread(to, 1, bytes, f->file) != bytes)
+        return false;
+    f->at += bytes;
+    return true;
+}
+
+static void rt__pack_damaged(ind_context *c, const char *path, const char *name) {
+    ind__log(c, 1, IND_LOG_PACK, "%s: the damaged entry of kernel %.71s is ignored and will be compiled again", path,
+             name);
+}
+
+/* Adds one entry if its checksum holds; on demand, that is checked by rt__pack_fetch. cubin: NULL on demand. Fails only
+   if out of memory. */
 static ind_status rt__pack_take(rt__pack_reader *f, const rt__pack_entry *p, const char *cubin) {
     ind_context *c = f->context;
     rt__runtime *r = f->runtime;
-    if (rt__pack_checksum(p, cubin) != p->checksum || !p->bytes || p->name[71] || p->arch[15]) {
+    if (!p->bytes || p->name[71] || p->arch[15] || (cubin && rt__pack_checksum(p, cubin) != p->checksum)) {
         f->info.num_damaged++;
-        ind__log(c, 1, "pack: %s: a damaged entry is ignored and will be compiled again", f->path);
+        rt__pack_damaged(c, f->path, p->name);
         return IND_OK;
     }
     f->info.num_kernels++;
     if (rt__pack_find(r, p->key)) return IND_OK;
-    void *copy = ind__alloc(c, (size_t)p->bytes);
-    ind__kernel_entry *e = copy ? rt__pack_add(c, r, p->key, p->name, p->arch) : NULL;
+    void *copy = cubin ? ind__alloc(c, (size_t)p->bytes) : NULL;
+    ind__kernel_entry *e = copy || !cubin ? rt__pack_add(c, r, p->key, p->name, p->arch) : NULL;
     if (!e) {
         ind__free(c, copy);
         return IND_ERROR_OUT_OF_MEMORY;
     }
-    memcpy(copy, cubin, (size_t)p->bytes);
+    if (cubin) memcpy(copy, cubin, (size_t)p->bytes);
     e->cubin = copy;
+    e->in_file = !cubin;
+    e->offset = f->at - p->bytes - sizeof *p;
     e->bytes = (size_t)p->bytes;
     e->nvrtc_version = p->nvrtc_version;
     e->from_pack = true;
+    return IND_OK;
+}
+
+/* Returns the cubin of an entry if the file at its offset is undamaged. */
+static void *rt__pack_read_entry(rt__runtime *r, const ind__kernel_entry *e, char *data, size_t bytes) {
+    rt__pack_entry p;
+    if (fseek(r->compiled.file, (long)e->offset, SEEK_SET) || fread(data, 1, bytes, r->compiled.file) != bytes)
+        return NULL;
+    memcpy(&p, data, sizeof p);
+    const bool same = !memcmp(p.key, e->key, sizeof p.key) && p.bytes == e->bytes;
+    if (!same || rt__pack_checksum(&p, data + sizeof p) != p.checksum) return NULL;
+    return memmove(data, data + sizeof p, e->bytes);
+}
+
+/* Reads the cubin of an entry that is still in the file. A damaged one is then an entry without a cubin, which is
+   compiled. Fails only if out of memory. */
+static ind_status rt__pack_fetch(ind_context *c, rt__runtime *r, ind__kernel_entry *e) {
+    if (!e->in_file) return IND_OK;
+    const size_t bytes = sizeof(rt__pack_entry) + e->bytes;
+    char *data = (char *)ind__alloc(c, bytes);
+    if (!data) return IND_ERROR_OUT_OF_MEMORY;
+    e->cubin = rt__pack_read_entry(r, e, data, bytes);
+    e->in_file = false;
+    if (e->cubin) return IND_OK;
+    ind__free(c, data);
+    e->from_pack = false;
+    rt__pack_damaged(c, c->desc.pack.path, e->name);
+    return IND_OK;
+}
+
+/* Reads what is left in the file, and closes it. */
+static ind_status rt__pack_fetch_all(ind_context *c, rt__runtime *r) {
+    for (uint32_t i = 0; i < r->compiled.num_entries && r->compiled.file; i++) {
+        const ind_status status = rt__pack_fetch(c, r, r->compiled.entry[i]);
+        if (status) return status;
+    }
+    if (r->compiled.file) fclose(r->compiled.file);
+    r->compiled.file = NULL;
     return IND_OK;
 }
 
@@ -140,29 +199,31 @@ static ind_status rt__store_tuned(ind_context *c, rt__runtime *r, const rt__tune
 static ind_status rt__pack_take_tuned(rt__pack_reader *f) {
     ind_status status = IND_OK;
     rt__tuned t;
-    const char *data;
-    while (!status && (data = rt__pack_next(f, sizeof t)) != NULL) {
-        memcpy(&t, data, sizeof t);
+    while (!status && rt__pack_next(f, &t, sizeof t)) {
         const bool whole = rt__tuned_checksum(&t) == t.checksum;
         f->info.num_tuned += whole;
         f->info.num_damaged += !whole;
         if (!whole)
-            ind__log(f->context, 1, "pack: %s: a damaged result of tuning is ignored", f->path);
+            ind__log(f->context, 1, IND_LOG_PACK, "%s: a damaged result of tuning is ignored", f->path);
         else
             status = rt__store_tuned(f->context, f->runtime, &t);
     }
     return status;
 }
 
-/* *data: the records of the targets; NULL: the file ends before. */
-static ind_status rt__pack_take_targets(rt__pack_reader *f, const rt__pack_header *h, const char **data) {
+/* *whole: false if the file ends before the last target. Records larger than those of this version are skipped. */
+static ind_status rt__pack_take_targets(rt__pack_reader *f, const rt__pack_header *h, bool *whole) {
     ind_status status = IND_OK;
-    *data = rt__pack_next(f, (uint64_t)h->num_targets * h->target_bytes);
-    for (uint32_t i = 0; *data && i < h->num_targets && !status; i++) {
+    char data[2 * sizeof(rt__pack_target)];
+    for (uint32_t i = 0; i < h->num_targets && !status; i++) {
         ind_target t;
-        if (!rt__read_target(&t, *data + (size_t)i * h->target_bytes, h->target_bytes)) {
+        const bool fits = h->target_bytes <= sizeof data;
+        *whole = fits ? rt__pack_next(f, data, h->target_bytes) : rt__pack_skip(f, h->target_bytes);
+        if (!*whole) break;
+        if (!fits || !rt__read_target(&t, data, h->target_bytes)) {
             f->info.num_damaged++;
-            ind__log(f->context, 1, "pack: %s: a damaged target, or one of another version, is ignored", f->path);
+            ind__log(f->context, 1, IND_LOG_PACK, "%s: a damaged target, or one of another version, is ignored",
+                     f->path);
             continue;
         }
         f->info.num_targets++;
@@ -173,23 +234,25 @@ static ind_status rt__pack_take_targets(rt__pack_reader *f, const rt__pack_heade
 
 static ind_status rt__pack_parse(rt__pack_reader *f) {
     rt__pack_header h = {0};
-    const char *data = rt__pack_next(f, sizeof h);
-    if (data) memcpy(&h, data, sizeof h);
-    if (h.magic != IND__PACK_MAGIC || h.format != IND__PACK_FORMAT)
+    bool whole = rt__pack_next(f, &h, sizeof h);
+    if (!whole || h.magic != IND__PACK_MAGIC || h.format != IND__PACK_FORMAT)
         return ind__fail(f->context, IND_ERROR_INVALID_ARGUMENT, "%s is no kernel pack of format %u", f->path,
                          IND__PACK_FORMAT);
-    ind_status status = rt__pack_take_targets(f, &h, &data);
-    for (uint32_t i = 0; i < h.num_entries && data && !status; i++) {
+    ind_status status = rt__pack_take_targets(f, &h, &whole);
+    for (uint32_t i = 0; i < h.num_entries && whole && !status; i++) {
         rt__pack_entry e;
-        if (!(data = rt__pack_next(f, sizeof e))) break;
-        memcpy(&e, data, sizeof e);
-        if (!(data = rt__pack_next(f, e.bytes))) break;
-        status = rt__pack_take(f, &e, data);
-        (void)rt__pack_next(f, (8 - e.bytes % 8) % 8);
+        whole = rt__pack_next(f, &e, sizeof e) && rt__pack_skip(f, e.bytes);
+        if (!whole) break;
+        status = rt__pack_take(f, &e, f->data ? f->data + f->at - e.bytes : NULL);
+        (void)rt__pack_skip(f, (8 - e.bytes % 8) % 8);
     }
-    f->info.truncated = !data;
-    if (!data) ind__log(f->context, 1, "pack: %s is truncated; the missing kernels will be compiled", f->path);
-    return status || !data ? status : rt__pack_take_tuned(f);
+    f->info.truncated = !whole;
+    if (!whole) ind__log(f->context, 1, IND_LOG_PACK, "%s is truncated; the missing kernels will be compiled", f->path);
+    if (!status && whole) status = rt__pack_take_tuned(f);
+    if (!status)
+        ind__log(f->context, 2, IND_LOG_PACK, "%s: %d kernels, %d results of tuning", f->path, f->info.num_kernels,
+                 f->info.num_tuned);
+    return status;
 }
 
 /* Adds the contents of a file to the context. */
@@ -198,7 +261,7 @@ static ind_status rt__pack_read_file(ind_context *c, rt__runtime *r, const char 
     size_t bytes;
     ind_status status = ind__read_file(c, path, &data, &bytes);
     if (status) return status;
-    rt__pack_reader f = {.context = c, .runtime = r, .path = path, .at = data, .end = data + bytes};
+    rt__pack_reader f = {.context = c, .runtime = r, .path = path, .data = data, .end = bytes};
     if (c->desc.pack.verify && !c->desc.pack.verify(path, data, bytes, c->desc.pack.user))
         status = ind__fail(c, IND_ERROR_INVALID_ARGUMENT, "%s: ind_context_desc.pack.verify refuses it", path);
     if (!status) status = rt__pack_parse(&f);
@@ -207,14 +270,29 @@ static ind_status rt__pack_read_file(ind_context *c, rt__runtime *r, const char 
     return status;
 }
 
-/* Reads the context's pack before the first compile. A missing pack, or another file, is no error. */
-static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
+/* Adds the entries of the context's pack. Their cubins stay in the file, which stays open, until a module needs them.
+   The file is not mapped: if another process truncates a mapped file, reading it is a fatal signal. A pack that the
+   user verifies is read as a whole, so that no byte changes after that; so is a file without a size, as a pipe. */
+static ind_status rt__pack_open(ind_context *c, rt__runtime *r, const char *path) {
     ind_pack_info info;
+    FILE *file = c->desc.pack.verify ? NULL : fopen(path, "rb");
+    const long size = file && !fseek(file, 0, SEEK_END) ? ftell(file) : -1;
+    if (size < 0 || size == LONG_MAX || fseek(file, 0, SEEK_SET)) {
+        if (file) fclose(file);
+        return rt__pack_read_file(c, r, path, &info);
+    }
+    rt__pack_reader f = {.context = c, .runtime = r, .path = path, .file = file, .end = (uint64_t)size};
+    r->compiled.file = file;
+    return rt__pack_parse(&f);
+}
+
+/* Opens the context's pack before the first compile. A missing pack, or another file, is no error. */
+static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
     if (r->compiled.pack_read || !rt__pack_path(c)) return IND_OK;
-    const ind_status status = rt__pack_read_file(c, r, rt__pack_path(c), &info);
+    const ind_status status = rt__pack_open(c, r, rt__pack_path(c));
     r->compiled.pack_read = status != IND_ERROR_OUT_OF_MEMORY;
-    if (status == IND_ERROR_INVALID_ARGUMENT) ind__log(c, 1, "pack: %s; it is ignored", ind_error(c));
-    if (status == IND_ERROR_IO) ind__log(c, 2, "pack: %s", ind_error(c));
+    if (status == IND_ERROR_INVALID_ARGUMENT) ind__log(c, 1, IND_LOG_PACK, "%s; it is ignored", ind_error(c));
+    if (status == IND_ERROR_IO) ind__log(c, 2, IND_LOG_PACK, "%s", ind_error(c));
     return r->compiled.pack_read ? IND_OK : status;
 }
 
@@ -260,9 +338,10 @@ ind_status ind_pack_query_kernel(ind_context *c, int index, ind_pack_kernel *ker
     memset(kernel, 0, sizeof *kernel);
     rt__runtime *r = rt__runtime_of(c);
     if (!r) return IND_ERROR_OUT_OF_MEMORY;
-    ind_status status = IND_ERROR_NOT_FOUND;
     rt__mutex_lock(&r->mutex);
-    for (uint32_t i = 0; i < r->compiled.num_entries && status && index >= 0; i++) {
+    ind_status status = rt__pack_fetch_all(c, r);
+    if (!status) status = IND_ERROR_NOT_FOUND;
+    for (uint32_t i = 0; i < r->compiled.num_entries && status == IND_ERROR_NOT_FOUND && index >= 0; i++) {
         const ind__kernel_entry *e = r->compiled.entry[i];
         if (!rt__belongs_in_pack(e) || index-- > 0) continue;
         memcpy(kernel->name, e->name, sizeof kernel->name);
@@ -274,7 +353,8 @@ ind_status ind_pack_query_kernel(ind_context *c, int index, ind_pack_kernel *ker
         status = IND_OK;
     }
     rt__mutex_unlock(&r->mutex);
-    return status ? ind__fail(c, status, "ind_pack_query_kernel: there is no such kernel") : IND_OK;
+    return status == IND_ERROR_NOT_FOUND ? ind__fail(c, status, "ind_pack_query_kernel: there is no such kernel")
+                                         : status;
 }
 
 ind_status ind_pack_save(ind_context *c, const char *path) {
@@ -287,6 +367,7 @@ ind_status ind_pack_save(ind_context *c, const char *path) {
     if (!r) return IND_ERROR_OUT_OF_MEMORY;
     ind__text t = {.context = c};
     rt__mutex_lock(&r->mutex);
+    if (rt__pack_fetch_all(c, r)) t.failed = true;
     rt__pack_write_head(&t, r);
     for (uint32_t i = 0; i < r->compiled.num_entries; i++) {
         const ind__kernel_entry *e = r->compiled.entry[i];
@@ -319,6 +400,7 @@ static void rt__runtime_destroy(ind_context *c) {
         ind__free(c, r->compiled.entry[i]->cubin);
         ind__free(c, r->compiled.entry[i]);
     }
+    if (r->compiled.file) fclose(r->compiled.file);
     ind__free(c, r->compiled.entry);
     ind__free(c, r->compiled.tuned);
     ind__free(c, r->compiled.target);

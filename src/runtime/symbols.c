@@ -80,6 +80,7 @@ typedef struct rt__runtime {
         struct rt__made_for *target; /* for which modules with these kernels were planned */
         uint32_t num_targets, cap_targets;
         bool pack_read;
+        FILE *file; /* of the context's pack: some entries may still be in it. NULL: none */
     } compiled;
     struct rt__cublaslt *cublaslt; /* NULL: no module uses it */
     const char *text;              /* last result of ind_device_text; in the context's names */

@@ -55,7 +55,7 @@ static bool rt__same_arguments(const ind__variant *a, const ind__variant *b) {
 /* Compiles and loads the variant. */
 static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__kernel_entry **entry) {
     bool built;
-    ind_status status = rt__cuda_build_entry(m, v, entry, &built);
+    ind_status status = rt__cuda_build_entry(m, v, "a candidate of tuning", entry, &built);
     if (built) (*entry)->only_tried = true;
     return status ? status : rt__cuda_load(m->context, m->executable->runtime, *entry, v->source.entry);
 }

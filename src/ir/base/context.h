@@ -8,6 +8,22 @@ typedef struct ind_allocator {
     void *user;
 } ind_allocator;
 
+/* What a log line is about: enumerator, name. Each line begins with the name and a colon: "kernel: ind_k_softmax ...".
+ */
+#define IND_LOG_CATEGORIES(X)                                                                                          \
+    X(ERROR, "error")     /* 3: the message of each failed call */                                                     \
+    X(COMPILE, "compile") /* 2: each ind_compile: kernels, sources, milliseconds by stage */                           \
+    X(KERNEL, "kernel")   /* 2: each source compiled by NVRTC: why, milliseconds. 1: spills. 3: registers, sources */  \
+    X(VARIANT, "variant") /* 2: variants that cannot be used or built. 3: variants replaced by a fallback, or built */ \
+    X(PACK, "pack")       /* 1: damaged or refused packs and entries. 2: packs that were read */                       \
+    X(DEVICE, "device")   /* 2: why the host device is used. 1: unknown values of the environment */
+
+typedef enum ind_log_category {
+#define X(name, text) IND_LOG_##name,
+    IND_LOG_CATEGORIES(X)
+#undef X
+} ind_log_category;
+
 /* Receives log lines, without newline, in the thread that logs them. The library itself prints nothing. level: 1
    warning, 2 info, 3 debug. */
 typedef struct ind_logger {
@@ -58,7 +74,8 @@ typedef struct ind_context_desc {
         void (*end)(void *user);
         void *user;
     } trace;
-    int log_level;   /* IND_LOG: 0 nothing .. 3 debug */
+    int log_level;           /* IND_LOG: 0 nothing .. 3 debug */
+    uint32_t log_categories; /* bits 1u << IND_LOG_KERNEL and so on: lines of other categories are not logged; 0: all */
     int verify;      /* IND_VERIFY: 1 runs the verifier after every stage; -1 never; 0 default (only in debug builds) */
     int num_threads; /* IND_THREADS: workers for compiling and for the host device; 0: one per core, at most 8 */
     /* Allows preprocessor directives, pragmas and assembly in functions declared in texts. Only for texts that are

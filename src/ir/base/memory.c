@@ -131,7 +131,7 @@ ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...)
     s->refusals += status == IND_ERROR_OUT_OF_MEMORY;
     s->status = status;
     memcpy(s->text, text, strlen(text) + 1);
-    ind__log(c, 3, "%s", text);
+    ind__log(c, 3, IND_LOG_ERROR, "%s", text);
     return status;
 }
 
@@ -144,12 +144,19 @@ ind_status ind__refused_since(const ind_context *c, uint32_t before) {
     return ind__refusals(c) == before ? IND_OK : IND_ERROR_OUT_OF_MEMORY;
 }
 
-void ind__log(ind_context *c, int level, const char *format, ...) {
-    if (!c->desc.log.log || level > c->desc.log_level) return;
+void ind__log(ind_context *c, int level, ind_log_category category, const char *format, ...) {
+    static const char *const names[] = {
+#define X(name, text) text ": ",
+        IND_LOG_CATEGORIES(X)
+#undef X
+    };
+    const uint32_t wanted = c->desc.log_categories;
+    if (!c->desc.log.log || level > c->desc.log_level || (wanted && !(wanted >> category & 1))) return;
     char text[1024];
+    const int head = snprintf(text, sizeof text, "%s", names[category]);
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(text + head, sizeof text - (size_t)head, format, args);
     va_end(args);
     c->desc.log.log(level, text, c->desc.log.user);
 }
@@ -248,7 +255,7 @@ ind_status ind_context_create(const ind_context_desc *desc, ind_context **contex
         ind_context_destroy(c);
         return IND_ERROR_OUT_OF_MEMORY;
     }
-    if (unknown) ind__log(c, 1, "IND_DEVICE=%s is none of host, cuda, auto: it is ignored", unknown);
+    if (unknown) ind__log(c, 1, IND_LOG_DEVICE, "IND_DEVICE=%s is none of host, cuda, auto: it is ignored", unknown);
     *context = c;
     return IND_OK;
 }

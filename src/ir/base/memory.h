@@ -25,7 +25,7 @@ void *ind__grow(ind_context *c, void **items, uint32_t *num, uint32_t *capacity,
 /* Records the failure and returns status. printf format, with the limits of ind__textf. */
 ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
 ind_status ind__failed(ind_context *c); /* the recorded status; IND_ERROR_VERIFY if none was recorded */
-void ind__log(ind_context *c, int level, const char *format, ...) IND__PRINTF(3, 4);
+void ind__log(ind_context *c, int level, ind_log_category category, const char *format, ...) IND__PRINTF(4, 5);
 bool ind__verifying(ind_context *c); /* true if the verifier is on */
 
 /* Error state of a thread in a context: its last failure, and counters by which a caller sees what happened in a

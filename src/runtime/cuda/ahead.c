@@ -18,7 +18,7 @@ static ind_status rt__cuda_compile_ahead(ind_module *m, const ind__variant *v) {
     if (e->cubin)
         rt__cuda_job_free(&job); /* another thread was faster */
     else
-        status = rt__cuda_collect(c, &job, &e, 1);
+        status = rt__cuda_collect(c, &job, &e, 1, IND__RT_WHY_AHEAD);
     rt__mutex_unlock(&r->mutex);
     return status;
 }
@@ -56,7 +56,8 @@ ind_status ind_module_build_variants(ind_module *m) {
 static IND__RT_THREAD_CALL rt__build_ahead(void *arg) {
     ind_module *m = (ind_module *)arg;
     if (ind_module_build_variants(m))
-        ind__log(m->context, 2, "module %s: a variant cannot be built: %s", m->desc.name, ind_error(m->context));
+        ind__log(m->context, 2, IND_LOG_VARIANT, "graph %s: a variant cannot be built: %s", m->desc.name,
+                 ind_error(m->context));
     return IND__RT_THREAD_END;
 }
 

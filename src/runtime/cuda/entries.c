@@ -1,11 +1,13 @@
 /* ------------------------------------------------------------------------------------------- >>cuda-device */
 
-/* Returns the entry of a source in the context's table, created if missing. */
+/* Returns the entry of a source in the context's table, created if missing, with its cubin if a pack has it. NULL: out
+   of memory. */
 static ind__kernel_entry *rt__cuda_entry(ind_context *c, rt__runtime *r, const ind__variant *v, const char *arch) {
     uint64_t key[2];
     rt__pack_key(v->source.text, v->source.bytes, arch, key);
     ind__kernel_entry *e = rt__pack_find(r, key);
-    return e ? e : rt__pack_add(c, r, key, v->source.entry, arch);
+    if (!e) return rt__pack_add(c, r, key, v->source.entry, arch);
+    return rt__pack_fetch(c, r, e) ? NULL : e;
 }
 
 /* A job that compiles the variant. option: room for its --gpu-architecture. */
@@ -64,14 +66,18 @@ static ind_status rt__cuda_run_jobs(ind_module *m, rt__cuda_job *job, uint32_t n
     return IND_OK;
 }
 
-/* Moves the results of finished jobs to their entries. Reports the first failure. */
-static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kernel_entry **entry, uint32_t num) {
+/* Moves the results of finished jobs to their entries. Reports the first failure. why: of the compile, for the log. */
+static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kernel_entry **entry, uint32_t num,
+                                   const char *why) {
     ind_status status = IND_OK;
     for (uint32_t i = 0; i < num; i++) {
         if (!job[i].program && !job[i].result) continue; /* not run */
         if (!status || !job[i].result) {                 /* of several failures the first is reported */
             ind_status taken = rt__cuda_job_result(c, &job[i], &entry[i]->cubin, &entry[i]->bytes);
             if (!status) status = taken;
+            if (!taken)
+                ind__log(c, 2, IND_LOG_KERNEL, "%s: compiled for %s in %.0f ms, %llu bytes: %s", job[i].name,
+                         entry[i]->arch, job[i].ms, (unsigned long long)entry[i]->bytes, why);
         }
         entry[i]->nvrtc_version = job[i].nvrtc->version;
         rt__cuda_job_free(&job[i]);
@@ -80,7 +86,8 @@ static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kerne
 }
 
 /* Returns the entry of a variant. Compiles it if no module has; *built is then true. Needs no GPU. */
-static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind__kernel_entry **entry, bool *built) {
+static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, const char *why, ind__kernel_entry **entry,
+                                       bool *built) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
     char arch[16], option[64];
@@ -93,7 +100,7 @@ static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind
     rt__cuda_job job = rt__cuda_job_of(m, v, option);
     rt__cuda_job_run(&job, 0, 0);
     *built = true;
-    return rt__cuda_collect(c, &job, entry, 1);
+    return rt__cuda_collect(c, &job, entry, 1, why);
 }
 
 /* The cubin is copied while no other thread changes the table. */
@@ -106,7 +113,7 @@ ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void *
     rt__mutex_lock(&r->mutex);
     ind_status status = rt__pack_read(c, r);
     if (!status) status = rt__add_target(c, r, &m->desc.plan->target, false);
-    if (!status) status = rt__cuda_build_entry(m, v, &e, &built);
+    if (!status) status = rt__cuda_build_entry(m, v, "ind_module_cubin returns it", &e, &built);
     if (!status && !(*cubin = ind__alloc(c, e->bytes))) status = IND_ERROR_OUT_OF_MEMORY;
     if (!status) {
         memcpy(*cubin, e->cubin, e->bytes);
@@ -119,7 +126,7 @@ ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void *
 
 /* Compiles entries without a cubin: each distinct source once, on all workers. *missing: their number. */
 static ind_status rt__cuda_compile_missing(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
-                                           uint32_t num, uint32_t *missing) {
+                                           uint32_t num, const char *why, uint32_t *missing) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
     char option[64];
@@ -136,7 +143,7 @@ static ind_status rt__cuda_compile_missing(ind_module *m, ind__kernel_entry **en
     if (!status && num_jobs) status = rt__cuda_open_nvrtc(c, r);
     if (!status) {
         status = rt__cuda_run_jobs(m, job, num_jobs);
-        if (!status) status = rt__cuda_collect(c, job, todo, num_jobs);
+        if (!status) status = rt__cuda_collect(c, job, todo, num_jobs, why);
         if (!status && m->desc.progress.cancelled)
             status = ind__fail(c, IND_ERROR_CANCELLED, "the compile was cancelled after %d of %d kernels",
                                m->desc.progress.done, m->desc.progress.num);
@@ -147,10 +154,10 @@ static ind_status rt__cuda_compile_missing(ind_module *m, ind__kernel_entry **en
 }
 
 /* Compiles entries without a cubin, and counts all of them: those that were compiled for this launch before, too. */
-static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
-                                   uint32_t num) {
+static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant, uint32_t num,
+                                   const char *why) {
     uint32_t compiled;
-    const ind_status status = rt__cuda_compile_missing(m, entry, variant, num, &compiled);
+    const ind_status status = rt__cuda_compile_missing(m, entry, variant, num, why, &compiled);
     for (uint32_t i = 0; i < num; i++) {
         compiled += entry[i]->compiled_late;
         entry[i]->compiled_late = false;
@@ -168,9 +175,9 @@ static void rt__cuda_report_resources(ind_context *c, rt__runtime *r, const ind_
         r->driver.cuFuncGetAttribute(&local, IND__CUDA_FUNCTION_LOCAL_BYTES, e->function))
         return;
     if (local)
-        ind__log(c, 1, "cuda: kernel %s spills: %d bytes of local memory a thread", e->name, local);
+        ind__log(c, 1, IND_LOG_KERNEL, "%s: spills, %d bytes of local memory a thread", e->name, local);
     else
-        ind__log(c, 3, "cuda: kernel %s uses %d registers", e->name, registers);
+        ind__log(c, 3, IND_LOG_KERNEL, "%s: %d registers a thread", e->name, registers);
 }
 
 /* Adds the likely reason to the message of a refused kernel: its compiler is newer than the driver. */
@@ -210,7 +217,7 @@ static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, 
     rt__runtime *r = m->executable->runtime;
     ind_status status = rt__cuda_load(c, r, e, v->source.entry);
     if (!status || status == IND_ERROR_OUT_OF_MEMORY || !e->from_pack) return status;
-    ind__log(c, 1, "pack: the driver refuses kernel %s (%s); it is compiled again", e->name, ind_error(c));
+    ind__log(c, 1, IND_LOG_PACK, "the driver refuses kernel %s (%s); it is compiled again", e->name, ind_error(c));
     ind__free(c, e->cubin);
     e->cubin = NULL;
     e->from_pack = false;
@@ -226,7 +233,7 @@ static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, 
     char option[64];
     rt__cuda_job job = rt__cuda_job_of(m, v, option);
     rt__cuda_job_run(&job, 0, 0);
-    status = rt__cuda_collect(c, &job, &e, 1);
+    status = rt__cuda_collect(c, &job, &e, 1, "the driver refused the one of the pack");
     return status ? status : rt__cuda_load(c, r, e, v->source.entry);
 }
 

@@ -1,5 +1,9 @@
 /* ---- variants built on demand by a launch */
 
+/* Why a variant is built after the module, for the log. */
+#define IND__RT_WHY_LAUNCH "a launch is the first to need this variant"
+#define IND__RT_WHY_AHEAD  "a variant that no launch has needed yet"
+
 /* Compiles one variant or fallback if needed, and loads it. late: for a launch; *local: bytes of local memory of its
    build. */
 static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_variant *x, bool late, void **function,
@@ -9,7 +13,7 @@ static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_varia
     ind__target_name(&m->desc.plan->target, arch);
     ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, v, arch);
     if (!e) return IND_ERROR_OUT_OF_MEMORY;
-    ind_status status = rt__cuda_compile(m, &e, &v, 1);
+    ind_status status = rt__cuda_compile(m, &e, &v, 1, late ? IND__RT_WHY_LAUNCH : IND__RT_WHY_AHEAD);
     ind__lists_lock(m->context);
     m->desc.stats.num_late += late;
     ind__lists_unlock(m->context);
@@ -72,9 +76,8 @@ static ind_status rt__cuda_build(ind_module *m, rt__exec_variant *first, bool la
     ind__lists_lock(m->context);
     if (late) m->desc.stats.late_ms += ind__now_ms() - start;
     ind__lists_unlock(m->context);
-    ind__log(m->context, 3, "cuda: kernel %s: %s (%s)", first->plan->source.entry,
-             late ? "a launch needs another variant" : "another variant, before a launch needs it",
-             status ? "it cannot be built" : "built");
+    ind__log(m->context, status ? 2 : 3, IND_LOG_VARIANT, "%s: %s (%s)", first->plan->source.entry,
+             status ? "cannot be built" : "built", late ? IND__RT_WHY_LAUNCH : IND__RT_WHY_AHEAD);
     if (status && status != IND_ERROR_OUT_OF_MEMORY && late)
         status = rt__cuda_late_failed(m->context, first->plan, status);
     rt__mutex_unlock(&r->mutex);
@@ -121,7 +124,7 @@ static void rt__cuda_compile_late(const ind_instance *n, uint32_t at, const ind_
         uint32_t missing;
         const double start = ind__now_ms();
         const uint32_t num = rt__cuda_gather_late(n, at, entry, variant);
-        if (num > 1) (void)rt__cuda_compile_missing(m, entry, variant, num, &missing);
+        if (num > 1) (void)rt__cuda_compile_missing(m, entry, variant, num, IND__RT_WHY_LAUNCH, &missing);
         for (uint32_t i = 0; i < num; i++) entry[i]->compiled_late = entry[i]->cubin != NULL;
         ind__lists_lock(m->context);
         m->desc.stats.late_ms += ind__now_ms() - start;

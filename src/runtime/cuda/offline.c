@@ -33,7 +33,7 @@ static ind_status rt__compile_offline(ind_module *m, rt__sources *s, const ind__
         s->num = 0;
         for (uint32_t i = 0; i < num && !status; i++)
             if (chain[i]) status = rt__add_source(m, s, chain[i], arch);
-        if (!status && s->num) status = rt__cuda_compile(m, s->entry, s->variant, s->num);
+        if (!status && s->num) status = rt__cuda_compile(m, s->entry, s->variant, s->num, "for a pack");
         if (status) return status;
         for (uint32_t i = 0; i < num; i++) {
             if (chain[i]) chain[i] = rt__may_be_replaced(m, chain[i], arch) ? chain[i]->fallback : NULL;

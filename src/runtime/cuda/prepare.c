@@ -84,7 +84,7 @@ static ind_status rt__cuda_drop_cluster(ind_module *m, ind__variant *v, void *fu
     const bool last = !fallback;
     if (last) fallback = v->alone;
     if (!fallback) return rt__cuda_cluster_does_not_fit(m, v);
-    ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->source.entry,
+    ind__log(m->context, 2, IND_LOG_VARIANT, "%s: the device cannot run a cluster of %d blocks, so %s", v->source.entry,
              ind__cluster_of(v), ind__strategy_text(fallback->strategy));
     const int blocks = ind__cluster_of(v);
     *v = *fallback;
@@ -117,7 +117,8 @@ static ind_status rt__cuda_replace_clusters(ind_module *m, ind__kernel_entry **e
         ind_status status = rt__cuda_drop_clusters(m, entry, of, &left);
         if (status || !left) return status;
         status = rt__cuda_gather(m, entry, variant, of, &num);
-        if (!status) status = rt__cuda_compile(m, entry, variant, num);
+        if (!status)
+            status = rt__cuda_compile(m, entry, variant, num, "the device cannot run the cluster of another variant");
         if (!status) status = rt__cuda_replace_spilling(m, entry, variant);
         if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
         if (!status) status = rt__cuda_load_all(m, entry, variant, num);
@@ -138,7 +139,8 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     if (!status) status = rt__add_target(c, r, &m->desc.plan->target, false);
     if (!status) status = rt__apply_tuned(m);
     if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
-    if (!status) status = rt__cuda_compile(m, entry, variant, num);
+    if (!status)
+        status = rt__cuda_compile(m, entry, variant, num, "no pack and no earlier module of the context has it");
     if (!status) status = rt__cuda_replace_spilling(m, entry, variant);
     if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
     m->desc.stats.compile_ms = ind__now_ms() - start - (r->gpu.library_ms - library_ms);

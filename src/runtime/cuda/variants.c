@@ -215,8 +215,8 @@ static void rt__cuda_take_fallback(ind_module *m, ind__variant *v, const char *a
     if (!local) return;
     rt__pack_key(fallback->source.text, fallback->source.bytes, arch, key);
     less = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
-    ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->source.entry, local,
-             less);
+    ind__log(m->context, 3, IND_LOG_VARIANT, "%s: needs %d bytes of local memory, its fallback %d", v->source.entry,
+             local, less);
     if (less < local && !rt__leaves_cluster(v, fallback)) {
         *v = *fallback;
         v->replaced.local_bytes = local;
@@ -247,7 +247,8 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
                 num += n == num;
             }
         }
-        ind_status status = num ? rt__cuda_compile(m, entry, variant, num) : IND_OK;
+        ind_status status =
+            num ? rt__cuda_compile(m, entry, variant, num, "the fallback of a variant that spills") : IND_OK;
         if (status || !num) return status;
         for (uint32_t i = 0; i < p->num_kernels; i++)
             for (int k = 0; k < p->kernel[i].num_variants; k++)
