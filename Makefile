@@ -36,7 +36,7 @@ TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*
 
 PYTHON3       ?= python3
 
-.PHONY: all headers demo chat quick test test-long gpu-test size-test fuzz-expr fuzz-gguf bench bench-attention-plot bench-compile bench-decode-plot bench-launch bench-plots bench-products bench-sizes bench-table bench-verdict growth windows-test clean help
+.PHONY: all headers demo chat quick test test-long gpu-test size-test fuzz-expr fuzz-gguf bench bench-attention-plot bench-compile bench-decode-plot bench-launch bench-plots bench-products bench-sizes bench-table bench-verdict growth macos-test windows-test clean help
 .DEFAULT_GOAL := all
 
 all: $(EXAMPLES) $(EXAMPLES_CC)
@@ -56,6 +56,7 @@ help:
 	@echo 'make test       every test that runs without a GPU (TESTS=tests/unit for one folder)'
 	@echo 'make test-long  what takes longer: every refused allocation of many graphs, all kernels for all architectures, threads for two minutes'
 	@echo 'make gpu-test   the same cases on the GPU'
+	@echo 'make macos-test  the headers and an example, compiled and linked for macOS with ziglang of PyPI; nothing runs'
 	@echo 'make windows-test  programs for Windows: unit tests and examples, built by mingw-w64 and run by Wine'
 	@echo 'make size-test  random expressions against Python (COUNT=200000 SEED=1)'
 	@echo 'make fuzz-expr  libFuzzer on the parser of expressions, needs clang (SECONDS=600)'
@@ -241,6 +242,11 @@ test-long: | $(PYTHON)
 gpu-test: | $(PYTHON)
 	@$(QUIET_MAKE) -k -j $(EXAMPLES) $(EXAMPLES_CC) $(TEST_PROGRAMS) $(PLAIN) || true
 	@IND_TEST_DEVICE=cuda ASAN_OPTIONS=protect_shadow_gap=0:detect_leaks=0 $(PYTEST) -n $(JOBS) --dist load --maxschedchunk 1 -m 'not long' $(GPU_TESTS)
+
+# For macOS. The package has 100 MB, so only this target installs it.
+macos-test: | $(PYTHON)
+	@$(PYTHON) -c 'import ziglang' 2>/dev/null || $(PYTHON) -m pip install -q ziglang==0.17.1
+	@$(PYTEST) -n $(JOBS) tests/macos
 
 # What is built for Windows, by mingw-w64, and run by Wine; both are installed where that is allowed.
 windows-test: | $(PYTHON)

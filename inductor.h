@@ -70,6 +70,8 @@ extern "C" {
 #define ind_asin IND__PREFIXED(ind_asin)
 #define ind_asinh IND__PREFIXED(ind_asinh)
 #define ind_associative_scan IND__PREFIXED(ind_associative_scan)
+#define ind_at_begin IND__PREFIXED(ind_at_begin)
+#define ind_at_end IND__PREFIXED(ind_at_end)
 #define ind_atan IND__PREFIXED(ind_atan)
 #define ind_atan2 IND__PREFIXED(ind_atan2)
 #define ind_atanh IND__PREFIXED(ind_atanh)
@@ -594,6 +596,13 @@ IND_API ind_context *ind_graph_context(const ind_graph *graph);
 /* Sets the source position for errors of the next op: IND_HERE(g); y = ind_linear(x, w, b); */
 IND_API void ind_here(ind_graph *graph, const char *file, int line);
 #define IND_HERE(graph) ind_here((graph), __FILE__, __LINE__)
+
+/* An expression of which all ops, those of nested calls too, have this source position in errors:
+   y = IND_AT(g, ind_relu(ind_linear(x, w, b))). Expressions may be nested; from 17 deep on, ops have the position of
+   the 16th. */
+IND_API void ind_at_begin(ind_graph *graph, const char *file, int line);
+IND_API ind_tensor ind_at_end(ind_graph *graph, ind_tensor x); /* returns x */
+#define IND_AT(graph, ...) ind_at_end((graph), (ind_at_begin((graph), __FILE__, __LINE__), __VA_ARGS__))
 
 /* Declares a symbolic size: "B in [1, 4096] multiple_of 1 hint 32"; multiple_of and hint are optional. "P device in [0,
    N] hint 100" declares a size whose value lies in device memory, as the input P : i64[]; see ind_arange_of_item. */
@@ -2889,7 +2898,11 @@ struct ind_graph {
     char error[1024];
     struct ind__graph_caller {
         const char *file; /* of the builder call that is running; NULL: unknown */
-        int line;
+        int line, depth;  /* depth: of the expressions of IND_AT that are open */
+        struct ind__position {
+            const char *file;
+            int line;
+        } expression[16];
     } caller;
     uint32_t last_results; /* of the op added last, which may be a composite */
     const char *composite; /* the outermost op that is being expanded to other ops; NULL: none */
@@ -4068,11 +4081,12 @@ static ind_tensor ind__graph_tensor(ind_graph *g, uint32_t id) {
     return t;
 }
 
-/* Clears the position, which holds for one op. */
+/* Clears the position, which holds for one op. In an expression of IND_AT, its position is back. */
 static void ind__graph_leave_here(ind_graph *g) {
+    const int depth = g->caller.depth < 16 ? g->caller.depth : 16;
     if (g->composite) return;
-    g->caller.file = NULL;
-    g->caller.line = 0;
+    g->caller.file = depth ? g->caller.expression[depth - 1].file : NULL;
+    g->caller.line = depth ? g->caller.expression[depth - 1].line : 0;
 }
 
 /* ---- names */
@@ -4365,6 +4379,20 @@ void ind_here(ind_graph *graph, const char *file, int line) {
     if (!graph) return;
     graph->caller.file = file;
     graph->caller.line = line;
+}
+
+void ind_at_begin(ind_graph *graph, const char *file, int line) {
+    if (!graph) return;
+    if (graph->caller.depth < 16) graph->caller.expression[graph->caller.depth] = (struct ind__position){file, line};
+    graph->caller.depth++;
+    ind__graph_leave_here(graph);
+}
+
+ind_tensor ind_at_end(ind_graph *graph, ind_tensor x) {
+    if (!graph || !graph->caller.depth) return x;
+    graph->caller.depth--;
+    ind__graph_leave_here(graph);
+    return x;
 }
 
 /* ---- adding nodes */

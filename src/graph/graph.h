@@ -14,6 +14,13 @@ IND_API ind_context *ind_graph_context(const ind_graph *graph);
 IND_API void ind_here(ind_graph *graph, const char *file, int line);
 #define IND_HERE(graph) ind_here((graph), __FILE__, __LINE__)
 
+/* An expression of which all ops, those of nested calls too, have this source position in errors:
+   y = IND_AT(g, ind_relu(ind_linear(x, w, b))). Expressions may be nested; from 17 deep on, ops have the position of
+   the 16th. */
+IND_API void ind_at_begin(ind_graph *graph, const char *file, int line);
+IND_API ind_tensor ind_at_end(ind_graph *graph, ind_tensor x); /* returns x */
+#define IND_AT(graph, ...) ind_at_end((graph), (ind_at_begin((graph), __FILE__, __LINE__), __VA_ARGS__))
+
 /* Declares a symbolic size: "B in [1, 4096] multiple_of 1 hint 32"; multiple_of and hint are optional. "P device in [0,
    N] hint 100" declares a size whose value lies in device memory, as the input P : i64[]; see ind_arange_of_item. */
 IND_API ind_expr ind_size(ind_graph *graph, const char *declaration);

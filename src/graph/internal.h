@@ -130,7 +130,11 @@ struct ind_graph {
     char error[1024];
     struct ind__graph_caller {
         const char *file; /* of the builder call that is running; NULL: unknown */
-        int line;
+        int line, depth;  /* depth: of the expressions of IND_AT that are open */
+        struct ind__position {
+            const char *file;
+            int line;
+        } expression[16];
     } caller;
     uint32_t last_results; /* of the op added last, which may be a composite */
     const char *composite; /* the outermost op that is being expanded to other ops; NULL: none */

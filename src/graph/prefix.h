@@ -40,6 +40,8 @@
 #define ind_asin IND__PREFIXED(ind_asin)
 #define ind_asinh IND__PREFIXED(ind_asinh)
 #define ind_associative_scan IND__PREFIXED(ind_associative_scan)
+#define ind_at_begin IND__PREFIXED(ind_at_begin)
+#define ind_at_end IND__PREFIXED(ind_at_end)
 #define ind_atan IND__PREFIXED(ind_atan)
 #define ind_atan2 IND__PREFIXED(ind_atan2)
 #define ind_atanh IND__PREFIXED(ind_atanh)

@@ -35,6 +35,7 @@ typedef struct rt__range {
 struct ind_instance {
     ind_instance *prev, *next; /* list of the module's instances; ind_run's instance is in no list */
     ind_module *module;
+    void *arrays; /* one allocation for all arrays of rt__instance_arrays */
     char error[512];
     struct rt__instance_sizes {
         int64_t *value, *next; /* of the last launch; of the current call */
@@ -98,6 +99,14 @@ struct ind_instance {
 static ind_status rt__host_launch(ind_instance *n, uint32_t first, uint32_t count);
 static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t count, void *stream);
 static ind_status rt__host_instance(ind_instance *n);
+
+/* Places arrays one after another in a block. base NULL: only counts the bytes. */
+typedef struct rt__layout {
+    char *base;
+    size_t used;
+} rt__layout;
+
+static void rt__host_arrays(ind_instance *n, rt__layout *l);
 
 /* Copies the message to the instance, so that other threads cannot overwrite it. */
 static ind_status rt__instance_failed(ind_instance *n, ind_status status) {
@@ -181,32 +190,46 @@ static void rt__instance_params(ind_instance *n) {
     }
 }
 
+/* Returns the place of the next array. */
+static void *rt__place_array(rt__layout *l, size_t count, size_t item) {
+    void *at = l->base ? l->base + l->used : NULL;
+    l->used += (count * item + 15) & ~(size_t)15;
+    return at;
+}
+
+static void rt__instance_arrays(ind_instance *n, rt__layout *l) {
+    const ind_module *m = n->module;
+    const ind__executable *x = m->executable;
+    const size_t steps = x->launches.num_steps, sizes = m->desc.num_sizes, bindings = m->num_bindings;
+    const size_t slots = (size_t)x->sizes.program.num_inputs + x->sizes.program.num_ops;
+    n->sizes.value = (int64_t *)rt__place_array(l, sizes, sizeof(int64_t));
+    n->sizes.next = (int64_t *)rt__place_array(l, sizes, sizeof(int64_t));
+    n->sizes.slot = (int64_t *)rt__place_array(l, slots, sizeof(int64_t));
+    n->sizes.scratch = (int64_t *)rt__place_array(l, x->conditions.num_scratch, sizeof(int64_t));
+    n->bindings.pointer = (void **)rt__place_array(l, bindings, sizeof(void *));
+    n->bindings.next = (void **)rt__place_array(l, bindings, sizeof(void *));
+    n->bindings.range = (rt__range *)rt__place_array(l, bindings + 1, sizeof(rt__range));
+    n->bindings.address = (uint64_t *)rt__place_array(l, x->memory.num_buffers, sizeof(uint64_t));
+    n->launch.cell = (uint64_t *)rt__place_array(l, x->launches.num_args, sizeof(uint64_t));
+    n->launch.param = (void **)rt__place_array(l, x->launches.num_args, sizeof(void *));
+    n->launch.map_key = (rt__map_key *)rt__place_array(l, x->launches.num_maps, sizeof(rt__map_key));
+    n->launch.map_memory = rt__place_array(l, (size_t)x->launches.num_maps + 1, IND__RT_MAP_BYTES);
+    n->launch.chosen = (uint8_t *)rt__place_array(l, steps, sizeof(uint8_t));
+    n->launch.grid = (unsigned *)rt__place_array(l, steps * IND__RT_LAUNCH, sizeof(unsigned));
+    n->index_errors.host = (uint64_t *)rt__place_array(l, x->launches.checked ? steps * 4 : 0, sizeof(uint64_t));
+    n->calls.tensor = (ind_extern_tensor *)rt__place_array(l, x->launches.num_tensors, sizeof(ind_extern_tensor));
+    n->calls.dim = (int64_t *)rt__place_array(l, (size_t)x->launches.num_tensors * 2 * IND_MAX_RANK, sizeof(int64_t));
+    if (m->desc.device != IND_DEVICE_CUDA) rt__host_arrays(n, l);
+}
+
 static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_instance_desc *desc) {
-    ind__executable *x = m->executable;
+    rt__layout layout = {NULL, 0};
     n->module = m;
-    bool ok = true;
-    n->sizes.value = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->sizes.value, &ok);
-    n->sizes.next = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->sizes.next, &ok);
-    n->sizes.slot = (int64_t *)rt__instance_array(n, (size_t)x->sizes.program.num_inputs + x->sizes.program.num_ops,
-                                                  sizeof *n->sizes.slot, &ok);
-    n->sizes.scratch = (int64_t *)rt__instance_array(n, x->conditions.num_scratch, sizeof *n->sizes.scratch, &ok);
-    n->bindings.pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->bindings.pointer, &ok);
-    n->bindings.next = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->bindings.next, &ok);
-    n->bindings.range = (rt__range *)rt__instance_array(n, (size_t)m->num_bindings + 1, sizeof *n->bindings.range, &ok);
-    n->bindings.address = (uint64_t *)rt__instance_array(n, x->memory.num_buffers, sizeof *n->bindings.address, &ok);
-    n->launch.cell = (uint64_t *)rt__instance_array(n, x->launches.num_args, sizeof *n->launch.cell, &ok);
-    n->launch.param = (void **)rt__instance_array(n, x->launches.num_args, sizeof *n->launch.param, &ok);
-    n->launch.map_key = (rt__map_key *)rt__instance_array(n, x->launches.num_maps, sizeof *n->launch.map_key, &ok);
-    n->launch.map_memory = rt__instance_array(n, (size_t)x->launches.num_maps + 1, IND__RT_MAP_BYTES, &ok);
-    n->launch.chosen = (uint8_t *)rt__instance_array(n, x->launches.num_steps, sizeof *n->launch.chosen, &ok);
-    n->launch.grid =
-        (unsigned *)rt__instance_array(n, (size_t)x->launches.num_steps * IND__RT_LAUNCH, sizeof *n->launch.grid, &ok);
-    n->index_errors.host =
-        (uint64_t *)rt__instance_array(n, x->launches.checked ? (size_t)x->launches.num_steps * 4 : 0, 8, &ok);
-    n->calls.tensor = (ind_extern_tensor *)rt__instance_array(n, x->launches.num_tensors, sizeof *n->calls.tensor, &ok);
-    n->calls.dim =
-        (int64_t *)rt__instance_array(n, (size_t)x->launches.num_tensors * 2 * IND_MAX_RANK, sizeof *n->calls.dim, &ok);
-    if (!ok) return IND_ERROR_OUT_OF_MEMORY;
+    rt__instance_arrays(n, &layout);
+    n->arrays = layout.base = (char *)ind__alloc(m->context, layout.used);
+    layout.used = 0;
+    rt__instance_arrays(n, &layout);
+    if (!n->arrays) return IND_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i <= m->num_bindings; i++) n->bindings.range[i].binding = i;
     rt__instance_params(n);
     if (desc && desc->workspace) {
@@ -248,13 +271,9 @@ static void rt__instance_clear(ind_instance *n) {
         ind__free(c, n->host.worker[i].block);
         ind__free(c, n->host.worker[i].row);
     }
-    void *const owned[] = {n->sizes.value,      n->sizes.next,        n->sizes.slot,       n->sizes.scratch,
-                           n->bindings.pointer, n->bindings.next,     n->bindings.address, n->launch.cell,
-                           n->launch.param,     n->launch.chosen,     n->launch.grid,      n->host.buffer,
-                           n->host.worker,      n->index_errors.host, n->calls.tensor,     n->calls.dim,
-                           n->bindings.range,   n->prepared.pointer,  n->prepared.given,   n->launch.map_key,
-                           n->launch.map_memory};
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
+    ind__free(c, n->prepared.pointer);
+    ind__free(c, n->prepared.given);
+    ind__free(c, n->arrays);
 }
 
 ind_status ind_instance_create(ind_module *m, const ind_instance_desc *desc, ind_instance **instance) {

@@ -71,6 +71,53 @@ def test_implementation_after_macros_of_windows(tmp_path, header, compiler):
     run([compiler, "-std=c11", *STRICT, f"-I{ROOT}", "-fsyntax-only", "a.c"], tmp_path)
 
 
+# ---- Microsoft's compiler. It is not here: clang compiles for its ABI, with its extensions and limits, and with the headers of mingw-w64,
+# which know a GNU compiler only.
+
+MSVC = ["--target=x86_64-pc-windows-msvc", "-fms-compatibility", "-fms-extensions", "-fms-compatibility-version=19.40", "-D__GNUC__=13", "-D__GNUC_MINOR__=2",
+        "-D__declspec=__declspec", "-DIND__PORTABLE", "-isystem", "/usr/x86_64-w64-mingw32/include"]
+
+
+def need_msvc():
+    need("clang")
+    need_mingw()
+
+
+@pytest.mark.parametrize("first", ["", "#include <windows.h>\n"], ids=["alone", "windows.h"])
+def test_msvc_implementation(tmp_path, first):
+    need_msvc()
+    write(tmp_path, "a.c", first + ALL)
+    run(["clang", *MSVC, "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic-errors", "-Wvla", "-Wno-unused-function", f"-I{ROOT}", "-fsyntax-only", "a.c"], tmp_path)
+
+
+def test_msvc_symbols(tmp_path):
+    """An object for Microsoft's ABI: what it needs is in Microsoft's C library and in kernel32, but for what mingw-w64's headers rename."""
+    need_msvc()
+    write(tmp_path, "a.c", ALL)
+    run(["clang", *MSVC, "-std=c11", f"-I{ROOT}", "-c", "a.c", "-o", "a.obj"], tmp_path)
+    names = run(["x86_64-w64-mingw32-nm", "-u", "a.obj"], tmp_path).split()[1::2]
+    posix = {"usleep", "nanosleep", "clock_gettime", "gettimeofday", "strtok_r", "strdup", "stat", "fstat", "mkdir", "getpid", "fileno", "open", "close", "read", "write"}
+    assert len(names) > 50 and not {n for n in names if n in posix or n.startswith(("pthread_", "dl", "__gcc", "__builtin"))}
+
+
+@pytest.mark.parametrize("header", NAMES)
+def test_msvc_declarations(tmp_path, header):
+    need_msvc()
+    for suffix, standard in (("c", "c11"), ("cc", "c++14")):
+        write(tmp_path, f"a.{suffix}", include(header))
+        run(["clang", *MSVC, f"-std={standard}", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}", "-fsyntax-only", f"a.{suffix}"], tmp_path)
+
+
+def test_msvc_limits():
+    """Strings of at most 16,380 bytes a literal, and 65,535 after literals are joined (C2026, C1091); chains of at most 127 `else if` (C1061)."""
+    for header in NAMES:
+        text = re.sub(r"/\*.*?\*/", " ", (ROOT / header).read_text(), flags=re.S)
+        literals = [m.end() - m.start() - 2 for m in re.finditer(r'"(?:\\.|[^"\\\n])*"', text)]
+        joined = [len(m.group()) for m in re.finditer(r'(?:"(?:\\.|[^"\\\n])*"\s*)+', text)]
+        chains = [m.group().count("else if") for m in re.finditer(r"(?:else if [^;{]*(?:\{[^{}]*\}|[^;{}]*;)\s*)+", text)]
+        assert len(literals) > 10 and max(literals) <= 16380 and max(joined) < 65535 and max(chains, default=0) < 100, header
+
+
 # ---- ISO C
 
 

@@ -1,24 +1,17 @@
-/* test_allocations.c - allocations of a whole job fail in turn: a graph from text and a graph through the API, all passes,
- * compiling, every text and JSON, running on the host device. Each time a status with a message and no leak; what succeeds
- * in spite of it computes the right result.
+/* test_allocations.c - allocations of a whole job fail in turn: a graph from text and a graph through the API, all
+ * passes, compiling, every text and JSON, running on the host device. Each time a status with a message and no leak;
+ * what succeeds in spite of it computes the right result.
  *
- *   test_allocations [EVERY]   EVERY: each EVERY-th allocation fails (default 11; 1: all, as `make test-long` has it) */
+ *   test_allocations [EVERY]   EVERY: each EVERY-th allocation fails (default 11; 1: all, as `make test-long` has it)
+ */
 #define _POSIX_C_SOURCE 200809L
 #include "inductor.h"
 
 #include "../unit/check.h"
+#include "forks.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-/* What is freed stays for a while, to see whether it is used; with the usual 256 MiB of it every fork takes 15 ms. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void) {
-    return "quarantine_size_mb=8";
-}
 
 static const char text[] = "graph job {\n"
                            "  size B in [1, 64] hint 4\n"
@@ -128,55 +121,6 @@ static void fill(float *data, int n, int seed) {
     for (int i = 0; i < n; i++) data[i] = (float)((i * 37 + seed * 11) % 23) / 11 - 1;
 }
 
-/* What a failed allocation led to, as the exit status of the process that saw it. */
-enum { REFUSED, UNNOTICED = 1, LEAK = 2, OTHER_STATUS = 4, FAILED_CHECK = 8 };
-
-static long every = 11;
-
-/* Each allocation forks (or each `every`-th): the child fails it and goes on to the end, so that what comes before it is
- * done only once. */
-typedef struct forks {
-    check_heap heap;
-    bool child;
-    long tried, unnoticed, leaks, other;
-} forks;
-
-static void *fork_alloc(size_t bytes, void *user) {
-    forks *f = (forks *)user;
-    if (f->child || f->heap.calls % every) return check_alloc(bytes, &f->heap);
-    f->tried++;
-    fflush(stdout);
-    pid_t pid = fork();
-    CHECK(pid >= 0, "fork fails at allocation %ld", f->heap.calls);
-    if (!pid) {
-        f->child = true;
-        f->heap.fail_at = f->heap.calls + 1;
-    } else if (pid > 0) {
-        int status = 0;
-        bool ended = waitpid(pid, &status, 0) == pid && WIFEXITED(status);
-        int seen = ended ? WEXITSTATUS(status) : FAILED_CHECK;
-        CHECK(!(seen & FAILED_CHECK), "allocation %ld fails", f->heap.calls + 1);
-        f->unnoticed += (seen & UNNOTICED) != 0, f->leaks += (seen & LEAK) != 0, f->other += (seen & OTHER_STATUS) != 0;
-    }
-    return check_alloc(bytes, &f->heap);
-}
-
-static void fork_free(void *memory, void *user) {
-    check_free(memory, &((forks *)user)->heap);
-}
-
-/* In the child, once its job has ended. */
-static void tell(const forks *f, ind_status status, int failed_before) {
-    int seen = status ? REFUSED : UNNOTICED;
-    if (f->heap.live) seen |= LEAK;
-    if (f->heap.live) printf("allocation %ld fails: %ld blocks leak\n", f->heap.fail_at, f->heap.live);
-    if (status && status != IND_ERROR_OUT_OF_MEMORY) seen |= OTHER_STATUS;
-    if (seen & OTHER_STATUS) printf("allocation %ld: %s\n", f->heap.fail_at, ind_status_text(status));
-    if (checks_failed > failed_before) seen |= FAILED_CHECK;
-    fflush(stdout);
-    _exit(seen);
-}
-
 static void fail_allocations(bool api) {
     float want[4], y[4];
     int64_t want_index[4], index[4];
@@ -205,10 +149,12 @@ static void plan_taken_back(int num_inputs) {
     check_heap heap = {0};
     ind_context *ctx;
     ind_module *m = NULL;
-    ind_context_desc desc = {.allocator = {check_alloc, check_free, &heap}, .device = IND_DEVICE_HOST, .num_threads = 1};
+    ind_context_desc desc = {
+        .allocator = {check_alloc, check_free, &heap}, .device = IND_DEVICE_HOST, .num_threads = 1};
     CHECK(!ind_context_create(&desc, &ctx), "no context");
     CHECK(!ind_compile(ind_graph_parse(ctx, graph, "p.ind"), NULL, &m), "%s", ind_error(ctx));
-    CHECK(m && strstr(ind_module_json(m, IND_STAGE_SCHEDULE), "\"MEMORY\""), "%d inputs: no plan is taken back", num_inputs);
+    CHECK(m && strstr(ind_module_json(m, IND_STAGE_SCHEDULE), "\"MEMORY\""), "%d inputs: no plan is taken back",
+          num_inputs);
     ind_context_destroy(ctx);
     CHECK(!heap.live, "%d inputs: %ld blocks leak", num_inputs, heap.live);
 }

@@ -975,6 +975,46 @@ static void test_messages(ind_context *c) {
     ind_graph_destroy(g);
 }
 
+static ind_tensor scaled(ind_graph *g, ind_tensor x) {
+    return IND_AT(g, ind_mul(x, ind_scalar(g, 2)));
+}
+
+static void expect_position(ind_graph *g, ind_tensor y, int line) {
+    char at[64] = "";
+    if (line) snprintf(at, sizeof at, "test_graph.c:%d]", line);
+    check(!y.id && strstr(ind_graph_error(g), "add: ") && strstr(ind_graph_error(g), at), "position", ind_graph_error(g));
+    check(line || !strstr(ind_graph_error(g), ".c:"), "no position", ind_graph_error(g));
+    ind_graph_destroy(g);
+}
+
+/* All ops of an expression have its position, also after an expression in it, and ops after it have none. */
+static void test_expressions(ind_context *c) {
+    ind_graph *g[5];
+    ind_tensor x[5], w[5], y;
+    for (int i = 0; i < 5; i++) {
+        g[i] = ind_graph_create(c, "m");
+        x[i] = ind_input(g[i], "x", "f32[4, 8]");
+        w[i] = ind_input(g[i], "w", "f32[4, 9]");
+    }
+    int line = __LINE__ + 1;
+    y = IND_AT(g[0], ind_relu(ind_neg(ind_add(x[0], w[0]))));
+    expect_position(g[0], y, line);
+    line = __LINE__ + 1;
+    y = IND_AT(g[1], ind_add(ind_neg(scaled(g[1], x[1])), w[1]));
+    expect_position(g[1], y, line);
+    y = ind_add(IND_AT(g[2], ind_neg(x[2])), w[2]);
+    expect_position(g[2], y, 0);
+    line = __LINE__ + 1;
+    ind_at_begin(g[3], __FILE__, __LINE__);
+    IND_HERE(g[3]);
+    y = ind_at_end(g[3], ind_add(ind_relu(x[3]), w[3]));
+    expect_position(g[3], y, line);
+    for (int i = 0; i < 20; i++) ind_at_begin(g[4], "deep.c", i);
+    for (int i = 0; i < 21; i++) x[4] = ind_at_end(g[4], ind_neg(x[4]));
+    check(x[4].id, "an end without a begin", ind_graph_error(g[4]));
+    expect_position(g[4], ind_add(x[4], w[4]), 0);
+}
+
 static void expect_error(ind_context *c, const char *what, ind_graph *g, const char *words) {
     (void)c;
     check(ind_graph_status(g) != IND_OK && strstr(ind_graph_error(g), words), what, ind_graph_error(g));
@@ -1043,6 +1083,8 @@ static void test_nulls(ind_context *c) {
     ind_module *m;
     ind_graph_destroy(NULL);
     ind_here(NULL, NULL, 0);
+    ind_at_begin(NULL, NULL, 0);
+    check(!ind_at_end(NULL, n).id, "no graph", NULL);
     ind_module_destroy(NULL);
     bool ok =
         !ind_graph_create(NULL, "g") && ind_graph_status(NULL) && ind_graph_error(NULL) && !ind_graph_context(NULL);
@@ -1465,6 +1507,7 @@ int main(void) {
     test_round_trip(c);
     test_fixpoint(c);
     test_messages(c);
+    test_expressions(c);
     test_handles(c);
     test_names(c);
     test_nulls(c);

@@ -34,11 +34,12 @@ static ind_tensor ind__graph_tensor(ind_graph *g, uint32_t id) {
     return t;
 }
 
-/* Clears the position, which holds for one op. */
+/* Clears the position, which holds for one op. In an expression of IND_AT, its position is back. */
 static void ind__graph_leave_here(ind_graph *g) {
+    const int depth = g->caller.depth < 16 ? g->caller.depth : 16;
     if (g->composite) return;
-    g->caller.file = NULL;
-    g->caller.line = 0;
+    g->caller.file = depth ? g->caller.expression[depth - 1].file : NULL;
+    g->caller.line = depth ? g->caller.expression[depth - 1].line : 0;
 }
 
 /* ---- names */
@@ -331,6 +332,20 @@ void ind_here(ind_graph *graph, const char *file, int line) {
     if (!graph) return;
     graph->caller.file = file;
     graph->caller.line = line;
+}
+
+void ind_at_begin(ind_graph *graph, const char *file, int line) {
+    if (!graph) return;
+    if (graph->caller.depth < 16) graph->caller.expression[graph->caller.depth] = (struct ind__position){file, line};
+    graph->caller.depth++;
+    ind__graph_leave_here(graph);
+}
+
+ind_tensor ind_at_end(ind_graph *graph, ind_tensor x) {
+    if (!graph || !graph->caller.depth) return x;
+    graph->caller.depth--;
+    ind__graph_leave_here(graph);
+    return x;
 }
 
 /* ---- adding nodes */

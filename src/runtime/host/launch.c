@@ -161,6 +161,13 @@ static ind_status rt__host_launch(ind_instance *n, uint32_t first, uint32_t coun
 }
 
 /* Buffers and workers of an instance on the host device. */
+static void rt__host_arrays(ind_instance *n, rt__layout *l) {
+    const ind__executable *x = n->module->executable;
+    n->host.buffer = (ind__eval_buffer *)rt__place_array(l, x->memory.num_buffers, sizeof(ind__eval_buffer));
+    n->host.worker =
+        (rt__host_worker *)rt__place_array(l, (size_t)rt__pool_workers(&x->runtime->pool), sizeof(rt__host_worker));
+}
+
 static ind_status rt__host_instance(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
@@ -170,9 +177,7 @@ static ind_status rt__host_instance(ind_instance *n) {
         if (status) return status;
     }
     int workers = rt__pool_workers(&x->runtime->pool);
-    n->host.buffer = (ind__eval_buffer *)rt__instance_array(n, x->memory.num_buffers, sizeof *n->host.buffer, &ok);
-    n->host.worker = (rt__host_worker *)rt__instance_array(n, (size_t)workers, sizeof *n->host.worker, &ok);
-    n->host.num_workers = n->host.worker ? workers : 0;
+    n->host.num_workers = workers;
     size_t sums = x->on_host.max_reduces * sizeof(rt__host_accumulator);
     size_t a = x->on_host.any_matmul ? (size_t)IND__HOST_MC * IND__HOST_KC * 8 : 0,
            b = x->on_host.any_matmul ? (size_t)IND__HOST_NC * IND__HOST_KC * 8 : 0;
