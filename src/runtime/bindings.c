@@ -165,14 +165,19 @@ static bool rt__bind_map(const ind_instance *n, const rt__exec_arg *arg) {
     return last->encoded;
 }
 
+static bool rt__bind_maps(const ind_instance *n, const rt__exec_variant *v) {
+    const rt__exec_arg *arg = &n->module->executable->launches.arg[v->first_arg];
+    for (uint32_t i = 0; i < v->num_args; i++)
+        if (arg[i].kind == IND__ARG_TENSOR_MAP && !rt__bind_map(n, &arg[i])) return false;
+    return true;
+}
+
 static bool rt__variant_fits(const ind_instance *n, const rt__exec_variant *v) {
     if (v->guard_slot != IND__RT_NONE && !n->sizes.slot[v->guard_slot]) return false;
     const rt__exec_arg *arg = &n->module->executable->launches.arg[v->first_arg];
     for (uint32_t i = 0; v->aligned && i < v->num_args; i++)
         if (arg[i].kind == IND__ARG_BUFFER && (n->bindings.address[arg[i].buffer] & 15)) return false;
-    for (uint32_t i = 0; i < v->num_args; i++)
-        if (arg[i].kind == IND__ARG_TENSOR_MAP && !rt__bind_map(n, &arg[i])) return false;
-    return true;
+    return rt__bind_maps(n, v);
 }
 
 /* Writes an argument's value into its cell: a pointer, an int or a long long. */
@@ -252,6 +257,9 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at, uint32_t *taken) {
         if (status) return status;
         v = rt__built(&s->variant[k]);
     }
+    if (v != &s->variant[k] && !rt__bind_maps(n, v)) /* a fallback has maps of its own */
+        return ind__fail(c, IND_ERROR_VERIFY, "kernel %s: the driver refuses a tensor map of its fallback variant",
+                         s->name);
     for (int d = 0; d < 3; d++) {
         int64_t g = rt__grid_blocks(n, v, d);
         ind_status status = rt__check_grid(c, s->name, d, g);

@@ -9,6 +9,7 @@ import pytest
 
 from conftest import make
 from emulation import IND_STAGE_PLAN, Library, from_bf16, set_up, to_bf16
+from test_replaced_build import compiles
 import test_numerics  # where emulation.py looks, too
 from reference import eighth_values, to_eighth
 
@@ -119,6 +120,21 @@ def test_several_tiles_per_block(libraries, pairs, m, n):
         x, w = whole(random, (rows, 200)), whole(random, (n, 200))
         assert runs(library, module, {"x": x, "w": w}, numbers(x) @ numbers(w).T, {"M": rows})
     library.c.ind_module_destroy(module)
+
+
+def test_late_variant_without_clusters(device, monkeypatch):
+    """A launch is the first to need a variant, and the device cannot run its clusters: its fallback has tensor maps of its own."""
+    set_up(device, monkeypatch, SMS=16, CLUSTERS=0)
+    library = Library("cuda")
+    module = library.compile(graph("size M in [1, 8192] hint 1; input x : bf16[M, 4096]; input w : bf16[2048, 4096]; y = linear(x, w); output y"), "late")
+    plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+    assert re.search(STRATEGY + r"(?:(?!\n    \w).)*clusters of 2.*if the cluster does not fit: the same strategy, both operands copied in boxes", plan, re.S), plan
+    made, random = compiles(), np.random.default_rng(9)
+    for _ in range(2):
+        x, w = whole(random, (20, 4096), most=1), whole(random, (2048, 4096), most=1)
+        assert runs(library, module, {"x": x, "w": w}, numbers(x) @ numbers(w).T, {"M": 20})
+    assert compiles() > made
+    library.c.ind_context_destroy(library.context)
 
 
 @pytest.mark.parametrize("pairs", FORMS)

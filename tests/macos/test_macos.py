@@ -11,7 +11,7 @@ from conftest import ROOT
 
 TARGETS = ["aarch64-macos", "x86_64-macos"]
 HEADERS = sorted(ROOT.glob("inductor*.h"))
-WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-function"]
+WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-Wno-unused-command-line-argument"]
 
 
 def compile_for(target, folder, *arguments):
@@ -22,23 +22,21 @@ def compile_for(target, folder, *arguments):
     assert done.returncode == 0, done.stderr[:4000]
 
 
-@pytest.mark.parametrize("flags", [[], ["-DIND__PORTABLE"]], ids=["gnu", "portable"])
-@pytest.mark.parametrize("target", TARGETS)
-def test_implementation(tmp_path, target, flags):
+def test_portable_implementation(tmp_path):
     (tmp_path / "a.c").write_text('#define INDUCTOR_IMPLEMENTATION\n#include "inductor.h"\n')
-    compile_for(target, tmp_path, "-std=c11", "-fsyntax-only", *flags, "a.c")
+    compile_for("aarch64-macos", tmp_path, "-std=c11", "-c", "-DIND__PORTABLE", "a.c")
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_declarations(tmp_path, target):
-    for language, standard in (("c", "c99"), ("c++", "c++11")):
-        (tmp_path / "a.c").write_text("".join(f'#include "{h.name}"\n' for h in HEADERS))
-        compile_for(target, tmp_path, "-x", language, f"-std={standard}", "-fsyntax-only", "a.c")
+    for suffix, standard in (("c", "c99"), ("cc", "c++11")):
+        (tmp_path / f"a.{suffix}").write_text("".join(f'#include "{h.name}"\n' for h in HEADERS))
+        compile_for(target, tmp_path, f"-std={standard}", "-c", f"a.{suffix}")
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_program(tmp_path, target):
-    """Every function that the program calls is in Apple's libraries."""
+    """The implementation; every function that it calls is in Apple's libraries."""
     compile_for(target, tmp_path, "-std=c11", "-O0", ROOT / "examples/01_quickstart.c", "-o", "quickstart")
     assert (tmp_path / "quickstart").read_bytes()[:4] == b"\xcf\xfa\xed\xfe"  # Mach-O of 64 bits
 
@@ -46,4 +44,4 @@ def test_program(tmp_path, target):
 def test_runtime_only(tmp_path):
     """What a graph that `ind export` wrote needs."""
     (tmp_path / "a.c").write_text('#define IND_RUNTIME_ONLY\n#define INDUCTOR_RUNTIME_IMPLEMENTATION\n#include "inductor_runtime.h"\n')
-    compile_for("aarch64-macos", tmp_path, "-std=c11", "-fsyntax-only", "a.c")
+    compile_for("aarch64-macos", tmp_path, "-std=c11", "-c", "a.c")
