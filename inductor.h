@@ -2598,8 +2598,8 @@ typedef struct ind_page_desc {
     const ind_kernel_time *times; /* of ind_profile at these sizes, one per launch; NULL: none */
     int num_times;
     double total_ms; /* of ind_profile */
-    const char *const
-        *sass; /* disassembly of the sources, in the order of ind_module_cubin; entries may be NULL; NULL: none */
+    /* Disassembly of the sources, in the order of ind_module_cubin. Entries may be NULL. NULL: none. */
+    const char *const *sass;
     int num_sass;
 } ind_page_desc;
 /* Returns one self-contained HTML page, for a browser without a network. It draws the graph after the passes with

@@ -215,7 +215,8 @@ static ind_status rt__pack_take_tuned(rt__pack_reader *f) {
 static ind_status rt__pack_take_targets(rt__pack_reader *f, const rt__pack_header *h, bool *whole) {
     ind_status status = IND_OK;
     char data[2 * sizeof(rt__pack_target)];
-    for (uint32_t i = 0; i < h->num_targets && !status; i++) {
+    if (!h->target_bytes) *whole = !h->num_targets;
+    for (uint32_t i = 0; i < h->num_targets && *whole && !status; i++) {
         ind_target t;
         const bool fits = h->target_bytes <= sizeof data;
         *whole = fits ? rt__pack_next(f, data, h->target_bytes) : rt__pack_skip(f, h->target_bytes);
@@ -282,6 +283,7 @@ static ind_status rt__pack_open(ind_context *c, rt__runtime *r, const char *path
         return rt__pack_read_file(c, r, path, &info);
     }
     rt__pack_reader f = {.context = c, .runtime = r, .path = path, .file = file, .end = (uint64_t)size};
+    if (r->compiled.file) fclose(r->compiled.file); /* of a try that was out of memory */
     r->compiled.file = file;
     return rt__pack_parse(&f);
 }

@@ -18,7 +18,8 @@ GUESSES = {
     "dim": ("-1", "1"), "dims": ("[0, 2, 1]", "[0, 2, 1, 3]"), "keepdim": ("true", "false"), "eps": ("0.1", "1e-05"), "is_causal": ("false", "true"), "scale": ("0.5",),
     "nan_rows": ("false", "true"), "stride": ("[1, 1]", "[2, 2]"), "padding": ("[0, 0]", "[1, 1]"), "dilation": ("[1, 1]",), "groups": ("1",), "kernel_size": ("[2, 2]", "[3, 3]"),
     "pad": ("[1, 1, 1, 1]", "[1, 1]"), "num_groups": ("2",), "value": ("0", "1"), "approximate": ('"none"', '"tanh"'), "dtype": ("f32", "bf16"), "start": ("0", "1"), "end": ("2",),
-    "output_padding": ("[0, 0]",), "transposed": ("false",), "normalized_shape": ("[4]",), "alpha": ("1",), "beta": ("1",), "DIMS": ("[-1]", "[1]", "[1, 2]"),
+    "output_padding": ("[0, 0]",), "transposed": ("false",), "normalized_shape": ("[4]",), "alpha": ("1",), "beta": ("1",), "p": ("0.5", "0.25"), "train": ("true", "false"),
+    "stream": ("0", "1"), "DIMS": ("[-1]", "[1]", "[1, 2]"),
 }
 
 
@@ -127,6 +128,9 @@ class Drawn:
         kind, _ = self.pattern.inputs[name]
         if "number" in kind:
             self.tensor[name] = (self.g.pick("0.5", "0.25", "2", "1"), [])
+            return
+        if name == "seed":
+            self.tensor[name] = (self.g.input([], "i64", const=False).name, [])
             return
         shape = self.shape(kind) or beside or [self.g.fixed() for _ in range(3)]
         if shape is beside and beside and self.g.chance(0.4):

@@ -174,6 +174,18 @@ static void test_changed_file(void) {
     remove(PACK);
 }
 
+/* A header that counts four billion targets of no bytes ends like a file that is cut. */
+static void test_header(void) {
+    static lines l;
+    const rt__pack_header h = {.magic = IND__PACK_MAGIC, .format = IND__PACK_FORMAT, .num_targets = UINT32_MAX};
+    ind_context *c = context(&l, 2, 0, PACK);
+    CHECK(!ind__write_file(c, PACK, &h, sizeof h), "%s", ind_error(c));
+    compile(c, other);
+    CHECK(count(&l, "pack: " PACK " is truncated", "") == 1, "%s", l.num ? l.text[0] : "");
+    ind_context_destroy(c);
+    remove(PACK);
+}
+
 static void test_categories(void) {
     static lines l;
     ind_context *c = context(&l, 3, 1u << IND_LOG_COMPILE | 1u << IND_LOG_ERROR, NULL);
@@ -198,6 +210,7 @@ int main(void) {
     test_reasons();
     test_on_demand();
     test_changed_file();
+    test_header();
     test_categories();
     return check_summary();
 }
