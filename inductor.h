@@ -4081,9 +4081,10 @@ static ind_tensor ind__graph_tensor(ind_graph *g, uint32_t id) {
     return t;
 }
 
-/* Clears the position, which holds for one op. In an expression of IND_AT, its position is back. */
+/* Clears the position, which holds for one op. Inside IND_AT, restores that of the expression. */
 static void ind__graph_leave_here(ind_graph *g) {
-    const int depth = g->caller.depth < 16 ? g->caller.depth : 16;
+    const int most = (int)(sizeof g->caller.expression / sizeof *g->caller.expression);
+    const int depth = g->caller.depth < most ? g->caller.depth : most;
     if (g->composite) return;
     g->caller.file = depth ? g->caller.expression[depth - 1].file : NULL;
     g->caller.line = depth ? g->caller.expression[depth - 1].line : 0;
@@ -4383,7 +4384,8 @@ void ind_here(ind_graph *graph, const char *file, int line) {
 
 void ind_at_begin(ind_graph *graph, const char *file, int line) {
     if (!graph) return;
-    if (graph->caller.depth < 16) graph->caller.expression[graph->caller.depth] = (struct ind__position){file, line};
+    if (graph->caller.depth < (int)(sizeof graph->caller.expression / sizeof *graph->caller.expression))
+        graph->caller.expression[graph->caller.depth] = (struct ind__position){file, line};
     graph->caller.depth++;
     ind__graph_leave_here(graph);
 }
@@ -33085,13 +33087,19 @@ static const char *const graph__page_kernels[] = {
     "  const all = P.kernels[P.kernels[n].launch].variants;\n",
     "  return all.find(v => v.guard === null || value(v.guard)) || last(all);\n",
     "}\n",
+    "// The predicted time of what is measured as launch n. A persistent launch runs the launches after it, whose times are 0.\n",
+    "function predictedOf(n) {\n",
+    "  let sum = value(P.kernels[n].time_ns);\n",
+    "  for (let k = n + 1; k < P.kernels.length && !D.measured.launches[k]; k++) sum += value(P.kernels[k].time_ns);\n",
+    "  return Number(sum);\n",
+    "}\n",
     "// Measured times belong to the sizes that the page starts with.\n",
     "const isMeasured = () => S.sizes.every(s => D.follows[s.name] || sizes[s.name] === BigInt(D.start[s.name]));\n",
     "function showMeasured(e, n) {\n",
     "  const ns = D.measured.launches[n];\n",
     "  e.dataset.measured = n;\n",
     "  cells.push(() => {\n",
-    "    const predicted = Number(value(P.kernels[n].time_ns)), percent = Math.round(100 * predicted / ns);\n",
+    "    const percent = Math.round(100 * predictedOf(n) / ns);\n",
     "    e.textContent = isMeasured() && ns ? time(ns) + ', ' + percent + ' %' : '';\n",
     "    e.title = ns ? 'predicted time / measured time: ' + percent + ' %' : '';\n",
     "  });\n",
@@ -33489,7 +33497,7 @@ static const char *const graph__page_drawing[] = {
     "    for (const e of ends) {\n",
     "      const from = numberOf.get(e.from);\n",
     "      if (from !== shownAt(i)) continue;\n",
-    "      nodes.push(pill(e.label, { above: [node], segment, group: g, end: true, name: e.from }));\n",
+    "      nodes.push(pill(e.label, { above: [node], segment, group: g, name: e.from }));\n",
     "    }\n",
     "  }\n",
     "  return nodes;\n",
@@ -33664,8 +33672,13 @@ static const char *const graph__page_steps[] = {
     "const texts = { loops: partsOf(D.loops, /^loop (\\d+) /), schedule: partsOf(D.schedule_text, /^kernel (\\d+) /),\n",
     "  kernel: partsOf(D.kernels_text, /^# kernel (\\d+) /), plan: partsOf(D.plan_text, /^kernel (\\d+) /) };\n",
     "const textOf = (step, n) => (texts[step].get(n) || []).join('\\n').trimEnd();\n",
+    "// The source of the variant of kernel n at the sizes of the page.\n",
+    "function sourceOf(n) {\n",
+    "  const first = P.kernels[n].launch;\n",
+    "  return blocks[first][Math.max(0, P.kernels[first].variants.indexOf(variant(n)))];\n",
+    "}\n",
     "function sassOf(n) {\n",
-    "  const first = P.kernels[n].launch, b = blocks[first][Math.max(0, P.kernels[first].variants.indexOf(variant(n)))];\n",
+    "  const b = sourceOf(n);\n",
     "  return b && D.sass.length ? (D.sass[b.number] || '').replace(/ {8,}/g, '    ') : '';\n",
     "}\n",
     "const stepTexts = {\n",
@@ -33675,7 +33688,8 @@ static const char *const graph__page_steps[] = {
     "    '--sass FOLDER` adds it. It needs nvdisasm of the CUDA toolkit.') };\n",
     "function fillSteps() {\n",
     "  for (const step in stepTexts) {\n",
-    "    const list = marked.kernels.slice(0, 8).map(stepTexts[step]);\n",
+    "    const list = marked.kernels.slice(0, 8).map(stepTexts[step]), more = marked.kernels.length - list.length;\n",
+    "    if (more > 0) list.push('and ' + more + ' more kernels');\n",
     "    $('text-' + step).textContent = list.length ? list.join('\\n\\n') : 'Select an op or a kernel.';\n",
     "    $('text-' + step).classList.toggle('dim', !list.length);\n",
     "  }\n",
@@ -33745,6 +33759,8 @@ static const char *const graph__page_select[] = {
     "  drawMemory();\n",
     "  drawEdges();\n",
     "  showDetail();\n",
+    "  fillSteps();\n",
+    "  markSource();\n",
     "}\n",
     "\n",
     "// ---- selection: #op=NAME or #kernel=NUMBER\n",
@@ -33828,16 +33844,20 @@ static const char *const graph__page_select[] = {
     "  fillSteps();\n",
     "  markNodes(true);\n",
     "  const k = marked.kernels[0];\n",
-    "  $('where').textContent = marked.op || k !== undefined ? 'of ' + (marked.op || 'kernel ' + k) : 'of an op or a kernel that is selected';\n",
+    "  $('where').textContent = marked.op || k !== undefined ? 'of ' + (marked.op || 'kernel ' + k) : 'select an op or a kernel';\n",
     "  if (k !== undefined) show($('kernels').closest('.scroll'), $('kernels').rows[k], 0.4);\n",
     "  scrollSteps();\n",
     "  if (k !== undefined && narrow.matches) $('detail').scrollIntoView();\n",
     "}\n",
-    "// Moves the marked lines of the graph and the source of the kernel into view, and marks that source.\n",
+    "// Moves the marked lines of the graph and the source of the kernel into view.\n",
     "function scrollSteps() {\n",
     "  if (marked.ops.length) show($('graph'), lines.get(marked.ops[0]), 0.3);\n",
-    "  const k = marked.kernels[0], first = k === undefined ? k : P.kernels[k].launch;\n",
-    "  const from = k === undefined ? k : blocks[first][Math.max(0, P.kernels[first].variants.indexOf(variant(k)))];\n",
+    "  markSource();\n",
+    "}\n",
+    "// Marks the source of the first marked kernel. Other sizes may select another variant.\n",
+    "function markSource() {\n",
+    "  const k = marked.kernels[0], from = k === undefined ? k : sourceOf(k);\n",
+    "  document.querySelectorAll('.kernel.mark').forEach(e => e.classList.remove('mark'));\n",
     "  $('lines').textContent = from ? 'kernel ' + k + ': lines ' + from.lines.join(' to ') : '';\n",
     "  if (!from) return;\n",
     "  const code = from.e.querySelector('.kernel');\n",

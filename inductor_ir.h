@@ -502,7 +502,8 @@ typedef struct ind_context_desc {
         const char *source_folder;
     } cuda;
     struct {
-        const char *path; /* IND_PACK: file with compiled kernels, read at creation; written by ind_pack_save */
+        const char
+            *path; /* IND_PACK: file with compiled kernels, opened at the first compile, which reads those it needs */
         /* Called with the bytes of every pack before any of them is used, for example to check a signature. False: the
            pack is refused. It must not call functions with this context. NULL: only checksums are verified. */
         bool (*verify)(const char *path, const void *data, size_t bytes, void *user);

@@ -314,17 +314,16 @@ static int load_graph(ind_context *ctx, const char *file, ind_graph **g) {
 
 #include "ind_page.h"
 
-/* One file per compiled kernel: NAME.cubin; a number goes before the name, since two variants may share it. */
+/* One file per compiled kernel. */
 static int write_cubins(ind_context *ctx, ind_module *m, const char *dir) {
     ind_cubin cubin;
     ind_status status;
-    char path[4096], why[4400];
+    char path[4096];
     for (int i = 0; !(status = ind_module_cubin(m, i, &cubin)); i++) {
-        snprintf(path, sizeof path, "%s/%02d_%s.cubin", dir, i, cubin.name);
-        int failed = npy_write_file(path, cubin.data, cubin.bytes, NULL, 0, why, sizeof why);
-        if (!failed) printf("%s\n", path);
+        const int failed = write_cubin(dir, i, &cubin, path);
         ind_cubin_free(m, &cubin);
-        if (failed) return fail("%s", why);
+        if (failed) return 1;
+        printf("%s\n", path);
     }
     return status == IND_ERROR_NOT_FOUND ? 0 : fail("%s", ind_error(ctx));
 }

@@ -24,14 +24,20 @@ typedef struct sass_texts {
     int num;
 } sass_texts;
 
+/* Writes FOLDER/NN_NAME.cubin, in which NN is the number of the source: two variants may share a name. */
+static int write_cubin(const char *folder, int number, const ind_cubin *cubin, char path[4096]) {
+    char why[4400];
+    snprintf(path, 4096, "%s/%02d_%s.cubin", folder, number, cubin->name);
+    return npy_write_file(path, cubin->data, cubin->bytes, NULL, 0, why, sizeof why) ? fail("%s", why) : 0;
+}
+
 /* Writes a cubin to the folder, and adds its disassembly. */
 static int add_sass(const char *folder, const ind_cubin *cubin, sass_texts *sass) {
-    char path[4096], why[4400];
+    char path[4096];
     char **grown = realloc(sass->text, ((size_t)sass->num + 1) * sizeof *grown);
     if (!grown) return fail("out of memory");
     sass->text = grown;
-    snprintf(path, sizeof path, "%s/%02d_%s.cubin", folder, sass->num, cubin->name);
-    if (npy_write_file(path, cubin->data, cubin->bytes, NULL, 0, why, sizeof why)) return fail("%s", why);
+    if (write_cubin(folder, sass->num, cubin, path)) return 1;
     char *text = disassemble(path);
     if (text) sass->text[sass->num++] = text;
     return !text;

@@ -7,7 +7,7 @@ import re
 import subprocess
 
 import pytest
-from pages import MODELS, browser, libraries, models, page, pages  # noqa: F401
+from pages import MODELS, browser, libraries, make, models, page, pages  # noqa: F401
 
 LAYERS = {"bert": 12, "llama_32": 32}
 
@@ -304,3 +304,36 @@ def test_measured(browser, pages, device, tmp_path, where):
     browser.type("#size-B", "2")
     assert values(browser, "'[data-measured]')].map(e => e.textContent)") == cells
     assert browser.problems == []
+
+
+def test_measured_persistent_launch(browser, device, tmp_path):
+    """A persistent launch is compared with the predicted times of all launches that it runs."""
+    (tmp_path / "g.ind").write_text("graph g {\n  input x : bf16[1, 256]\n  const w : bf16[512, 256]\n  const v : bf16[256, 512]\n"
+                                    "  p = linear(x, w)\n  q = linear(p, v)\n  y = linear(q, w)\n  output y\n}\n")
+    command = [make("build/ind"), "profile", "g.ind", "--device", "cuda", "--repeat", "1", "--persistent", "--html"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, env={**os.environ, **libraries(device)})
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "page.html").write_bytes(done.stdout)
+    browser.open((tmp_path / "page.html").as_uri())
+    data = json.loads(browser.value("document.querySelector('#data').textContent"))
+    ns, predicted = data["measured"]["launches"], [int(k["time_ns"]) for k in data["plan"]["kernels"]]
+    assert ns[0] > 0 and ns[1:] == [0, 0] and predicted == [1000] * 3
+    cells = values(browser, "'[data-measured]')].map(e => e.textContent)")
+    assert cells[0].endswith(f", {int(100 * sum(predicted) / ns[0] + 0.5)} %") and cells[1:] == ["", ""]
+
+
+def test_sizes_select_the_source(browser, tmp_path):
+    """At other sizes a selected kernel may have another variant: its source is marked then, and no other."""
+    (tmp_path / "g.ind").write_text("graph g {\n  size B in [1, 4096] hint 4096\n  input x : bf16[B, 512]\n  const w : bf16[1024, 512]\n"
+                                    "  y = linear(x, w)\n  output y\n}\n")
+    page = subprocess.run([make("build/ind"), "emit", "g.ind", "--html"], cwd=tmp_path, capture_output=True, check=True).stdout
+    (tmp_path / "page.html").write_bytes(page)
+    browser.open((tmp_path / "page.html").as_uri() + "#kernel=0")
+    found = []
+    for size in ("4096", "1"):
+        browser.type("#size-B", size)
+        marks = values(browser, "'.kernel.mark')].map(e => e.textContent)")
+        strategy = browser.value("document.querySelector('#kernels td:nth-child(3)').textContent")
+        assert len(marks) == 1
+        found.append((strategy, marks[0]))
+    assert found[1][0] == "matmul, few rows" != found[0][0] and found[0][1] != found[1][1]

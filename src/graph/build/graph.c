@@ -34,9 +34,10 @@ static ind_tensor ind__graph_tensor(ind_graph *g, uint32_t id) {
     return t;
 }
 
-/* Clears the position, which holds for one op. In an expression of IND_AT, its position is back. */
+/* Clears the position, which holds for one op. Inside IND_AT, restores that of the expression. */
 static void ind__graph_leave_here(ind_graph *g) {
-    const int depth = g->caller.depth < 16 ? g->caller.depth : 16;
+    const int most = (int)(sizeof g->caller.expression / sizeof *g->caller.expression);
+    const int depth = g->caller.depth < most ? g->caller.depth : most;
     if (g->composite) return;
     g->caller.file = depth ? g->caller.expression[depth - 1].file : NULL;
     g->caller.line = depth ? g->caller.expression[depth - 1].line : 0;
@@ -336,7 +337,8 @@ void ind_here(ind_graph *graph, const char *file, int line) {
 
 void ind_at_begin(ind_graph *graph, const char *file, int line) {
     if (!graph) return;
-    if (graph->caller.depth < 16) graph->caller.expression[graph->caller.depth] = (struct ind__position){file, line};
+    if (graph->caller.depth < (int)(sizeof graph->caller.expression / sizeof *graph->caller.expression))
+        graph->caller.expression[graph->caller.depth] = (struct ind__position){file, line};
     graph->caller.depth++;
     ind__graph_leave_here(graph);
 }

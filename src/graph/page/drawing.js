@@ -41,7 +41,7 @@ function makeNodes() {
     for (const e of ends) {
       const from = numberOf.get(e.from);
       if (from !== shownAt(i)) continue;
-      nodes.push(pill(e.label, { above: [node], segment, group: g, end: true, name: e.from }));
+      nodes.push(pill(e.label, { above: [node], segment, group: g, name: e.from }));
     }
   }
   return nodes;

@@ -3,13 +3,19 @@ function variant(n) {
   const all = P.kernels[P.kernels[n].launch].variants;
   return all.find(v => v.guard === null || value(v.guard)) || last(all);
 }
+// The predicted time of what is measured as launch n. A persistent launch runs the launches after it, whose times are 0.
+function predictedOf(n) {
+  let sum = value(P.kernels[n].time_ns);
+  for (let k = n + 1; k < P.kernels.length && !D.measured.launches[k]; k++) sum += value(P.kernels[k].time_ns);
+  return Number(sum);
+}
 // Measured times belong to the sizes that the page starts with.
 const isMeasured = () => S.sizes.every(s => D.follows[s.name] || sizes[s.name] === BigInt(D.start[s.name]));
 function showMeasured(e, n) {
   const ns = D.measured.launches[n];
   e.dataset.measured = n;
   cells.push(() => {
-    const predicted = Number(value(P.kernels[n].time_ns)), percent = Math.round(100 * predicted / ns);
+    const percent = Math.round(100 * predictedOf(n) / ns);
     e.textContent = isMeasured() && ns ? time(ns) + ', ' + percent + ' %' : '';
     e.title = ns ? 'predicted time / measured time: ' + percent + ' %' : '';
   });

@@ -34,6 +34,8 @@ function update() {
   drawMemory();
   drawEdges();
   showDetail();
+  fillSteps();
+  markSource();
 }
 
 // ---- selection: #op=NAME or #kernel=NUMBER
@@ -117,16 +119,20 @@ function choose() {
   fillSteps();
   markNodes(true);
   const k = marked.kernels[0];
-  $('where').textContent = marked.op || k !== undefined ? 'of ' + (marked.op || 'kernel ' + k) : 'of an op or a kernel that is selected';
+  $('where').textContent = marked.op || k !== undefined ? 'of ' + (marked.op || 'kernel ' + k) : 'select an op or a kernel';
   if (k !== undefined) show($('kernels').closest('.scroll'), $('kernels').rows[k], 0.4);
   scrollSteps();
   if (k !== undefined && narrow.matches) $('detail').scrollIntoView();
 }
-// Moves the marked lines of the graph and the source of the kernel into view, and marks that source.
+// Moves the marked lines of the graph and the source of the kernel into view.
 function scrollSteps() {
   if (marked.ops.length) show($('graph'), lines.get(marked.ops[0]), 0.3);
-  const k = marked.kernels[0], first = k === undefined ? k : P.kernels[k].launch;
-  const from = k === undefined ? k : blocks[first][Math.max(0, P.kernels[first].variants.indexOf(variant(k)))];
+  markSource();
+}
+// Marks the source of the first marked kernel. Other sizes may select another variant.
+function markSource() {
+  const k = marked.kernels[0], from = k === undefined ? k : sourceOf(k);
+  document.querySelectorAll('.kernel.mark').forEach(e => e.classList.remove('mark'));
   $('lines').textContent = from ? 'kernel ' + k + ': lines ' + from.lines.join(' to ') : '';
   if (!from) return;
   const code = from.e.querySelector('.kernel');

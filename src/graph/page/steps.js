@@ -27,8 +27,13 @@ function partsOf(text, head) {
 const texts = { loops: partsOf(D.loops, /^loop (\d+) /), schedule: partsOf(D.schedule_text, /^kernel (\d+) /),
   kernel: partsOf(D.kernels_text, /^# kernel (\d+) /), plan: partsOf(D.plan_text, /^kernel (\d+) /) };
 const textOf = (step, n) => (texts[step].get(n) || []).join('\n').trimEnd();
+// The source of the variant of kernel n at the sizes of the page.
+function sourceOf(n) {
+  const first = P.kernels[n].launch;
+  return blocks[first][Math.max(0, P.kernels[first].variants.indexOf(variant(n)))];
+}
 function sassOf(n) {
-  const first = P.kernels[n].launch, b = blocks[first][Math.max(0, P.kernels[first].variants.indexOf(variant(n)))];
+  const b = sourceOf(n);
   return b && D.sass.length ? (D.sass[b.number] || '').replace(/ {8,}/g, '    ') : '';
 }
 const stepTexts = {
@@ -38,7 +43,8 @@ const stepTexts = {
     '--sass FOLDER` adds it. It needs nvdisasm of the CUDA toolkit.') };
 function fillSteps() {
   for (const step in stepTexts) {
-    const list = marked.kernels.slice(0, 8).map(stepTexts[step]);
+    const list = marked.kernels.slice(0, 8).map(stepTexts[step]), more = marked.kernels.length - list.length;
+    if (more > 0) list.push('and ' + more + ' more kernels');
     $('text-' + step).textContent = list.length ? list.join('\n\n') : 'Select an op or a kernel.';
     $('text-' + step).classList.toggle('dim', !list.length);
   }

@@ -233,7 +233,7 @@ static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, 
     char option[64];
     rt__cuda_job job = rt__cuda_job_of(m, v, option);
     rt__cuda_job_run(&job, 0, 0);
-    status = rt__cuda_collect(c, &job, &e, 1, "the driver refused the one of the pack");
+    status = rt__cuda_collect(c, &job, &e, 1, "the driver refused the cubin of the pack");
     return status ? status : rt__cuda_load(c, r, e, v->source.entry);
 }
 
