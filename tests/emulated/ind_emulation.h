@@ -164,6 +164,10 @@ IND_EMULATION_FN void ind_yield_block(IND_EMULATION_LINE) {
 IND_EMULATION_FN unsigned long long ind_emulation_nanoseconds() {
     return ind_emulation::rt->nanoseconds();
 }
+/* Its calls may be on different lines. */
+IND_EMULATION_FN void ind_block_barrier() {
+    ind_emulation::rt->barrier(ind_emulation::BARRIER_PLAIN, 0, 0);
+}
 template <int THREADS> IND_EMULATION_FN void ind_barrier_of(IND_EMULATION_LINE) {
     ind_emulation::rt->barrier_of(THREADS, line);
 }

@@ -55,6 +55,13 @@ template <bool BF16, bool LOW, bool PARTS> struct ind_packed_scale {
         return BF16 ? ind_pack_bf16(to_a, to_b) : ind_pack_f16(to_a, to_b);
     }
 };
+// Barrier of all threads of a block, whose warps may wait at different places. compute-sanitizer's racecheck knows this barrier, but
+// reports hazards between reads and writes that mbarriers order.
+#ifndef IND_EMULATION
+static IND_INLINE void ind_block_barrier() {
+    asm volatile("bar.sync 0;" : : : "memory");
+}
+#endif
 // The sums of a block: ROWS rows of a with 16 rows of weights per warp along n, 4 warps together. WARPS_K groups of warps share the
 // steps of k. A warp has a ring of STAGES steps of its rows of weights. Other warps bring tiles of 64 elements of k of a to a
 // ring of TILES of each group: the mbarrier full[i] completes when tile i is there, and the warps of a group arrive at empty[i]
@@ -168,26 +175,25 @@ template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES,
         for (int i = 0; i < 4; i++) weight[i] = by[i % 2].times(weight[i]);
     }
     // Stores the sums: rows of COLS columns as in ind_sum_at. Those of the first group come first; others are added. Only the warps
-    // that multiply call this: the sums need registers that the others do not have. ready[0] completes when all of them have read
-    // all tiles, ready[i] when group i - 1 has stored its sums.
-    template <int COLS, typename Sums> IND_INLINE void finish(float *sum, Sums &sums, unsigned long long *ready) {
+    // that multiply call this: the sums need registers that the others do not have. These call wait_for_sums.
+    template <int COLS, typename Sums> IND_INLINE void finish(float *sum, Sums &sums) {
         const int lane = threadIdx.x & 31, col = threadIdx.x / 32 % WARPS_N * 16 + lane / 4;
         float acc[ROWS / 8][4];
         sums.read(acc);
-        __syncwarp();
-        if (lane == 0) ind_barrier_arrive(ready);
         _Pragma("unroll")
-        for (int of = 0; of < WARPS_K; of++) {
+        for (int of = 0; of < WARPS_K; of++) { // at first, all have read all tiles
+            ind_block_barrier();
             if (group != of) continue;
-            ind_barrier_wait(ready + of, 0);
             _Pragma("unroll")
             for (int i = 0; i < ROWS / 2; i++) {
                 float &to = sum[ind_sum_at<COLS>(i / 4 * 8 + lane % 4 * 2 + i % 2, col + (i & 2) * 4)];
                 const float part = acc[i / 4][i % 4] * (F::UNSCALED ? 1 / UNIT : 1.0f);
                 to = of ? to + part : part;
             }
-            __syncwarp();
-            if (of + 1 < WARPS_K && lane == 0) ind_barrier_arrive(ready + of + 1);
         }
+    }
+    // The barriers of `finish`, in the other warps.
+    static IND_INLINE void wait_for_sums() {
+        for (int of = 0; of < WARPS_K; of++) ind_block_barrier();
     }
 };

@@ -29,7 +29,7 @@ static int cg__mm_packed_tile_threads(const cg__mm_config *c) {
    an SM. */
 static int cg__mm_packed_tiles_of(const cg__mm_problem *p, int rows, int groups, int warps, int stages) {
     const int blocks = warps > 4 ? 1 : 2;
-    const int64_t left = p->packed->shared / blocks - cg__mm_packed_ring(p, warps, stages) - 32;
+    const int64_t left = p->packed->shared / blocks - cg__mm_packed_ring(p, warps, stages) - 16;
     const int64_t each = rows * 128 + MM_TILE_BARRIERS * 8;
     const int64_t fit = (left < each * MM_PACKED_TILES ? left / each : MM_PACKED_TILES) / groups;
     return fit < 0 ? 0 : (int)fit;
@@ -41,7 +41,7 @@ static int cg__mm_config_packed_tiles(const cg__mm_config *c, const cg__mm_probl
 
 static int64_t cg__mm_packed_tile_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
     const int64_t tiles = cg__mm_config_packed_tiles(c, p) * c->warps_m;
-    return (tiles * (c->tile_m * 128 + MM_TILE_BARRIERS * 8) + c->warps_m * 8 + 15) / 16 * 16 +
+    return (tiles * (c->tile_m * 128 + MM_TILE_BARRIERS * 8) + 15) / 16 * 16 +
            cg__mm_packed_ring(p, cg__mm_packed_tile_warps(c), c->stages);
 }
 
@@ -295,7 +295,7 @@ static void cg__mm_write_tile_factors(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "__syncthreads();\n");
 }
 
-/* The mbarriers of the tiles of a, and those of the sums, "ready". */
+/* The mbarriers of the tiles of a. */
 static void cg__mm_write_tile_barriers(ind__writer *w, int tiles, bool copied) {
     const ind__tile_plan *t = &w->variant->of.tile;
     cg__begin(w, "if (threadIdx.x == 0)");
@@ -303,8 +303,6 @@ static void cg__mm_write_tile_barriers(ind__writer *w, int tiles, bool copied) {
                "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, %d);\n    ind_barrier_init(empty + i, "
                "%d);\n    ind_barrier_init(copied + i, 1);\n}\n",
                tiles, copied ? 1 : 4, t->warps_n);
-    for (int i = 0; i < t->warps_m; i++)
-        ind__textf(&w->code, "ind_barrier_init(ready + %d, %d);\n", i, i ? t->warps_n : t->warps_m * t->warps_n);
     ind__textf(&w->code, "ind_barrier_publish();\n");
     cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
@@ -340,8 +338,8 @@ static void cg__mm_packed_tile_main_loop(ind__writer *w, const cg__mm_problem *p
     ind__textf(&w->code,
                "unsigned short *const tiles = reinterpret_cast<unsigned short *>(ind_smem);\n"
                "unsigned long long *const full = reinterpret_cast<unsigned long long *>(ind_smem + %lld), *const empty "
-               "= full + %d, *const copied = empty + %d, *const ready = copied + %d;\n",
-               (long long)(all * t->m * 128 + cg__mm_packed_ring(p, warps, t->stages)), all, all, all);
+               "= full + %d, *const copied = empty + %d;\n",
+               (long long)(all * t->m * 128 + cg__mm_packed_ring(p, warps, t->stages)), all, all);
     cg__mm_write_tile_product(w, p, tiles, from);
     cg__mm_write_tile_barriers(w, all, cg__mm_copies_rows(p));
     cg__mm_write_wait(w);
@@ -351,6 +349,7 @@ static void cg__mm_packed_tile_main_loop(ind__writer *w, const cg__mm_problem *p
     cg__begin(w, "if (threadIdx.x >= %d)", warps * 32);
     cg__mm_write_register_move(w, "fewer", registers, cg__mm_loading_registers(p, registers));
     cg__mm_write_rows_of_tiles(w, p, tiles);
+    ind__textf(&w->code, "product.wait_for_sums();\n");
     cg__end(w);
     cg__begin(w, "else");
     cg__mm_write_register_move(w, "more", registers, cg__mm_packed_tile_registers(p, registers, warps));
@@ -361,7 +360,7 @@ static void cg__mm_packed_tile_main_loop(ind__writer *w, const cg__mm_problem *p
                "unsigned short *tile) {\n"
                "    ind_wgmma_packed<%s, %d>(sums, weight, tile);\n});\n",
                from, cg__mm_copies_rows(p) ? "copied" : "nullptr", p->a.memory == IND_BF16 ? "true" : "false", t->m);
-    ind__textf(&w->code, "product.finish<%d>(sum, sums, ready);\n", t->n);
+    ind__textf(&w->code, "product.finish<%d>(sum, sums);\n", t->n);
     cg__mm_write_register_move(w, "fewer", registers, registers - 8);
     cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
