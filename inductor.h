@@ -35040,7 +35040,10 @@ static uint32_t ind__export_map(ind__exporter *x, const ind__kernel_arg *a) {
     for (int d = 0; d < map->rank; d++) ind__textf(t, "%s%u", d ? ", " : "", ind__export_slot(x, map->stride[d]));
     ind__textf(t, "}, {");
     for (int d = 0; d < map->rank; d++) ind__textf(t, "%s%d", d ? ", " : "", map->box[d]);
-    ind__textf(t, "}},\n");
+    ind__textf(t, "}, %d", map->windows.rank);
+    const int *list[3] = {map->windows.lower, map->windows.upper, map->windows.step};
+    for (int i = 0; i < 3; i++) ind__textf(t, ", {%d, %d, %d}", list[i][0], list[i][1], list[i][2]);
+    ind__textf(t, "},\n");
     return x->num_maps++;
 }
 
@@ -35552,7 +35555,7 @@ static void ind__export_begin(ind__text *t, const ind_module *m, const char *nam
            "       #include \"inductor_runtime.h\"\n*/\n#ifndef IND_RUNTIME_ONLY\n#define IND_RUNTIME_ONLY\n#endif\n");
     ind__textf(t, "#include \"inductor_runtime.h\"\n#include \"%s.h\"\n#include <stdio.h>\n\n", name);
     ind__textf(t,
-               "#if IND_EXPORTED_VERSION != 1\n#error \"%s.c is for another version of inductor_runtime.h: export it "
+               "#if IND_EXPORTED_VERSION != 2\n#error \"%s.c is for another version of inductor_runtime.h: export it "
                "again\"\n#endif\n\n",
                name);
 }

@@ -589,15 +589,26 @@ typedef enum ind__arg_kind {
 
 #define IND__MAX_MAP_RANK 5 /* cuTensorMapEncodeTiled */
 
+#define IND__MAX_WINDOW_RANK 3 /* cuTensorMapEncodeIm2col */
+
+/* The windows of a tensor map of channels, then the dimensions of an image, the innermost first, then images. A copy
+   reads neighbouring windows of all images, one element of each, which it finds in all channels. The windows of
+   dimension d begin at lower[d], step[d] apart, in size[1 + d] + upper[d] - lower[d] elements. */
+typedef struct ind__map_windows {
+    int rank; /* dimensions of an image; 0: the map has no windows but boxes */
+    int lower[IND__MAX_WINDOW_RANK], upper[IND__MAX_WINDOW_RANK], step[IND__MAX_WINDOW_RANK];
+} ind__map_windows;
+
 /* What a tensor map describes; the launch encodes it. Dimension 0 is contiguous. Elements outside are copied as 0. */
 typedef struct ind__tensor_map {
     ind_dtype dtype;
     int rank;                                                    /* 2 .. IND__MAX_MAP_RANK */
     ind_expr offset;                                             /* of element 0, .. in the buffer, in elements */
     ind_expr size[IND__MAX_MAP_RANK], stride[IND__MAX_MAP_RANK]; /* in elements; stride[0] is 1 */
-    int box[IND__MAX_MAP_RANK];                                  /* of a copy, in elements */
-    int swizzle;                                                 /* bytes: 128, 64, 32 or 0 */
-    bool tf32; /* f32: copies round each element to tf32, to the nearest, ties to even */
+    int box[IND__MAX_MAP_RANK]; /* of a copy, in elements; of windows: channels, windows, then ones */
+    ind__map_windows windows;
+    int swizzle; /* bytes: 128, 64, 32 or 0 */
+    bool tf32;   /* f32: copies round each element to tf32, to the nearest, ties to even */
 } ind__tensor_map;
 
 typedef struct ind__kernel_arg {
@@ -3777,6 +3788,58 @@ static const char *const cg__prelude_COMBINE_BLOCKS_OF_KEYS[] = {
 };
 /* clang-format on */
 
+/* ===================================================================================== src/cuda/prelude/windows.cuh */
+// Bulk copies of windows of images.
+/* clang-format off */
+static const char *const cg__prelude_WINDOWS[] = {
+    "#ifndef IND_EMULATION\n",
+    "// Starts the copy of neighbouring windows of a tensor map of windows, from the one that begins at element (x, y, z) of the\n",
+    "// image on: of each the element at its tap, in the channels from `channel` on. RANK: dimensions of an image.\n",
+    "template <int RANK>\n",
+    "static IND_INLINE void ind_copy_windows(void *tile, const ind_tensor_map &map, unsigned long long *barrier, int channel, int image,\n",
+    "                                        int x, unsigned short tap_x, int y = 0, unsigned short tap_y = 0, int z = 0, unsigned short tap_z = 0) {\n",
+    "    const unsigned to = (unsigned)__cvta_generic_to_shared(tile), on = (unsigned)__cvta_generic_to_shared(barrier);\n",
+    "    if (RANK == 1)\n",
+    "        asm volatile(\"cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes \"\n",
+    "                     \"[%0], [%1, {%3, %4, %5}], [%2], {%6};\"\n",
+    "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"r\"(channel), \"r\"(x), \"r\"(image), \"h\"(tap_x) : \"memory\");\n",
+    "    if (RANK == 2)\n",
+    "        asm volatile(\"cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes \"\n",
+    "                     \"[%0], [%1, {%3, %4, %5, %6}], [%2], {%7, %8};\"\n",
+    "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"r\"(channel), \"r\"(x), \"r\"(y), \"r\"(image), \"h\"(tap_x), \"h\"(tap_y) : \"memory\");\n",
+    "    if (RANK == 3)\n",
+    "        asm volatile(\"cp.async.bulk.tensor.5d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes \"\n",
+    "                     \"[%0], [%1, {%3, %4, %5, %6, %7}], [%2], {%8, %9, %10};\"\n",
+    "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"r\"(channel), \"r\"(x), \"r\"(y), \"r\"(z), \"r\"(image), \"h\"(tap_x), \"h\"(tap_y), \"h\"(tap_z) : \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+static const char *const cg__prelude_MULTICAST_WINDOWS[] = {
+    "#ifndef IND_EMULATION\n",
+    "// The same to the blocks of the cluster whose bits are set in `blocks`, as ind_bulk_multicast.\n",
+    "template <int RANK>\n",
+    "static IND_INLINE void ind_multicast_windows(void *tile, const ind_tensor_map &map, unsigned long long *barrier, unsigned short blocks, int channel, int image,\n",
+    "                                        int x, unsigned short tap_x, int y = 0, unsigned short tap_y = 0, int z = 0, unsigned short tap_z = 0) {\n",
+    "    const unsigned to = (unsigned)__cvta_generic_to_shared(tile), on = (unsigned)__cvta_generic_to_shared(barrier);\n",
+    "    if (RANK == 1)\n",
+    "        asm volatile(\"cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster \"\n",
+    "                     \"[%0], [%1, {%4, %5, %6}], [%2], {%7}, %3;\"\n",
+    "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"h\"(blocks), \"r\"(channel), \"r\"(x), \"r\"(image), \"h\"(tap_x) : \"memory\");\n",
+    "    if (RANK == 2)\n",
+    "        asm volatile(\"cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster \"\n",
+    "                     \"[%0], [%1, {%4, %5, %6, %7}], [%2], {%8, %9}, %3;\"\n",
+    "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"h\"(blocks), \"r\"(channel), \"r\"(x), \"r\"(y), \"r\"(image), \"h\"(tap_x), \"h\"(tap_y) : \"memory\");\n",
+    "    if (RANK == 3)\n",
+    "        asm volatile(\"cp.async.bulk.tensor.5d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster \"\n",
+    "                     \"[%0], [%1, {%4, %5, %6, %7, %8}], [%2], {%9, %10, %11}, %3;\"\n",
+    "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"h\"(blocks), \"r\"(channel), \"r\"(x), \"r\"(y), \"r\"(z), \"r\"(image), \"h\"(tap_x), \"h\"(tap_y), \"h\"(tap_z) : \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+/* clang-format on */
+
 /* ====================================================================================== src/cuda/prelude/packed.cuh */
 // Products of few rows with packed weights. Tensor cores multiply 16 rows of weights, which a warp turns into 16-bit
 // numbers in registers, by up to 8 rows of a at a time: D[weight row][row of a]. Sums of a group of weights are
@@ -5770,6 +5833,8 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(TRANSPOSE_PANELS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                 \
     X(BULK_COPY, 0)                                                                                    \
     X(MULTICAST, IND__CG_NEEDS(IND__CG_BULK_COPY))                                                     \
+    X(WINDOWS, IND__CG_NEEDS(IND__CG_BULK_COPY))                                                       \
+    X(MULTICAST_WINDOWS, IND__CG_NEEDS(IND__CG_MULTICAST))                                             \
     X(TCGEN05, 0)                                                                                      \
     X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC))                                                            \
     X(ADD_PARTS, IND__CG_NEEDS(IND__CG_VEC))                                                           \
@@ -12728,6 +12793,7 @@ static ind_status cg__emit_sort(ind__writer *w) {
    columns of each tile are of b, the others of b2. So the tile of a is brought in once. In device code the operand b2
    is named c, and its sums are dot2. */
 
+enum { MM_WINDOW_ROWS = IND__MAX_WINDOW_RANK + 1 }; /* variables that become rows: of an image, and of images */
 enum { MM_SCALED = 128 }; /* elements of k that are summed before they are scaled: steps divide it */
 
 /* How an operand's elements are found. x is its other dimension: m for a, n for b. */
@@ -12739,6 +12805,7 @@ typedef struct cg__mm_operand {
     bool k_major;     /* the tile has rows along k; else along x, which is contiguous in memory */
     bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
     bool along_rows;  /* 32 bits, not k_major: read along the rows of its tile, which is swizzled like k_major ones */
+    bool windows;     /* neighbouring elements along x are of windows that overlap (windows.c) */
     bool gathered;    /* the rows of its tiles are where indices from memory say */
     const char *nearest_row; /* text of the row to read for the tile's "row"; NULL: rows along k are not gathered */
     bool copy;               /* tiles are copied in chunks of 16 bytes, in the background */
@@ -12788,6 +12855,25 @@ typedef struct cg__mm_epilogue {
     int calls;    /* operations per result that take many instructions */
 } cg__mm_epilogue;
 
+/* A dimension of an image that is read through windows: window i has the elements i * step + t * dilation - before, for
+   each tap t, of the dimension's elements. */
+typedef struct cg__mm_window_dim {
+    ind_expr windows, taps; /* variables; taps: not set if there is one tap */
+    ind_expr places, size;  /* numbers of windows and of elements; the latter not set if nothing limits it */
+    ind_expr stride;        /* in memory */
+    int64_t step, dilation, before, num_taps;
+} cg__mm_window_dim;
+
+typedef struct cg__mm_window {
+    const char *no;                        /* why no tensor map of windows describes a; NULL: one does */
+    int rank;                              /* dimensions of an image */
+    cg__mm_window_dim dim[MM_WINDOW_ROWS]; /* the innermost first; the images may be one after them */
+    ind_expr images, image_stride;         /* number of images */
+    ind_expr group, groups;                /* variable of groups of channels, not set: there is one group */
+    ind_expr offset;                       /* of element 0 of the first image */
+    int64_t channels;                      /* of a group */
+} cg__mm_window;
+
 typedef struct cg__mm_problem {
     cg__mm_operand a, b, b2; /* b2: of the second product */
     int m, n, k;             /* domain variables, -1: none */
@@ -12805,7 +12891,8 @@ typedef struct cg__mm_problem {
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
-    bool involved;   /* an operand is found by conditions or divisions, as a convolution's: they take registers */
+    const cg__mm_window *window; /* a's, if a.windows */
+    bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
 static int cg__mm_products(const cg__mm_problem *p) {
@@ -12813,6 +12900,8 @@ static int cg__mm_products(const cg__mm_problem *p) {
 }
 
 static void cg__mm_find_scales(ind__writer *w, cg__mm_problem *p);
+static void cg__mm_join_windows(cg__decider *d, cg__mm_problem *p);
+static bool cg__mm_can_copy_windows(cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o);
 static bool cg__mm_is_scaled(const cg__mm_problem *p);
 
 /* The right operand of a product. */
@@ -12963,6 +13052,7 @@ static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_
     o->load = i;
     o->memory = cg__memory_dtype(w, i);
     o->k_major = cg__mm_contiguous(w, i, p->k) || !cg__mm_contiguous(w, i, x) || cg__mm_starts_anywhere(p, o);
+    if (o->windows) o->k_major = cg__in_runs(w, i, p->k) || !cg__in_runs(w, i, x);
 }
 
 /* The tiles of two right operands have one layout, and both are copied or both computed. */
@@ -13063,18 +13153,19 @@ static void cg__mm_find_scaled_operands(ind__writer *w, cg__mm_problem *p) {
 static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     const ind_kernel *k = d->w.kernel;
     const ind__inst *dot = cg__inst(&d->w, k->matmul.dot), *dot2 = cg__inst(&d->w, k->matmul.dot2);
-    cg__mm_merge_depth(d);
-    if (d->w.failed) return;
-    cg__analyse(d);
     *p = (cg__mm_problem){.a.value = dot->arg[0],
                           .b.value = dot->arg[1],
                           .m = k->matmul.m,
                           .n = k->matmul.n,
-                          .k = d->plan->domain.rrank ? d->plan->domain.rank : -1,
                           .dot = k->matmul.dot,
                           .dot2 = k->matmul.dot2,
                           .sum = (ind_dtype)dot->dtype,
                           .program = d->w.schedule->program};
+    cg__mm_join_windows(d, p);
+    cg__mm_merge_depth(d);
+    if (d->w.failed) return;
+    cg__analyse(d);
+    p->k = d->plan->domain.rrank ? d->plan->domain.rank : -1;
     p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
     p->a.statistics = d->plan->stage[p->a.value];
@@ -13102,6 +13193,7 @@ static bool cg__mm_can_copy(cg__decider *d, const cg__mm_problem *p, const cg__m
     ind_expr guard = {0};
     bool aligned = false;
     int along = o->k_major ? p->k : o->x;
+    if (o->windows) return cg__mm_can_copy_windows(d, p, o);
     if (!o->load || (!o->gathered && !cg__mm_contiguous(&d->w, o->load, along)) ||
         !cg__vector_access(d, o->load, along, cg__mm_chunk(p), &guard, &aligned))
         return false;
@@ -13191,6 +13283,338 @@ static void cg__mm_choose_staged(cg__decider *d, const cg__mm_problem *p, cg__mm
         d->plan->resident[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << cg__mm_resident_shift(p, o));
         o->staged_bytes += tile ? bytes : 0;
     }
+}
+
+/* ========================================================================== src/cuda/templates/gemm/image_windows.c */
+/* Reads the LOAD of a convolution's left operand as windows of images: steps, dilations, borders. A tensor map can then
+   describe it (cuTensorMapEncodeIm2col). */
+
+/* The LOAD whose value this is, converted or not; 0: it is none. */
+static uint32_t cg__mm_converted_load(const ind__writer *w, uint32_t value) {
+    while (cg__inst(w, value)->op == IND_LOOP_CAST) value = cg__inst(w, value)->arg[0];
+    return cg__inst(w, value)->op == IND_LOOP_LOAD ? value : 0;
+}
+
+/* The index expression that a mask is, converted or not. */
+static ind_expr cg__mm_mask_index(const ind__writer *w, uint32_t mask) {
+    while (cg__inst(w, mask)->op == IND_LOOP_CAST) mask = cg__inst(w, mask)->arg[0];
+    return cg__inst(w, mask)->op == IND_LOOP_INDEX ? cg__index_of(w, mask) : (ind_expr){0};
+}
+
+/* Reads one condition of the mask: 0 <= window * step + tap * dilation - before, or the same < size. */
+static const char *cg__mm_read_border(cg__mm_window *x, ind_expr condition) {
+    const ind_expr_kind kind = ind_expr_query_kind(condition);
+    if (kind != IND_EXPR_LT && kind != IND_EXPR_LE) return "a condition of its mask is no comparison";
+    ind_expr slack = cg__slack(condition), step, dilation = ind_int(condition.context, 0), rest;
+    cg__mm_window_dim *of = NULL;
+    for (int i = 0; i < x->rank; i++)
+        if (ind__expr_depends(slack, x->dim[i].windows)) of = &x->dim[i];
+    int64_t by, apart = 0, before;
+    if (!of || !ind__affine(slack, of->windows, &step, &rest)) return "a condition of its mask is of no window";
+    if (ind__ok(of->taps) && !ind__affine(rest, of->taps, &dilation, &rest)) return "a tap is no multiple";
+    if (!ind_expr_is_int(step, &by) || !ind_expr_is_int(dilation, &apart) || ind__expr_has_kind(rest, IND_SYMBOL_INDEX))
+        return "a condition of its mask has other variables";
+    const bool from = by > 0;
+    by = from ? by : -by;
+    apart = from ? apart : -apart;
+    if ((of->step && (of->step != by || (apart && of->dilation != apart))) || apart < 0)
+        return "conditions of its mask contradict each other";
+    of->step = by;
+    if (apart) of->dilation = apart;
+    if (!from) {
+        of->size = ind_expr_add(rest, ind_int(rest.context, 1)); /* with `before`, which is added later */
+    } else if (!ind_expr_is_int(rest, &before)) {
+        return "the elements before an image depend on sizes";
+    } else {
+        of->before = -before;
+    }
+    return of->before < 0 ? "its windows begin inside of the image" : NULL;
+}
+
+/* Sets the step, the dilation and the stride of a dimension from its strides in the index. */
+static const char *cg__mm_read_strides(cg__mm_window_dim *dim, ind_expr windows, ind_expr taps) {
+    ind_context *c = windows.context;
+    int64_t ratio;
+    if (!dim->step && !ind__ok(dim->taps)) {
+        dim->step = 1;
+    } else if (!dim->step && ind_expr_is_int(ind__exact_quotient(windows, taps), &ratio)) {
+        dim->step = ratio, dim->dilation = 1;
+    } else if (!dim->step && ind_expr_is_int(ind__exact_quotient(taps, windows), &ratio)) {
+        dim->step = 1, dim->dilation = ratio;
+    } else if (!dim->step) {
+        return "the strides of its windows and taps are no multiples";
+    }
+    dim->stride = ind__exact_quotient(windows, ind_int(c, dim->step));
+    if (!dim->dilation) dim->dilation = 1;
+    if (!ind__ok(dim->stride)) return "the stride of its windows is no multiple of their step";
+    return !ind__ok(dim->taps) || ind_known_eq(taps, ind_expr_mul(dim->stride, ind_int(c, dim->dilation)))
+               ? NULL
+               : "its taps have another stride than its mask says";
+}
+
+/* The dimension of which a variable of depth has the taps; -1: none. Without a mask it is the innermost one whose
+   windows the taps do not leave. */
+static int cg__mm_dim_of_taps(const ind__writer *w, const cg__mm_window *x, ind_expr index, ind_expr mask, int v) {
+    const ind_expr var = w->plan->domain.var[v];
+    for (int c = 0; c < cg__num_conditions(mask); c++)
+        for (int i = 0; i < x->rank && ind__expr_depends(cg__condition(mask, c), var); i++)
+            if (ind__expr_depends(cg__condition(mask, c), x->dim[i].windows)) return i;
+    for (int i = 0; i < x->rank; i++) {
+        const int64_t all = ind_hint(ind_expr_stride(index, x->dim[i].windows)) * ind_hint(x->dim[i].places);
+        if (!ind__ok(x->dim[i].taps) && all > ind_hint(ind_expr_stride(index, var))) return i;
+    }
+    return -1;
+}
+
+/* Finds the taps of all dimensions. The channels are the innermost variable of depth; the taps of outer dimensions come
+   first. */
+static const char *cg__mm_find_taps(const ind__writer *w, cg__mm_window *x, ind_expr index, ind_expr mask) {
+    const ind__loops *l = &w->plan->domain;
+    const int channel = cg__num_vars(w) - 1;
+    int64_t one;
+    if (!ind_expr_is_int(l->extent[channel], &x->channels)) return "the number of channels is not known";
+    if (!ind_expr_is_int(ind_expr_stride(index, l->var[channel]), &one) || one != 1)
+        return "its channels are not contiguous";
+    for (int v = channel - 1, inner = -1; v >= l->rank; v--) {
+        const int i = cg__mm_dim_of_taps(w, x, index, mask, v);
+        if (i <= inner || !ind_expr_is_int(l->extent[v], &x->dim[i].num_taps)) return "its taps are in another order";
+        x->dim[i].taps = l->var[v];
+        inner = i;
+    }
+    return NULL;
+}
+
+/* Is it a variable of rows? */
+static bool cg__mm_is_row(const cg__mm_window *x, ind_expr var) {
+    for (int i = 0; i < MM_WINDOW_ROWS; i++)
+        if (ind__ok(x->dim[i].windows) && ind_expr_same(x->dim[i].windows, var)) return true;
+    return false;
+}
+
+/* The variable of groups: both operands have it, a as so many channels. */
+static const char *cg__mm_find_window_group(const cg__decider *d, const cg__mm_problem *p, cg__mm_window *x) {
+    const ind__loops *l = &d->plan->domain;
+    const ind_expr index = cg__index_of(&d->w, cg__mm_converted_load(&d->w, p->a.value));
+    x->groups = ind_int(d->w.context, 1);
+    for (int v = 0; v < l->rank; v++) {
+        if (!(d->plan->varies[p->a.value] >> v & 1) || cg__mm_is_row(x, l->var[v])) continue;
+        if (v == p->n || ind__ok(x->group)) return "rows of it are not one dimension of the results";
+        if (!ind_known_eq(ind_expr_stride(index, l->var[v]), ind_int(d->w.context, x->channels)))
+            return "its groups are not of adjacent channels";
+        x->group = l->var[v], x->groups = l->extent[v];
+    }
+    return NULL;
+}
+
+static int cg__mm_position(const ind__loops *x, ind_expr var) {
+    int v = x->rank - 1;
+    while (v >= 0 && !ind_expr_same(x->var[v], var)) v--;
+    return v;
+}
+
+/* The outermost rows are images if no border limits them. */
+static void cg__mm_find_images(const ind__writer *w, cg__mm_window *x, ind_expr index, ind_expr mask) {
+    const cg__mm_window_dim *last = &x->dim[x->rank - 1];
+    x->images = ind_int(w->context, 1);
+    if (x->rank < 2 || (ind__ok(mask) && ind__expr_depends(mask, last->windows))) return;
+    x->images = last->places;
+    x->image_stride = ind_expr_stride(index, last->windows);
+    x->rank--;
+}
+
+/* Sets size and stride of dimension i, and where it begins. Without a border its windows have all of it. */
+static const char *cg__mm_find_window_dim(const ind__writer *w, cg__mm_window *x, int i, ind_expr index) {
+    ind_context *c = w->context;
+    cg__mm_window_dim *dim = &x->dim[i];
+    const ind_expr taps = ind__ok(dim->taps) ? ind_expr_stride(index, dim->taps) : ind_int(c, 0);
+    const char *no = cg__mm_read_strides(dim, ind_expr_stride(index, dim->windows), taps);
+    if (no) return no;
+    const ind_expr last = ind_expr_mul(ind_expr_sub(dim->places, ind_int(c, 1)), ind_int(c, dim->step));
+    if (!ind__ok(dim->size)) dim->size = ind_expr_add(last, ind_int(c, dim->dilation * (dim->num_taps - 1) + 1));
+    dim->size = ind_expr_sub(dim->size, ind_int(c, dim->before));
+    x->offset = ind_expr_add(x->offset, ind_expr_mul(dim->stride, ind_int(c, dim->before)));
+    return NULL;
+}
+
+/* The same of all; the reason if the LOAD is none of windows. */
+static const char *cg__mm_read_window(const cg__decider *d, const cg__mm_problem *p, cg__mm_window *x) {
+    const ind__writer *w = &d->w;
+    const ind__loops *l = &w->plan->domain;
+    const uint32_t load = cg__mm_converted_load(w, p->a.value), of_mask = cg__inst(w, load)->arg[0];
+    const ind_expr index = cg__index_of(w, load), mask = of_mask ? cg__mm_mask_index(w, of_mask) : (ind_expr){0};
+    ind_expr stride;
+    if (of_mask && !ind__ok(mask)) return "its mask is no condition of indices";
+    x->offset = index;
+    for (int v = 0; v < l->rank + l->rrank; v++)
+        if (!ind__affine(x->offset, l->var[v], &stride, &x->offset)) return "its index is not a sum of strides";
+    cg__mm_find_images(w, x, index, mask);
+    if (x->rank > IND__MAX_WINDOW_RANK) return "an image has more than three dimensions";
+    const char *no = cg__mm_find_taps(w, x, index, mask);
+    for (int i = 0; i < cg__num_conditions(mask) && !no; i++) no = cg__mm_read_border(x, cg__condition(mask, i));
+    for (int i = 0; i < x->rank && !no; i++) no = cg__mm_find_window_dim(w, x, i, index);
+    if (no) return no;
+    const cg__mm_window_dim *outer = &x->dim[x->rank - 1];
+    if (!ind__ok(x->image_stride)) x->image_stride = ind_expr_mul(outer->size, outer->stride);
+    return cg__mm_find_window_group(d, p, x);
+}
+
+/* The windows of a, whose rows are `num` variables from the innermost on. NULL: out of memory. */
+static const cg__mm_window *cg__mm_find_window(cg__decider *d, const cg__mm_problem *p, const ind_expr *row, int num) {
+    cg__mm_window *x = (cg__mm_window *)ind__arena_alloc(&d->w.scratch, sizeof *x);
+    if (!x) {
+        cg__fail(&d->w);
+        return NULL;
+    }
+    *x = (cg__mm_window){.rank = num};
+    for (int i = 0; i < num; i++) {
+        const int v = cg__mm_position(&d->plan->domain, row[i]);
+        x->dim[i] = (cg__mm_window_dim){.windows = row[i], .places = d->plan->domain.extent[v], .num_taps = 1};
+    }
+    x->no = cg__mm_read_window(d, p, x);
+    return x;
+}
+
+/* ================================================================================ src/cuda/templates/gemm/windows.c */
+/* Products whose left operand is read through windows: convolutions. out[n, y, x, o] = sum over taps and channels of
+   a[n, y * stride + tap.y, x * stride + tap.x, channel] * b[tap, channel, o], under a mask at the borders. The rows of
+   the product are the results of all images, and the depth is all taps, each with all channels. Rows and depth are
+   found by division. So a tile has rows of several lines or images, and nothing is stored but what the graph has. */
+
+enum { MM_SHORT_LINE = 128 }; /* rows of m: fewer are a short line */
+
+/* True if each STORE has the stride of `outer` that makes it and `inner` one dimension. */
+static bool cg__mm_stores_join(const ind__writer *w, int outer, int inner) {
+    const ind__loops *x = &w->plan->domain;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        ind_expr apart, stride, rest;
+        if (cg__inst(w, i)->op != IND_LOOP_STORE) continue;
+        if (!ind__affine(cg__index_of(w, i), x->var[outer], &apart, &rest) ||
+            !ind__affine(rest, x->var[inner], &stride, &rest) ||
+            !ind_known_eq(apart, ind_expr_mul(stride, x->extent[inner])))
+            return false;
+    }
+    return true;
+}
+
+/* The stride of a variable at the hinted sizes. */
+static int64_t cg__mm_hinted_stride(const ind__writer *w, ind_expr index, int v) {
+    return ind_hint(ind_expr_stride(index, w->plan->domain.var[v]));
+}
+
+static bool cg__mm_only_left(const cg__decider *d, const cg__mm_problem *p, int v) {
+    return d->plan->varies[p->a.value] >> v & ~(d->plan->varies[p->b.value] >> v) & 1;
+}
+
+/* True if variable v of depth makes windows of the rows: elements of neighbouring rows of m overlap along it, or it
+   lies between them and other rows in memory. */
+static bool cg__mm_makes_windows(const cg__decider *d, const cg__mm_problem *p, ind_expr index, int v) {
+    const ind__loops *x = &d->plan->domain;
+    const int64_t apart = cg__mm_hinted_stride(&d->w, index, p->m), rows = ind_hint(x->extent[p->m]);
+    const int64_t step = cg__mm_hinted_stride(&d->w, index, v), taps = ind_hint(x->extent[v]);
+    if (step > 0 && step * (taps - 1) >= apart && step < apart * rows) return true;
+    for (int u = 0; u < x->rank && step >= apart * rows; u++)
+        if (cg__mm_only_left(d, p, u) && u != p->m && cg__mm_hinted_stride(&d->w, index, u) >= step * taps) return true;
+    return false;
+}
+
+/* True if the rows of m are few, and are one dimension of the results with other rows, but not of the left operand:
+   every other element of each line. Tiles of m alone would be mostly empty. */
+static bool cg__mm_has_short_lines(const cg__decider *d, const cg__mm_problem *p, ind_expr index) {
+    const ind__loops *x = &d->plan->domain;
+    if (ind_hint(x->extent[p->m]) >= MM_SHORT_LINE) return false;
+    for (int v = 0; v < x->rank; v++) {
+        if (v == p->m || v == p->n || !cg__mm_only_left(d, p, v) || !cg__mm_stores_join(&d->w, v, p->m)) continue;
+        const ind_expr merged = ind_expr_mul(ind_expr_stride(index, x->var[p->m]), x->extent[p->m]);
+        if (!ind_known_eq(ind_expr_stride(index, x->var[v]), merged)) return true;
+    }
+    return false;
+}
+
+/* True if the left operand is read through windows: depth and rows decide its mask, or variables of depth make them. */
+static bool cg__mm_has_windows(const cg__decider *d, const cg__mm_problem *p) {
+    const ind__writer *w = &d->w;
+    const uint32_t load = cg__mm_converted_load(w, p->a.value), mask = load ? cg__inst(w, load)->arg[0] : 0;
+    ind_expr stride, rest;
+    if (!load || p->dot2 || p->m < 0 || cg__mm_has_indirect(w, cg__index_of(w, load))) return false;
+    if (mask && w->plan->varies[mask] & cg__r_mask(w) && w->plan->varies[mask] & cg__p_mask(w)) return true;
+    rest = cg__index_of(w, load);
+    for (int v = 0; v < cg__num_vars(w); v++)
+        if (!ind__affine(rest, w->plan->domain.var[v], &stride, &rest)) return false;
+    for (int v = w->plan->domain.rank; v < cg__num_vars(w); v++)
+        if (cg__mm_makes_windows(d, p, cg__index_of(w, load), v)) return true;
+    return cg__mm_has_short_lines(d, p, cg__index_of(w, load));
+}
+
+static void cg__mm_move_var(ind__loops *x, int from, int to) {
+    const ind_expr var = x->var[from], extent = x->extent[from];
+    const int by = from < to ? 1 : -1;
+    for (int v = from; v != to; v += by) x->var[v] = x->var[v + by], x->extent[v] = x->extent[v + by];
+    x->var[to] = var, x->extent[to] = extent;
+}
+
+/* The channels become the innermost variable of depth, if both operands are contiguous along them. */
+static void cg__mm_order_depth(cg__decider *d, const cg__mm_problem *p) {
+    ind__loops *x = &d->plan->domain;
+    const uint32_t a = cg__mm_converted_load(&d->w, p->a.value), b = cg__mm_converted_load(&d->w, p->b.value);
+    for (int v = x->rank; v < cg__num_vars(&d->w); v++) {
+        const bool masked = cg__inst(&d->w, a)->arg[0] && cg__varies_along(&d->w, cg__inst(&d->w, a)->arg[0], v);
+        if (masked || !cg__contiguous(&d->w, a, v) || !b || !cg__contiguous(&d->w, b, v)) continue;
+        cg__mm_move_var(x, v, cg__num_vars(&d->w) - 1);
+        return;
+    }
+}
+
+/* The variables that become the rows, from the innermost on: p->m, and those that only the left operand has and that
+   make one dimension of the results with the one before. Returns their number. */
+static int cg__mm_chain_rows(const cg__decider *d, const cg__mm_problem *p, ind_expr row[MM_WINDOW_ROWS]) {
+    const ind__loops *x = &d->plan->domain;
+    int num = 1, inner = p->m;
+    row[0] = x->var[inner];
+    for (int v = x->rank - 1; v >= 0 && num < MM_WINDOW_ROWS; v--) {
+        if (v == inner || v == p->n || !cg__mm_only_left(d, p, v) || !cg__mm_stores_join(&d->w, v, inner)) continue;
+        row[num++] = x->var[v];
+        inner = v;
+        v = x->rank;
+    }
+    return num;
+}
+
+/* Makes one dimension of the variables of results that only the windows have, and orders the depth. */
+static void cg__mm_join_windows(cg__decider *d, cg__mm_problem *p) {
+    ind__loops *x = &d->plan->domain;
+    ind_expr row[MM_WINDOW_ROWS];
+    cg__analyse(d);
+    p->a.windows = cg__mm_has_windows(d, p);
+    if (!p->a.windows) return;
+    cg__mm_order_depth(d, p);
+    const int num = cg__mm_chain_rows(d, p, row);
+    const ind_expr n = p->n < 0 ? ind_int(d->w.context, 0) : x->var[p->n];
+    p->window = cg__mm_find_window(d, p, row, num);
+    for (int i = 1; i < num && !d->w.failed; i++) {
+        const int from = cg__mm_position(x, row[i]), to = from < p->m ? p->m - 1 : p->m;
+        cg__mm_move_var(x, from, to);
+        p->m = to;
+        if (!ind__loops_join(x, to)) cg__fail(&d->w);
+    }
+    if (p->n >= 0) p->n = cg__mm_position(x, n);
+    cg__analyse(d);
+}
+
+/* May the windows' tiles be copied in chunks of 16 bytes? A chunk is inside of a tap, and all of it is outside of a
+   mask or none. */
+static bool cg__mm_can_copy_windows(cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o) {
+    const int chunk = cg__mm_chunk(p);
+    const uint32_t load = o->load, mask = load ? cg__inst(&d->w, load)->arg[0] : 0;
+    ind_expr guard = {0};
+    if (!load || !o->k_major || p->k < 0 ||
+        (!cg__in_arena(&d->w, cg__inst(&d->w, load)->source) && !(d->assume & IND__ASSUME_ALIGNED)))
+        return false;
+    const ind_expr base = ind__run_base(cg__index_of(&d->w, load), d->plan->domain.var[p->k], chunk);
+    if (!ind__ok(base) || !cg__multiple_index(d, base, chunk, &guard)) return false;
+    if (mask && cg__varies_along(&d->w, mask, p->k) && !cg__uniform_mask(d, mask, p->k, chunk, &guard)) return false;
+    if (ind__ok(guard)) cg__guard(d->variant, guard);
+    if (!cg__in_arena(&d->w, cg__inst(&d->w, load)->source)) d->variant->guard_aligned = true;
+    return true;
 }
 
 /* ================================================================================ src/cuda/templates/gemm/grouped.c */
@@ -14184,8 +14608,10 @@ static void cg__mm_write_addresses(ind__writer *w, const cg__mm_problem *p, cons
 /* Writes the offsets of the chunks of copied operands, before the loop. */
 static void cg__mm_write_all_addresses(ind__writer *w, const cg__mm_problem *p) {
     ind_expr stride;
-    if (p->a.copy && cg__mm_step_of(w, p, &p->a, &stride)) cg__mm_write_addresses(w, p, &p->a, 'a', "");
-    if (p->b.copy && cg__mm_step_of(w, p, &p->b, &stride)) cg__mm_write_addresses(w, p, &p->b, 'b', "");
+    if (p->a.copy && !p->a.windows && cg__mm_step_of(w, p, &p->a, &stride))
+        cg__mm_write_addresses(w, p, &p->a, 'a', "");
+    if (p->b.copy && !p->b.windows && cg__mm_step_of(w, p, &p->b, &stride))
+        cg__mm_write_addresses(w, p, &p->b, 'b', "");
     if (p->b2.copy && cg__mm_step_of(w, p, &p->b2, &stride)) cg__mm_write_addresses(w, p, &p->b2, 'c', "");
 }
 
@@ -14317,6 +14743,52 @@ static void cg__mm_write_units(ind__writer *w, const cg__mm_problem *p, const cg
                col, col, ind_dtype_name(o->memory));
     cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
     cg__end(w);
+}
+
+/* ============================================================================ src/cuda/templates/gemm/window_copy.c */
+/* Windows of the left operand (windows.c), copied by cp.async in chunks of 16 bytes. */
+
+/* The offsets of the chunks that a thread copies of the step from first_k on. Those under a mask that does not hold,
+   and those of rows that do not exist, are not read: bit i of in_a tells if chunk i is. */
+static void cg__mm_write_window_addresses(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_tile_cols(v, o, name) / cg__mm_chunk(p);
+    const int apart = v->threads / chunks, n = (rows + apart - 1) / apart;
+    const char x = cg__mm_axis(name);
+    const uint32_t mask = cg__inst(w, o->load)->arg[0];
+    ind__textf(&w->code, "%s at_%c[%d];\nunsigned in_%c = 0;\n", cg__int(w), name, n, name);
+    ind__textf(&w->code, "const %s k = first_k + (int)threadIdx.x %% %d * %d;\n", cg__int(w), chunks, cg__mm_chunk(p));
+    cg__unroll(w);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", n);
+    ind__textf(&w->code, "const %s x = first_%c + i * %d + (int)threadIdx.x / %d;\nat_%c[i] = 0;\n", cg__int(w), x,
+               apart, chunks, name);
+    cg__begin(w, "if (x < size_%c && k < size_k)", x);
+    cg__mm_set_text(w, o->x, "x");
+    cg__mm_set_text(w, p->k, "k");
+    if (mask) {
+        cg__need_none(w);
+        cg__need(w, mask);
+        cg__close_needed(w);
+        cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+        ind__textf(&w->code, "if (");
+        cg__value(w, mask);
+        ind__textf(&w->code, ") ");
+    }
+    ind__textf(&w->code, "in_%c |= 1u << i, at_%c[i] = %s;\n", name, name,
+               cg__expr_string(w, cg__index_of(w, o->load)));
+    cg__end(w);
+    cg__end(w);
+    cg__use(w, IND__CG_TILE_COPY);
+}
+
+/* One asynchronous copy of the windows of a tile. */
+static void cg__mm_write_window_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const int rows = cg__mm_tile_rows(v, o, name), cols = cg__mm_tile_cols(v, o, name);
+    cg__mm_write_window_addresses(w, p, o, name);
+    ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(tile_%c + stage * %d, %s, at_%c, %d, 16, in_%c);\n", rows,
+               cg__mm_units(p, cols), v->threads, name, cg__mm_units(p, cg__mm_stage_elements(v, name)),
+               cg__buffer(w, cg__inst(w, o->load)->source), name, rows, name);
 }
 
 /* ================================================================================= src/cuda/templates/gemm/chunks.c */
@@ -14997,6 +15469,8 @@ static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p, const cg_
         cg__mm_write_raw(w, p, o, name);
     else if (o->misaligned)
         cg__mm_write_row_copies(w, p, o, name);
+    else if (o->copy && o->windows)
+        cg__mm_write_window_copy(w, p, o, name);
     else if (o->copy)
         cg__mm_write_copy(w, p, o, name);
     else
@@ -15612,6 +16086,10 @@ static const char *cg__mm_tile_number(ind__writer *w, const char *number, char a
 /* ---- the maps ---- */
 
 static bool cg__is_declared(ind_expr e);
+static const char *cg__mm_find_window_map(const cg__mm_problem *p, ind__tensor_map *map);
+static void cg__mm_write_first_window(ind__writer *w, const cg__mm_problem *p);
+static void cg__mm_write_tap(ind__writer *w, const cg__mm_problem *p);
+static void cg__mm_write_windows(ind__writer *w, const cg__mm_problem *p);
 
 /* Adds a dimension of `box` elements: the one along variable v, with the stride that its index has. */
 static const char *cg__mm_add_dim(ind__tensor_map *map, ind_expr size, ind_expr stride, int box) {
@@ -15648,6 +16126,7 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
     const ind__loops *x = &w->plan->domain;
     const int along = o->k_major ? p->k : o->x, other = o->k_major ? o->x : p->k;
     ind_expr stride[2 * IND_MAX_RANK], rest;
+    if (o->windows) return o == &p->a ? cg__mm_find_window_map(p, map) : "the right operand is read through windows";
     if (!o->copy || along < 0 || other < 0 || cg__inst(w, o->load)->arg[0])
         return "an operand is not copied in vectors, or under a mask";
     rest = cg__index_of(w, o->load);
@@ -15674,6 +16153,7 @@ static bool cg__mm_rounds_by_size(const cg__decider *d, const cg__mm_problem *p)
 /* Sets the maps of the operands, or the reason why there are none. */
 static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
     cg__mm_operand *const o[3] = {&p->a, &p->b, &p->b2};
+    if (!p->tensor_bytes) p->no_maps = "tensor cores do not take the operands";
     if (!(d->assume & IND__ASSUME_MAPS)) p->no_maps = "the variant assumes no tensor maps";
     if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
     if (cg__mm_rounds_by_size(d, p))
@@ -15703,7 +16183,8 @@ static int cg__mm_box_rows(const cg__mm_problem *p, int tile_m) {
    multicasts the tile. */
 static void cg__mm_set_boxes(cg__decider *d, cg__mm_problem *p) {
     d->used |= IND__ASSUME_MAPS;
-    if (p->a.k_major) p->map[0]->box[1] = cg__mm_box_rows(p, d->variant->of.tile.m);
+    if (p->a.k_major)
+        p->map[0]->box[1] = p->a.windows ? d->variant->of.tile.m : cg__mm_box_rows(p, d->variant->of.tile.m);
     for (int i = 0; p->b.k_major && i < cg__mm_products(p); i++) p->map[1 + i]->box[1] = cg__mm_columns(d->variant);
     for (int i = 0; i < 1 + cg__mm_products(p); i++)
         p->map[i]->box[1] /= cg__mm_sharing_blocks(d->variant, i ? 'b' : 'a');
@@ -15875,11 +16356,16 @@ static void cg__mm_write_expect(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_write_copies(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_stage(w);
     cg__mm_begin_tiles(w, p);
+    cg__mm_write_first_window(w, p);
     cg__begin(w, "for (int step = 0; step < steps%s; step++)", p->group.indirect ? " && lane == 0" : "");
     cg__mm_write_first_k(w, cg__string(w, "(%s)step", cg__int(w)));
     ind__textf(&w->code, "ind_barrier_wait(empty + stage, phase ^ 1);\n");
     cg__mm_write_expect(w, p);
-    cg__mm_write_boxes(w, p, &p->a, 'a');
+    cg__mm_write_tap(w, p);
+    if (p->a.windows)
+        cg__mm_write_windows(w, p);
+    else
+        cg__mm_write_boxes(w, p, &p->a, 'a');
     cg__mm_write_boxes(w, p, &p->b, 'b');
     if (p->dot2) cg__mm_write_boxes(w, p, &p->b2, 'c');
     cg__mm_write_next_stage(w);
@@ -15939,6 +16425,96 @@ static void cg__mm_end_barriers(ind__writer *w) {
 static void cg__mm_write_map_prefetch(ind__writer *w, const cg__mm_problem *p, int thread) {
     ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n%s}\n",
                thread, p->dot2 ? "    ind_map_prefetch(map_c);\n" : "");
+}
+
+/* ============================================================================ src/cuda/templates/gemm/window_maps.c */
+/* Windows of images that bulk copies bring (cuTensorMapEncodeIm2col): a row of the tile is a window's element of one
+   tap, in so many channels. The copy finds windows of the next line and of the next image itself, and what is outside
+   an image is 0. Each step of k has channels of one tap. */
+
+/* The corner of the last windows along a dimension, so that there are as many as the product has rows. */
+static bool cg__mm_upper_corner(const cg__mm_window_dim *dim, int most, int *upper) {
+    ind_context *c = dim->size.context;
+    const ind_expr end = ind_expr_add(dim->size, ind_int(c, dim->before)); /* less the lower corner */
+    const ind_expr last = ind_expr_mul(ind_expr_sub(dim->places, ind_int(c, 1)), ind_int(c, dim->step));
+    int64_t corner = 0;
+    bool found = ind_expr_is_int(ind_expr_sub(ind_expr_add(last, ind_int(c, 1)), end), &corner);
+    const int64_t first = dim->before - dim->dilation * (dim->num_taps - 1);
+    for (int64_t i = 0; i <= dim->step && !found; i++) {
+        corner = first - i;
+        const ind_expr span = ind_expr_add(end, ind_int(c, corner));
+        found = ind_known_eq(ind_expr_ceildiv(span, ind_int(c, dim->step)), dim->places);
+    }
+    *upper = (int)corner;
+    return found && corner <= most && corner >= -most - 1;
+}
+
+/* The map of a's windows, if tensor cores multiply them; boxes are of a chunk of channels. */
+static const char *cg__mm_find_window_map(const cg__mm_problem *p, ind__tensor_map *map) {
+    const cg__mm_window *x = p->window;
+    const int channels = 128 / p->tensor_bytes, most = x->rank == 1 ? 32767 : x->rank == 2 ? 127 : 15;
+    if (!p->a.copy) return "its chunks of 16 bytes are not inside of a tap";
+    if (x->no) return x->no;
+    if (x->channels % channels) return "its channels are no multiple of 128 bytes";
+    *map = (ind__tensor_map){.dtype = p->a.memory, .swizzle = 128, .tf32 = p->tensor_bytes == 4, .offset = x->offset};
+    ind_context *c = x->offset.context;
+    const char *no = cg__mm_add_dim(map, ind_expr_mul(x->groups, ind_int(c, x->channels)), ind_int(c, 1), channels);
+    for (int i = 0; i < x->rank && !no; i++) {
+        const cg__mm_window_dim *dim = &x->dim[i];
+        if (dim->step > 8 || dim->before > most || dim->dilation * (dim->num_taps - 1) > 2 * most + 1)
+            return "its windows are too far apart";
+        map->windows.lower[i] = (int)-dim->before;
+        map->windows.step[i] = (int)dim->step;
+        if (!cg__mm_upper_corner(dim, most, &map->windows.upper[i])) return "the end of its windows depends on sizes";
+        no = cg__mm_add_dim(map, dim->size, dim->stride, 1);
+    }
+    if (!no) no = cg__mm_add_dim(map, x->images, x->image_stride, 1);
+    map->windows.rank = x->rank;
+    return no || cg__is_declared(x->offset) ? no : "an operand's offset depends on data";
+}
+
+/* Declares the first window of the tile, or of the block's part of it: place_0, .., and "image". */
+static void cg__mm_write_first_window(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tensor_map *map = p->map[0];
+    if (!map || !map->windows.rank) return;
+    const char *part = cg__mm_sharing_blocks(w->variant, 'a') > 1 ? cg__string(w, " + rank_n * %d", map->box[1]) : "";
+    ind__textf(&w->code, "unsigned image = (unsigned)(tile_m%s);\n", part);
+    for (int i = 0; i < map->windows.rank; i++) {
+        const char *places = cg__divisor(w, p->window->dim[i].places);
+        ind__textf(&w->code, "const int place_%d = (int)(image %% %s) * %d - %d;\nimage /= %s;\n", i, places,
+                   map->windows.step[i], -map->windows.lower[i], places);
+    }
+}
+
+/* Declares the channel and the tap of the step from first_k on: tap_0, .. */
+static void cg__mm_write_tap(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tensor_map *map = p->map[0];
+    if (!map || !map->windows.rank) return;
+    ind__textf(&w->code, "unsigned tap = (unsigned)first_k / %lldu;\n", (long long)p->window->channels);
+    ind__textf(&w->code, "const int channel = (int)((unsigned)first_k - tap * %lldu);\n",
+               (long long)p->window->channels);
+    for (int i = 0; i < map->windows.rank; i++) {
+        const cg__mm_window_dim *dim = &p->window->dim[i];
+        ind__textf(&w->code, "const unsigned short tap_%d = (unsigned short)(tap %% %lldu * %lldu);\ntap /= %lldu;\n",
+                   i, (long long)dim->num_taps, (long long)dim->dilation, (long long)dim->num_taps);
+    }
+}
+
+/* The copy of the tile's windows. */
+static void cg__mm_write_windows(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tensor_map *map = p->map[0];
+    const bool shared = cg__mm_sharing_blocks(w->variant, 'a') > 1;
+    const int rank = map->windows.rank;
+    ind__textf(&w->code, "ind_%s_windows<%d>(tile_a + stage * %d", shared ? "multicast" : "copy", rank,
+               cg__mm_units(p, cg__mm_stage_elements(w->variant, 'a')));
+    if (shared) ind__textf(&w->code, " + rank_n * %d", cg__mm_units(p, map->box[1] * map->box[0]));
+    ind__textf(&w->code, ", map_a, full + stage, %schannel", shared ? "share_a, " : "");
+    if (ind__ok(p->window->group))
+        ind__textf(&w->code, " + (int)%s * %lld", cg__expr_string(w, p->window->group), (long long)p->window->channels);
+    ind__textf(&w->code, ", (int)image");
+    for (int i = 0; i < rank; i++) ind__textf(&w->code, ", place_%d, tap_%d", i, i);
+    ind__textf(&w->code, ");\n");
+    cg__use(w, shared ? IND__CG_MULTICAST_WINDOWS : IND__CG_WINDOWS);
 }
 
 /* ==================================================================================== src/cuda/templates/gemm/tma.c */
@@ -17068,6 +17644,7 @@ static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *
     if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
     if (2 * k * p->few_rows > MM_ROW_BYTES) return "its rows exceed shared memory";
     if (p->a.computed && !p->a.statistics) return "a is computed as it is loaded";
+    if (p->a.windows || p->b.windows) return "an operand is read through windows";
     for (int i = 0; i < cg__mm_products(p); i++)
         if (!cg__mm_reads_vectors(cg__mm_right(p, i))) return "b is read neither in vectors nor in runs of bytes";
     return p->b.k_major || ind_known_multiple(p->size_n, 8) ? NULL : "its columns are no multiple of 8";
@@ -17882,10 +18459,10 @@ static int cg__mm_packed_slot(const cg__mm_packed *b) {
     return ((chunks * 16 + slot - 1) / slot | 1) * slot;
 }
 
-/* The LOAD whose value i is, converted or not; 0: it is none, or under a mask. */
+/* The same, but 0 if the LOAD is under a mask. */
 static uint32_t cg__mm_plain_load(const ind__writer *w, uint32_t i) {
-    while (cg__inst(w, i)->op == IND_LOOP_CAST) i = cg__inst(w, i)->arg[0];
-    return cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0] ? i : 0;
+    i = cg__mm_converted_load(w, i);
+    return i && !cg__inst(w, i)->arg[0] ? i : 0;
 }
 
 /* The format of elements of a type; 0: it is none of 8 bits. */
@@ -19425,6 +20002,8 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
 
 static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const char *reason) {
     cg__mm_explain(d, p, reason);
+    if (d->variant->why && p->tensor_bytes && p->a.windows && p->no_maps && d->assume & IND__ASSUME_MAPS)
+        cg__why(d, "%s; no tensor map of windows: %s", d->variant->why, p->no_maps);
     if (d->variant->why && p->group.indirect) cg__why(d, "tiles of rows of one group; %s", d->variant->why);
     if (d->variant->why && !p->group.indirect && cg__mm_group_of_b(&d->w, p))
         cg__why(d, "not tiled by groups of rows: the rows are more than one dimension; %s", d->variant->why);
@@ -26550,8 +27129,8 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
 
 static bool cg__same_map(const ind__tensor_map *a, const ind__tensor_map *b) {
     return a->dtype == b->dtype && a->rank == b->rank && a->swizzle == b->swizzle && a->tf32 == b->tf32 &&
-           !memcmp(a->box, b->box, sizeof a->box) && cg__same_exprs(&a->offset, &b->offset, 1) &&
-           cg__same_exprs(a->size, b->size, (uint32_t)a->rank) &&
+           !memcmp(a->box, b->box, sizeof a->box) && !memcmp(&a->windows, &b->windows, sizeof a->windows) &&
+           cg__same_exprs(&a->offset, &b->offset, 1) && cg__same_exprs(a->size, b->size, (uint32_t)a->rank) &&
            cg__same_exprs(a->stride, b->stride, (uint32_t)a->rank);
 }
 
@@ -28039,6 +28618,20 @@ static const char *cg__broken_guards(const ind__variant *v, bool last) {
     return NULL;
 }
 
+/* Limits of cuTensorMapEncodeIm2col. */
+static const char *cg__broken_windows(const ind__tensor_map *m) {
+    const ind__map_windows *x = &m->windows;
+    if (!x->rank) return NULL;
+    if (x->rank > IND__MAX_WINDOW_RANK || m->rank != x->rank + 2) return "the rank of windows is not the map's less 2";
+    const int most = x->rank == 1 ? 32767 : x->rank == 2 ? 127 : 15;
+    for (int d = 0; d < x->rank; d++) {
+        if (x->lower[d] < -most - 1 || x->lower[d] > most || x->upper[d] < -most - 1 || x->upper[d] > most)
+            return "a corner of the windows of a tensor map is out of range";
+        if (x->step[d] < 1 || x->step[d] > 8) return "windows of a tensor map are not 1 to 8 elements apart";
+    }
+    return NULL;
+}
+
 static const char *cg__broken_map(const ind_plan *p, const ind__kernel_arg *a) {
     const ind__tensor_map *m = a->map;
     if (a->kind != IND__ARG_TENSOR_MAP) return NULL;
@@ -28053,6 +28646,7 @@ static const char *cg__broken_map(const ind_plan *p, const ind__kernel_arg *a) {
     }
     if (m->swizzle && m->box[0] * ind_dtype_bytes(m->dtype) > m->swizzle)
         return "a row of the box of a tensor map is longer than the swizzle's span";
+    if (cg__broken_windows(m)) return cg__broken_windows(m);
     if (ind_dtype_bytes(m->dtype) > 2 && !m->tf32) return "a tensor map has elements of more than 16 bits";
     if (m->tf32 && m->dtype != IND_F32) return "a tensor map rounds elements that are not f32";
     return NULL;
@@ -28228,6 +28822,9 @@ static void cg__print_map(ind__text *t, const ind_plan *p, const ind__kernel_arg
     ind__textf(t, " box");
     for (int d = 0; d < m->rank; d++) ind__textf(t, d ? ", %d" : " [%d", m->box[d]);
     ind__textf(t, "] swizzle %d%s", m->swizzle, m->tf32 ? ", rounded to tf32" : "");
+    for (int d = m->windows.rank - 1; d >= 0; d--)
+        ind__textf(t, "%s[%d, size%s%d) step %d", d == m->windows.rank - 1 ? " windows in " : " x ",
+                   m->windows.lower[d], m->windows.upper[d] < 0 ? "" : "+", m->windows.upper[d], m->windows.step[d]);
 }
 
 static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *v) {
@@ -28466,6 +29063,14 @@ static void cg__print_json_map(ind__text *t, const ind_plan *p, const ind__kerne
     ind__textf(t, "], \"box\": [");
     for (int d = 0; d < m->rank; d++) ind__textf(t, d ? ", %d" : "%d", m->box[d]);
     ind__textf(t, "], \"swizzle\": %d, \"tf32\": %s", m->swizzle, m->tf32 ? "true" : "false");
+    if (!m->windows.rank) return;
+    const int *list[3] = {m->windows.lower, m->windows.upper, m->windows.step};
+    static const char *const name[3] = {"lower", "upper", "step"};
+    for (int i = 0; i < 3; i++) {
+        ind__textf(t, "%s\"%s\": [", i ? "], " : ", \"windows\": {", name[i]);
+        for (int d = 0; d < m->windows.rank; d++) ind__textf(t, d ? ", %d" : "%d", list[i][d]);
+    }
+    ind__textf(t, "]}");
 }
 
 static void cg__print_json_args(ind__text *t, const ind_plan *p, const ind__variant *v) {

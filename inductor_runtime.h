@@ -135,7 +135,7 @@ IND_API const char *ind_status_text(ind_status status);
 
 /* ---- the tables, which NAME.c has */
 
-#define IND_EXPORTED_VERSION 1 /* of these structs: NAME.c must have been written for the same one */
+#define IND_EXPORTED_VERSION 2 /* of these structs: NAME.c must have been written for the same one */
 
 #define IND_EXPORTED_NONE UINT32_MAX
 #define IND_EXPORTED_RANK 5 /* dimensions of a tensor map */
@@ -164,6 +164,7 @@ typedef struct ind_exported_map {
     int bytes, type, rank, swizzle;
     uint32_t offset, size[IND_EXPORTED_RANK], stride[IND_EXPORTED_RANK];
     unsigned box[IND_EXPORTED_RANK];
+    int windows, lower[3], upper[3], step[3]; /* cuTensorMapEncodeIm2col, if `windows`, the image's rank, is not 0 */
 } ind_exported_map;
 
 /* A kernel as one way to run a step. Members that are numbers of slots: IND_EXPORTED_NONE if there is none. */
@@ -537,11 +538,16 @@ typedef struct rt__cuda_driver {
     int(IND__RT_CUDA_CALL *cuStreamGetCaptureInfo_v3)(void *stream, int *status, unsigned long long *capture,
                                                       void **graph, void *const **node, const rt__cuda_edge **edge,
                                                       size_t *num);
-    /* From CUDA 12.0 on, else NULL: then no variant with tensor maps runs. */
+    /* Both from CUDA 12.0 on, else NULL: then no variant with such tensor maps runs. */
     int(IND__RT_CUDA_CALL *cuTensorMapEncodeTiled)(void *map, int type, unsigned rank, void *address,
                                                    const uint64_t *size, const uint64_t *stride, const unsigned *box,
                                                    const unsigned *element_stride, int interleave, int swizzle,
                                                    int promotion, int fill);
+    int(IND__RT_CUDA_CALL *cuTensorMapEncodeIm2col)(void *map, int type, unsigned rank, void *address,
+                                                    const uint64_t *size, const uint64_t *stride, const int *lower,
+                                                    const int *upper, unsigned channels, unsigned windows,
+                                                    const unsigned *element_stride, int interleave, int swizzle,
+                                                    int promotion, int fill);
 #define X(name, args) int(IND__RT_CUDA_CALL * name) args;
     IND__CUDA_DRIVER_SYMBOLS(X)
 #undef X
@@ -579,6 +585,8 @@ static const char *rt__cuda_load_driver(void *library, rt__cuda_driver *d) {
     memcpy(&d->cuOccupancyMaxActiveClusters, &clusters, sizeof clusters);
     void *encode = rt__library_symbol(library, "cuTensorMapEncodeTiled");
     memcpy(&d->cuTensorMapEncodeTiled, &encode, sizeof encode);
+    void *windows = rt__library_symbol(library, "cuTensorMapEncodeIm2col");
+    memcpy(&d->cuTensorMapEncodeIm2col, &windows, sizeof windows);
     void *launch = rt__library_symbol(library, "cuLaunchKernelEx");
     memcpy(&d->cuLaunchKernelEx, &launch, sizeof launch);
     void *info = rt__library_symbol(library, "cuStreamGetCaptureInfo_v3");
@@ -617,6 +625,14 @@ typedef struct rt__map_key {
     uint64_t encoded;                                                   /* 0: never, or it failed */
 } rt__map_key;
 
+/* What of a tensor map no size changes: ind__tensor_map, in the driver's terms. */
+typedef struct rt__map_form {
+    int type, rank, swizzle; /* type: CUtensorMapDataType; swizzle: bytes */
+    unsigned box[IND__RT_MAP_RANK];
+    int windows; /* dimensions of an image; 0: boxes */
+    int lower[3], upper[3], step[3];
+} rt__map_form;
+
 /* True if the driver takes the map: addresses and strides of multiples of 16 bytes, no empty dimension. */
 static bool rt__map_possible(const rt__map_key *key, int rank) {
     bool fits = key->address && key->address % 16 == 0;
@@ -636,13 +652,21 @@ static int rt__map_promotion(const rt__map_key *key, int rank) {
     return IND__CUDA_MAP_PROMOTION_256B;
 }
 
-static bool rt__cuda_encode_map(const rt__cuda_driver *d, const rt__map_key *key, int type, int rank,
-                                const unsigned *box, int swizzle_bytes, void *map) {
-    static const unsigned ones[IND__RT_MAP_RANK] = {1, 1, 1, 1, 1};
-    const int swizzle = swizzle_bytes == 128 ? 3 : swizzle_bytes == 64 ? 2 : swizzle_bytes == 32;
-    return rt__map_possible(key, rank) &&
-           !d->cuTensorMapEncodeTiled(map, type, (unsigned)rank, (void *)(uintptr_t)key->address, key->size,
-                                      key->stride + 1, box, ones, 0, swizzle, rt__map_promotion(key, rank), 0);
+static bool rt__cuda_encode_map(const rt__cuda_driver *d, const rt__map_key *key, const rt__map_form *form, void *map) {
+    const int swizzle = form->swizzle == 128 ? 3 : form->swizzle == 64 ? 2 : form->swizzle == 32;
+    const int promotion = rt__map_promotion(key, form->rank);
+    void *const address = (void *)(uintptr_t)key->address;
+    unsigned step[IND__RT_MAP_RANK] = {1, 1, 1, 1, 1};
+    if (!rt__map_possible(key, form->rank)) return false;
+    if (!form->windows)
+        return d->cuTensorMapEncodeTiled &&
+               !d->cuTensorMapEncodeTiled(map, form->type, (unsigned)form->rank, address, key->size, key->stride + 1,
+                                          form->box, step, 0, swizzle, promotion, 0);
+    for (int i = 0; i < form->windows; i++) step[1 + i] = (unsigned)form->step[i];
+    return d->cuTensorMapEncodeIm2col &&
+           !d->cuTensorMapEncodeIm2col(map, form->type, (unsigned)form->rank, address, key->size, key->stride + 1,
+                                       form->lower, form->upper, form->box[0], form->box[1], step, 0, swizzle,
+                                       promotion, 0);
 }
 
 /* ====================================================================================== src/runtime/exported/open.c */
@@ -1203,7 +1227,6 @@ static uint64_t rt__x_address(const rt__side *s, const ind_exported_arg *a) {
 static bool rt__x_bind_map(ind_exported_model *m, rt__side *s, uint32_t at) {
     const ind_exported_map *map = &s->x->map[at];
     rt__map_key key = {.encoded = 1}, *last = &s->map_key[at];
-    if (!m->driver.cuTensorMapEncodeTiled) return false;
     key.address = rt__x_address(s, &map->buffer) + (uint64_t)(s->slot[map->offset] * map->bytes);
     for (int d = 0; d < map->rank; d++) {
         key.size[d] = (uint64_t)s->slot[map->size[d]];
@@ -1211,8 +1234,12 @@ static bool rt__x_bind_map(ind_exported_model *m, rt__side *s, uint32_t at) {
     }
     if (!memcmp(last, &key, sizeof key)) return true;
     *last = key;
-    last->encoded = rt__cuda_encode_map(&m->driver, &key, map->type, map->rank, map->box, map->swizzle,
-                                        s->map + (size_t)at * IND__RT_MAP_BYTES);
+    rt__map_form form = {.type = map->type, .rank = map->rank, .swizzle = map->swizzle, .windows = map->windows};
+    memcpy(form.box, map->box, sizeof form.box);
+    memcpy(form.lower, map->lower, sizeof form.lower);
+    memcpy(form.upper, map->upper, sizeof form.upper);
+    memcpy(form.step, map->step, sizeof form.step);
+    last->encoded = rt__cuda_encode_map(&m->driver, &key, &form, s->map + (size_t)at * IND__RT_MAP_BYTES);
     return last->encoded;
 }
 
@@ -2651,11 +2678,16 @@ typedef struct rt__cuda_driver {
     int(IND__RT_CUDA_CALL *cuStreamGetCaptureInfo_v3)(void *stream, int *status, unsigned long long *capture,
                                                       void **graph, void *const **node, const rt__cuda_edge **edge,
                                                       size_t *num);
-    /* From CUDA 12.0 on, else NULL: then no variant with tensor maps runs. */
+    /* Both from CUDA 12.0 on, else NULL: then no variant with such tensor maps runs. */
     int(IND__RT_CUDA_CALL *cuTensorMapEncodeTiled)(void *map, int type, unsigned rank, void *address,
                                                    const uint64_t *size, const uint64_t *stride, const unsigned *box,
                                                    const unsigned *element_stride, int interleave, int swizzle,
                                                    int promotion, int fill);
+    int(IND__RT_CUDA_CALL *cuTensorMapEncodeIm2col)(void *map, int type, unsigned rank, void *address,
+                                                    const uint64_t *size, const uint64_t *stride, const int *lower,
+                                                    const int *upper, unsigned channels, unsigned windows,
+                                                    const unsigned *element_stride, int interleave, int swizzle,
+                                                    int promotion, int fill);
 #define X(name, args) int(IND__RT_CUDA_CALL * name) args;
     IND__CUDA_DRIVER_SYMBOLS(X)
 #undef X
@@ -2693,6 +2725,8 @@ static const char *rt__cuda_load_driver(void *library, rt__cuda_driver *d) {
     memcpy(&d->cuOccupancyMaxActiveClusters, &clusters, sizeof clusters);
     void *encode = rt__library_symbol(library, "cuTensorMapEncodeTiled");
     memcpy(&d->cuTensorMapEncodeTiled, &encode, sizeof encode);
+    void *windows = rt__library_symbol(library, "cuTensorMapEncodeIm2col");
+    memcpy(&d->cuTensorMapEncodeIm2col, &windows, sizeof windows);
     void *launch = rt__library_symbol(library, "cuLaunchKernelEx");
     memcpy(&d->cuLaunchKernelEx, &launch, sizeof launch);
     void *info = rt__library_symbol(library, "cuStreamGetCaptureInfo_v3");
@@ -2731,6 +2765,14 @@ typedef struct rt__map_key {
     uint64_t encoded;                                                   /* 0: never, or it failed */
 } rt__map_key;
 
+/* What of a tensor map no size changes: ind__tensor_map, in the driver's terms. */
+typedef struct rt__map_form {
+    int type, rank, swizzle; /* type: CUtensorMapDataType; swizzle: bytes */
+    unsigned box[IND__RT_MAP_RANK];
+    int windows; /* dimensions of an image; 0: boxes */
+    int lower[3], upper[3], step[3];
+} rt__map_form;
+
 /* True if the driver takes the map: addresses and strides of multiples of 16 bytes, no empty dimension. */
 static bool rt__map_possible(const rt__map_key *key, int rank) {
     bool fits = key->address && key->address % 16 == 0;
@@ -2750,13 +2792,21 @@ static int rt__map_promotion(const rt__map_key *key, int rank) {
     return IND__CUDA_MAP_PROMOTION_256B;
 }
 
-static bool rt__cuda_encode_map(const rt__cuda_driver *d, const rt__map_key *key, int type, int rank,
-                                const unsigned *box, int swizzle_bytes, void *map) {
-    static const unsigned ones[IND__RT_MAP_RANK] = {1, 1, 1, 1, 1};
-    const int swizzle = swizzle_bytes == 128 ? 3 : swizzle_bytes == 64 ? 2 : swizzle_bytes == 32;
-    return rt__map_possible(key, rank) &&
-           !d->cuTensorMapEncodeTiled(map, type, (unsigned)rank, (void *)(uintptr_t)key->address, key->size,
-                                      key->stride + 1, box, ones, 0, swizzle, rt__map_promotion(key, rank), 0);
+static bool rt__cuda_encode_map(const rt__cuda_driver *d, const rt__map_key *key, const rt__map_form *form, void *map) {
+    const int swizzle = form->swizzle == 128 ? 3 : form->swizzle == 64 ? 2 : form->swizzle == 32;
+    const int promotion = rt__map_promotion(key, form->rank);
+    void *const address = (void *)(uintptr_t)key->address;
+    unsigned step[IND__RT_MAP_RANK] = {1, 1, 1, 1, 1};
+    if (!rt__map_possible(key, form->rank)) return false;
+    if (!form->windows)
+        return d->cuTensorMapEncodeTiled &&
+               !d->cuTensorMapEncodeTiled(map, form->type, (unsigned)form->rank, address, key->size, key->stride + 1,
+                                          form->box, step, 0, swizzle, promotion, 0);
+    for (int i = 0; i < form->windows; i++) step[1 + i] = (unsigned)form->step[i];
+    return d->cuTensorMapEncodeIm2col &&
+           !d->cuTensorMapEncodeIm2col(map, form->type, (unsigned)form->rank, address, key->size, key->stride + 1,
+                                       form->lower, form->upper, form->box[0], form->box[1], step, 0, swizzle,
+                                       promotion, 0);
 }
 
 /* ============================================================================================ src/runtime/symbols.c */
@@ -5723,10 +5773,15 @@ static int rt__map_type(const ind__tensor_map *plan) {
 }
 
 static bool rt__encode_map(const ind_instance *n, const ind__tensor_map *plan, const rt__map_key *key, void *map) {
-    const rt__cuda_driver *d = &n->module->executable->runtime->driver;
-    unsigned box[IND__MAX_MAP_RANK];
-    for (int i = 0; i < plan->rank; i++) box[i] = (unsigned)plan->box[i];
-    return rt__cuda_encode_map(d, key, rt__map_type(plan), plan->rank, box, plan->swizzle, map);
+    rt__map_form form = {
+        .type = rt__map_type(plan), .rank = plan->rank, .swizzle = plan->swizzle, .windows = plan->windows.rank};
+    for (int i = 0; i < plan->rank; i++) form.box[i] = (unsigned)plan->box[i];
+    for (int i = 0; i < plan->windows.rank; i++) {
+        form.lower[i] = plan->windows.lower[i];
+        form.upper[i] = plan->windows.upper[i];
+        form.step[i] = plan->windows.step[i];
+    }
+    return rt__cuda_encode_map(&n->module->executable->runtime->driver, key, &form, map);
 }
 
 /* Encodes a tensor map for the launch's pointer and sizes, unless it is. False: the driver does not take it. */
@@ -5735,7 +5790,6 @@ static bool rt__bind_map(const ind_instance *n, const rt__exec_arg *arg) {
     const rt__exec_map *map = &x->launches.map[arg->slot];
     const int64_t *slot = n->sizes.slot;
     const uint64_t bytes = (uint64_t)ind_dtype_bytes(map->plan->dtype);
-    if (!x->runtime->driver.cuTensorMapEncodeTiled) return false;
     rt__map_key key = {.address = n->bindings.address[arg->buffer] + (uint64_t)slot[map->offset] * bytes, .encoded = 1};
     for (int d = 0; d < map->plan->rank; d++) {
         key.size[d] = (uint64_t)slot[map->size[d]];
@@ -10484,7 +10538,7 @@ static void *rt__tune_map(const ind_instance *n, const ind__kernel_arg *arg, ind
     unsigned char *map = (unsigned char *)ind__arena_alloc(memory, IND__RT_MAP_BYTES + 64);
     if (!map) return NULL;
     map += 64 - ((uintptr_t)map & 63);
-    *fits = n->module->executable->runtime->driver.cuTensorMapEncodeTiled && rt__encode_map(n, plan, &key, map);
+    *fits = rt__encode_map(n, plan, &key, map);
     return map;
 }
 

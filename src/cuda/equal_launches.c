@@ -169,8 +169,8 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
 
 static bool cg__same_map(const ind__tensor_map *a, const ind__tensor_map *b) {
     return a->dtype == b->dtype && a->rank == b->rank && a->swizzle == b->swizzle && a->tf32 == b->tf32 &&
-           !memcmp(a->box, b->box, sizeof a->box) && cg__same_exprs(&a->offset, &b->offset, 1) &&
-           cg__same_exprs(a->size, b->size, (uint32_t)a->rank) &&
+           !memcmp(a->box, b->box, sizeof a->box) && !memcmp(&a->windows, &b->windows, sizeof a->windows) &&
+           cg__same_exprs(&a->offset, &b->offset, 1) && cg__same_exprs(a->size, b->size, (uint32_t)a->rank) &&
            cg__same_exprs(a->stride, b->stride, (uint32_t)a->rank);
 }
 

@@ -15,15 +15,26 @@ typedef enum ind__arg_kind {
 
 #define IND__MAX_MAP_RANK 5 /* cuTensorMapEncodeTiled */
 
+#define IND__MAX_WINDOW_RANK 3 /* cuTensorMapEncodeIm2col */
+
+/* The windows of a tensor map of channels, then the dimensions of an image, the innermost first, then images. A copy
+   reads neighbouring windows of all images, one element of each, which it finds in all channels. The windows of
+   dimension d begin at lower[d], step[d] apart, in size[1 + d] + upper[d] - lower[d] elements. */
+typedef struct ind__map_windows {
+    int rank; /* dimensions of an image; 0: the map has no windows but boxes */
+    int lower[IND__MAX_WINDOW_RANK], upper[IND__MAX_WINDOW_RANK], step[IND__MAX_WINDOW_RANK];
+} ind__map_windows;
+
 /* What a tensor map describes; the launch encodes it. Dimension 0 is contiguous. Elements outside are copied as 0. */
 typedef struct ind__tensor_map {
     ind_dtype dtype;
     int rank;                                                    /* 2 .. IND__MAX_MAP_RANK */
     ind_expr offset;                                             /* of element 0, .. in the buffer, in elements */
     ind_expr size[IND__MAX_MAP_RANK], stride[IND__MAX_MAP_RANK]; /* in elements; stride[0] is 1 */
-    int box[IND__MAX_MAP_RANK];                                  /* of a copy, in elements */
-    int swizzle;                                                 /* bytes: 128, 64, 32 or 0 */
-    bool tf32; /* f32: copies round each element to tf32, to the nearest, ties to even */
+    int box[IND__MAX_MAP_RANK]; /* of a copy, in elements; of windows: channels, windows, then ones */
+    ind__map_windows windows;
+    int swizzle; /* bytes: 128, 64, 32 or 0 */
+    bool tf32;   /* f32: copies round each element to tf32, to the nearest, ties to even */
 } ind__tensor_map;
 
 typedef struct ind__kernel_arg {

@@ -25,6 +25,9 @@ static void cg__print_map(ind__text *t, const ind_plan *p, const ind__kernel_arg
     ind__textf(t, " box");
     for (int d = 0; d < m->rank; d++) ind__textf(t, d ? ", %d" : " [%d", m->box[d]);
     ind__textf(t, "] swizzle %d%s", m->swizzle, m->tf32 ? ", rounded to tf32" : "");
+    for (int d = m->windows.rank - 1; d >= 0; d--)
+        ind__textf(t, "%s[%d, size%s%d) step %d", d == m->windows.rank - 1 ? " windows in " : " x ",
+                   m->windows.lower[d], m->windows.upper[d] < 0 ? "" : "+", m->windows.upper[d], m->windows.step[d]);
 }
 
 static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *v) {
@@ -263,6 +266,14 @@ static void cg__print_json_map(ind__text *t, const ind_plan *p, const ind__kerne
     ind__textf(t, "], \"box\": [");
     for (int d = 0; d < m->rank; d++) ind__textf(t, d ? ", %d" : "%d", m->box[d]);
     ind__textf(t, "], \"swizzle\": %d, \"tf32\": %s", m->swizzle, m->tf32 ? "true" : "false");
+    if (!m->windows.rank) return;
+    const int *list[3] = {m->windows.lower, m->windows.upper, m->windows.step};
+    static const char *const name[3] = {"lower", "upper", "step"};
+    for (int i = 0; i < 3; i++) {
+        ind__textf(t, "%s\"%s\": [", i ? "], " : ", \"windows\": {", name[i]);
+        for (int d = 0; d < m->windows.rank; d++) ind__textf(t, d ? ", %d" : "%d", list[i][d]);
+    }
+    ind__textf(t, "]}");
 }
 
 static void cg__print_json_args(ind__text *t, const ind_plan *p, const ind__variant *v) {

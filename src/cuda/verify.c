@@ -162,6 +162,20 @@ static const char *cg__broken_guards(const ind__variant *v, bool last) {
     return NULL;
 }
 
+/* Limits of cuTensorMapEncodeIm2col. */
+static const char *cg__broken_windows(const ind__tensor_map *m) {
+    const ind__map_windows *x = &m->windows;
+    if (!x->rank) return NULL;
+    if (x->rank > IND__MAX_WINDOW_RANK || m->rank != x->rank + 2) return "the rank of windows is not the map's less 2";
+    const int most = x->rank == 1 ? 32767 : x->rank == 2 ? 127 : 15;
+    for (int d = 0; d < x->rank; d++) {
+        if (x->lower[d] < -most - 1 || x->lower[d] > most || x->upper[d] < -most - 1 || x->upper[d] > most)
+            return "a corner of the windows of a tensor map is out of range";
+        if (x->step[d] < 1 || x->step[d] > 8) return "windows of a tensor map are not 1 to 8 elements apart";
+    }
+    return NULL;
+}
+
 static const char *cg__broken_map(const ind_plan *p, const ind__kernel_arg *a) {
     const ind__tensor_map *m = a->map;
     if (a->kind != IND__ARG_TENSOR_MAP) return NULL;
@@ -176,6 +190,7 @@ static const char *cg__broken_map(const ind_plan *p, const ind__kernel_arg *a) {
     }
     if (m->swizzle && m->box[0] * ind_dtype_bytes(m->dtype) > m->swizzle)
         return "a row of the box of a tensor map is longer than the swizzle's span";
+    if (cg__broken_windows(m)) return cg__broken_windows(m);
     if (ind_dtype_bytes(m->dtype) > 2 && !m->tf32) return "a tensor map has elements of more than 16 bits";
     if (m->tf32 && m->dtype != IND_F32) return "a tensor map rounds elements that are not f32";
     return NULL;

@@ -131,6 +131,7 @@ extern "C" {
 //@ cg__prelude = cuda/prelude/combine.cuh
 //@ cg__prelude = cuda/prelude/matrix.cuh
 //@ cg__prelude = cuda/prelude/attention.cuh
+//@ cg__prelude = cuda/prelude/windows.cuh
 //@ cg__prelude = cuda/prelude/packed.cuh
 //@ cg__prelude = cuda/prelude/packed_rings.cuh
 //@ cg__prelude = cuda/prelude/packed_beside.cuh
@@ -174,10 +175,13 @@ extern "C" {
 //@ cuda/emit/scan/lookback.c
 //@ cuda/emit/scan/sort.c
 //@ cuda/templates/gemm/problem.c
+//@ cuda/templates/gemm/image_windows.c
+//@ cuda/templates/gemm/windows.c
 //@ cuda/templates/gemm/grouped.c
 //@ cuda/templates/gemm/template.c
 //@ cuda/templates/gemm/split.c
 //@ cuda/templates/gemm/load.c
+//@ cuda/templates/gemm/window_copy.c
 //@ cuda/templates/gemm/chunks.c
 //@ cuda/templates/gemm/scales.c
 //@ cuda/templates/gemm/realign.c
@@ -188,6 +192,7 @@ extern "C" {
 //@ cuda/templates/gemm/wgmma.c
 //@ cuda/templates/gemm/multicast.c
 //@ cuda/templates/gemm/bulk.c
+//@ cuda/templates/gemm/window_maps.c
 //@ cuda/templates/gemm/tma.c
 //@ cuda/templates/gemm/tcgen05.c
 //@ cuda/templates/gemm/fma.c

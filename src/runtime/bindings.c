@@ -140,10 +140,15 @@ static int rt__map_type(const ind__tensor_map *plan) {
 }
 
 static bool rt__encode_map(const ind_instance *n, const ind__tensor_map *plan, const rt__map_key *key, void *map) {
-    const rt__cuda_driver *d = &n->module->executable->runtime->driver;
-    unsigned box[IND__MAX_MAP_RANK];
-    for (int i = 0; i < plan->rank; i++) box[i] = (unsigned)plan->box[i];
-    return rt__cuda_encode_map(d, key, rt__map_type(plan), plan->rank, box, plan->swizzle, map);
+    rt__map_form form = {
+        .type = rt__map_type(plan), .rank = plan->rank, .swizzle = plan->swizzle, .windows = plan->windows.rank};
+    for (int i = 0; i < plan->rank; i++) form.box[i] = (unsigned)plan->box[i];
+    for (int i = 0; i < plan->windows.rank; i++) {
+        form.lower[i] = plan->windows.lower[i];
+        form.upper[i] = plan->windows.upper[i];
+        form.step[i] = plan->windows.step[i];
+    }
+    return rt__cuda_encode_map(&n->module->executable->runtime->driver, key, &form, map);
 }
 
 /* Encodes a tensor map for the launch's pointer and sizes, unless it is. False: the driver does not take it. */
@@ -152,7 +157,6 @@ static bool rt__bind_map(const ind_instance *n, const rt__exec_arg *arg) {
     const rt__exec_map *map = &x->launches.map[arg->slot];
     const int64_t *slot = n->sizes.slot;
     const uint64_t bytes = (uint64_t)ind_dtype_bytes(map->plan->dtype);
-    if (!x->runtime->driver.cuTensorMapEncodeTiled) return false;
     rt__map_key key = {.address = n->bindings.address[arg->buffer] + (uint64_t)slot[map->offset] * bytes, .encoded = 1};
     for (int d = 0; d < map->plan->rank; d++) {
         key.size[d] = (uint64_t)slot[map->size[d]];

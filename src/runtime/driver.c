@@ -119,11 +119,16 @@ typedef struct rt__cuda_driver {
     int(IND__RT_CUDA_CALL *cuStreamGetCaptureInfo_v3)(void *stream, int *status, unsigned long long *capture,
                                                       void **graph, void *const **node, const rt__cuda_edge **edge,
                                                       size_t *num);
-    /* From CUDA 12.0 on, else NULL: then no variant with tensor maps runs. */
+    /* Both from CUDA 12.0 on, else NULL: then no variant with such tensor maps runs. */
     int(IND__RT_CUDA_CALL *cuTensorMapEncodeTiled)(void *map, int type, unsigned rank, void *address,
                                                    const uint64_t *size, const uint64_t *stride, const unsigned *box,
                                                    const unsigned *element_stride, int interleave, int swizzle,
                                                    int promotion, int fill);
+    int(IND__RT_CUDA_CALL *cuTensorMapEncodeIm2col)(void *map, int type, unsigned rank, void *address,
+                                                    const uint64_t *size, const uint64_t *stride, const int *lower,
+                                                    const int *upper, unsigned channels, unsigned windows,
+                                                    const unsigned *element_stride, int interleave, int swizzle,
+                                                    int promotion, int fill);
 #define X(name, args) int(IND__RT_CUDA_CALL * name) args;
     IND__CUDA_DRIVER_SYMBOLS(X)
 #undef X
@@ -161,6 +166,8 @@ static const char *rt__cuda_load_driver(void *library, rt__cuda_driver *d) {
     memcpy(&d->cuOccupancyMaxActiveClusters, &clusters, sizeof clusters);
     void *encode = rt__library_symbol(library, "cuTensorMapEncodeTiled");
     memcpy(&d->cuTensorMapEncodeTiled, &encode, sizeof encode);
+    void *windows = rt__library_symbol(library, "cuTensorMapEncodeIm2col");
+    memcpy(&d->cuTensorMapEncodeIm2col, &windows, sizeof windows);
     void *launch = rt__library_symbol(library, "cuLaunchKernelEx");
     memcpy(&d->cuLaunchKernelEx, &launch, sizeof launch);
     void *info = rt__library_symbol(library, "cuStreamGetCaptureInfo_v3");
@@ -199,6 +206,14 @@ typedef struct rt__map_key {
     uint64_t encoded;                                                   /* 0: never, or it failed */
 } rt__map_key;
 
+/* What of a tensor map no size changes: ind__tensor_map, in the driver's terms. */
+typedef struct rt__map_form {
+    int type, rank, swizzle; /* type: CUtensorMapDataType; swizzle: bytes */
+    unsigned box[IND__RT_MAP_RANK];
+    int windows; /* dimensions of an image; 0: boxes */
+    int lower[3], upper[3], step[3];
+} rt__map_form;
+
 /* True if the driver takes the map: addresses and strides of multiples of 16 bytes, no empty dimension. */
 static bool rt__map_possible(const rt__map_key *key, int rank) {
     bool fits = key->address && key->address % 16 == 0;
@@ -218,11 +233,19 @@ static int rt__map_promotion(const rt__map_key *key, int rank) {
     return IND__CUDA_MAP_PROMOTION_256B;
 }
 
-static bool rt__cuda_encode_map(const rt__cuda_driver *d, const rt__map_key *key, int type, int rank,
-                                const unsigned *box, int swizzle_bytes, void *map) {
-    static const unsigned ones[IND__RT_MAP_RANK] = {1, 1, 1, 1, 1};
-    const int swizzle = swizzle_bytes == 128 ? 3 : swizzle_bytes == 64 ? 2 : swizzle_bytes == 32;
-    return rt__map_possible(key, rank) &&
-           !d->cuTensorMapEncodeTiled(map, type, (unsigned)rank, (void *)(uintptr_t)key->address, key->size,
-                                      key->stride + 1, box, ones, 0, swizzle, rt__map_promotion(key, rank), 0);
+static bool rt__cuda_encode_map(const rt__cuda_driver *d, const rt__map_key *key, const rt__map_form *form, void *map) {
+    const int swizzle = form->swizzle == 128 ? 3 : form->swizzle == 64 ? 2 : form->swizzle == 32;
+    const int promotion = rt__map_promotion(key, form->rank);
+    void *const address = (void *)(uintptr_t)key->address;
+    unsigned step[IND__RT_MAP_RANK] = {1, 1, 1, 1, 1};
+    if (!rt__map_possible(key, form->rank)) return false;
+    if (!form->windows)
+        return d->cuTensorMapEncodeTiled &&
+               !d->cuTensorMapEncodeTiled(map, form->type, (unsigned)form->rank, address, key->size, key->stride + 1,
+                                          form->box, step, 0, swizzle, promotion, 0);
+    for (int i = 0; i < form->windows; i++) step[1 + i] = (unsigned)form->step[i];
+    return d->cuTensorMapEncodeIm2col &&
+           !d->cuTensorMapEncodeIm2col(map, form->type, (unsigned)form->rank, address, key->size, key->stride + 1,
+                                       form->lower, form->upper, form->box[0], form->box[1], step, 0, swizzle,
+                                       promotion, 0);
 }

@@ -99,7 +99,7 @@ static void *rt__tune_map(const ind_instance *n, const ind__kernel_arg *arg, ind
     unsigned char *map = (unsigned char *)ind__arena_alloc(memory, IND__RT_MAP_BYTES + 64);
     if (!map) return NULL;
     map += 64 - ((uintptr_t)map & 63);
-    *fits = n->module->executable->runtime->driver.cuTensorMapEncodeTiled && rt__encode_map(n, plan, &key, map);
+    *fits = rt__encode_map(n, plan, &key, map);
     return map;
 }
 

@@ -1769,21 +1769,17 @@ unsigned map_swizzle_bytes(int swizzle) {
     return swizzle >= 0 && swizzle < 4 ? bytes[swizzle] : ~0u;
 }
 
-} // namespace
-
-API cuTensorMapEncodeTiled(void *out, int type, unsigned rank, void *address, const unsigned long long *size,
-                           const unsigned long long *stride, const unsigned *box, const unsigned *element_stride,
-                           int interleave, int swizzle, int promotion, int fill) {
-    ENTER(NEEDS_CONTEXT);
+int encode_boxes(void *out, int type, unsigned rank, void *address, const unsigned long long *size,
+                 const unsigned long long *stride, const unsigned *box, int interleave, int swizzle, int promotion,
+                 int fill) {
     const unsigned element = map_element_bytes(type), span = map_swizzle_bytes(swizzle);
     REQUIRE(out && (uintptr_t)out % 64 == 0 && element && rank >= 1 && rank <= 5 && span != ~0u, INVALID_VALUE);
-    REQUIRE(address && (uintptr_t)address % 16 == 0 && size && box && element_stride, INVALID_VALUE);
+    REQUIRE(address && (uintptr_t)address % 16 == 0 && size && box, INVALID_VALUE);
     REQUIRE(interleave == 0 && promotion >= 0 && promotion < 4 && fill == 0, INVALID_VALUE);
     REQUIRE(box[0] * element % 16 == 0 && (!span || box[0] * element <= span), INVALID_VALUE);
     ind_emulation::tensor_map m = {};
     for (unsigned d = 0; d < rank; d++) {
         REQUIRE(size[d] >= 1 && size[d] <= 1ull << 32 && box[d] >= 1 && box[d] <= 256, INVALID_VALUE);
-        REQUIRE(element_stride[d] == 1, INVALID_VALUE);
         REQUIRE(!d || (stride[d - 1] % 16 == 0 && stride[d - 1] < 1ull << 40), INVALID_VALUE);
         m.size[d] = size[d];
         m.stride[d] = d ? stride[d - 1] : element;
@@ -1793,7 +1789,49 @@ API cuTensorMapEncodeTiled(void *out, int type, unsigned rank, void *address, co
     m.address = (uintptr_t)address;
     m.rank = (unsigned short)rank;
     m.swizzle = (unsigned short)span;
-    m.tf32 = type == MAP_TFLOAT32;
+    m.tf32 = type == MAP_TFLOAT32 ? 1 : 0;
+    memcpy(out, &m, sizeof m);
+    return SUCCESS;
+}
+
+} // namespace
+
+API cuTensorMapEncodeTiled(void *out, int type, unsigned rank, void *address, const unsigned long long *size,
+                           const unsigned long long *stride, const unsigned *box, const unsigned *element_stride,
+                           int interleave, int swizzle, int promotion, int fill) {
+    ENTER(NEEDS_CONTEXT);
+    REQUIRE(element_stride && rank <= 5, INVALID_VALUE);
+    for (unsigned d = 0; d < rank; d++) {
+        REQUIRE(element_stride[d] == 1, INVALID_VALUE);
+    }
+    return encode_boxes(out, type, rank, address, size, stride, box, interleave, swizzle, promotion, fill);
+}
+
+/* The corners are those of windows in the dimensions of an image. */
+API cuTensorMapEncodeIm2col(void *out, int type, unsigned rank, void *address, const unsigned long long *size,
+                            const unsigned long long *stride, const int *lower, const int *upper, unsigned channels,
+                            unsigned windows, const unsigned *element_stride, int interleave, int swizzle,
+                            int promotion, int fill) {
+    ENTER(NEEDS_CONTEXT);
+    const unsigned box[5] = {channels, 1, 1, 1, 1};
+    REQUIRE(rank >= 3 && rank <= 5 && lower && upper && element_stride && windows >= 1 && windows <= 1024,
+            INVALID_VALUE);
+    const int least = rank == 3 ? -32768 : rank == 4 ? -128 : -16;
+    const int code =
+        encode_boxes(out, type, rank, address, size, stride, box, interleave, swizzle, promotion, fill);
+    REQUIRE(code == SUCCESS, INVALID_VALUE);
+    ind_emulation::tensor_map m;
+    memcpy(&m, out, sizeof m);
+    m.box[1] = (unsigned short)windows;
+    m.windows = (unsigned char)(rank - 2);
+    for (unsigned d = 0; d < m.windows; d++) {
+        REQUIRE(lower[d] >= least && lower[d] < -least && upper[d] >= least && upper[d] < -least, INVALID_VALUE);
+        REQUIRE(element_stride[1 + d] >= 1 && element_stride[1 + d] <= 8, INVALID_VALUE);
+        REQUIRE((long long)size[1 + d] + upper[d] - lower[d] > 0, INVALID_VALUE);
+        m.lower[d] = (short)lower[d];
+        m.upper[d] = (short)upper[d];
+        m.step[d] = (unsigned char)element_stride[1 + d];
+    }
     memcpy(out, &m, sizeof m);
     return SUCCESS;
 }

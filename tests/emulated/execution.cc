@@ -976,7 +976,8 @@ struct bulk_copy {
     unsigned block;
     size_t place, barrier; /* in the shared memory of that block */
     ind_emulation::tensor_map map;
-    int at[5], line;
+    ind_emulation::place at;
+    int line;
 };
 
 std::deque<bulk_copy> &bulk_copies = *new std::deque<bulk_copy>; /* in flight */
@@ -1056,17 +1057,10 @@ void finish_copy(const bulk_copy &c) {
         rows *= m.box[d];
     }
     for (size_t row = 0; row < rows; row++) {
-        unsigned long long from = m.address;
-        bool inside = true;
-        size_t left = row;
-        for (int d = 1; d < m.rank; d++) {
-            const long long x = c.at[d] + (long long)(left % m.box[d]);
-            left /= m.box[d];
-            inside = inside && x >= 0 && x < (long long)m.size[d];
-            from += (unsigned long long)x * m.stride[d];
-        }
+        unsigned long long from;
+        const bool inside = row_address(m, c.at, row, &from);
         for (size_t i = 0; i < bytes; i++) {
-            const long long x = c.at[0] + (long long)(i / m.stride[0]);
+            const long long x = c.at.at[0] + (long long)(i / m.stride[0]);
             size_t to = own + row * bytes + i;
             to ^= m.swizzle ? (to >> 7 & (m.swizzle / 16u - 1)) << 4 : 0;
             shared[to - own] =
@@ -1148,10 +1142,9 @@ void begin_copy(const bulk_copy &c) {
     bulk_copies.push_back(c);
 }
 
-void rt_bulk_tensor(void *shared, const ind_emulation::tensor_map *map, void *barrier, unsigned to, const int *at,
-                    int line) {
-    bulk_copy c = {0,    shared_place(shared, line),          shared_place(barrier, line),
-                   *map, {at[0], at[1], at[2], at[3], at[4]}, line};
+void rt_bulk_tensor(void *shared, const ind_emulation::tensor_map *map, void *barrier, unsigned to,
+                    const ind_emulation::place *at, int line) {
+    bulk_copy c = {0, shared_place(shared, line), shared_place(barrier, line), *map, *at, line};
     const int last = map->rank - 1; /* the whole tensor: its elements lie between the first and the last one */
     rt_access((const void *)(uintptr_t)map->address, (unsigned)(map->stride[last] * (map->size[last] - 1)), 0);
     to = to ? to : 1u << block_now;

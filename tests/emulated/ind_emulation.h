@@ -1020,51 +1020,49 @@ template <int N> IND_EMULATION_FN void ind_more_registers() {
 
 namespace ind_emulation {
 
-IND_EMULATION_FN void touch_box(const tensor_map *m, const int *at) {
-    int rows = 1;
-    const long long first = at[0] > 0 ? at[0] : 0, end = at[0] + (long long)m->box[0] < (long long)m->size[0]
-                                                             ? at[0] + (long long)m->box[0]
-                                                             : (long long)m->size[0];
+IND_EMULATION_FN void touch_box(const tensor_map *m, const place &p) {
+    unsigned long long rows = 1, from;
+    const long long first = p.at[0] > 0 ? p.at[0] : 0, end = p.at[0] + (long long)m->box[0] < (long long)m->size[0]
+                                                                 ? p.at[0] + (long long)m->box[0]
+                                                                 : (long long)m->size[0];
     for (int d = 1; d < m->rank; d++) {
         rows *= m->box[d];
     }
-    for (int row = 0; row < rows && first < end; row++) {
-        const unsigned char *from = (const unsigned char *)m->address;
-        int left = row;
-        bool inside = true;
-        for (int d = 1; d < m->rank; d++) {
-            const long long x = at[d] + left % m->box[d];
-            left /= m->box[d];
-            inside = inside && x >= 0 && x < (long long)m->size[d];
-            from += x * (long long)m->stride[d];
-        }
-        if (inside) {
+    for (unsigned long long row = 0; row < rows && first < end; row++) {
+        if (row_address(*m, p, row, &from)) {
             (void)((const volatile unsigned char *)from)[first * (long long)m->stride[0]];
             (void)((const volatile unsigned char *)from)[end * (long long)m->stride[0] - 1];
         }
     }
 }
 
-template <int RANK, class M>
+/* WINDOWS: dimensions of an image, 0: a box. */
+template <int RANK, int WINDOWS, class M>
 IND_EMULATION_FN void copy_box(void *tile, const M &opaque, unsigned long long *barrier, unsigned blocks,
-                               const int (&at)[5], int line) {
+                               const place &p, int line) {
     const ind_emulation::tensor_map *m = (const ind_emulation::tensor_map *)&opaque;
     unsigned bytes = (unsigned)m->stride[0];
     static_assert(sizeof(M) == 128 && alignof(M) == 64, "a CUtensorMap has 128 bytes");
-    if (__builtin_memcmp(m->magic, IND_EMULATION_MAP_MAGIC, sizeof m->magic) != 0 || m->rank != RANK) {
+    if (__builtin_memcmp(m->magic, IND_EMULATION_MAP_MAGIC, sizeof m->magic) != 0 || m->rank != RANK ||
+        m->windows != WINDOWS) {
         ind_emulation::rt->fault("bulk copy: the tensor map is not encoded, or of another rank", line);
     }
     for (int d = 0; d < RANK; d++) {
         bytes *= m->box[d];
     }
+    for (int d = 0; d < WINDOWS; d++) {
+        if ((p.at[1 + d] - m->lower[d]) % m->step[d] != 0 || p.at[1 + d] < m->lower[d]) {
+            ind_emulation::rt->fault("bulk copy: no window begins there", line);
+        }
+    }
     if (!ind_emulation::rt->is_shared(tile, bytes) || (size_t)tile % (m->swizzle ? m->swizzle * 8u : 128u) != 0) {
         ind_emulation::rt->fault("bulk copy: the destination is not aligned, or not in shared memory", line);
     }
-    if (at[0] * (long long)m->stride[0] % 16 != 0) { /* seen on an H100: an illegal instruction */
+    if (p.at[0] * (long long)m->stride[0] % 16 != 0) { /* seen on an H100: an illegal instruction */
         ind_emulation::rt->fault("bulk copy: the box does not begin at a multiple of 16 bytes", line);
     }
-    ind_emulation::touch_box(m, at);
-    ind_emulation::rt->bulk_tensor(tile, m, barrier, blocks, at, line);
+    ind_emulation::touch_box(m, p);
+    ind_emulation::rt->bulk_tensor(tile, m, barrier, blocks, &p, line);
 }
 
 } // namespace ind_emulation
@@ -1072,13 +1070,29 @@ IND_EMULATION_FN void copy_box(void *tile, const M &opaque, unsigned long long *
 template <int RANK, class M>
 IND_EMULATION_FN void ind_bulk_copy(void *tile, const M &map, unsigned long long *barrier, int x, int y, int z = 0,
                                     int u = 0, int v = 0, IND_EMULATION_LINE) {
-    ind_emulation::copy_box<RANK>(tile, map, barrier, 0, {x, y, z, u, v}, line);
+    ind_emulation::copy_box<RANK, 0>(tile, map, barrier, 0, {{x, y, z, u, v}, {}}, line);
 }
 template <int RANK, class M>
 IND_EMULATION_FN void ind_bulk_multicast(void *tile, const M &map, unsigned long long *barrier, unsigned short blocks,
                                          int x, int y, int z = 0, int u = 0, int v = 0, IND_EMULATION_LINE) {
     if (!blocks) ind_emulation::rt->fault("bulk copy: multicast to no block", line);
-    ind_emulation::copy_box<RANK>(tile, map, barrier, blocks, {x, y, z, u, v}, line);
+    ind_emulation::copy_box<RANK, 0>(tile, map, barrier, blocks, {{x, y, z, u, v}, {}}, line);
+}
+template <int RANK, class M>
+IND_EMULATION_FN void ind_multicast_windows(void *tile, const M &map, unsigned long long *barrier,
+                                            unsigned short blocks, int channel, int image, int x, unsigned short tap_x,
+                                            int y = 0, unsigned short tap_y = 0, int z = 0, unsigned short tap_z = 0,
+                                            IND_EMULATION_LINE) {
+    const ind_emulation::place p = {
+        {channel, x, RANK > 1 ? y : image, RANK > 2 ? z : RANK > 1 ? image : 0, RANK > 2 ? image : 0},
+        {tap_x, tap_y, tap_z}};
+    ind_emulation::copy_box<RANK + 2, RANK>(tile, map, barrier, blocks, p, line);
+}
+template <int RANK, class M>
+IND_EMULATION_FN void ind_copy_windows(void *tile, const M &map, unsigned long long *barrier, int channel, int image,
+                                       int x, unsigned short tap_x, int y = 0, unsigned short tap_y = 0, int z = 0,
+                                       unsigned short tap_z = 0, IND_EMULATION_LINE) {
+    ind_multicast_windows<RANK>(tile, map, barrier, 0, channel, image, x, tap_x, y, tap_y, z, tap_z, line);
 }
 
 /* wgmma: each thread computes its own part of the 64 rows from m on from the tiles in shared memory, which lie

@@ -9,7 +9,7 @@
 #ifndef IND_EMULATION_ABI_H
 #define IND_EMULATION_ABI_H
 
-#define IND_EMULATION_ABI 11
+#define IND_EMULATION_ABI 12
 
 namespace ind_emulation {
 
@@ -30,17 +30,49 @@ enum reduce_kind { REDUCE_ADD, REDUCE_MIN, REDUCE_MAX, REDUCE_UMIN, REDUCE_UMAX,
 enum element_kind { ELEMENT_F16, ELEMENT_BF16, ELEMENT_E4M3, ELEMENT_E5M2, ELEMENT_S8, ELEMENT_TF32 };
 enum barrier_kind { BARRIER_PLAIN, BARRIER_COUNT, BARRIER_AND, BARRIER_OR };
 
-/* What cuTensorMapEncodeTiled writes into a CUtensorMap. Sizes and boxes in elements, strides in bytes; dimension 0 is
- * contiguous. */
+/* What cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col write into a CUtensorMap. Sizes and boxes in elements, strides
+ * in bytes; dimension 0 is contiguous. Of windows, box[0] is channels, box[1] windows, other boxes are 1. */
 struct tensor_map {
     char magic[8];
     unsigned long long address, size[5], stride[5]; /* stride[0]: of an element */
     unsigned short rank, box[5], swizzle;           /* swizzle: bytes, 0, 32, 64 or 128 */
-    unsigned short tf32;                            /* copies round f32 to tf32 */
+    unsigned char tf32;                             /* copies round f32 to tf32 */
+    unsigned char windows, step[3];                 /* windows: dimensions of an image, 0: boxes */
+    signed short lower[3], upper[3];                /* corners of the windows, in dimensions 1, .. */
 };
 static_assert(sizeof(tensor_map) <= 128, "a CUtensorMap has 128 bytes");
 
-#define IND_EMULATION_MAP_MAGIC "INDMAP1"
+#define IND_EMULATION_MAP_MAGIC "INDMAP2"
+
+/* Where a copy begins: an element of the tensor, and of windows their taps in dimensions 1, .. */
+struct place {
+    int at[5];
+    unsigned short tap[3];
+};
+
+/* The address of element 0 of a row of the box, or of a window; false if it is outside of the tensor. */
+inline bool row_address(const tensor_map &m, const place &p, unsigned long long row, unsigned long long *address) {
+    bool inside = true;
+    *address = m.address;
+    for (int d = 1; d < m.rank; d++) {
+        long long x = p.at[d];
+        if (d <= m.windows) { /* the windows of a line, then those of the next one */
+            const int step = m.step[d - 1], lower = m.lower[d - 1];
+            const long long span = (long long)m.size[d] + m.upper[d - 1] - lower, all = (span + step - 1) / step;
+            const long long window = (x - lower) / step + (long long)row;
+            x = lower + window % all * step + p.tap[d - 1];
+            row = (unsigned long long)(window / all);
+        } else if (m.windows) {
+            x += (long long)row;
+        } else {
+            x += (long long)(row % m.box[d]);
+            row /= m.box[d];
+        }
+        inside = inside && x >= 0 && x < (long long)m.size[d];
+        *address += (unsigned long long)x * m.stride[d];
+    }
+    return inside;
+}
 
 /* `line` is the source line of the caller; it identifies the barrier and appears in error reports. */
 struct runtime {
@@ -82,7 +114,7 @@ struct runtime {
     /* arrives on the mbarrier of a block of the cluster whose address in this block is `barrier` */
     void (*mbarrier_arrive_at)(void *barrier, int block, int line);
     /* blocks: bits of those of the cluster that get the box; 0: this one */
-    void (*bulk_tensor)(void *shared, const tensor_map *map, void *barrier, unsigned blocks, const int *at, int line);
+    void (*bulk_tensor)(void *shared, const tensor_map *map, void *barrier, unsigned blocks, const place *at, int line);
     /* wgmma reads a tile asynchronously, until at most so many later wgmma groups are in flight */
     void (*wgmma_read)(const void *tile, unsigned bytes, int line);
     void (*wgmma_commit)(void);

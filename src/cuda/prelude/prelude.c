@@ -107,6 +107,8 @@
     X(TRANSPOSE_PANELS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_HALF_TILE))                                 \
     X(BULK_COPY, 0)                                                                                    \
     X(MULTICAST, IND__CG_NEEDS(IND__CG_BULK_COPY))                                                     \
+    X(WINDOWS, IND__CG_NEEDS(IND__CG_BULK_COPY))                                                       \
+    X(MULTICAST_WINDOWS, IND__CG_NEEDS(IND__CG_MULTICAST))                                             \
     X(TCGEN05, 0)                                                                                      \
     X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC))                                                            \
     X(ADD_PARTS, IND__CG_NEEDS(IND__CG_VEC))                                                           \

@@ -138,7 +138,10 @@ static uint32_t ind__export_map(ind__exporter *x, const ind__kernel_arg *a) {
     for (int d = 0; d < map->rank; d++) ind__textf(t, "%s%u", d ? ", " : "", ind__export_slot(x, map->stride[d]));
     ind__textf(t, "}, {");
     for (int d = 0; d < map->rank; d++) ind__textf(t, "%s%d", d ? ", " : "", map->box[d]);
-    ind__textf(t, "}},\n");
+    ind__textf(t, "}, %d", map->windows.rank);
+    const int *list[3] = {map->windows.lower, map->windows.upper, map->windows.step};
+    for (int i = 0; i < 3; i++) ind__textf(t, ", {%d, %d, %d}", list[i][0], list[i][1], list[i][2]);
+    ind__textf(t, "},\n");
     return x->num_maps++;
 }
 

@@ -318,7 +318,7 @@ static void ind__export_begin(ind__text *t, const ind_module *m, const char *nam
            "       #include \"inductor_runtime.h\"\n*/\n#ifndef IND_RUNTIME_ONLY\n#define IND_RUNTIME_ONLY\n#endif\n");
     ind__textf(t, "#include \"inductor_runtime.h\"\n#include \"%s.h\"\n#include <stdio.h>\n\n", name);
     ind__textf(t,
-               "#if IND_EXPORTED_VERSION != 1\n#error \"%s.c is for another version of inductor_runtime.h: export it "
+               "#if IND_EXPORTED_VERSION != 2\n#error \"%s.c is for another version of inductor_runtime.h: export it "
                "again\"\n#endif\n\n",
                name);
 }

@@ -81,7 +81,6 @@ static uint64_t rt__x_address(const rt__side *s, const ind_exported_arg *a) {
 static bool rt__x_bind_map(ind_exported_model *m, rt__side *s, uint32_t at) {
     const ind_exported_map *map = &s->x->map[at];
     rt__map_key key = {.encoded = 1}, *last = &s->map_key[at];
-    if (!m->driver.cuTensorMapEncodeTiled) return false;
     key.address = rt__x_address(s, &map->buffer) + (uint64_t)(s->slot[map->offset] * map->bytes);
     for (int d = 0; d < map->rank; d++) {
         key.size[d] = (uint64_t)s->slot[map->size[d]];
@@ -89,8 +88,12 @@ static bool rt__x_bind_map(ind_exported_model *m, rt__side *s, uint32_t at) {
     }
     if (!memcmp(last, &key, sizeof key)) return true;
     *last = key;
-    last->encoded = rt__cuda_encode_map(&m->driver, &key, map->type, map->rank, map->box, map->swizzle,
-                                        s->map + (size_t)at * IND__RT_MAP_BYTES);
+    rt__map_form form = {.type = map->type, .rank = map->rank, .swizzle = map->swizzle, .windows = map->windows};
+    memcpy(form.box, map->box, sizeof form.box);
+    memcpy(form.lower, map->lower, sizeof form.lower);
+    memcpy(form.upper, map->upper, sizeof form.upper);
+    memcpy(form.step, map->step, sizeof form.step);
+    last->encoded = rt__cuda_encode_map(&m->driver, &key, &form, s->map + (size_t)at * IND__RT_MAP_BYTES);
     return last->encoded;
 }
 

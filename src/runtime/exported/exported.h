@@ -5,7 +5,7 @@
 
 /* ---- the tables, which NAME.c has */
 
-#define IND_EXPORTED_VERSION 1 /* of these structs: NAME.c must have been written for the same one */
+#define IND_EXPORTED_VERSION 2 /* of these structs: NAME.c must have been written for the same one */
 
 #define IND_EXPORTED_NONE UINT32_MAX
 #define IND_EXPORTED_RANK 5 /* dimensions of a tensor map */
@@ -34,6 +34,7 @@ typedef struct ind_exported_map {
     int bytes, type, rank, swizzle;
     uint32_t offset, size[IND_EXPORTED_RANK], stride[IND_EXPORTED_RANK];
     unsigned box[IND_EXPORTED_RANK];
+    int windows, lower[3], upper[3], step[3]; /* cuTensorMapEncodeIm2col, if `windows`, the image's rank, is not 0 */
 } ind_exported_map;
 
 /* A kernel as one way to run a step. Members that are numbers of slots: IND_EXPORTED_NONE if there is none. */

@@ -9,6 +9,10 @@
 /* ---- the maps ---- */
 
 static bool cg__is_declared(ind_expr e);
+static const char *cg__mm_find_window_map(const cg__mm_problem *p, ind__tensor_map *map);
+static void cg__mm_write_first_window(ind__writer *w, const cg__mm_problem *p);
+static void cg__mm_write_tap(ind__writer *w, const cg__mm_problem *p);
+static void cg__mm_write_windows(ind__writer *w, const cg__mm_problem *p);
 
 /* Adds a dimension of `box` elements: the one along variable v, with the stride that its index has. */
 static const char *cg__mm_add_dim(ind__tensor_map *map, ind_expr size, ind_expr stride, int box) {
@@ -45,6 +49,7 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
     const ind__loops *x = &w->plan->domain;
     const int along = o->k_major ? p->k : o->x, other = o->k_major ? o->x : p->k;
     ind_expr stride[2 * IND_MAX_RANK], rest;
+    if (o->windows) return o == &p->a ? cg__mm_find_window_map(p, map) : "the right operand is read through windows";
     if (!o->copy || along < 0 || other < 0 || cg__inst(w, o->load)->arg[0])
         return "an operand is not copied in vectors, or under a mask";
     rest = cg__index_of(w, o->load);
@@ -71,6 +76,7 @@ static bool cg__mm_rounds_by_size(const cg__decider *d, const cg__mm_problem *p)
 /* Sets the maps of the operands, or the reason why there are none. */
 static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
     cg__mm_operand *const o[3] = {&p->a, &p->b, &p->b2};
+    if (!p->tensor_bytes) p->no_maps = "tensor cores do not take the operands";
     if (!(d->assume & IND__ASSUME_MAPS)) p->no_maps = "the variant assumes no tensor maps";
     if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
     if (cg__mm_rounds_by_size(d, p))
@@ -100,7 +106,8 @@ static int cg__mm_box_rows(const cg__mm_problem *p, int tile_m) {
    multicasts the tile. */
 static void cg__mm_set_boxes(cg__decider *d, cg__mm_problem *p) {
     d->used |= IND__ASSUME_MAPS;
-    if (p->a.k_major) p->map[0]->box[1] = cg__mm_box_rows(p, d->variant->of.tile.m);
+    if (p->a.k_major)
+        p->map[0]->box[1] = p->a.windows ? d->variant->of.tile.m : cg__mm_box_rows(p, d->variant->of.tile.m);
     for (int i = 0; p->b.k_major && i < cg__mm_products(p); i++) p->map[1 + i]->box[1] = cg__mm_columns(d->variant);
     for (int i = 0; i < 1 + cg__mm_products(p); i++)
         p->map[i]->box[1] /= cg__mm_sharing_blocks(d->variant, i ? 'b' : 'a');
@@ -272,11 +279,16 @@ static void cg__mm_write_expect(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_write_copies(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_stage(w);
     cg__mm_begin_tiles(w, p);
+    cg__mm_write_first_window(w, p);
     cg__begin(w, "for (int step = 0; step < steps%s; step++)", p->group.indirect ? " && lane == 0" : "");
     cg__mm_write_first_k(w, cg__string(w, "(%s)step", cg__int(w)));
     ind__textf(&w->code, "ind_barrier_wait(empty + stage, phase ^ 1);\n");
     cg__mm_write_expect(w, p);
-    cg__mm_write_boxes(w, p, &p->a, 'a');
+    cg__mm_write_tap(w, p);
+    if (p->a.windows)
+        cg__mm_write_windows(w, p);
+    else
+        cg__mm_write_boxes(w, p, &p->a, 'a');
     cg__mm_write_boxes(w, p, &p->b, 'b');
     if (p->dot2) cg__mm_write_boxes(w, p, &p->b2, 'c');
     cg__mm_write_next_stage(w);

@@ -115,6 +115,8 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
 
 static void cg__mm_explain_all(cg__decider *d, const cg__mm_problem *p, const char *reason) {
     cg__mm_explain(d, p, reason);
+    if (d->variant->why && p->tensor_bytes && p->a.windows && p->no_maps && d->assume & IND__ASSUME_MAPS)
+        cg__why(d, "%s; no tensor map of windows: %s", d->variant->why, p->no_maps);
     if (d->variant->why && p->group.indirect) cg__why(d, "tiles of rows of one group; %s", d->variant->why);
     if (d->variant->why && !p->group.indirect && cg__mm_group_of_b(&d->w, p))
         cg__why(d, "not tiled by groups of rows: the rows are more than one dimension; %s", d->variant->why);

@@ -154,8 +154,10 @@ static void cg__mm_write_addresses(ind__writer *w, const cg__mm_problem *p, cons
 /* Writes the offsets of the chunks of copied operands, before the loop. */
 static void cg__mm_write_all_addresses(ind__writer *w, const cg__mm_problem *p) {
     ind_expr stride;
-    if (p->a.copy && cg__mm_step_of(w, p, &p->a, &stride)) cg__mm_write_addresses(w, p, &p->a, 'a', "");
-    if (p->b.copy && cg__mm_step_of(w, p, &p->b, &stride)) cg__mm_write_addresses(w, p, &p->b, 'b', "");
+    if (p->a.copy && !p->a.windows && cg__mm_step_of(w, p, &p->a, &stride))
+        cg__mm_write_addresses(w, p, &p->a, 'a', "");
+    if (p->b.copy && !p->b.windows && cg__mm_step_of(w, p, &p->b, &stride))
+        cg__mm_write_addresses(w, p, &p->b, 'b', "");
     if (p->b2.copy && cg__mm_step_of(w, p, &p->b2, &stride)) cg__mm_write_addresses(w, p, &p->b2, 'c', "");
 }
 

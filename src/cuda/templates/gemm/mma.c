@@ -76,6 +76,8 @@ static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p, const cg_
         cg__mm_write_raw(w, p, o, name);
     else if (o->misaligned)
         cg__mm_write_row_copies(w, p, o, name);
+    else if (o->copy && o->windows)
+        cg__mm_write_window_copy(w, p, o, name);
     else if (o->copy)
         cg__mm_write_copy(w, p, o, name);
     else

@@ -60,10 +60,10 @@ static int cg__mm_packed_slot(const cg__mm_packed *b) {
     return ((chunks * 16 + slot - 1) / slot | 1) * slot;
 }
 
-/* The LOAD whose value i is, converted or not; 0: it is none, or under a mask. */
+/* The same, but 0 if the LOAD is under a mask. */
 static uint32_t cg__mm_plain_load(const ind__writer *w, uint32_t i) {
-    while (cg__inst(w, i)->op == IND_LOOP_CAST) i = cg__inst(w, i)->arg[0];
-    return cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0] ? i : 0;
+    i = cg__mm_converted_load(w, i);
+    return i && !cg__inst(w, i)->arg[0] ? i : 0;
 }
 
 /* The format of elements of a type; 0: it is none of 8 bits. */

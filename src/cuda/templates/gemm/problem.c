@@ -15,6 +15,7 @@
    columns of each tile are of b, the others of b2. So the tile of a is brought in once. In device code the operand b2
    is named c, and its sums are dot2. */
 
+enum { MM_WINDOW_ROWS = IND__MAX_WINDOW_RANK + 1 }; /* variables that become rows: of an image, and of images */
 enum { MM_SCALED = 128 }; /* elements of k that are summed before they are scaled: steps divide it */
 
 /* How an operand's elements are found. x is its other dimension: m for a, n for b. */
@@ -26,6 +27,7 @@ typedef struct cg__mm_operand {
     bool k_major;     /* the tile has rows along k; else along x, which is contiguous in memory */
     bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
     bool along_rows;  /* 32 bits, not k_major: read along the rows of its tile, which is swizzled like k_major ones */
+    bool windows;     /* neighbouring elements along x are of windows that overlap (windows.c) */
     bool gathered;    /* the rows of its tiles are where indices from memory say */
     const char *nearest_row; /* text of the row to read for the tile's "row"; NULL: rows along k are not gathered */
     bool copy;               /* tiles are copied in chunks of 16 bytes, in the background */
@@ -75,6 +77,25 @@ typedef struct cg__mm_epilogue {
     int calls;    /* operations per result that take many instructions */
 } cg__mm_epilogue;
 
+/* A dimension of an image that is read through windows: window i has the elements i * step + t * dilation - before, for
+   each tap t, of the dimension's elements. */
+typedef struct cg__mm_window_dim {
+    ind_expr windows, taps; /* variables; taps: not set if there is one tap */
+    ind_expr places, size;  /* numbers of windows and of elements; the latter not set if nothing limits it */
+    ind_expr stride;        /* in memory */
+    int64_t step, dilation, before, num_taps;
+} cg__mm_window_dim;
+
+typedef struct cg__mm_window {
+    const char *no;                        /* why no tensor map of windows describes a; NULL: one does */
+    int rank;                              /* dimensions of an image */
+    cg__mm_window_dim dim[MM_WINDOW_ROWS]; /* the innermost first; the images may be one after them */
+    ind_expr images, image_stride;         /* number of images */
+    ind_expr group, groups;                /* variable of groups of channels, not set: there is one group */
+    ind_expr offset;                       /* of element 0 of the first image */
+    int64_t channels;                      /* of a group */
+} cg__mm_window;
+
 typedef struct cg__mm_problem {
     cg__mm_operand a, b, b2; /* b2: of the second product */
     int m, n, k;             /* domain variables, -1: none */
@@ -92,7 +113,8 @@ typedef struct cg__mm_problem {
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
-    bool involved;   /* an operand is found by conditions or divisions, as a convolution's: they take registers */
+    const cg__mm_window *window; /* a's, if a.windows */
+    bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
 static int cg__mm_products(const cg__mm_problem *p) {
@@ -100,6 +122,8 @@ static int cg__mm_products(const cg__mm_problem *p) {
 }
 
 static void cg__mm_find_scales(ind__writer *w, cg__mm_problem *p);
+static void cg__mm_join_windows(cg__decider *d, cg__mm_problem *p);
+static bool cg__mm_can_copy_windows(cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o);
 static bool cg__mm_is_scaled(const cg__mm_problem *p);
 
 /* The right operand of a product. */
@@ -250,6 +274,7 @@ static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_
     o->load = i;
     o->memory = cg__memory_dtype(w, i);
     o->k_major = cg__mm_contiguous(w, i, p->k) || !cg__mm_contiguous(w, i, x) || cg__mm_starts_anywhere(p, o);
+    if (o->windows) o->k_major = cg__in_runs(w, i, p->k) || !cg__in_runs(w, i, x);
 }
 
 /* The tiles of two right operands have one layout, and both are copied or both computed. */
@@ -350,18 +375,19 @@ static void cg__mm_find_scaled_operands(ind__writer *w, cg__mm_problem *p) {
 static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     const ind_kernel *k = d->w.kernel;
     const ind__inst *dot = cg__inst(&d->w, k->matmul.dot), *dot2 = cg__inst(&d->w, k->matmul.dot2);
-    cg__mm_merge_depth(d);
-    if (d->w.failed) return;
-    cg__analyse(d);
     *p = (cg__mm_problem){.a.value = dot->arg[0],
                           .b.value = dot->arg[1],
                           .m = k->matmul.m,
                           .n = k->matmul.n,
-                          .k = d->plan->domain.rrank ? d->plan->domain.rank : -1,
                           .dot = k->matmul.dot,
                           .dot2 = k->matmul.dot2,
                           .sum = (ind_dtype)dot->dtype,
                           .program = d->w.schedule->program};
+    cg__mm_join_windows(d, p);
+    cg__mm_merge_depth(d);
+    if (d->w.failed) return;
+    cg__analyse(d);
+    p->k = d->plan->domain.rrank ? d->plan->domain.rank : -1;
     p->b2.value = p->dot2 ? dot2->arg[1] : 0;
     cg__mm_merge_rows(d, p);
     p->a.statistics = d->plan->stage[p->a.value];
@@ -389,6 +415,7 @@ static bool cg__mm_can_copy(cg__decider *d, const cg__mm_problem *p, const cg__m
     ind_expr guard = {0};
     bool aligned = false;
     int along = o->k_major ? p->k : o->x;
+    if (o->windows) return cg__mm_can_copy_windows(d, p, o);
     if (!o->load || (!o->gathered && !cg__mm_contiguous(&d->w, o->load, along)) ||
         !cg__vector_access(d, o->load, along, cg__mm_chunk(p), &guard, &aligned))
         return false;

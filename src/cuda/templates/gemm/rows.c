@@ -416,6 +416,7 @@ static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *
     if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
     if (2 * k * p->few_rows > MM_ROW_BYTES) return "its rows exceed shared memory";
     if (p->a.computed && !p->a.statistics) return "a is computed as it is loaded";
+    if (p->a.windows || p->b.windows) return "an operand is read through windows";
     for (int i = 0; i < cg__mm_products(p); i++)
         if (!cg__mm_reads_vectors(cg__mm_right(p, i))) return "b is read neither in vectors nor in runs of bytes";
     return p->b.k_major || ind_known_multiple(p->size_n, 8) ? NULL : "its columns are no multiple of 8";

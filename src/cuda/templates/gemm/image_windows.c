@@ -1,0 +1,187 @@
+/* Reads the LOAD of a convolution's left operand as windows of images: steps, dilations, borders. A tensor map can then
+   describe it (cuTensorMapEncodeIm2col). */
+
+/* The LOAD whose value this is, converted or not; 0: it is none. */
+static uint32_t cg__mm_converted_load(const ind__writer *w, uint32_t value) {
+    while (cg__inst(w, value)->op == IND_LOOP_CAST) value = cg__inst(w, value)->arg[0];
+    return cg__inst(w, value)->op == IND_LOOP_LOAD ? value : 0;
+}
+
+/* The index expression that a mask is, converted or not. */
+static ind_expr cg__mm_mask_index(const ind__writer *w, uint32_t mask) {
+    while (cg__inst(w, mask)->op == IND_LOOP_CAST) mask = cg__inst(w, mask)->arg[0];
+    return cg__inst(w, mask)->op == IND_LOOP_INDEX ? cg__index_of(w, mask) : (ind_expr){0};
+}
+
+/* Reads one condition of the mask: 0 <= window * step + tap * dilation - before, or the same < size. */
+static const char *cg__mm_read_border(cg__mm_window *x, ind_expr condition) {
+    const ind_expr_kind kind = ind_expr_query_kind(condition);
+    if (kind != IND_EXPR_LT && kind != IND_EXPR_LE) return "a condition of its mask is no comparison";
+    ind_expr slack = cg__slack(condition), step, dilation = ind_int(condition.context, 0), rest;
+    cg__mm_window_dim *of = NULL;
+    for (int i = 0; i < x->rank; i++)
+        if (ind__expr_depends(slack, x->dim[i].windows)) of = &x->dim[i];
+    int64_t by, apart = 0, before;
+    if (!of || !ind__affine(slack, of->windows, &step, &rest)) return "a condition of its mask is of no window";
+    if (ind__ok(of->taps) && !ind__affine(rest, of->taps, &dilation, &rest)) return "a tap is no multiple";
+    if (!ind_expr_is_int(step, &by) || !ind_expr_is_int(dilation, &apart) || ind__expr_has_kind(rest, IND_SYMBOL_INDEX))
+        return "a condition of its mask has other variables";
+    const bool from = by > 0;
+    by = from ? by : -by;
+    apart = from ? apart : -apart;
+    if ((of->step && (of->step != by || (apart && of->dilation != apart))) || apart < 0)
+        return "conditions of its mask contradict each other";
+    of->step = by;
+    if (apart) of->dilation = apart;
+    if (!from) {
+        of->size = ind_expr_add(rest, ind_int(rest.context, 1)); /* with `before`, which is added later */
+    } else if (!ind_expr_is_int(rest, &before)) {
+        return "the elements before an image depend on sizes";
+    } else {
+        of->before = -before;
+    }
+    return of->before < 0 ? "its windows begin inside of the image" : NULL;
+}
+
+/* Sets the step, the dilation and the stride of a dimension from its strides in the index. */
+static const char *cg__mm_read_strides(cg__mm_window_dim *dim, ind_expr windows, ind_expr taps) {
+    ind_context *c = windows.context;
+    int64_t ratio;
+    if (!dim->step && !ind__ok(dim->taps)) {
+        dim->step = 1;
+    } else if (!dim->step && ind_expr_is_int(ind__exact_quotient(windows, taps), &ratio)) {
+        dim->step = ratio, dim->dilation = 1;
+    } else if (!dim->step && ind_expr_is_int(ind__exact_quotient(taps, windows), &ratio)) {
+        dim->step = 1, dim->dilation = ratio;
+    } else if (!dim->step) {
+        return "the strides of its windows and taps are no multiples";
+    }
+    dim->stride = ind__exact_quotient(windows, ind_int(c, dim->step));
+    if (!dim->dilation) dim->dilation = 1;
+    if (!ind__ok(dim->stride)) return "the stride of its windows is no multiple of their step";
+    return !ind__ok(dim->taps) || ind_known_eq(taps, ind_expr_mul(dim->stride, ind_int(c, dim->dilation)))
+               ? NULL
+               : "its taps have another stride than its mask says";
+}
+
+/* The dimension of which a variable of depth has the taps; -1: none. Without a mask it is the innermost one whose
+   windows the taps do not leave. */
+static int cg__mm_dim_of_taps(const ind__writer *w, const cg__mm_window *x, ind_expr index, ind_expr mask, int v) {
+    const ind_expr var = w->plan->domain.var[v];
+    for (int c = 0; c < cg__num_conditions(mask); c++)
+        for (int i = 0; i < x->rank && ind__expr_depends(cg__condition(mask, c), var); i++)
+            if (ind__expr_depends(cg__condition(mask, c), x->dim[i].windows)) return i;
+    for (int i = 0; i < x->rank; i++) {
+        const int64_t all = ind_hint(ind_expr_stride(index, x->dim[i].windows)) * ind_hint(x->dim[i].places);
+        if (!ind__ok(x->dim[i].taps) && all > ind_hint(ind_expr_stride(index, var))) return i;
+    }
+    return -1;
+}
+
+/* Finds the taps of all dimensions. The channels are the innermost variable of depth; the taps of outer dimensions come
+   first. */
+static const char *cg__mm_find_taps(const ind__writer *w, cg__mm_window *x, ind_expr index, ind_expr mask) {
+    const ind__loops *l = &w->plan->domain;
+    const int channel = cg__num_vars(w) - 1;
+    int64_t one;
+    if (!ind_expr_is_int(l->extent[channel], &x->channels)) return "the number of channels is not known";
+    if (!ind_expr_is_int(ind_expr_stride(index, l->var[channel]), &one) || one != 1)
+        return "its channels are not contiguous";
+    for (int v = channel - 1, inner = -1; v >= l->rank; v--) {
+        const int i = cg__mm_dim_of_taps(w, x, index, mask, v);
+        if (i <= inner || !ind_expr_is_int(l->extent[v], &x->dim[i].num_taps)) return "its taps are in another order";
+        x->dim[i].taps = l->var[v];
+        inner = i;
+    }
+    return NULL;
+}
+
+/* Is it a variable of rows? */
+static bool cg__mm_is_row(const cg__mm_window *x, ind_expr var) {
+    for (int i = 0; i < MM_WINDOW_ROWS; i++)
+        if (ind__ok(x->dim[i].windows) && ind_expr_same(x->dim[i].windows, var)) return true;
+    return false;
+}
+
+/* The variable of groups: both operands have it, a as so many channels. */
+static const char *cg__mm_find_window_group(const cg__decider *d, const cg__mm_problem *p, cg__mm_window *x) {
+    const ind__loops *l = &d->plan->domain;
+    const ind_expr index = cg__index_of(&d->w, cg__mm_converted_load(&d->w, p->a.value));
+    x->groups = ind_int(d->w.context, 1);
+    for (int v = 0; v < l->rank; v++) {
+        if (!(d->plan->varies[p->a.value] >> v & 1) || cg__mm_is_row(x, l->var[v])) continue;
+        if (v == p->n || ind__ok(x->group)) return "rows of it are not one dimension of the results";
+        if (!ind_known_eq(ind_expr_stride(index, l->var[v]), ind_int(d->w.context, x->channels)))
+            return "its groups are not of adjacent channels";
+        x->group = l->var[v], x->groups = l->extent[v];
+    }
+    return NULL;
+}
+
+static int cg__mm_position(const ind__loops *x, ind_expr var) {
+    int v = x->rank - 1;
+    while (v >= 0 && !ind_expr_same(x->var[v], var)) v--;
+    return v;
+}
+
+/* The outermost rows are images if no border limits them. */
+static void cg__mm_find_images(const ind__writer *w, cg__mm_window *x, ind_expr index, ind_expr mask) {
+    const cg__mm_window_dim *last = &x->dim[x->rank - 1];
+    x->images = ind_int(w->context, 1);
+    if (x->rank < 2 || (ind__ok(mask) && ind__expr_depends(mask, last->windows))) return;
+    x->images = last->places;
+    x->image_stride = ind_expr_stride(index, last->windows);
+    x->rank--;
+}
+
+/* Sets size and stride of dimension i, and where it begins. Without a border its windows have all of it. */
+static const char *cg__mm_find_window_dim(const ind__writer *w, cg__mm_window *x, int i, ind_expr index) {
+    ind_context *c = w->context;
+    cg__mm_window_dim *dim = &x->dim[i];
+    const ind_expr taps = ind__ok(dim->taps) ? ind_expr_stride(index, dim->taps) : ind_int(c, 0);
+    const char *no = cg__mm_read_strides(dim, ind_expr_stride(index, dim->windows), taps);
+    if (no) return no;
+    const ind_expr last = ind_expr_mul(ind_expr_sub(dim->places, ind_int(c, 1)), ind_int(c, dim->step));
+    if (!ind__ok(dim->size)) dim->size = ind_expr_add(last, ind_int(c, dim->dilation * (dim->num_taps - 1) + 1));
+    dim->size = ind_expr_sub(dim->size, ind_int(c, dim->before));
+    x->offset = ind_expr_add(x->offset, ind_expr_mul(dim->stride, ind_int(c, dim->before)));
+    return NULL;
+}
+
+/* The same of all; the reason if the LOAD is none of windows. */
+static const char *cg__mm_read_window(const cg__decider *d, const cg__mm_problem *p, cg__mm_window *x) {
+    const ind__writer *w = &d->w;
+    const ind__loops *l = &w->plan->domain;
+    const uint32_t load = cg__mm_converted_load(w, p->a.value), of_mask = cg__inst(w, load)->arg[0];
+    const ind_expr index = cg__index_of(w, load), mask = of_mask ? cg__mm_mask_index(w, of_mask) : (ind_expr){0};
+    ind_expr stride;
+    if (of_mask && !ind__ok(mask)) return "its mask is no condition of indices";
+    x->offset = index;
+    for (int v = 0; v < l->rank + l->rrank; v++)
+        if (!ind__affine(x->offset, l->var[v], &stride, &x->offset)) return "its index is not a sum of strides";
+    cg__mm_find_images(w, x, index, mask);
+    if (x->rank > IND__MAX_WINDOW_RANK) return "an image has more than three dimensions";
+    const char *no = cg__mm_find_taps(w, x, index, mask);
+    for (int i = 0; i < cg__num_conditions(mask) && !no; i++) no = cg__mm_read_border(x, cg__condition(mask, i));
+    for (int i = 0; i < x->rank && !no; i++) no = cg__mm_find_window_dim(w, x, i, index);
+    if (no) return no;
+    const cg__mm_window_dim *outer = &x->dim[x->rank - 1];
+    if (!ind__ok(x->image_stride)) x->image_stride = ind_expr_mul(outer->size, outer->stride);
+    return cg__mm_find_window_group(d, p, x);
+}
+
+/* The windows of a, whose rows are `num` variables from the innermost on. NULL: out of memory. */
+static const cg__mm_window *cg__mm_find_window(cg__decider *d, const cg__mm_problem *p, const ind_expr *row, int num) {
+    cg__mm_window *x = (cg__mm_window *)ind__arena_alloc(&d->w.scratch, sizeof *x);
+    if (!x) {
+        cg__fail(&d->w);
+        return NULL;
+    }
+    *x = (cg__mm_window){.rank = num};
+    for (int i = 0; i < num; i++) {
+        const int v = cg__mm_position(&d->plan->domain, row[i]);
+        x->dim[i] = (cg__mm_window_dim){.windows = row[i], .places = d->plan->domain.extent[v], .num_taps = 1};
+    }
+    x->no = cg__mm_read_window(d, p, x);
+    return x;
+}

@@ -1,0 +1,212 @@
+"""Convolutions as products whose rows are the windows of all images: brought by tensor maps of windows, copied in chunks of 16
+bytes, or read one by one. Random ranks, strides, paddings, dilations, groups and sizes beside a convolution in NumPy."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import emulation
+from emulation import IND_STAGE_PLAN, InEachOrder, emulated, from_bf16, to_bf16
+
+MANY = {"sizes": "size N in [1, 100000] hint 20000; ", "batch": "N"}  # images for which large tiles are chosen ..
+WGMMA = {"target.thresholds.mma_rate": 1}  # .. and wgmma
+STORED = {"bf16": np.uint16, "f16": np.float16, "f32": np.float32}
+MAPS, CHUNKS = "matmul, bulk-copied wgmma tiles", "16-byte vectors"
+
+
+def convolution(x, w, stride, padding, dilation, groups):
+    """x: [image, channel, ..], w: [out, channel of a group, ..]: float64."""
+    rank = x.ndim - 2
+    x = np.pad(x, [(0, 0), (0, 0)] + [(p, p) for p in padding])
+    places = [(x.shape[2 + d] - dilation[d] * (w.shape[2 + d] - 1) - 1) // stride[d] + 1 for d in range(rank)]
+    out = np.zeros((x.shape[0], w.shape[0], *places))
+    each, made = w.shape[1], w.shape[0] // groups
+    for tap in itertools.product(*(range(n) for n in w.shape[2:])):
+        at = tuple(
+            slice(tap[d] * dilation[d], tap[d] * dilation[d] + stride[d] * (places[d] - 1) + 1, stride[d])
+            for d in range(rank)
+        )
+        part = x[(slice(None), slice(None)) + at]
+        for g in range(groups):
+            of = part[:, g * each : (g + 1) * each].reshape(x.shape[0], each, -1)
+            weight = w[(slice(g * made, (g + 1) * made), slice(None)) + tap]
+            out[:, g * made : (g + 1) * made] += (weight @ of).reshape(x.shape[0], made, *places)
+    return out
+
+
+class Case:
+    """Channels last: x [N, .., C], w [O, taps .., C of a group], y [N, .., O]. `extra`: of the text, about c."""
+
+    def __init__(self, images, channels, out, size, taps, stride=1, padding=0, dilation=1, groups=1, first=False):
+        rank = len(size)
+        self.images, self.channels, self.out, self.size, self.taps = images, channels, out, size, taps
+        self.stride, self.padding, self.dilation = ([v] * rank if isinstance(v, int) else v for v in (stride, padding, dilation))
+        self.groups, self.first = groups, first
+
+    def text(self, dtype, sizes="", batch=None):
+        rank, n = len(self.size), batch or self.images
+        to_first, to_last = [0, rank + 1, *range(1, rank + 1)], [0, *range(2, rank + 2), 1]
+        each = self.channels // self.groups
+        shape = [n, self.channels, *self.size] if self.first else [n, *self.size, self.channels]
+        weight = [self.out, each, *self.taps] if self.first else [self.out, *self.taps, each]
+        text = f"{sizes}input x : {dtype}{shape}; input w : {dtype}{weight}; input b : {dtype}[{self.out}]; ".replace("'", "")
+        x, w = ("x", "w") if self.first else ("p", "q")
+        if not self.first:
+            text += f"p = permute(x, {to_first}); q = permute(w, {to_first}); "
+        text += f"c = conv{rank}d({x}, {w}, b, {self.stride}, {self.padding}, {self.dilation}, {self.groups}); "
+        text += "y = relu(c); output y" if self.first else f"r = relu(c); y = permute(r, {to_last}); output y"
+        return "graph convolution {\n  " + text.replace("; ", "\n  ") + "\n}\n"
+
+    def run(self, library, module, dtype, sizes=None):
+        rank = len(self.size)
+        random = np.random.default_rng(self.channels * 31 + self.out)
+        each = self.channels // self.groups
+        values = {
+            "x": random.standard_normal((self.images, self.channels, *self.size)),
+            "w": random.standard_normal((self.out, each, *self.taps)),
+            "b": random.standard_normal(self.out),
+        }
+        arrays, exact = {}, {}
+        for name, v in values.items():
+            stored = to_bf16(v) if dtype == "bf16" else v.astype(STORED[dtype])
+            exact[name] = (from_bf16(stored) if dtype == "bf16" else stored).astype(np.float64)
+            if v.ndim > 1 and not self.first:
+                stored = np.moveaxis(stored, 1, -1)
+            arrays[name] = np.ascontiguousarray(stored)
+        want = convolution(exact["x"], exact["w"], self.stride, self.padding, self.dilation, self.groups)
+        want = np.maximum(want + exact["b"].reshape(1, -1, *[1] * rank), 0)
+        want = want if self.first else np.moveaxis(want, 1, -1)
+        arrays["y"] = np.empty(want.shape, STORED[dtype])
+        assert library.run(module, arrays, sizes or {}) == 0, library.error()
+        got = (from_bf16(arrays["y"]) if dtype == "bf16" else arrays["y"]).astype(np.float64)
+        depth = each * int(np.prod(self.taps))
+        step = {"bf16": 2.0**-8, "f16": 2.0**-11, "f32": 2.0**-23}[dtype]
+        wrong = np.abs(got - want) > np.abs(want) * step * 1.01 + 2e-6 * np.sqrt(depth) * np.sqrt(depth + 1)
+        assert not wrong.any(), (np.argwhere(wrong)[:5], got[wrong][:5], want[wrong][:5])
+
+
+@pytest.fixture
+def library(device, monkeypatch):
+    found = emulated(device, monkeypatch, InEachOrder, SMS=2)
+    yield found
+    found.c.ind_context_destroy(found.context)
+
+
+def compiled(library, case, dtype, settings=None, **text):
+    module = emulation.compiled(library, case.text(dtype, **text), settings or {})
+    return module, library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+
+
+# Tensor maps of windows: lines and images that tiles cut, borders on all sides, steps, dilations, one to three dimensions.
+MAPPED = {
+    "3x3": Case(3, 64, 264, [9, 7], [3, 3], 1, 1),
+    "3x3_stride_2": Case(2, 64, 224, [9, 12], [3, 3], 2, 1),
+    "5x3_dilated": Case(2, 128, 232, [11, 9], [5, 3], [1, 2], [4, 1], [2, 1]),
+    "no_border": Case(2, 64, 256, [8, 8], [3, 3]),
+    "no_border_stride_3": Case(2, 64, 256, [11, 8], [2, 3], 3),
+    "1x1_stride_2": Case(5, 64, 288, [9, 8], [1, 1], 2),
+    "one_line": Case(2, 64, 224, [1, 40], [1, 5], 1, [0, 2]),
+    "one_image": Case(1, 64, 232, [14, 14], [3, 3], 1, 1),
+    "1d": Case(3, 64, 256, [50], [3], 1, 1),
+    "1d_stride_2": Case(2, 128, 256, [51], [3], 2, 1),
+    "3d": Case(2, 64, 224, [4, 5, 6], [3, 3, 3], 1, 1),
+    "3d_stride": Case(1, 64, 224, [5, 6, 7], [2, 3, 3], [2, 1, 2], [0, 1, 1]),
+    "groups": Case(2, 128, 272, [9, 7], [3, 3], 1, 1, groups=2),
+    "much_border": Case(1, 64, 224, [5, 5], [7, 7], 1, 6),
+}
+
+
+@pytest.mark.parametrize("name", MAPPED)
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+def test_windows_by_tensor_maps(library, name, dtype):
+    module, plan = compiled(library, MAPPED[name], dtype, WGMMA, **MANY)
+    assert MAPS in plan and "windows in" in plan, plan
+    MAPPED[name].run(library, module, dtype, {"N": MAPPED[name].images})
+    library.c.ind_module_destroy(module)
+
+
+def test_number_of_images(library):
+    module, _ = compiled(library, MAPPED["3x3"], "bf16", WGMMA, **MANY)
+    for images in (1, 5, 2):
+        Case(images, 64, 264, [9, 7], [3, 3], 1, 1).run(library, module, "bf16", {"N": images})
+    library.c.ind_module_destroy(module)
+
+
+def test_a_driver_without_such_maps(library, device, monkeypatch):
+    """The variant without maps runs."""
+    monkeypatch.setenv("IND_FAKE_CUDA_FAIL", "cuTensorMapEncodeIm2col:1+:1")
+    module, plan = compiled(library, MAPPED["3x3"], "bf16", WGMMA, **MANY)
+    assert "windows in" in plan, plan
+    MAPPED["3x3"].run(library, module, "bf16", {"N": 3})
+    library.c.ind_module_destroy(module)
+
+
+# Chunks of 16 bytes: channels of 8 at least.
+COPIED = {
+    "8_channels": Case(2, 8, 24, [9, 7], [3, 3], 1, 1),
+    "24_channels_stride_2": Case(2, 24, 16, [9, 12], [3, 5], 2, [1, 2]),
+    "dilated": Case(1, 40, 32, [12, 11], [3, 3], 1, 2, 2),
+    "patches": Case(3, 8, 32, [8, 8], [4, 4], 4),
+    "1d": Case(2, 80, 48, [33], [3], 1, 1),
+    "3d": Case(1, 16, 16, [4, 5, 6], [3, 3, 3], 1, 1),
+    "groups": Case(2, 32, 32, [9, 7], [3, 3], 1, 1, groups=2),
+}
+
+
+@pytest.mark.parametrize("arch", ["90", "80"])
+@pytest.mark.parametrize("name", COPIED)
+def test_windows_in_chunks(device, monkeypatch, name, arch):
+    library = emulated(device, monkeypatch, InEachOrder, SMS=2, ARCH=arch)
+    module, plan = compiled(library, COPIED[name], "bf16")
+    assert "both operands copied in 16-byte vectors" in plan, plan
+    COPIED[name].run(library, module, "bf16")
+    library.c.ind_module_destroy(module)
+    library.c.ind_context_destroy(library.context)
+
+
+# One by one: few channels, channels first, f32 without tensor cores.
+READ = {
+    "rgb": (Case(2, 3, 16, [13, 11], [7, 7], 2, 3), "bf16"),
+    "rgb_first": (Case(2, 3, 16, [13, 11], [7, 7], 2, 3, first=True), "bf16"),
+    "first": (Case(2, 16, 24, [9, 7], [3, 3], 1, 1, first=True), "bf16"),
+    "first_groups": (Case(2, 16, 24, [9, 7], [3, 3], 1, 1, groups=4, first=True), "f16"),
+    "f32": (Case(2, 16, 24, [9, 7], [3, 3], 2, 1), "f32"),
+    "f32_first": (Case(2, 16, 24, [9, 7], [3, 3], 1, 1, first=True), "f32"),
+    "f32_1d_first": (Case(2, 1, 24, [100], [10], 5, first=True), "f32"),
+    "odd": (Case(1, 5, 7, [9, 8], [2, 3], [1, 2], [0, 1]), "f16"),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_windows_one_by_one(library, name):
+    case, dtype = READ[name]
+    module, _ = compiled(library, case, dtype)
+    case.run(library, module, dtype)
+    library.c.ind_module_destroy(module)
+
+
+def draw(random):
+    rank = int(random.choice([1, 2, 2, 2, 3]))
+    most = {1: 40, 2: 12, 3: 6}[rank]
+    groups = int(random.choice([1, 1, 1, 2, 3]))
+    each, made = int(random.choice([1, 3, 5, 8, 16, 24, 64])), int(random.integers(1, 20))
+    while True:
+        size = [int(v) for v in random.integers(1, most + 1, rank)]
+        taps = [int(v) for v in random.integers(1, 5, rank)]
+        stride = [int(v) for v in random.integers(1, 4, rank)]
+        padding = [int(v) for v in random.integers(0, 4, rank)]
+        dilation = [int(v) for v in random.integers(1, 4, rank)]
+        if all(s + 2 * p >= d * (t - 1) + 1 for s, p, d, t in zip(size, padding, dilation, taps)):
+            break
+    first = bool(random.integers(0, 3) == 0)
+    case = Case(int(random.integers(1, 4)), each * groups, made * groups, size, taps, stride, padding, dilation, groups, first)
+    return case, str(random.choice(["bf16", "f16", "f32"]))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_convolutions(library, seed):
+    case, dtype = draw(np.random.default_rng(seed))
+    module, _ = compiled(library, case, dtype)
+    case.run(library, module, dtype)
+    library.c.ind_module_destroy(module)
