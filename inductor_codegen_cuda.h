@@ -489,6 +489,9 @@ void ind__target_name(const ind_target *t, char out[16]); /* as in NVRTC's --gpu
     /* the same for more rows: the weights are the left operand of wgmma */                                            \
     X(MATMUL_PACKED_TILES, "matmul, wgmma tiles of packed weights", MATMUL, TILE, "templates/gemm/packed_tiles.c",     \
       cg__emit_matmul, IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                    \
+    /* no product of matrices: each column has its own windows */                                                      \
+    X(CONVOLUTION_DEPTHWISE, "convolution, depthwise", MATMUL, TILE, "templates/gemm/depthwise.c", cg__emit_matmul,    \
+      IND__HAS_VECTORS)                                                                                                \
     X(MATMUL_TMA, "matmul, bulk-copied wgmma tiles", MATMUL, TILE, "templates/gemm/tma.c", cg__emit_matmul,            \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER | IND__HAS_TENSOR_MAPS)                              \
     X(MATMUL_TCGEN05, "matmul, bulk-copied tcgen05 tiles", MATMUL, TILE, "templates/gemm/tcgen05.c", cg__emit_matmul,  \
@@ -12892,6 +12895,9 @@ typedef struct cg__mm_problem {
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
     const cg__mm_window *window; /* a's, if a.windows */
+    bool channels_last;          /* depthwise: a is contiguous along the columns */
+    bool depthwise;              /* each column has its own left operand: depthwise.c */
+    int vector;                  /* columns that the epilogue stores at once */
     bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
@@ -12901,6 +12907,8 @@ static int cg__mm_products(const cg__mm_problem *p) {
 
 static void cg__mm_find_scales(ind__writer *w, cg__mm_problem *p);
 static void cg__mm_join_windows(cg__decider *d, cg__mm_problem *p);
+static bool cg__mm_is_depthwise(const cg__decider *d, const cg__mm_problem *p);
+static int cg__mm_channel(const cg__decider *d, const cg__mm_problem *p);
 static bool cg__mm_can_copy_windows(cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o);
 static bool cg__mm_is_scaled(const cg__mm_problem *p);
 
@@ -13103,7 +13111,7 @@ static int cg__mm_tensor_bytes(const ind__writer *w, const cg__mm_problem *p) {
 
 /* Tiles of 8-bit elements have rows along k: tensor cores read no others. */
 static void cg__mm_set_tensor(const ind__writer *w, cg__mm_problem *p) {
-    p->tensor_bytes = cg__mm_tensor_bytes(w, p);
+    p->tensor_bytes = p->depthwise ? 0 : cg__mm_tensor_bytes(w, p);
     if (p->tensor_bytes != 1) return;
     p->converts = p->sum == IND_F32 && w->target->sm >= 90 && w->target->sm < 120;
     p->promotes = p->sum == IND_F32 && (cg__mm_is_scaled(p) || !(cg__inst(w, p->dot)->flags & IND__INST_FAST_SUMS));
@@ -13170,7 +13178,7 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     cg__mm_merge_rows(d, p);
     p->a.statistics = d->plan->stage[p->a.value];
     cg__mm_find_group(d, p);
-    if (!p->dot2 && !p->a.statistics && !p->group.indirect && !cg__mm_stores_along(&d->w, p->n) &&
+    if (!p->dot2 && !p->depthwise && !p->a.statistics && !p->group.indirect && !cg__mm_stores_along(&d->w, p->n) &&
         cg__mm_stores_along(&d->w, p->m))
         cg__mm_swap_operands(p);
     cg__mm_find_scaled_operands(&d->w, p);
@@ -13366,14 +13374,17 @@ static int cg__mm_dim_of_taps(const ind__writer *w, const cg__mm_window *x, ind_
     return -1;
 }
 
-/* Finds the taps of all dimensions. The channels are the innermost variable of depth; the taps of outer dimensions come
-   first. */
-static const char *cg__mm_find_taps(const ind__writer *w, cg__mm_window *x, ind_expr index, ind_expr mask) {
+/* Finds the taps of all dimensions. The channels are the innermost variable of depth, unless the columns are channels;
+   the taps of outer dimensions come first. */
+static const char *cg__mm_find_taps(const ind__writer *w, const cg__mm_problem *p, cg__mm_window *x, ind_expr index,
+                                    ind_expr mask) {
     const ind__loops *l = &w->plan->domain;
-    const int channel = cg__num_vars(w) - 1;
+    const int channel = cg__num_vars(w) - !p->depthwise;
     int64_t one;
-    if (!ind_expr_is_int(l->extent[channel], &x->channels)) return "the number of channels is not known";
-    if (!ind_expr_is_int(ind_expr_stride(index, l->var[channel]), &one) || one != 1)
+    x->channels = 1;
+    if (!p->depthwise && !ind_expr_is_int(l->extent[channel], &x->channels))
+        return "the number of channels is not known";
+    if (!p->depthwise && (!ind_expr_is_int(ind_expr_stride(index, l->var[channel]), &one) || one != 1))
         return "its channels are not contiguous";
     for (int v = channel - 1, inner = -1; v >= l->rank; v--) {
         const int i = cg__mm_dim_of_taps(w, x, index, mask, v);
@@ -13449,13 +13460,13 @@ static const char *cg__mm_read_window(const cg__decider *d, const cg__mm_problem
         if (!ind__affine(x->offset, l->var[v], &stride, &x->offset)) return "its index is not a sum of strides";
     cg__mm_find_images(w, x, index, mask);
     if (x->rank > IND__MAX_WINDOW_RANK) return "an image has more than three dimensions";
-    const char *no = cg__mm_find_taps(w, x, index, mask);
+    const char *no = cg__mm_find_taps(w, p, x, index, mask);
     for (int i = 0; i < cg__num_conditions(mask) && !no; i++) no = cg__mm_read_border(x, cg__condition(mask, i));
     for (int i = 0; i < x->rank && !no; i++) no = cg__mm_find_window_dim(w, x, i, index);
     if (no) return no;
     const cg__mm_window_dim *outer = &x->dim[x->rank - 1];
     if (!ind__ok(x->image_stride)) x->image_stride = ind_expr_mul(outer->size, outer->stride);
-    return cg__mm_find_window_group(d, p, x);
+    return p->depthwise ? NULL : cg__mm_find_window_group(d, p, x);
 }
 
 /* The windows of a, whose rows are `num` variables from the innermost on. NULL: out of memory. */
@@ -13586,10 +13597,14 @@ static void cg__mm_join_windows(cg__decider *d, cg__mm_problem *p) {
     cg__analyse(d);
     p->a.windows = cg__mm_has_windows(d, p);
     if (!p->a.windows) return;
-    cg__mm_order_depth(d, p);
+    p->depthwise = cg__mm_is_depthwise(d, p);
+    if (!p->depthwise) cg__mm_order_depth(d, p);
     const int num = cg__mm_chain_rows(d, p, row);
-    const ind_expr n = p->n < 0 ? ind_int(d->w.context, 0) : x->var[p->n];
     p->window = cg__mm_find_window(d, p, row, num);
+    if (d->w.failed) return;
+    p->depthwise = p->depthwise && !p->window->no;
+    if (p->depthwise) p->n = cg__mm_channel(d, p);
+    const ind_expr n = p->n < 0 ? ind_int(d->w.context, 0) : x->var[p->n];
     for (int i = 1; i < num && !d->w.failed; i++) {
         const int from = cg__mm_position(x, row[i]), to = from < p->m ? p->m - 1 : p->m;
         cg__mm_move_var(x, from, to);
@@ -13799,6 +13814,7 @@ typedef struct cg__mm_template {
     bool reads_pointers; /* in a launch of several kernels: reads pointers at each use, to save registers */
     /* prologues, main loop, and the sums to shared memory */
     void (*main_loop)(ind__writer *w, const cg__mm_problem *p);
+    bool no_sums;    /* the sums stay in registers */
     bool alone;      /* a block shares its tile with no other */
     bool persistent; /* at most one block per SM, which loops over tiles */
     bool multicasts; /* neighbouring tiles can be a cluster, whose operands are multicast */
@@ -13826,6 +13842,11 @@ typedef struct cg__mm_area {
 } cg__mm_area;
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
+static bool cg__mm_has_vector_loads(const ind__writer *w);
+static void cg__mm_declare_vector_loads(ind__writer *w, const cg__mm_area *area, int rounds);
+static void cg__mm_write_requests(ind__writer *w, const cg__mm_area *area);
+static void cg__mm_name_vector_loads(ind__writer *w, const cg__mm_area *area);
+static void cg__mm_write_column_values(ind__writer *w, const cg__mm_problem *p);
 static void cg__mm_write_loads_ahead(ind__writer *w, const cg__mm_problem *p);
 static void cg__mm_one_row_main_loop(ind__writer *w, const cg__mm_problem *p);
 static bool cg__mm_is_one_row(const ind__writer *w, const cg__mm_problem *p);
@@ -13903,7 +13924,7 @@ static bool cg__mm_makes_tiles(const cg__mm_problem *p) {
 /* Shared memory: the tiles of the pipeline, reused for the sums (rows padded as in ind_sum_at). */
 static int64_t cg__mm_shared(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c) {
     const int64_t sums = (int64_t)c->tile_m * (c->tile_n + 8) * cg__mm_sum_bytes(p), tiles = x->tile_bytes(c, p);
-    return sums > tiles ? sums : tiles;
+    return x->no_sums || tiles > sums ? tiles : sums;
 }
 
 /* Resident blocks of an SM. Its registers belong to four partitions, among which the warps are distributed. FMA on 8
@@ -17181,6 +17202,7 @@ static const cg__mm_config cg__mm_fma_configs[] = {
 static const char *cg__mm_fma_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
     if (p->dot2) return "it has two products";
+    if (p->depthwise) return "each column has its own left operand";
     return p->tensor_bytes ? "tensor cores multiply these types" : NULL;
 }
 
@@ -19662,13 +19684,291 @@ static const cg__mm_template cg__mm_one_packed_row = {.strategy = IND_STRATEGY_M
                                                       .alignment = 16,
                                                       .main_loop = cg__mm_packed_row_main_loop};
 
+/* ============================================================================== src/cuda/templates/gemm/depthwise.c */
+/* Depthwise convolutions: each column, a channel, has its own windows. They are no products of matrices, and memory
+   limits them. A thread computes a strip: as many neighbouring windows of a line as MM_STRIP says, of a vector of
+   channels. It reads each element of the line once, and adds it to all windows of the strip that have it. The weights
+   of the tile's channels are in shared memory, [tap][channel].
+
+   The rows of a tile are strips of so many lines as its threads have, one after another, so that elements that several
+   lines read are in the L1. If the channels are not contiguous (channels first), a tile has one. */
+
+enum {
+    MM_STRIP = 4,                 /* windows of a strip, if they divide the line */
+    MM_STRIP_THREADS = 256,       /* of a block */
+    MM_STRIP_WEIGHTS = 32 * 1024, /* bytes of a block's weights */
+    MM_STRIP_LOOPS = 4,           /* strips of a thread */
+    MM_UNROLLED_TAPS = 8          /* taps along a dimension up to which its loop is unrolled */
+};
+
+/* The channel variable: both operands have it, and it is no row. -1: none, or several. */
+static int cg__mm_channel(const cg__decider *d, const cg__mm_problem *p) {
+    int found = -1;
+    for (int v = 0; v < d->plan->domain.rank; v++) {
+        if (!(d->plan->varies[p->a.value] >> v & d->plan->varies[p->b.value] >> v & 1)) continue;
+        if (found >= 0) return -1;
+        found = v;
+    }
+    return found;
+}
+
+/* Is the left operand in memory as this template reads it? */
+static bool cg__mm_is_depthwise(const cg__decider *d, const cg__mm_problem *p) {
+    const uint32_t load = cg__mm_converted_load(&d->w, p->a.value);
+    if (p->n >= 0 || !load || p->sum != IND_F32 || cg__mm_channel(d, p) < 0) return false;
+    const ind_dtype t = cg__memory_dtype(&d->w, load);
+    return t == IND_F16 || t == IND_BF16 || t == IND_F32;
+}
+
+static int64_t cg__mm_num_taps(const cg__mm_window *x) {
+    int64_t n = 1;
+    for (int i = 0; i < x->rank; i++) n *= x->dim[i].num_taps;
+    return n;
+}
+
+/* Windows of a strip: they are of one line. */
+static int cg__mm_strip_windows(const cg__mm_problem *p) {
+    static const int windows[] = {MM_STRIP, 7, 5, 3, 2};
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++)
+        if (ind_known_multiple(p->window->dim[0].places, windows[i])) return windows[i];
+    return 1;
+}
+
+/* The number of channels that a thread reads and writes at once: `vector` if all of them are contiguous in a. */
+static int cg__mm_choose_channels(cg__decider *d, cg__mm_problem *p, int vector) {
+    p->channels_last = cg__contiguous(&d->w, p->a.load, p->n);
+    ind_expr guard = {0};
+    const ind_expr base =
+        vector > 1 ? ind__run_base(cg__index_of(&d->w, p->a.load), d->plan->domain.var[p->n], vector) : (ind_expr){0};
+    const bool arena = cg__in_arena(&d->w, cg__inst(&d->w, p->a.load)->source);
+    if (ind__ok(base) && (arena || d->assume & IND__ASSUME_ALIGNED) && cg__multiple_index(d, base, vector, &guard)) {
+        if (ind__ok(guard)) cg__guard(d->variant, guard);
+        d->variant->guard_aligned |= !arena;
+        return vector;
+    }
+    cg__no_vectors(d);
+    return 1;
+}
+
+/* ---- the configuration ---- */
+
+static const char *cg__mm_depthwise_match(const cg__mm_problem *p, const ind_target *t) {
+    (void)t;
+    return p->depthwise ? NULL : "its columns have one left operand";
+}
+
+/* Vectors of channels of a tile: those of all channels, or an equal part of them. */
+static int cg__mm_tile_vectors(const cg__mm_problem *p) {
+    const int64_t taps = cg__mm_num_taps(p->window), all = (ind_hint(p->size_n) + p->vector - 1) / p->vector;
+    const int64_t fit = MM_STRIP_WEIGHTS / 4 / taps / p->vector, most = fit < 1 ? 1 : fit > 32 ? 32 : fit;
+    const int64_t tiles = (all + most - 1) / most;
+    return p->channels_last && all > 0 ? (int)((all + tiles - 1) / tiles) : 1;
+}
+
+static void cg__mm_depthwise_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)depth, (void)index_bits;
+    const int vectors = cg__mm_tile_vectors(p);
+    c->tile_n = vectors * p->vector;
+    c->tile_m = MM_STRIP_THREADS / vectors * cg__mm_strip_windows(p) * c->stages;
+    c->tile_k = (int)cg__mm_num_taps(p->window);
+}
+
+static bool cg__mm_depthwise_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    (void)c, (void)p, (void)index_bits;
+    return true;
+}
+
+static int cg__mm_depthwise_threads(const cg__mm_config *c) {
+    (void)c;
+    return MM_STRIP_THREADS;
+}
+
+static int64_t cg__mm_depthwise_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    (void)p;
+    return ((int64_t)c->tile_k * c->tile_n * 4 + 15) / 16 * 16;
+}
+
+/* Cycles: what memory takes, or the multiplications of the blocks of an SM. */
+static double cg__mm_depthwise_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                    const ind_target *target) {
+    const double per_sm = cg__mm_blocks_per_sm(p, c, target), tile = (double)c->tile_m * c->tile_n;
+    const double multiply = per_sm * tile * c->tile_k * 2 / target->thresholds.fma_rate;
+    const double bytes = tile * per_sm * 2 * ind_dtype_bytes(p->a.memory), read = bytes / cg__mm_memory_rate(target);
+    (void)x;
+    return target->thresholds.product_start + (multiply > read ? multiply : read);
+}
+
+/* ---- writing ---- */
+
+/* Copies the weights of the tile's channels to shared memory. */
+static void cg__mm_write_strip_weights(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    cg__mm_set_plain_names(w);
+    ind__textf(&w->code, "float *const weights = reinterpret_cast<float *>(ind_smem);\nconst %s first_k = 0;\n",
+               cg__int(w));
+    cg__begin(w, "for (int at = threadIdx.x; at < %d; at += %d)", t->k * t->n, w->variant->threads);
+    ind__textf(&w->code, "const int k = at / %d, x = at %% %d;\n", t->n, t->n);
+    cg__mm_write_element(w, p, &p->b, 'b');
+    ind__textf(&w->code, "weights[at] = value;\n");
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+}
+
+/* Opens the loop over the strips of a thread: "row", "col", and "place_d", the element of dimension d where the windows
+   of the strip begin. */
+static void cg__mm_begin_strips(ind__writer *w, const cg__mm_problem *p, int windows) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const int vectors = t->n / w->variant->vector, strips = MM_STRIP_THREADS / vectors;
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (int strip = threadIdx.x / %d; strip < %d; strip += %d)", vectors, t->m / windows, strips);
+    ind__textf(&w->code, "const %s row = first_m + strip * %d, col = first_n + threadIdx.x %% %d * %d;\n", cg__int(w),
+               windows, vectors, w->variant->vector);
+    if (MM_STRIP_THREADS % vectors) ind__textf(&w->code, "if (threadIdx.x >= %d) break;\n", strips * vectors);
+    ind__textf(&w->code, "if (row >= size_m || col >= size_n) break;\nunsigned line = (unsigned)row;\n");
+    for (int i = 0; i < p->window->rank; i++) {
+        const cg__mm_window_dim *dim = &p->window->dim[i];
+        const char *places = cg__divisor(w, dim->places);
+        ind__textf(&w->code, "const int place_%d = (int)(line %% %s) * %lld - %lld;\n", i, places, (long long)dim->step,
+                   (long long)dim->before);
+        if (i + 1 < p->window->rank) ind__textf(&w->code, "line /= %s;\n", places);
+    }
+    cg__mm_set_text(w, p->m, "row");
+    cg__mm_set_text(w, p->n, "col");
+    cg__mm_set_text(w, p->k, "0");
+    ind__textf(&w->code, "const %s base = %s;\n", cg__int(w), cg__expr_string(w, cg__index_of(w, p->a.load)));
+    cg__mm_set_plain_names(w);
+}
+
+/* Opens the loops over the taps of outer dimensions: "tap", the number of the first tap of a line, and "from", where
+   the line is. Returns the number of loops. */
+static int cg__mm_begin_taps(ind__writer *w, const cg__mm_problem *p) {
+    const cg__mm_window *x = p->window;
+    const char *tap = "0", *from = "base";
+    int loops = 0;
+    for (int i = x->rank - 1; i > 0; i--) {
+        const cg__mm_window_dim *dim = &x->dim[i];
+        if (dim->num_taps <= MM_UNROLLED_TAPS)
+            cg__unroll(w);
+        else
+            ind__textf(&w->code, "#pragma unroll 1\n");
+        cg__begin(w, "for (int tap_%d = 0; tap_%d < %lld; tap_%d++)", i, i, (long long)dim->num_taps, i);
+        ind__textf(&w->code, "const int at_%d = place_%d + tap_%d * %lld;\n", i, i, i, (long long)dim->dilation);
+        ind__textf(&w->code, "if ((unsigned)at_%d >= (unsigned)(%s)) continue;\n", i, cg__expr_string(w, dim->size));
+        tap = loops ? cg__string(w, "(%s * %lld + tap_%d)", tap, (long long)dim->num_taps, i)
+                    : cg__string(w, "tap_%d", i);
+        from = cg__string(w, "%s + tap_%d * %s", from, i,
+                          cg__expr_string(w, ind_expr_mul(dim->stride, ind_int(w->context, dim->dilation))));
+        loops++;
+    }
+    ind__textf(&w->code, "const int tap = %s * %lld;\nconst %s from = %s;\n", tap, (long long)x->dim[0].num_taps,
+               cg__int(w), from);
+    return loops;
+}
+
+/* Reads the elements of a line that the strip has, and adds them to its windows. */
+static void cg__mm_write_strip_line(ind__writer *w, const cg__mm_problem *p, int windows) {
+    const cg__mm_window_dim *dim = &p->window->dim[0];
+    const int v = w->variant->vector, n = w->variant->of.tile.n;
+    const int64_t step = dim->step, dilation = dim->dilation;
+    const int64_t reach = (windows - 1) * step + (dim->num_taps - 1) * dilation + 1;
+    const char *buffer = cg__buffer(w, cg__inst(w, p->a.load)->source);
+    const char *element = v > 1 ? "x.at[j]" : "x";
+    if (p->a.memory != IND_F32) element = cg__string(w, "ind_%s_to_f32(%s)", ind_dtype_name(p->a.memory), element);
+    const char *memory = cg__types[p->a.memory].memory, *size = cg__expr_string(w, dim->size);
+    const char *from = cg__string(w, "%s[from + u * %s]", buffer, cg__expr_string(w, dim->stride));
+    ind__textf(&w->code, reach <= 4 * MM_UNROLLED_TAPS ? "#pragma unroll\n" : "#pragma unroll 8\n");
+    cg__begin(w, "for (int u = 0; u < %lld; u++)", (long long)reach);
+    if (v > 1)
+        ind__textf(&w->code,
+                   "ind_vec<%s, %d> x = {};\nif ((unsigned)(place_0 + u) < (unsigned)(%s)) x = ind_load<%d>(&%s);\n",
+                   memory, v, size, v, from);
+    else
+        ind__textf(&w->code, "%s x = 0;\nif ((unsigned)(place_0 + u) < (unsigned)(%s)) x = %s;\n", memory, size, from);
+    cg__unroll(w);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", windows);
+    ind__textf(&w->code, "const int apart = u - i * %lld;\n", (long long)step);
+    ind__textf(&w->code, "if (apart < 0 || apart %% %lld || apart >= %lld) continue;\n", (long long)dilation,
+               (long long)(dim->num_taps * dilation));
+    ind__textf(&w->code,
+               "const float *const weight = weights + (tap + apart / %lld) * %d + (int)(threadIdx.x %% %d) * %d;\n",
+               (long long)dilation, n, n / v, v);
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int j = 0; j < %d; j++) acc[i][j] = fmaf(%s, weight[j], acc[i][j]);\n", v, element);
+    cg__end(w);
+    cg__end(w);
+    if (v > 1) cg__use(w, IND__CG_VEC);
+}
+
+/* The point of window u of a strip. */
+static void cg__mm_write_strip_point(ind__writer *w, const cg__mm_problem *p) {
+    ind__textf(&w->code, "const %s i%d = row + u, i%d = col;\n", cg__int(w), p->m, p->n);
+}
+
+/* The strip's results: all that the epilogue reads in vectors is requested first. */
+static void cg__mm_write_strip_results(ind__writer *w, const cg__mm_problem *p, int windows) {
+    const cg__mm_area area = {.loaded = false};
+    cg__mm_set_plain_names(w);
+    cg__need_stores(w);
+    if (cg__mm_has_vector_loads(w)) {
+        cg__mm_declare_vector_loads(w, &area, windows);
+        cg__unroll(w);
+        cg__begin(w, "for (int u = 0; u < %d; u++)", windows);
+        cg__mm_write_strip_point(w, p);
+        cg__mm_write_requests(w, &area);
+        cg__end(w);
+    }
+    cg__mm_name_vector_loads(w, &area);
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", windows);
+    cg__mm_write_strip_point(w, p);
+    ind__textf(&w->code, "const float (&dot)[%d] = acc[u];\n", w->variant->vector);
+    cg__mm_write_column_values(w, p);
+    cg__end(w);
+    cg__forget_vectors(w);
+}
+
+static void cg__mm_write_depthwise(ind__writer *w, const cg__mm_problem *p) {
+    const int windows = cg__mm_strip_windows(p);
+    cg__mm_write_tile_position(w, p);
+    cg__mm_write_strip_weights(w, p);
+    cg__mm_begin_strips(w, p, windows);
+    ind__textf(&w->code, "float acc[%d][%d] = {};\n", windows, w->variant->vector);
+    const int loops = cg__mm_begin_taps(w, p);
+    cg__mm_write_strip_line(w, p, windows);
+    for (int i = 0; i < loops; i++) cg__end(w);
+    cg__mm_write_strip_results(w, p, windows);
+    cg__end(w);
+}
+
+/* ---- the template ---- */
+
+/* stages: strips of a thread. */
+static const cg__mm_config cg__mm_depthwise_configs[] = {{0, 0, 0, 8, 1, MM_STRIP_LOOPS, 96, 1, 0, 0, 0},
+                                                         {0, 0, 0, 8, 1, 1, 96, 1, 0, 0, 0}};
+
+static const cg__mm_template cg__mm_depthwise = {.strategy = IND_STRATEGY_CONVOLUTION_DEPTHWISE,
+                                                 .match = cg__mm_depthwise_match,
+                                                 MM_CONFIGS(cg__mm_depthwise_configs),
+                                                 .fit = cg__mm_depthwise_fit,
+                                                 .allows = cg__mm_depthwise_allows,
+                                                 .threads = cg__mm_depthwise_threads,
+                                                 .tile_bytes = cg__mm_depthwise_bytes,
+                                                 .cost = cg__mm_depthwise_cost,
+                                                 .alignment = 16,
+                                                 .alone = true,
+                                                 .no_sums = true,
+                                                 .body = cg__mm_write_depthwise};
+
 /* ============================================================================= src/cuda/templates/gemm/candidates.c */
 /* The configurations of a product that fit, and the cheapest of them. */
 
 /* The templates, in the order in which they are asked. */
-static const cg__mm_template *const cg__mm_templates[] = {
-    &cg__mm_one_packed_row, &cg__mm_packed_tile, &cg__mm_packed_rows, &cg__mm_rows, &cg__mm_misaligned_rows,
-    &cg__mm_tcgen05,        &cg__mm_tma,         &cg__mm_wgmma,       &cg__mm_mma,  &cg__mm_fma};
+static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_depthwise,   &cg__mm_one_packed_row,
+                                                          &cg__mm_packed_tile, &cg__mm_packed_rows,
+                                                          &cg__mm_rows,        &cg__mm_misaligned_rows,
+                                                          &cg__mm_tcgen05,     &cg__mm_tma,
+                                                          &cg__mm_wgmma,       &cg__mm_mma,
+                                                          &cg__mm_fma};
 #define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
 
 static const cg__mm_template *cg__mm_template_of(ind_strategy s) {
@@ -19984,6 +20284,8 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
         cg__why(
             d,
             "one row: each lane keeps its part of the row and of the packed weights in registers; accumulates in f32");
+    else if (p->depthwise)
+        cg__why(d, "each column has its own left operand; accumulates in f32");
     else if (cg__mm_has_prologue(p))
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
@@ -20190,6 +20492,8 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     cg__mm_choose_loads(d, p);
     cg__mm_find_packed(d, p);
     v->vector = cg__mm_choose_vector(d, p);
+    if (p->depthwise) v->vector = cg__mm_choose_channels(d, p, v->vector);
+    p->vector = v->vector;
     cg__mm_find_maps(d, p);
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_epilogue(d, p);
@@ -20234,17 +20538,22 @@ static char cg__mm_vector_letter(const cg__mm_area *area) {
     return area->loaded ? 'e' : 'x';
 }
 
+/* Requests the vectors of round u. */
+static void cg__mm_write_requests(ind__writer *w, const cg__mm_area *area) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_is_vector_load(w, i))
+            ind__textf(&w->code, "%c%u[u] = ind_load<%d>(&%s);\n", cg__mm_vector_letter(area), i, w->variant->vector,
+                       cg__element(w, i));
+    cg__use(w, IND__CG_VEC);
+}
+
 /* All vectors that all rounds read, before anything is written: so the reads overlap, even where the compiler could not
    reorder them because input and output may be one buffer. */
 static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area, int rounds) {
-    const char letter = cg__mm_vector_letter(area);
     cg__mm_begin_columns(w, p, area, rounds);
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__mm_is_vector_load(w, i))
-            ind__textf(&w->code, "%c%u[u] = ind_load<%d>(&%s);\n", letter, i, w->variant->vector, cg__element(w, i));
+    cg__mm_write_requests(w, area);
     cg__end(w);
     cg__end(w);
-    cg__use(w, IND__CG_VEC);
 }
 
 static void cg__mm_declare_vector_loads(ind__writer *w, const cg__mm_area *area, int rounds) {
@@ -20259,7 +20568,25 @@ static void cg__mm_name_vector_loads(ind__writer *w, const cg__mm_area *area) {
         if (cg__mm_is_vector_load(w, i)) w->memory[i] = cg__string(w, "%c%u[u].at[j]", cg__mm_vector_letter(area), i);
 }
 
-/* V columns of one row of the tile. What does not depend on the column is computed once, the rest for each j. */
+/* Results of V columns, whose sums are dot[] and dot2[]. What does not depend on the column is computed once, the rest
+   for each j. */
+static void cg__mm_write_column_values(ind__writer *w, const cg__mm_problem *p) {
+    if (p->n < 0) {
+        cg__emit_stores(w);
+        return;
+    }
+    cg__emit(w, ~(1u << p->n), IND__CG_ALL_STAGES);
+    cg__vector_sinks(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", w->variant->vector);
+    cg__mm_set_text(w, p->n, cg__string(w, "(i%d + j)", p->n));
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+    cg__mm_set_plain_names(w);
+    cg__vector_stores(w);
+}
+
+/* V columns of one row of the tile. */
 static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area) {
     const ind__variant *v = w->variant;
     ind__textf(&w->code, "%s dot[%d];\nind_sum_read<%d>(dot, sum, row, col);\n", cg__mm_sum_type(p), v->vector,
@@ -20270,19 +20597,7 @@ static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p, const 
                    area->factor, v->vector);
     if (p->dot2)
         ind__textf(&w->code, "float dot2[%d];\nind_sum_read<%d>(dot2, %s);\n", v->vector, area->pitch, area->second);
-    if (p->n < 0) {
-        cg__emit_stores(w);
-        return;
-    }
-    cg__emit(w, ~(1u << p->n), IND__CG_ALL_STAGES);
-    cg__vector_sinks(w);
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", v->vector);
-    cg__mm_set_text(w, p->n, cg__string(w, "(i%d + j)", p->n));
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
-    cg__end(w);
-    cg__mm_set_plain_names(w);
-    cg__vector_stores(w);
+    cg__mm_write_column_values(w, p);
 }
 
 /* How many rounds a thread does together: up to 4, fewer if they would read more vectors than registers should hold. */

@@ -72,6 +72,9 @@
     /* the same for more rows: the weights are the left operand of wgmma */                                            \
     X(MATMUL_PACKED_TILES, "matmul, wgmma tiles of packed weights", MATMUL, TILE, "templates/gemm/packed_tiles.c",     \
       cg__emit_matmul, IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                    \
+    /* no product of matrices: each column has its own windows */                                                      \
+    X(CONVOLUTION_DEPTHWISE, "convolution, depthwise", MATMUL, TILE, "templates/gemm/depthwise.c", cg__emit_matmul,    \
+      IND__HAS_VECTORS)                                                                                                \
     X(MATMUL_TMA, "matmul, bulk-copied wgmma tiles", MATMUL, TILE, "templates/gemm/tma.c", cg__emit_matmul,            \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER | IND__HAS_TENSOR_MAPS)                              \
     X(MATMUL_TCGEN05, "matmul, bulk-copied tcgen05 tiles", MATMUL, TILE, "templates/gemm/tcgen05.c", cg__emit_matmul,  \

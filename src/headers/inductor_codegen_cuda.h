@@ -202,6 +202,7 @@ extern "C" {
 //@ cuda/templates/gemm/packed.c
 //@ cuda/templates/gemm/packed_tiles.c
 //@ cuda/templates/gemm/packed_row.c
+//@ cuda/templates/gemm/depthwise.c
 //@ cuda/templates/gemm/candidates.c
 //@ cuda/templates/gemm/choose.c
 //@ cuda/templates/gemm/epilogue.c

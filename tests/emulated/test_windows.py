@@ -186,6 +186,34 @@ def test_windows_one_by_one(library, name):
     library.c.ind_module_destroy(module)
 
 
+# Each channel with its own windows: strips of lines, vectors of channels, one channel a tile, taps in a loop.
+DEPTHWISE = {
+    "3x3": (Case(2, 24, 24, [9, 8], [3, 3], 1, 1, groups=24), "bf16"),
+    "3x3_stride_2": (Case(2, 40, 40, [9, 14], [3, 3], 2, 1, groups=40), "f16"),
+    "odd_line": (Case(2, 16, 16, [5, 11], [3, 3], 1, 1, groups=16), "bf16"),
+    "7x7": (Case(1, 32, 32, [7, 7], [7, 7], 1, 3, groups=32), "bf16"),
+    "31x31": (Case(1, 16, 16, [12, 12], [31, 31], 1, 15, groups=16), "bf16"),
+    "dilated": (Case(1, 16, 16, [12, 10], [3, 2], 1, [2, 1], [2, 2], 16), "f16"),
+    "many_channels": (Case(1, 560, 560, [6, 6], [3, 3], 1, 1, groups=560), "bf16"),
+    "odd_channels": (Case(2, 21, 21, [6, 8], [3, 3], 1, 1, groups=21), "bf16"),
+    "f32": (Case(2, 12, 12, [6, 8], [3, 3], 1, 1, groups=12), "f32"),
+    "1d": (Case(2, 16, 16, [40], [4], 1, 3, groups=16), "bf16"),
+    "3d": (Case(1, 16, 16, [4, 5, 6], [3, 3, 3], 1, 1, groups=16), "f16"),
+    "first": (Case(2, 5, 5, [6, 8], [3, 3], 1, 1, groups=5, first=True), "bf16"),
+    "first_f32": (Case(2, 3, 3, [6, 7], [3, 3], 2, 1, groups=3, first=True), "f32"),
+    "two_of_each": (Case(2, 8, 16, [6, 7], [3, 3], 1, 1, groups=8), "bf16"),
+}
+
+
+@pytest.mark.parametrize("name", DEPTHWISE)
+def test_depthwise(library, name):
+    case, dtype = DEPTHWISE[name]
+    module, plan = compiled(library, case, dtype)
+    assert case.out != case.channels or "convolution, depthwise" in plan, plan
+    case.run(library, module, dtype)
+    library.c.ind_module_destroy(module)
+
+
 def draw(random):
     rank = int(random.choice([1, 2, 2, 2, 3]))
     most = {1: 40, 2: 12, 3: 6}[rank]
@@ -200,6 +228,8 @@ def draw(random):
         if all(s + 2 * p >= d * (t - 1) + 1 for s, p, d, t in zip(size, padding, dilation, taps)):
             break
     first = bool(random.integers(0, 3) == 0)
+    if random.integers(0, 4) == 0:
+        groups, each, made = int(random.integers(2, 40)), 1, 1
     case = Case(int(random.integers(1, 4)), each * groups, made * groups, size, taps, stride, padding, dilation, groups, first)
     return case, str(random.choice(["bf16", "f16", "f32"]))
 

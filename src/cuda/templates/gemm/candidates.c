@@ -1,9 +1,12 @@
 /* The configurations of a product that fit, and the cheapest of them. */
 
 /* The templates, in the order in which they are asked. */
-static const cg__mm_template *const cg__mm_templates[] = {
-    &cg__mm_one_packed_row, &cg__mm_packed_tile, &cg__mm_packed_rows, &cg__mm_rows, &cg__mm_misaligned_rows,
-    &cg__mm_tcgen05,        &cg__mm_tma,         &cg__mm_wgmma,       &cg__mm_mma,  &cg__mm_fma};
+static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_depthwise,   &cg__mm_one_packed_row,
+                                                          &cg__mm_packed_tile, &cg__mm_packed_rows,
+                                                          &cg__mm_rows,        &cg__mm_misaligned_rows,
+                                                          &cg__mm_tcgen05,     &cg__mm_tma,
+                                                          &cg__mm_wgmma,       &cg__mm_mma,
+                                                          &cg__mm_fma};
 #define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
 
 static const cg__mm_template *cg__mm_template_of(ind_strategy s) {

@@ -28,17 +28,22 @@ static char cg__mm_vector_letter(const cg__mm_area *area) {
     return area->loaded ? 'e' : 'x';
 }
 
+/* Requests the vectors of round u. */
+static void cg__mm_write_requests(ind__writer *w, const cg__mm_area *area) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_is_vector_load(w, i))
+            ind__textf(&w->code, "%c%u[u] = ind_load<%d>(&%s);\n", cg__mm_vector_letter(area), i, w->variant->vector,
+                       cg__element(w, i));
+    cg__use(w, IND__CG_VEC);
+}
+
 /* All vectors that all rounds read, before anything is written: so the reads overlap, even where the compiler could not
    reorder them because input and output may be one buffer. */
 static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area, int rounds) {
-    const char letter = cg__mm_vector_letter(area);
     cg__mm_begin_columns(w, p, area, rounds);
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__mm_is_vector_load(w, i))
-            ind__textf(&w->code, "%c%u[u] = ind_load<%d>(&%s);\n", letter, i, w->variant->vector, cg__element(w, i));
+    cg__mm_write_requests(w, area);
     cg__end(w);
     cg__end(w);
-    cg__use(w, IND__CG_VEC);
 }
 
 static void cg__mm_declare_vector_loads(ind__writer *w, const cg__mm_area *area, int rounds) {
@@ -53,7 +58,25 @@ static void cg__mm_name_vector_loads(ind__writer *w, const cg__mm_area *area) {
         if (cg__mm_is_vector_load(w, i)) w->memory[i] = cg__string(w, "%c%u[u].at[j]", cg__mm_vector_letter(area), i);
 }
 
-/* V columns of one row of the tile. What does not depend on the column is computed once, the rest for each j. */
+/* Results of V columns, whose sums are dot[] and dot2[]. What does not depend on the column is computed once, the rest
+   for each j. */
+static void cg__mm_write_column_values(ind__writer *w, const cg__mm_problem *p) {
+    if (p->n < 0) {
+        cg__emit_stores(w);
+        return;
+    }
+    cg__emit(w, ~(1u << p->n), IND__CG_ALL_STAGES);
+    cg__vector_sinks(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", w->variant->vector);
+    cg__mm_set_text(w, p->n, cg__string(w, "(i%d + j)", p->n));
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+    cg__mm_set_plain_names(w);
+    cg__vector_stores(w);
+}
+
+/* V columns of one row of the tile. */
 static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area) {
     const ind__variant *v = w->variant;
     ind__textf(&w->code, "%s dot[%d];\nind_sum_read<%d>(dot, sum, row, col);\n", cg__mm_sum_type(p), v->vector,
@@ -64,19 +87,7 @@ static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p, const 
                    area->factor, v->vector);
     if (p->dot2)
         ind__textf(&w->code, "float dot2[%d];\nind_sum_read<%d>(dot2, %s);\n", v->vector, area->pitch, area->second);
-    if (p->n < 0) {
-        cg__emit_stores(w);
-        return;
-    }
-    cg__emit(w, ~(1u << p->n), IND__CG_ALL_STAGES);
-    cg__vector_sinks(w);
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", v->vector);
-    cg__mm_set_text(w, p->n, cg__string(w, "(i%d + j)", p->n));
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
-    cg__end(w);
-    cg__mm_set_plain_names(w);
-    cg__vector_stores(w);
+    cg__mm_write_column_values(w, p);
 }
 
 /* How many rounds a thread does together: up to 4, fewer if they would read more vectors than registers should hold. */

@@ -78,14 +78,17 @@ static int cg__mm_dim_of_taps(const ind__writer *w, const cg__mm_window *x, ind_
     return -1;
 }
 
-/* Finds the taps of all dimensions. The channels are the innermost variable of depth; the taps of outer dimensions come
-   first. */
-static const char *cg__mm_find_taps(const ind__writer *w, cg__mm_window *x, ind_expr index, ind_expr mask) {
+/* Finds the taps of all dimensions. The channels are the innermost variable of depth, unless the columns are channels;
+   the taps of outer dimensions come first. */
+static const char *cg__mm_find_taps(const ind__writer *w, const cg__mm_problem *p, cg__mm_window *x, ind_expr index,
+                                    ind_expr mask) {
     const ind__loops *l = &w->plan->domain;
-    const int channel = cg__num_vars(w) - 1;
+    const int channel = cg__num_vars(w) - !p->depthwise;
     int64_t one;
-    if (!ind_expr_is_int(l->extent[channel], &x->channels)) return "the number of channels is not known";
-    if (!ind_expr_is_int(ind_expr_stride(index, l->var[channel]), &one) || one != 1)
+    x->channels = 1;
+    if (!p->depthwise && !ind_expr_is_int(l->extent[channel], &x->channels))
+        return "the number of channels is not known";
+    if (!p->depthwise && (!ind_expr_is_int(ind_expr_stride(index, l->var[channel]), &one) || one != 1))
         return "its channels are not contiguous";
     for (int v = channel - 1, inner = -1; v >= l->rank; v--) {
         const int i = cg__mm_dim_of_taps(w, x, index, mask, v);
@@ -161,13 +164,13 @@ static const char *cg__mm_read_window(const cg__decider *d, const cg__mm_problem
         if (!ind__affine(x->offset, l->var[v], &stride, &x->offset)) return "its index is not a sum of strides";
     cg__mm_find_images(w, x, index, mask);
     if (x->rank > IND__MAX_WINDOW_RANK) return "an image has more than three dimensions";
-    const char *no = cg__mm_find_taps(w, x, index, mask);
+    const char *no = cg__mm_find_taps(w, p, x, index, mask);
     for (int i = 0; i < cg__num_conditions(mask) && !no; i++) no = cg__mm_read_border(x, cg__condition(mask, i));
     for (int i = 0; i < x->rank && !no; i++) no = cg__mm_find_window_dim(w, x, i, index);
     if (no) return no;
     const cg__mm_window_dim *outer = &x->dim[x->rank - 1];
     if (!ind__ok(x->image_stride)) x->image_stride = ind_expr_mul(outer->size, outer->stride);
-    return cg__mm_find_window_group(d, p, x);
+    return p->depthwise ? NULL : cg__mm_find_window_group(d, p, x);
 }
 
 /* The windows of a, whose rows are `num` variables from the innermost on. NULL: out of memory. */

@@ -114,6 +114,9 @@ typedef struct cg__mm_problem {
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
     const cg__mm_window *window; /* a's, if a.windows */
+    bool channels_last;          /* depthwise: a is contiguous along the columns */
+    bool depthwise;              /* each column has its own left operand: depthwise.c */
+    int vector;                  /* columns that the epilogue stores at once */
     bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
@@ -123,6 +126,8 @@ static int cg__mm_products(const cg__mm_problem *p) {
 
 static void cg__mm_find_scales(ind__writer *w, cg__mm_problem *p);
 static void cg__mm_join_windows(cg__decider *d, cg__mm_problem *p);
+static bool cg__mm_is_depthwise(const cg__decider *d, const cg__mm_problem *p);
+static int cg__mm_channel(const cg__decider *d, const cg__mm_problem *p);
 static bool cg__mm_can_copy_windows(cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o);
 static bool cg__mm_is_scaled(const cg__mm_problem *p);
 
@@ -325,7 +330,7 @@ static int cg__mm_tensor_bytes(const ind__writer *w, const cg__mm_problem *p) {
 
 /* Tiles of 8-bit elements have rows along k: tensor cores read no others. */
 static void cg__mm_set_tensor(const ind__writer *w, cg__mm_problem *p) {
-    p->tensor_bytes = cg__mm_tensor_bytes(w, p);
+    p->tensor_bytes = p->depthwise ? 0 : cg__mm_tensor_bytes(w, p);
     if (p->tensor_bytes != 1) return;
     p->converts = p->sum == IND_F32 && w->target->sm >= 90 && w->target->sm < 120;
     p->promotes = p->sum == IND_F32 && (cg__mm_is_scaled(p) || !(cg__inst(w, p->dot)->flags & IND__INST_FAST_SUMS));
@@ -392,7 +397,7 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     cg__mm_merge_rows(d, p);
     p->a.statistics = d->plan->stage[p->a.value];
     cg__mm_find_group(d, p);
-    if (!p->dot2 && !p->a.statistics && !p->group.indirect && !cg__mm_stores_along(&d->w, p->n) &&
+    if (!p->dot2 && !p->depthwise && !p->a.statistics && !p->group.indirect && !cg__mm_stores_along(&d->w, p->n) &&
         cg__mm_stores_along(&d->w, p->m))
         cg__mm_swap_operands(p);
     cg__mm_find_scaled_operands(&d->w, p);

@@ -39,6 +39,7 @@ typedef struct cg__mm_template {
     bool reads_pointers; /* in a launch of several kernels: reads pointers at each use, to save registers */
     /* prologues, main loop, and the sums to shared memory */
     void (*main_loop)(ind__writer *w, const cg__mm_problem *p);
+    bool no_sums;    /* the sums stay in registers */
     bool alone;      /* a block shares its tile with no other */
     bool persistent; /* at most one block per SM, which loops over tiles */
     bool multicasts; /* neighbouring tiles can be a cluster, whose operands are multicast */
@@ -66,6 +67,11 @@ typedef struct cg__mm_area {
 } cg__mm_area;
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
+static bool cg__mm_has_vector_loads(const ind__writer *w);
+static void cg__mm_declare_vector_loads(ind__writer *w, const cg__mm_area *area, int rounds);
+static void cg__mm_write_requests(ind__writer *w, const cg__mm_area *area);
+static void cg__mm_name_vector_loads(ind__writer *w, const cg__mm_area *area);
+static void cg__mm_write_column_values(ind__writer *w, const cg__mm_problem *p);
 static void cg__mm_write_loads_ahead(ind__writer *w, const cg__mm_problem *p);
 static void cg__mm_one_row_main_loop(ind__writer *w, const cg__mm_problem *p);
 static bool cg__mm_is_one_row(const ind__writer *w, const cg__mm_problem *p);
@@ -143,7 +149,7 @@ static bool cg__mm_makes_tiles(const cg__mm_problem *p) {
 /* Shared memory: the tiles of the pipeline, reused for the sums (rows padded as in ind_sum_at). */
 static int64_t cg__mm_shared(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c) {
     const int64_t sums = (int64_t)c->tile_m * (c->tile_n + 8) * cg__mm_sum_bytes(p), tiles = x->tile_bytes(c, p);
-    return sums > tiles ? sums : tiles;
+    return x->no_sums || tiles > sums ? tiles : sums;
 }
 
 /* Resident blocks of an SM. Its registers belong to four partitions, among which the warps are distributed. FMA on 8
