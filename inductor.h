@@ -2360,8 +2360,9 @@ typedef enum ind_stage {
     X(BATCH_PRODUCTS, "batch_products") /* products of all matrices of a tensor; only if enabled_patterns names it */  \
     X(PAD_PRODUCTS, "pad_products")     /* products whose operands no 16-byte copy reaches */                          \
     X(BLOCK_MAPS, "block_maps")         /* masks of attention that data decide */                                      \
-    X(REINPLACE, "reinplace")           /* the order in which updates can be written in place */                       \
-    X(PREPARE, "prepare")               /* what depends on constants alone is computed once: ind_module_prepare */
+    X(CONVOLUTION_WEIGHTS, "convolution_weights") /* constant weights are stored with channels last */                 \
+    X(REINPLACE, "reinplace")                     /* the order in which updates can be written in place */             \
+    X(PREPARE, "prepare") /* what depends on constants alone is computed once: ind_module_prepare */
 
 typedef enum ind_pass {
 #define X(name, text) IND_PASS_##name,
@@ -2941,6 +2942,7 @@ typedef struct ind__pass_options {
     double launch_bytes; /* memory traffic in the time of a launch */
     bool product_pairs;  /* two products that share an operand and an epilogue become one kernel */
     bool tensor_cores;   /* the target multiplies 16-bit elements on tensor cores */
+    int channels_last;   /* ind_realise_policy */
     /* Products run by cuBLASLt, if `library`. */
     bool library, batch_invariant, allow_tf32;
     const ind_target *target;
@@ -6078,6 +6080,7 @@ typedef struct graph__lowering {
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
     uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input contains it after the run */
     graph__group_ends *group_ends; /* by tensor of offsets */
+    bool only_half;                /* channels_last: 16-bit floats only */
     bool *channels_last;           /* by tensor: stored with channels last; NULL: none is */
     bool deterministic;            /* scatters combine the points of an element in the order of the points */
 } graph__lowering;
@@ -25224,6 +25227,7 @@ typedef struct graph__seen {
 typedef struct graph__product_search graph__product_search;
 typedef struct graph__batch_search graph__batch_search;
 typedef struct graph__pad_search graph__pad_search;
+typedef struct graph__weight_search graph__weight_search;
 typedef struct graph__map_search graph__map_search;
 typedef struct graph__library_search graph__library_search;
 
@@ -25242,6 +25246,7 @@ typedef struct graph__rewrite {
     const graph__product_search *merged;  /* NULL: products are not merged in this iteration */
     const graph__batch_search *batched;   /* NULL: nor become batches */
     const graph__pad_search *padded;      /* NULL: nor are their operands padded */
+    const graph__weight_search *weights;  /* NULL: nor do weights of convolutions get another order */
     const graph__map_search *maps;        /* NULL: nor do their masks get maps */
     const graph__library_search *library; /* NULL: nor are they run by a library */
     uint32_t applied;
@@ -28443,6 +28448,113 @@ static bool graph__pad_product(graph__rewrite *r, uint32_t i, uint32_t *operands
     return true;
 }
 
+/* =========================================================================== src/graph/passes/convolution_weights.c */
+/* ---- weights of convolutions that depend on constants: stored with channels last
+
+   The kernel of a convolution copies chunks of 16 bytes if neighbours in memory are channels of one tap, in its input
+   and in its weights [O, C, ..]. So weights w, whose taps are contiguous, become
+
+       permute(view(view(permute(w), [O, taps * C]), [O, taps, C]), back)
+
+   The first view is no view of w: its elements are in another order. It is a prepared constant. The others are views of
+   it, with the shape of w. */
+
+#define GRAPH__WEIGHT_CHUNK 8 /* elements of 2 bytes in a copy of 16 bytes */
+
+struct graph__weight_search {
+    const ind_graph *g;
+    ind__arena arena;
+    pattern__uses uses;
+    bool *taken; /* by node */
+    uint32_t num;
+};
+
+/* True if channels are contiguous in the memory of an input of a convolution, [N, C, ..]: as strides say, or as the
+   lowering will choose for the result of an op. */
+static bool graph__has_channels_inner(const ind_graph *g, uint32_t x, int channels_last) {
+    const ind_graph_op op = graph__producer_of(g, x)->op;
+    ind_expr stride[IND_MAX_RANK], offset;
+    if (graph__find_strides(g, x, stride, &offset) && ind__is_int(stride[1], 1)) return true;
+    return channels_last >= 0 && op != IND_OP_INPUT && op != IND_OP_CONST && !ind__views[op].stride;
+}
+
+/* Returns why the weights of a convolution keep their order; NULL: they get another one. */
+static const char *graph__refuse_weights(const graph__weight_search *s, const ind__node *n,
+                                         const ind__pass_options *o) {
+    const ind_graph *g = s->g;
+    const ind__tensor_info *w = &g->tensor[n->operand[1]], *x = &g->tensor[n->operand[0]];
+    ind_expr stride[IND_MAX_RANK], offset;
+    ind__conv shape = {0};
+    if (w->dtype != IND_F16 && w->dtype != IND_BF16) return "they have no 16 bits";
+    if (x->rank != w->rank || w->rank < 3) return "its input is no batch";
+    if (ind__conv_of(g, n->op, n->attr, w, &shape) || shape.transposed) return "it is transposed";
+    if (!ind_known_multiple(w->size[1], GRAPH__WEIGHT_CHUNK)) return "their channels are no multiple of 8";
+    if (!s->uses.constant[n->operand[1]]) return "they are no constants";
+    if (graph__find_strides(g, n->operand[1], stride, &offset) && ind__is_int(stride[1], 1))
+        return "their channels are contiguous";
+    return graph__has_channels_inner(g, n->operand[0], o->channels_last)
+               ? NULL
+               : "the channels of its input are not contiguous";
+}
+
+/* Finds the convolutions. False: out of memory. */
+static bool graph__find_weights(graph__weight_search *s, const ind_graph *g, const ind__pass_options *o) {
+    memset(s, 0, sizeof *s);
+    s->g = g;
+    s->arena.context = g->context;
+    s->taken = ind__arena_alloc(&s->arena, g->num_nodes * sizeof *s->taken);
+    if (!s->taken || !pattern__make_uses(&s->arena, g, &s->uses)) return false;
+    for (uint32_t i = 1; i < g->num_nodes; i++) {
+        const ind__node *n = &g->node[i];
+        if (n->op != IND_OP_CONVOLUTION || s->uses.constant[n->result]) continue;
+        const char *why = graph__refuse_weights(s, n, o);
+        s->taken[i] = !why;
+        s->num += !why;
+        if (why && s->uses.constant[n->operand[1]])
+            graph__log(o->log, "convolution_weights", true, "%s (%s): its weights keep their order: %s",
+                       g->tensor[n->result].name, ind__op_name(n->op), why);
+    }
+    return true;
+}
+
+/* The same numbers, with the channels innermost in memory. */
+static ind_tensor graph__channels_inner(ind_graph *g, ind_tensor w, const ind__tensor_info *t) {
+    int last[IND_MAX_RANK], first[IND_MAX_RANK];
+    ind_expr size[IND_MAX_RANK], flat[2] = {t->size[0], ind_int(g->context, 1)};
+    for (int d = 0; d < t->rank; d++) {
+        last[d] = d == 0 ? 0 : d + 1 < t->rank ? d + 1 : 1;
+        first[d] = d == 0 ? 0 : d == 1 ? t->rank - 1 : d - 1;
+        if (d) flat[1] = ind_expr_mul(flat[1], t->size[d]);
+    }
+    for (int d = 0; d < t->rank; d++) size[d] = t->size[last[d]];
+    const ind__attr rows = ind__attr_sizes(flat, 2), taps = ind__attr_sizes(size, t->rank);
+    ind_tensor x = ind_permute(w, last, t->rank);
+    x = ind__call(IND_OP_VIEW, &x, 1, &rows, 1);
+    x = ind__call(IND_OP_VIEW, &x, 1, &taps, 1);
+    return ind_permute(x, first, t->rank);
+}
+
+/* Adds the convolution of node i. False: the new graph failed. */
+static bool graph__order_weights(graph__rewrite *r, uint32_t i, uint32_t *operands) {
+    ind__node n = r->from->node[i];
+    const ind__tensor_info *t = &r->from->tensor[n.operand[1]];
+    if (!graph__may_change(r->log)) return true;
+    ind_here(r->to, n.file, n.line);
+    for (uint32_t k = 0; k < n.num_operands; k++) operands[k] = r->map[n.operand[k]];
+    operands[1] = graph__channels_inner(r->to, (ind_tensor){r->to, operands[1]}, t).id;
+    if (r->to->status) return false;
+    n.operand = operands;
+    r->hashed = NULL;
+    const uint32_t y = graph__rewrite_add(r, &n);
+    if (!y) return false;
+    r->map[n.result] = y;
+    graph__log(r->log, "convolution_weights", false, "%s (%s): %s is stored with channels last",
+               r->from->tensor[n.result].name, ind__op_name(n.op), t->name);
+    r->applied++;
+    r->changed = true;
+    return true;
+}
+
 /* ==================================================================================== src/graph/passes/block_maps.c */
 /* ---- maps of the blocks of masks from data
 
@@ -28923,13 +29035,14 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_NOOP] = graph__pass_noop,
     [IND_PASS_CSE] = graph__pass_cse,
     [IND_PASS_ALGEBRA] = graph__pass_algebra,
-    [IND_PASS_PATTERNS] = NULL,       /* replaces several nodes: graph__apply */
-    [IND_PASS_MERGE_PRODUCTS] = NULL, /* replaces several nodes: graph__merge_products */
-    [IND_PASS_BATCH_PRODUCTS] = NULL, /* replaces several nodes: graph__batch_products */
-    [IND_PASS_PAD_PRODUCTS] = NULL,   /* after the others: graph__pad_product */
-    [IND_PASS_BLOCK_MAPS] = NULL,     /* after PAD_PRODUCTS: graph__add_map */
-    [IND_PASS_PREPARE] = NULL,        /* splits the graph, last: ind__graph_split */
-    [IND_PASS_REINPLACE] = NULL,      /* chooses the order of the nodes: graph__reinplace_plan */
+    [IND_PASS_PATTERNS] = NULL,            /* replaces several nodes: graph__apply */
+    [IND_PASS_MERGE_PRODUCTS] = NULL,      /* replaces several nodes: graph__merge_products */
+    [IND_PASS_BATCH_PRODUCTS] = NULL,      /* replaces several nodes: graph__batch_products */
+    [IND_PASS_PAD_PRODUCTS] = NULL,        /* after the others: graph__pad_product */
+    [IND_PASS_CONVOLUTION_WEIGHTS] = NULL, /* before PREPARE: graph__order_weights */
+    [IND_PASS_BLOCK_MAPS] = NULL,          /* after PAD_PRODUCTS: graph__add_map */
+    [IND_PASS_PREPARE] = NULL,             /* splits the graph, last: ind__graph_split */
+    [IND_PASS_REINPLACE] = NULL,           /* chooses the order of the nodes: graph__reinplace_plan */
 };
 
 static const char *const graph__pass_name[IND_NUM_PASSES] = {
@@ -29144,6 +29257,8 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
             return graph__rewrite_status(r);
         if (r->padded && r->padded->product_of[i] && !graph__pad_product(r, i, operands))
             return graph__rewrite_status(r);
+        if (r->weights && r->weights->taken[i] && !graph__order_weights(r, i, operands))
+            return graph__rewrite_status(r);
         if (r->maps && r->maps->map_of[i] && !graph__add_map(r, i, operands)) return graph__rewrite_status(r);
         if (r->library && r->library->taken[i] && !graph__library_product(r, i)) return graph__rewrite_status(r);
         if (!r->map[g->node[i].result] && !graph__copy_node(r, i, operands)) return graph__rewrite_status(r);
@@ -29353,6 +29468,18 @@ static ind_status graph__apply_pads(graph__optimiser *o) {
     return status;
 }
 
+/* Stores constant weights of convolutions with channels last. No pass that merges views may follow. */
+static ind_status graph__apply_weights(graph__optimiser *o) {
+    if (!graph__runs(o, IND_PASS_CONVOLUTION_WEIGHTS) || !o->options->prepared || !o->options->tensor_cores)
+        return IND_OK;
+    graph__weight_search s;
+    uint32_t applied = 0;
+    ind_status status = graph__find_weights(&s, o->now, o->options) ? IND_OK : ind__failed(o->given->context);
+    if (!status && s.num) status = graph__replace_groups(o, (graph__rewrite){.weights = &s}, &applied);
+    ind__arena_free(&s.arena);
+    return status;
+}
+
 /* Adds maps of the blocks of masks. CSE makes one of those of the same mask. */
 static ind_status graph__apply_maps(graph__optimiser *o) {
     if (!graph__runs(o, IND_PASS_BLOCK_MAPS)) return IND_OK;
@@ -29406,6 +29533,7 @@ static ind_status graph__run_all_passes(graph__optimiser *o) {
     if (!status) status = graph__apply_pads(o);
     if (!status) status = graph__apply_maps(o);
     if (!status) status = graph__order_updates(o);
+    if (!status) status = graph__apply_weights(o);
     if (!status) status = graph__run_user_passes(o, IND_POINT_LOWERING, &changed);
     if (!status && changed) status = graph__settle(o, o->enabled & 1u << IND_PASS_DCE);
     return !status && o->options->log->failed ? ind__failed(o->given->context) : status;
@@ -29693,7 +29821,7 @@ static void graph__count_prepare_readers(graph__prepare *p) {
         for (uint32_t k = 0; k < n->num_operands; k++) {
             const uint32_t x = n->operand[k];
             p->readers[x]++;
-            p->products[x] += ind__op_has(n->op, 'M');
+            p->products[x] += ind__op_has(n->op, 'M') || n->op == IND_OP_CONVOLUTION;
             if (ind__op_has(n->op, 'V')) p->products[x] += p->products[n->result];
         }
     }
@@ -29908,6 +30036,8 @@ static bool graph__takes_layout(const graph__lowering *w, const ind__node *n, gr
 
 /* True if a convolution has a batch; then the tensor that it reads is to have channels last, too. */
 static bool graph__begins_layout(const graph__lowering *w, const ind__node *n) {
+    const ind_dtype t = w->graph->tensor[n->result].dtype;
+    if (w->only_half && t != IND_F16 && t != IND_BF16) return false;
     return graph__layout_role_of(n->op) == GRAPH__LAYOUT_BEGINS &&
            w->graph->tensor[n->operand[0]].rank == w->graph->tensor[n->operand[1]].rank;
 }
@@ -30108,14 +30238,15 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     ind_context *c = g->context;
     ind_status status = ind__lowered_init(out, c, policy);
     if (status) return status;
-    graph__lowering w = {.graph = g, .program = out, .deterministic = deterministic};
+    graph__lowering w = {
+        .graph = g, .program = out, .deterministic = deterministic, .only_half = policy && !policy->channels_last};
     w.box = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.box);
     w.users = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.users);
     w.first_output = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.first_output);
     w.next_output = ind__alloc(c, (g->outputs.num + (size_t)1) * sizeof *w.next_output);
     w.last_user = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.last_user);
     w.group_ends = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.group_ends);
-    const bool layouts = policy && policy->channels_last;
+    const bool layouts = policy && policy->channels_last >= 0;
     if (layouts) w.channels_last = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.channels_last);
     bool ready = (w.channels_last || !layouts) && w.box && w.users && w.first_output && w.next_output && w.last_user &&
                  w.group_ends;
@@ -30249,8 +30380,12 @@ static bool ind__prepares(const ind__compilation *k) {
     return !k->is_prepare && !(k->desc.disabled_passes >> IND_PASS_PREPARE & 1) && k->desc.prepare.budget >= 0;
 }
 
+static bool ind__is_for_gpu(const ind__compilation *k) {
+    return k->desc.emit_only || k->device == IND_DEVICE_CUDA;
+}
+
 static bool ind__uses_cublaslt(const ind__compilation *k) {
-    return k->desc.cublaslt && (k->desc.emit_only || k->device == IND_DEVICE_CUDA);
+    return k->desc.cublaslt && ind__is_for_gpu(k);
 }
 
 static ind_status ind__compile_passes(ind__compilation *k) {
@@ -30270,7 +30405,8 @@ static ind_status ind__compile_passes(ind__compilation *k) {
                                        .prepared = ind__prepares(k),
                                        .launch_bytes = (double)figures.launch_bytes,
                                        .product_pairs = !figures.disable && !figures.disable_product_pairs,
-                                       .tensor_cores = k->desc.emit_only || k->device == IND_DEVICE_CUDA,
+                                       .tensor_cores = ind__is_for_gpu(k),
+                                       .channels_last = k->desc.realise.channels_last,
                                        .library = ind__uses_cublaslt(k),
                                        .batch_invariant = k->desc.batch_invariant,
                                        .allow_tf32 = k->desc.allow_tf32,
@@ -30323,7 +30459,9 @@ static ind_status ind__check_callbacks(const ind__compilation *k) {
 static ind_status ind__compile_lower(ind__compilation *k) {
     k->lowered = ind__alloc(k->context, sizeof *k->lowered);
     if (!k->lowered) return ind__failed(k->context);
-    ind_status status = ind__graph_lower(k->graph, &k->desc.realise, k->desc.deterministic, k->lowered);
+    ind_realise_policy realise = k->desc.realise;
+    if (!realise.channels_last && !ind__is_for_gpu(k)) realise.channels_last = -1;
+    ind_status status = ind__graph_lower(k->graph, &realise, k->desc.deterministic, k->lowered);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
     if (!status && !k->desc.emit_only) status = ind__check_callbacks(k);
     ind__clock_stage(k, &k->stats.lower_ms);

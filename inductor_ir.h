@@ -1151,9 +1151,9 @@ typedef struct ind_realise_policy {
     bool disable_rows; /* a reduction over the results of rows (a mean of losses) reads these, not one value per row */
     /* Results of convolutions, and of the pools, norms and pointwise ops that follow, are stored with channels last:
        [N, C, H, W] with strides [H*W*C, 1, W*C, C]. Inputs and outputs keep their layout; the first and last kernels
-       convert while they load and store. Off by default, as the kernels of convolutions gain nothing from it: they load
-       windows element by element either way, and weights [O, C, H, W] in vectors only without it. */
-    bool channels_last;
+       convert while they load and store. 0: those of f16 and bf16, if a GPU runs them; above 0: those of all types;
+       below 0: none. */
+    int channels_last;
 } ind_realise_policy;
 
 /* -------------------------------------------------------------------------------------------------- >>text */

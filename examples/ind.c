@@ -21,15 +21,14 @@
  * tcgen05.mma, not run on hardware; --persistent: one launch for consecutive small ones (all of ind_compile_desc);
  * --cublaslt: matrix products run by cuBLASLt, on the GPU;
  * --disable NAME, a graph pass or a pattern to be left out; --enable NAME, a pattern that is off by default; and
- * --channels-last, strides of images in memory (ind_realise_policy); --figure NAME=VALUE replaces a figure
- * of the target's cost model (ind_thresholds).
- * Sizes not given are read off the shapes of the --input arrays, else they are at their hints. Inputs and constants not
- * given are random, the same for the same seed and name: floats uniform in [-1, 1), bool 0 or 1, integers in [0, n),
- * where n is 8 or, if smaller, the smallest dimension above 1 of any floating-point input or constant; so they are
- * valid indices into every such table. With --weights every constant is the tensor of that name in the file, of the
- * same type and shape, unless an --input gives it, and so is every input that the file has (a state at the start).
- * Results are written as NAME.npy; bf16 travels as uint16, 8-bit floats as uint8. Exit status 0, or 1 with one line on
- * stderr.
+ * --channels-last and --channels-first, strides of images in memory (ind_realise_policy); --figure NAME=VALUE replaces
+ * a figure of the target's cost model (ind_thresholds). Sizes not given are read off the shapes of the --input arrays,
+ * else they are at their hints. Inputs and constants not given are random, the same for the same seed and name: floats
+ * uniform in [-1, 1), bool 0 or 1, integers in [0, n), where n is 8 or, if smaller, the smallest dimension above 1 of
+ * any floating-point input or constant; so they are valid indices into every such table. With --weights every constant
+ * is the tensor of that name in the file, of the same type and shape, unless an --input gives it, and so is every input
+ * that the file has (a state at the start). Results are written as NAME.npy; bf16 travels as uint16, 8-bit floats as
+ * uint8. Exit status 0, or 1 with one line on stderr.
  */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
@@ -67,7 +66,7 @@ typedef struct options {
     uint32_t max_changes, max_fusions; /* limits of a bisection; 0: none */
     double tolerance;                  /* of a bisection; negative: by element type */
     bool json, html, deterministic, batch_invariant, allow_tf32, tcgen05, cublaslt, unfused, quiet, channels_last,
-        persistent;
+        channels_first, persistent;
 } options;
 
 /* One line: of a longer message, as NVRTC's with the source around an error, the first. */
@@ -115,7 +114,8 @@ static int usage(void) {
         "NAME]... "
         "[--arch sm_90a] [--figure NAME=VALUE]... [--repeat N] [--tolerance T] [--json] [--deterministic] "
         "[--batch-invariant] [--allow-tf32] [--tcgen05] "
-        "[--cublaslt] [--channels-last] [--persistent]; or ind pack FILE.ind... --arch sm_80,H200,... --output "
+        "[--cublaslt] [--channels-last] [--channels-first] [--persistent]; or ind pack FILE.ind... --arch "
+        "sm_80,H200,... --output "
         "FILE.pack; or ind export FILE.ind --arch sm_80,H200,... --output PREFIX [--weights FILE.safetensors]; or ind "
         "pack "
         "FILE.pack... --list|--verify|--merge; or ind ops [--json]; or ind size EXPR... (ind size --help)");
@@ -192,7 +192,7 @@ static int read_option(const char *option, const char *value, options *o) {
     return fail("unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
                 "--figure --disable --enable --tolerance --html --sass --repeat --json --deterministic "
                 "--batch-invariant --allow-tf32 "
-                "--tcgen05 --cublaslt --channels-last --persistent",
+                "--tcgen05 --cublaslt --channels-last --channels-first --persistent",
                 option);
 }
 
@@ -209,6 +209,7 @@ static bool read_flag(const char *option, options *o) {
                  {"--tcgen05", &o->tcgen05},
                  {"--cublaslt", &o->cublaslt},
                  {"--channels-last", &o->channels_last},
+                 {"--channels-first", &o->channels_first},
                  {"--persistent", &o->persistent}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (!strcmp(option, flags[i].name)) return *flags[i].flag = true;
@@ -227,7 +228,7 @@ static ind_compile_desc desc_of(const options *o) {
         .enabled_patterns = o->enabled_patterns,
         .disabled_patterns = o->disabled_patterns,
         .max_changes = o->max_changes,
-        .realise = {.channels_last = o->channels_last},
+        .realise = {.channels_last = o->channels_last - o->channels_first},
         .fusion = {.disable = o->unfused, .persistent = o->persistent, .max_fusions = o->max_fusions},
         .cublaslt = o->cublaslt};
 }

@@ -114,8 +114,12 @@ static bool ind__prepares(const ind__compilation *k) {
     return !k->is_prepare && !(k->desc.disabled_passes >> IND_PASS_PREPARE & 1) && k->desc.prepare.budget >= 0;
 }
 
+static bool ind__is_for_gpu(const ind__compilation *k) {
+    return k->desc.emit_only || k->device == IND_DEVICE_CUDA;
+}
+
 static bool ind__uses_cublaslt(const ind__compilation *k) {
-    return k->desc.cublaslt && (k->desc.emit_only || k->device == IND_DEVICE_CUDA);
+    return k->desc.cublaslt && ind__is_for_gpu(k);
 }
 
 static ind_status ind__compile_passes(ind__compilation *k) {
@@ -135,7 +139,8 @@ static ind_status ind__compile_passes(ind__compilation *k) {
                                        .prepared = ind__prepares(k),
                                        .launch_bytes = (double)figures.launch_bytes,
                                        .product_pairs = !figures.disable && !figures.disable_product_pairs,
-                                       .tensor_cores = k->desc.emit_only || k->device == IND_DEVICE_CUDA,
+                                       .tensor_cores = ind__is_for_gpu(k),
+                                       .channels_last = k->desc.realise.channels_last,
                                        .library = ind__uses_cublaslt(k),
                                        .batch_invariant = k->desc.batch_invariant,
                                        .allow_tf32 = k->desc.allow_tf32,
@@ -188,7 +193,9 @@ static ind_status ind__check_callbacks(const ind__compilation *k) {
 static ind_status ind__compile_lower(ind__compilation *k) {
     k->lowered = ind__alloc(k->context, sizeof *k->lowered);
     if (!k->lowered) return ind__failed(k->context);
-    ind_status status = ind__graph_lower(k->graph, &k->desc.realise, k->desc.deterministic, k->lowered);
+    ind_realise_policy realise = k->desc.realise;
+    if (!realise.channels_last && !ind__is_for_gpu(k)) realise.channels_last = -1;
+    ind_status status = ind__graph_lower(k->graph, &realise, k->desc.deterministic, k->lowered);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
     if (!status && !k->desc.emit_only) status = ind__check_callbacks(k);
     ind__clock_stage(k, &k->stats.lower_ms);

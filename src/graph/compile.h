@@ -30,8 +30,9 @@ typedef enum ind_stage {
     X(BATCH_PRODUCTS, "batch_products") /* products of all matrices of a tensor; only if enabled_patterns names it */  \
     X(PAD_PRODUCTS, "pad_products")     /* products whose operands no 16-byte copy reaches */                          \
     X(BLOCK_MAPS, "block_maps")         /* masks of attention that data decide */                                      \
-    X(REINPLACE, "reinplace")           /* the order in which updates can be written in place */                       \
-    X(PREPARE, "prepare")               /* what depends on constants alone is computed once: ind_module_prepare */
+    X(CONVOLUTION_WEIGHTS, "convolution_weights") /* constant weights are stored with channels last */                 \
+    X(REINPLACE, "reinplace")                     /* the order in which updates can be written in place */             \
+    X(PREPARE, "prepare") /* what depends on constants alone is computed once: ind_module_prepare */
 
 typedef enum ind_pass {
 #define X(name, text) IND_PASS_##name,

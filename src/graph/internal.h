@@ -173,6 +173,7 @@ typedef struct ind__pass_options {
     double launch_bytes; /* memory traffic in the time of a launch */
     bool product_pairs;  /* two products that share an operand and an epilogue become one kernel */
     bool tensor_cores;   /* the target multiplies 16-bit elements on tensor cores */
+    int channels_last;   /* ind_realise_policy */
     /* Products run by cuBLASLt, if `library`. */
     bool library, batch_invariant, allow_tf32;
     const ind_target *target;

@@ -221,6 +221,7 @@ extern "C" {
 //@ graph/passes/merge.c
 //@ graph/passes/batches.c
 //@ graph/passes/pad_products.c
+//@ graph/passes/convolution_weights.c
 //@ graph/passes/block_maps.c
 //@ graph/passes/library_products.c
 //@ graph/passes/run.c

@@ -1893,7 +1893,7 @@ static const struct {
     REALISE(list_bytes, 'l', "-1099511627776|1|1099511627776"),
     REALISE(disable_parts, 'b', "1"),
     REALISE(disable_rows, 'b', "1"),
-    REALISE(channels_last, 'b', "1"),
+    REALISE(channels_last, 'i', "1|-1"),
     FUSION(disable, 'b', "1"),
     FUSION(disable_attention, 'b', "1"),
     FUSION(attention, 'i', "1|2|3"),

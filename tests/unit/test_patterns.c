@@ -92,7 +92,7 @@ static bool apply_under_faults(check_heap *heap, long fail_at) {
         "  c = conv2d(i, k)\n  d = batch_norm(c, n, none, m, n)\n  z = conv2d(d, k)\n  output y, z\n}\n";
     *heap = (check_heap){.fail_at = fail_at};
     ind_context_desc desc = {.allocator = {check_alloc, check_free, heap}, .verify = 1};
-    ind_compile_desc compile = {.emit_only = true, .realise = {.channels_last = true}};
+    ind_compile_desc compile = {.emit_only = true, .realise = {.channels_last = 1}};
     ind_context *c = NULL;
     ind_module *m = NULL;
     bool ok = !ind_context_create(&desc, &c) && !ind_pattern_register(c, merge);

@@ -22,6 +22,7 @@ typedef struct graph__lowering {
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
     uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input contains it after the run */
     graph__group_ends *group_ends; /* by tensor of offsets */
+    bool only_half;                /* channels_last: 16-bit floats only */
     bool *channels_last;           /* by tensor: stored with channels last; NULL: none is */
     bool deterministic;            /* scatters combine the points of an element in the order of the points */
 } graph__lowering;

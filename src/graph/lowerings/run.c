@@ -171,14 +171,15 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     ind_context *c = g->context;
     ind_status status = ind__lowered_init(out, c, policy);
     if (status) return status;
-    graph__lowering w = {.graph = g, .program = out, .deterministic = deterministic};
+    graph__lowering w = {
+        .graph = g, .program = out, .deterministic = deterministic, .only_half = policy && !policy->channels_last};
     w.box = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.box);
     w.users = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.users);
     w.first_output = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.first_output);
     w.next_output = ind__alloc(c, (g->outputs.num + (size_t)1) * sizeof *w.next_output);
     w.last_user = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.last_user);
     w.group_ends = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.group_ends);
-    const bool layouts = policy && policy->channels_last;
+    const bool layouts = policy && policy->channels_last >= 0;
     if (layouts) w.channels_last = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.channels_last);
     bool ready = (w.channels_last || !layouts) && w.box && w.users && w.first_output && w.next_output && w.last_user &&
                  w.group_ends;

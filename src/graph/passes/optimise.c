@@ -154,6 +154,18 @@ static ind_status graph__apply_pads(graph__optimiser *o) {
     return status;
 }
 
+/* Stores constant weights of convolutions with channels last. No pass that merges views may follow. */
+static ind_status graph__apply_weights(graph__optimiser *o) {
+    if (!graph__runs(o, IND_PASS_CONVOLUTION_WEIGHTS) || !o->options->prepared || !o->options->tensor_cores)
+        return IND_OK;
+    graph__weight_search s;
+    uint32_t applied = 0;
+    ind_status status = graph__find_weights(&s, o->now, o->options) ? IND_OK : ind__failed(o->given->context);
+    if (!status && s.num) status = graph__replace_groups(o, (graph__rewrite){.weights = &s}, &applied);
+    ind__arena_free(&s.arena);
+    return status;
+}
+
 /* Adds maps of the blocks of masks. CSE makes one of those of the same mask. */
 static ind_status graph__apply_maps(graph__optimiser *o) {
     if (!graph__runs(o, IND_PASS_BLOCK_MAPS)) return IND_OK;
@@ -207,6 +219,7 @@ static ind_status graph__run_all_passes(graph__optimiser *o) {
     if (!status) status = graph__apply_pads(o);
     if (!status) status = graph__apply_maps(o);
     if (!status) status = graph__order_updates(o);
+    if (!status) status = graph__apply_weights(o);
     if (!status) status = graph__run_user_passes(o, IND_POINT_LOWERING, &changed);
     if (!status && changed) status = graph__settle(o, o->enabled & 1u << IND_PASS_DCE);
     return !status && o->options->log->failed ? ind__failed(o->given->context) : status;

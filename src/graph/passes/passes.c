@@ -27,6 +27,7 @@ typedef struct graph__seen {
 typedef struct graph__product_search graph__product_search;
 typedef struct graph__batch_search graph__batch_search;
 typedef struct graph__pad_search graph__pad_search;
+typedef struct graph__weight_search graph__weight_search;
 typedef struct graph__map_search graph__map_search;
 typedef struct graph__library_search graph__library_search;
 
@@ -45,6 +46,7 @@ typedef struct graph__rewrite {
     const graph__product_search *merged;  /* NULL: products are not merged in this iteration */
     const graph__batch_search *batched;   /* NULL: nor become batches */
     const graph__pad_search *padded;      /* NULL: nor are their operands padded */
+    const graph__weight_search *weights;  /* NULL: nor do weights of convolutions get another order */
     const graph__map_search *maps;        /* NULL: nor do their masks get maps */
     const graph__library_search *library; /* NULL: nor are they run by a library */
     uint32_t applied;

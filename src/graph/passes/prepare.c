@@ -268,7 +268,7 @@ static void graph__count_prepare_readers(graph__prepare *p) {
         for (uint32_t k = 0; k < n->num_operands; k++) {
             const uint32_t x = n->operand[k];
             p->readers[x]++;
-            p->products[x] += ind__op_has(n->op, 'M');
+            p->products[x] += ind__op_has(n->op, 'M') || n->op == IND_OP_CONVOLUTION;
             if (ind__op_has(n->op, 'V')) p->products[x] += p->products[n->result];
         }
     }

@@ -7,13 +7,14 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_NOOP] = graph__pass_noop,
     [IND_PASS_CSE] = graph__pass_cse,
     [IND_PASS_ALGEBRA] = graph__pass_algebra,
-    [IND_PASS_PATTERNS] = NULL,       /* replaces several nodes: graph__apply */
-    [IND_PASS_MERGE_PRODUCTS] = NULL, /* replaces several nodes: graph__merge_products */
-    [IND_PASS_BATCH_PRODUCTS] = NULL, /* replaces several nodes: graph__batch_products */
-    [IND_PASS_PAD_PRODUCTS] = NULL,   /* after the others: graph__pad_product */
-    [IND_PASS_BLOCK_MAPS] = NULL,     /* after PAD_PRODUCTS: graph__add_map */
-    [IND_PASS_PREPARE] = NULL,        /* splits the graph, last: ind__graph_split */
-    [IND_PASS_REINPLACE] = NULL,      /* chooses the order of the nodes: graph__reinplace_plan */
+    [IND_PASS_PATTERNS] = NULL,            /* replaces several nodes: graph__apply */
+    [IND_PASS_MERGE_PRODUCTS] = NULL,      /* replaces several nodes: graph__merge_products */
+    [IND_PASS_BATCH_PRODUCTS] = NULL,      /* replaces several nodes: graph__batch_products */
+    [IND_PASS_PAD_PRODUCTS] = NULL,        /* after the others: graph__pad_product */
+    [IND_PASS_CONVOLUTION_WEIGHTS] = NULL, /* before PREPARE: graph__order_weights */
+    [IND_PASS_BLOCK_MAPS] = NULL,          /* after PAD_PRODUCTS: graph__add_map */
+    [IND_PASS_PREPARE] = NULL,             /* splits the graph, last: ind__graph_split */
+    [IND_PASS_REINPLACE] = NULL,           /* chooses the order of the nodes: graph__reinplace_plan */
 };
 
 static const char *const graph__pass_name[IND_NUM_PASSES] = {
@@ -227,6 +228,8 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
         if (r->batched && r->batched->batch_of[i] && !graph__batch_products(r, i, operands))
             return graph__rewrite_status(r);
         if (r->padded && r->padded->product_of[i] && !graph__pad_product(r, i, operands))
+            return graph__rewrite_status(r);
+        if (r->weights && r->weights->taken[i] && !graph__order_weights(r, i, operands))
             return graph__rewrite_status(r);
         if (r->maps && r->maps->map_of[i] && !graph__add_map(r, i, operands)) return graph__rewrite_status(r);
         if (r->library && r->library->taken[i] && !graph__library_product(r, i)) return graph__rewrite_status(r);
