@@ -27,20 +27,23 @@ static bool graph__has_channels_inner(const ind_graph *g, uint32_t x, int channe
     return channels_last >= 0 && op != IND_OP_INPUT && op != IND_OP_CONST && !ind__views[op].stride;
 }
 
-/* Returns why the weights of a convolution keep their order; NULL: they get another one. */
-static const char *graph__refuse_weights(const graph__weight_search *s, const ind__node *n,
-                                         const ind__pass_options *o) {
+/* True for constant weights of 16 bits whose taps are contiguous. */
+static bool graph__has_taps_inner(const graph__weight_search *s, const ind__node *n) {
     const ind_graph *g = s->g;
-    const ind__tensor_info *w = &g->tensor[n->operand[1]], *x = &g->tensor[n->operand[0]];
     ind_expr stride[IND_MAX_RANK], offset;
     ind__conv shape = {0};
-    if (w->dtype != IND_F16 && w->dtype != IND_BF16) return "they have no 16 bits";
-    if (x->rank != w->rank || w->rank < 3) return "its input is no batch";
-    if (ind__conv_of(g, n->op, n->attr, w, &shape) || shape.transposed) return "it is transposed";
-    if (!ind_known_multiple(w->size[1], GRAPH__WEIGHT_CHUNK)) return "their channels are no multiple of 8";
-    if (!s->uses.constant[n->operand[1]]) return "they are no constants";
-    if (graph__find_strides(g, n->operand[1], stride, &offset) && ind__is_int(stride[1], 1))
-        return "their channels are contiguous";
+    if (n->op != IND_OP_CONVOLUTION) return false;
+    const ind__tensor_info *w = &g->tensor[n->operand[1]], *x = &g->tensor[n->operand[0]];
+    if (s->uses.constant[n->result] || !s->uses.constant[n->operand[1]]) return false;
+    if ((w->dtype != IND_F16 && w->dtype != IND_BF16) || x->rank != w->rank || w->rank < 3) return false;
+    if (ind__conv_of(g, n->op, n->attr, w, &shape) || shape.transposed) return false;
+    return !graph__find_strides(g, n->operand[1], stride, &offset) || !ind__is_int(stride[1], 1);
+}
+
+/* Returns why such weights keep their order; NULL: they get another one. */
+static const char *graph__refuse_weights(const ind_graph *g, const ind__node *n, const ind__pass_options *o) {
+    if (!ind_known_multiple(g->tensor[n->operand[1]].size[1], GRAPH__WEIGHT_CHUNK))
+        return "their channels are no multiple of 8";
     return graph__has_channels_inner(g, n->operand[0], o->channels_last)
                ? NULL
                : "the channels of its input are not contiguous";
@@ -55,11 +58,11 @@ static bool graph__find_weights(graph__weight_search *s, const ind_graph *g, con
     if (!s->taken || !pattern__make_uses(&s->arena, g, &s->uses)) return false;
     for (uint32_t i = 1; i < g->num_nodes; i++) {
         const ind__node *n = &g->node[i];
-        if (n->op != IND_OP_CONVOLUTION || s->uses.constant[n->result]) continue;
-        const char *why = graph__refuse_weights(s, n, o);
+        if (!graph__has_taps_inner(s, n)) continue;
+        const char *why = graph__refuse_weights(g, n, o);
         s->taken[i] = !why;
         s->num += !why;
-        if (why && s->uses.constant[n->operand[1]])
+        if (why)
             graph__log(o->log, "convolution_weights", true, "%s (%s): its weights keep their order: %s",
                        g->tensor[n->result].name, ind__op_name(n->op), why);
     }

@@ -35,7 +35,7 @@ static bool cg__mm_makes_windows(const cg__decider *d, const cg__mm_problem *p, 
     const int64_t apart = cg__mm_hinted_stride(&d->w, index, p->m), rows = ind_hint(x->extent[p->m]);
     const int64_t step = cg__mm_hinted_stride(&d->w, index, v), taps = ind_hint(x->extent[v]);
     if (step > 0 && step * (taps - 1) >= apart && step < apart * rows) return true;
-    for (int u = 0; u < x->rank && step >= apart * rows; u++)
+    for (int u = 0; u < x->rank && apart > 1 && step >= apart * rows; u++)
         if (cg__mm_only_left(d, p, u) && u != p->m && cg__mm_hinted_stride(&d->w, index, u) >= step * taps) return true;
     return false;
 }
