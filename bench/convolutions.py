@@ -198,7 +198,7 @@ def print_row(r):
           f"error {r['errors']['ours']:.1e}, least of the others {least:.1e}  ({others})  {'; '.join(r['strategies'])}", flush=True)  # fmt: skip
 
 
-def measure_all(compiler, cases, path):
+def measure_all(compiler, cases, path, compiled):
     """Measures the cases that the file does not have. Returns all of them."""
     out, done = pathlib.Path(path), {}
     if out.exists():
@@ -207,7 +207,7 @@ def measure_all(compiler, cases, path):
         for case in cases:
             if case.name in done:
                 continue
-            r = done[case.name] = measure(compiler, case, pace=timing.SWEEP)
+            r = done[case.name] = measure(compiler, case, compiled, timing.SWEEP)
             f.write(json.dumps(r) + "\n")
             f.flush()
             print_row(r)
@@ -222,6 +222,7 @@ def main():
     rows.add_argument("names", nargs="*")
     every = commands.add_parser("layers")
     every.add_argument("--out", required=True)
+    every.add_argument("--eager", action="store_true", help="beside cuDNN alone, not torch.compile")
     args = p.parse_args()
     torch.backends.cudnn.benchmark = True
     compiler = binding.Compiler()
@@ -231,7 +232,7 @@ def main():
             if not args.names or any(n in case.name for n in args.names):
                 print_row(measure(compiler, case))
         return
-    ratios = [r["ratio"] for r in measure_all(compiler, layers(), args.out)]
+    ratios = [r["ratio"] for r in measure_all(compiler, layers(), args.out, not args.eager)]
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     print(f"{len(ratios)} convolutions: geometric mean of ours / the best peer {mean:.3f}, {sum(r > 1.1 for r in ratios)} above 1.10")
 

@@ -1,0 +1,55 @@
+"""Convolutions on the GPU against NumPy: the cases of the emulation, and random ones of all types. IND_CONVOLUTIONS: the number of random ones."""
+
+import os
+import sys
+
+import numpy as np
+import pytest
+
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "tests" / "emulated"))
+from test_windows import COPIED, DEPTHWISE, MANY, MAPPED, READ, WGMMA, compiled, draw  # noqa: E402
+
+sys.path.insert(0, str(ROOT / "tests" / "numerics"))
+from test_numerics import Library  # noqa: E402
+
+BATCH = 20
+
+
+@pytest.fixture
+def library(device):
+    if device != "cuda":
+        pytest.skip("needs a GPU: make gpu-test")
+    found = Library("cuda")
+    yield found
+    found.c.ind_context_destroy(found.context)
+
+
+def check(library, case, dtype, *settings, sizes=None, **text):
+    module, plan = compiled(library, case, dtype, *settings, **text)
+    case.run(library, module, dtype, sizes)
+    library.c.ind_module_destroy(module)
+    return plan
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+@pytest.mark.parametrize("name", MAPPED)
+def test_windows_by_tensor_maps(library, name, dtype):
+    assert "windows in" in check(library, MAPPED[name], dtype, WGMMA, sizes={"N": MAPPED[name].images}, **MANY)
+
+
+@pytest.mark.parametrize("name", [*COPIED, *READ, *DEPTHWISE])
+def test_others(library, name):
+    case, dtype = READ.get(name) or DEPTHWISE.get(name) or (COPIED[name], "bf16")
+    check(library, case, dtype)
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("IND_CONVOLUTIONS", "100")) // BATCH))
+def test_random_convolutions(library, seed):
+    for k in range(BATCH):
+        case, dtype = draw(np.random.default_rng(1000 + seed * BATCH + k))
+        try:
+            check(library, case, dtype)
+        except AssertionError as e:
+            raise AssertionError(f"{dtype} {case.__dict__}") from e
