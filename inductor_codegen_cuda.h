@@ -12896,6 +12896,7 @@ typedef struct cg__mm_problem {
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
     const cg__mm_window *window; /* a's, if a.windows */
     bool channels_last;          /* depthwise: a is contiguous along the columns */
+    int strip;                   /* depthwise: windows of a strip */
     bool depthwise;              /* each column has its own left operand: depthwise.c */
     int vector;                  /* columns that the epilogue stores at once */
     bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
@@ -19694,7 +19695,8 @@ static const cg__mm_template cg__mm_one_packed_row = {.strategy = IND_STRATEGY_M
    lines read are in the L1. If the channels are not contiguous (channels first), a tile has one. */
 
 enum {
-    MM_STRIP = 4,                 /* windows of a strip, if they divide the line */
+    MM_STRIP = 4,                 /* windows of a strip, unless others divide the line */
+    MM_STRIP_REGISTERS = 80,      /* of a thread, for sums and the weights of a line of taps */
     MM_STRIP_THREADS = 256,       /* of a block */
     MM_STRIP_WEIGHTS = 32 * 1024, /* bytes of a block's weights */
     MM_STRIP_LOOPS = 4,           /* strips of a thread */
@@ -19726,12 +19728,30 @@ static int64_t cg__mm_num_taps(const cg__mm_window *x) {
     return n;
 }
 
-/* Windows of a strip: they are of one line. */
+/* Windows of a strip, which are of one line: as many as divide the line if their sums and the weights of a line of taps
+   fit in the registers, else MM_STRIP. The last strip of a line may have windows that do not exist. */
 static int cg__mm_strip_windows(const cg__mm_problem *p) {
     static const int windows[] = {MM_STRIP, 7, 5, 3, 2};
+    const cg__mm_window_dim *dim = &p->window->dim[0];
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++)
-        if (ind_known_multiple(p->window->dim[0].places, windows[i])) return windows[i];
-    return 1;
+        if (ind_known_multiple(dim->places, windows[i]) &&
+            (windows[i] <= MM_STRIP || (windows[i] + dim->num_taps) * p->vector <= MM_STRIP_REGISTERS))
+            return windows[i];
+    return MM_STRIP;
+}
+
+/* Strips of a line. */
+static ind_expr cg__mm_line_strips(const cg__mm_problem *p) {
+    return ind_expr_ceildiv(p->window->dim[0].places, ind_int(p->size_m.context, p->strip));
+}
+
+/* Chooses the strips. The rows of tiles are then the windows of all strips of all lines. */
+static void cg__mm_choose_strips(cg__mm_problem *p) {
+    const ind_expr line = p->window->dim[0].places;
+    p->strip = cg__mm_strip_windows(p);
+    if (ind_known_multiple(line, p->strip)) return;
+    const ind_expr longer = ind_expr_mul(cg__mm_line_strips(p), ind_int(line.context, p->strip));
+    p->size_m = ind_expr_mul(ind_expr_floordiv(p->size_m, line), longer);
 }
 
 /* The number of channels that a thread reads and writes at once: `vector` if all of them are contiguous in a. */
@@ -19769,7 +19789,7 @@ static void cg__mm_depthwise_fit(cg__mm_config *c, const cg__mm_problem *p, int6
     (void)depth, (void)index_bits;
     const int vectors = cg__mm_tile_vectors(p);
     c->tile_n = vectors * p->vector;
-    c->tile_m = MM_STRIP_THREADS / vectors * cg__mm_strip_windows(p) * c->stages;
+    c->tile_m = MM_STRIP_THREADS / vectors * p->strip * c->stages;
     c->tile_k = (int)cg__mm_num_taps(p->window);
 }
 
@@ -19814,24 +19834,46 @@ static void cg__mm_write_strip_weights(ind__writer *w, const cg__mm_problem *p) 
     ind__textf(&w->code, "__syncthreads();\n");
 }
 
-/* Opens the loop over the strips of a thread: "row", "col", and "place_d", the element of dimension d where the windows
-   of the strip begin. */
-static void cg__mm_begin_strips(ind__writer *w, const cg__mm_problem *p, int windows) {
+/* Declares "row", the first window of the strip at "first", and "place_d", the element of dimension d where it begins.
+ */
+static void cg__mm_write_strip_places(ind__writer *w, const cg__mm_problem *p) {
+    const cg__mm_window_dim *inner = &p->window->dim[0];
+    const bool whole = ind_known_multiple(inner->places, p->strip);
+    const char *length = cg__divisor(w, inner->places), *strips = whole ? "" : cg__divisor(w, cg__mm_line_strips(p));
+    if (whole)
+        ind__textf(&w->code,
+                   "const unsigned line = (unsigned)first / %s;\nconst int in_line = (int)((unsigned)first %% %s);\n",
+                   length, length);
+    else
+        ind__textf(&w->code,
+                   "const unsigned number = (unsigned)first / %d, line = number / %s;\nconst int in_line = "
+                   "(int)(number %% %s) * %d;\n",
+                   p->strip, strips, strips, p->strip);
+    ind__textf(&w->code, "const %s row = (%s)line * %s + in_line;\n", cg__int(w), cg__int(w), length);
+    ind__textf(&w->code, "const int place_0 = in_line * %lld - %lld;\n", (long long)inner->step,
+               (long long)inner->before);
+    const char *rest = "line";
+    for (int i = 1; i < p->window->rank; i++) {
+        const cg__mm_window_dim *dim = &p->window->dim[i];
+        const char *places = cg__divisor(w, dim->places);
+        ind__textf(&w->code, "const int place_%d = (int)(%s %% %s) * %lld - %lld;\n", i, rest, places,
+                   (long long)dim->step, (long long)dim->before);
+        rest = cg__string(w, "(%s / %s)", rest, places);
+    }
+}
+
+/* Opens the loop over the strips of a thread; "base": the element of its first tap, which may be outside of the image.
+ */
+static void cg__mm_begin_strips(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *t = &w->variant->of.tile;
     const int vectors = t->n / w->variant->vector, strips = MM_STRIP_THREADS / vectors;
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int strip = threadIdx.x / %d; strip < %d; strip += %d)", vectors, t->m / windows, strips);
-    ind__textf(&w->code, "const %s row = first_m + strip * %d, col = first_n + threadIdx.x %% %d * %d;\n", cg__int(w),
-               windows, vectors, w->variant->vector);
+    cg__begin(w, "for (int strip = threadIdx.x / %d; strip < %d; strip += %d)", vectors, t->m / p->strip, strips);
+    ind__textf(&w->code, "const %s first = first_m + strip * %d, col = first_n + threadIdx.x %% %d * %d;\n", cg__int(w),
+               p->strip, vectors, w->variant->vector);
     if (MM_STRIP_THREADS % vectors) ind__textf(&w->code, "if (threadIdx.x >= %d) break;\n", strips * vectors);
-    ind__textf(&w->code, "if (row >= size_m || col >= size_n) break;\nunsigned line = (unsigned)row;\n");
-    for (int i = 0; i < p->window->rank; i++) {
-        const cg__mm_window_dim *dim = &p->window->dim[i];
-        const char *places = cg__divisor(w, dim->places);
-        ind__textf(&w->code, "const int place_%d = (int)(line %% %s) * %lld - %lld;\n", i, places, (long long)dim->step,
-                   (long long)dim->before);
-        if (i + 1 < p->window->rank) ind__textf(&w->code, "line /= %s;\n", places);
-    }
+    ind__textf(&w->code, "if (first >= size_m || col >= size_n) break;\n");
+    cg__mm_write_strip_places(w, p);
     cg__mm_set_text(w, p->m, "row");
     cg__mm_set_text(w, p->n, "col");
     cg__mm_set_text(w, p->k, "0");
@@ -19866,14 +19908,19 @@ static int cg__mm_begin_taps(ind__writer *w, const cg__mm_problem *p) {
 }
 
 /* Reads the elements of a line that the strip has, and adds them to its windows. */
-static void cg__mm_write_strip_line(ind__writer *w, const cg__mm_problem *p, int windows) {
+static void cg__mm_write_strip_line(ind__writer *w, const cg__mm_problem *p) {
     const cg__mm_window_dim *dim = &p->window->dim[0];
     const int v = w->variant->vector, n = w->variant->of.tile.n;
     const int64_t step = dim->step, dilation = dim->dilation;
-    const int64_t reach = (windows - 1) * step + (dim->num_taps - 1) * dilation + 1;
+    const int64_t reach = (p->strip - 1) * step + (dim->num_taps - 1) * dilation + 1;
     const char *buffer = cg__buffer(w, cg__inst(w, p->a.load)->source);
     const char *element = v > 1 ? "x.at[j]" : "x";
-    if (p->a.memory != IND_F32) element = cg__string(w, "ind_%s_to_f32(%s)", ind_dtype_name(p->a.memory), element);
+    if (p->a.memory == IND_BF16 && v > 1) {
+        element = "ind_bf16_at(x, j)";
+        cg__use(w, IND__CG_BF16_AT);
+    } else if (p->a.memory != IND_F32) {
+        element = cg__string(w, "ind_%s_to_f32(%s)", ind_dtype_name(p->a.memory), element);
+    }
     const char *memory = cg__types[p->a.memory].memory, *size = cg__expr_string(w, dim->size);
     const char *from = cg__string(w, "%s[from + u * %s]", buffer, cg__expr_string(w, dim->stride));
     ind__textf(&w->code, reach <= 4 * MM_UNROLLED_TAPS ? "#pragma unroll\n" : "#pragma unroll 8\n");
@@ -19885,7 +19932,7 @@ static void cg__mm_write_strip_line(ind__writer *w, const cg__mm_problem *p, int
     else
         ind__textf(&w->code, "%s x = 0;\nif ((unsigned)(place_0 + u) < (unsigned)(%s)) x = %s;\n", memory, size, from);
     cg__unroll(w);
-    cg__begin(w, "for (int i = 0; i < %d; i++)", windows);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", p->strip);
     ind__textf(&w->code, "const int apart = u - i * %lld;\n", (long long)step);
     ind__textf(&w->code, "if (apart < 0 || apart %% %lld || apart >= %lld) continue;\n", (long long)dilation,
                (long long)(dim->num_taps * dilation));
@@ -19899,28 +19946,28 @@ static void cg__mm_write_strip_line(ind__writer *w, const cg__mm_problem *p, int
     if (v > 1) cg__use(w, IND__CG_VEC);
 }
 
-/* The point of window u of a strip. */
-static void cg__mm_write_strip_point(ind__writer *w, const cg__mm_problem *p) {
+/* Opens a loop over the windows of a strip: window u. */
+static void cg__mm_begin_strip_windows(ind__writer *w, const cg__mm_problem *p) {
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", p->strip);
+    if (!ind_known_multiple(p->window->dim[0].places, p->strip))
+        ind__textf(&w->code, "if (in_line + u >= %s) break;\n", cg__expr_string(w, p->window->dim[0].places));
     ind__textf(&w->code, "const %s i%d = row + u, i%d = col;\n", cg__int(w), p->m, p->n);
 }
 
 /* The strip's results: all that the epilogue reads in vectors is requested first. */
-static void cg__mm_write_strip_results(ind__writer *w, const cg__mm_problem *p, int windows) {
+static void cg__mm_write_strip_results(ind__writer *w, const cg__mm_problem *p) {
     const cg__mm_area area = {.loaded = false};
     cg__mm_set_plain_names(w);
     cg__need_stores(w);
     if (cg__mm_has_vector_loads(w)) {
-        cg__mm_declare_vector_loads(w, &area, windows);
-        cg__unroll(w);
-        cg__begin(w, "for (int u = 0; u < %d; u++)", windows);
-        cg__mm_write_strip_point(w, p);
+        cg__mm_declare_vector_loads(w, &area, p->strip);
+        cg__mm_begin_strip_windows(w, p);
         cg__mm_write_requests(w, &area);
         cg__end(w);
     }
     cg__mm_name_vector_loads(w, &area);
-    cg__unroll(w);
-    cg__begin(w, "for (int u = 0; u < %d; u++)", windows);
-    cg__mm_write_strip_point(w, p);
+    cg__mm_begin_strip_windows(w, p);
     ind__textf(&w->code, "const float (&dot)[%d] = acc[u];\n", w->variant->vector);
     cg__mm_write_column_values(w, p);
     cg__end(w);
@@ -19928,15 +19975,14 @@ static void cg__mm_write_strip_results(ind__writer *w, const cg__mm_problem *p, 
 }
 
 static void cg__mm_write_depthwise(ind__writer *w, const cg__mm_problem *p) {
-    const int windows = cg__mm_strip_windows(p);
     cg__mm_write_tile_position(w, p);
     cg__mm_write_strip_weights(w, p);
-    cg__mm_begin_strips(w, p, windows);
-    ind__textf(&w->code, "float acc[%d][%d] = {};\n", windows, w->variant->vector);
+    cg__mm_begin_strips(w, p);
+    ind__textf(&w->code, "float acc[%d][%d] = {};\n", p->strip, w->variant->vector);
     const int loops = cg__mm_begin_taps(w, p);
-    cg__mm_write_strip_line(w, p, windows);
+    cg__mm_write_strip_line(w, p);
     for (int i = 0; i < loops; i++) cg__end(w);
-    cg__mm_write_strip_results(w, p, windows);
+    cg__mm_write_strip_results(w, p);
     cg__end(w);
 }
 
@@ -20494,6 +20540,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     v->vector = cg__mm_choose_vector(d, p);
     if (p->depthwise) v->vector = cg__mm_choose_channels(d, p, v->vector);
     p->vector = v->vector;
+    if (p->depthwise) cg__mm_choose_strips(p);
     cg__mm_find_maps(d, p);
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_epilogue(d, p);

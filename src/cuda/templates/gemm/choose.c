@@ -307,6 +307,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     v->vector = cg__mm_choose_vector(d, p);
     if (p->depthwise) v->vector = cg__mm_choose_channels(d, p, v->vector);
     p->vector = v->vector;
+    if (p->depthwise) cg__mm_choose_strips(p);
     cg__mm_find_maps(d, p);
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_epilogue(d, p);

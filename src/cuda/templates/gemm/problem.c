@@ -115,6 +115,7 @@ typedef struct cg__mm_problem {
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
     const cg__mm_window *window; /* a's, if a.windows */
     bool channels_last;          /* depthwise: a is contiguous along the columns */
+    int strip;                   /* depthwise: windows of a strip */
     bool depthwise;              /* each column has its own left operand: depthwise.c */
     int vector;                  /* columns that the epilogue stores at once */
     bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
