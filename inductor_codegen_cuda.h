@@ -12808,6 +12808,7 @@ typedef struct cg__mm_operand {
     bool k_major;     /* the tile has rows along k; else along x, which is contiguous in memory */
     bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
     bool along_rows;  /* 32 bits, not k_major: read along the rows of its tile, which is swizzled like k_major ones */
+    bool lines;       /* windows, whose lines are copied to shared memory (window_lines.c) */
     bool windows;     /* neighbouring elements along x are of windows that overlap (windows.c) */
     bool gathered;    /* the rows of its tiles are where indices from memory say */
     const char *nearest_row; /* text of the row to read for the tile's "row"; NULL: rows along k are not gathered */
@@ -12867,14 +12868,27 @@ typedef struct cg__mm_window_dim {
     int64_t step, dilation, before, num_taps;
 } cg__mm_window_dim;
 
+/* A variable of depth: the taps of a dimension, the channels in a tap, or channels of which each has an image. */
+typedef struct cg__mm_window_depth {
+    int64_t size;
+    int of; /* the dimension, MM_CHANNELS or MM_OUTER_CHANNELS */
+} cg__mm_window_depth;
+
+enum { MM_CHANNELS = -1, MM_OUTER_CHANNELS = -2, MM_WINDOW_DEPTH = IND__MAX_WINDOW_RANK + 2 };
+
 typedef struct cg__mm_window {
-    const char *no;                        /* why no tensor map of windows describes a; NULL: one does */
+    const char *no;                        /* why a is not read as windows of images; NULL: it is */
     int rank;                              /* dimensions of an image */
     cg__mm_window_dim dim[MM_WINDOW_ROWS]; /* the innermost first; the images may be one after them */
-    ind_expr images, image_stride;         /* number of images */
-    ind_expr group, groups;                /* variable of groups of channels, not set: there is one group */
-    ind_expr offset;                       /* of element 0 of the first image */
-    int64_t channels;                      /* of a group */
+    int num_depth;
+    cg__mm_window_depth depth[MM_WINDOW_DEPTH]; /* the outermost first */
+    bool taps_first;                            /* channels are the innermost variable, after the taps in order */
+    ind_expr images, image_stride;              /* number of images */
+    ind_expr group, groups;                     /* variable of groups of channels, not set: there is one group */
+    ind_expr offset;                            /* of element 0 of the first image */
+    int64_t channels;                           /* of a group, in a tap */
+    int64_t outer_channels;                     /* 1: none */
+    ind_expr outer_stride;                      /* of outer channels */
 } cg__mm_window;
 
 typedef struct cg__mm_problem {
@@ -13375,23 +13389,59 @@ static int cg__mm_dim_of_taps(const ind__writer *w, const cg__mm_window *x, ind_
     return -1;
 }
 
-/* Finds the taps of all dimensions. The channels are the innermost variable of depth, unless the columns are channels;
-   the taps of outer dimensions come first. */
+/* The channels in a tap, which are contiguous and have no border: a variable of depth; -1: none. */
+static int cg__mm_inner_channels(const ind__writer *w, const cg__mm_problem *p, ind_expr index, ind_expr mask) {
+    const ind__loops *l = &w->plan->domain;
+    int64_t one;
+    for (int v = l->rank; v < cg__num_vars(w) && !p->depthwise; v++)
+        if (ind_expr_is_int(ind_expr_stride(index, l->var[v]), &one) && one == 1 &&
+            !(ind__ok(mask) && ind__expr_depends(mask, l->var[v])))
+            return v;
+    return -1;
+}
+
+/* Finds what the variable of depth v is. */
+static const char *cg__mm_read_depth(const ind__writer *w, const cg__mm_problem *p, cg__mm_window *x, ind_expr index,
+                                     ind_expr mask, int v) {
+    const ind__loops *l = &w->plan->domain;
+    cg__mm_window_depth *depth = &x->depth[x->num_depth++];
+    if (!ind_expr_is_int(l->extent[v], &depth->size)) return "the number of its channels or taps is not known";
+    depth->of = v == cg__mm_inner_channels(w, p, index, mask) ? MM_CHANNELS : cg__mm_dim_of_taps(w, x, index, mask, v);
+    if (depth->of == MM_CHANNELS && v != cg__mm_inner_channels(w, p, index, mask)) depth->of = MM_OUTER_CHANNELS;
+    if (depth->of >= 0 && ind__ok(x->dim[depth->of].taps)) return "two variables are taps of one dimension";
+    if (depth->of == MM_OUTER_CHANNELS && (x->outer_channels > 1 || p->depthwise))
+        return "it has two sorts of channels";
+    if (depth->of == MM_CHANNELS) {
+        x->channels = depth->size;
+    } else if (depth->of == MM_OUTER_CHANNELS) {
+        x->outer_channels = depth->size;
+        x->outer_stride = ind_expr_stride(index, l->var[v]);
+    } else {
+        x->dim[depth->of].taps = l->var[v];
+        x->dim[depth->of].num_taps = depth->size;
+    }
+    return NULL;
+}
+
+/* Finds the taps of all dimensions, and the channels. */
 static const char *cg__mm_find_taps(const ind__writer *w, const cg__mm_problem *p, cg__mm_window *x, ind_expr index,
                                     ind_expr mask) {
     const ind__loops *l = &w->plan->domain;
-    const int channel = cg__num_vars(w) - !p->depthwise;
-    int64_t one;
-    x->channels = 1;
-    if (!p->depthwise && !ind_expr_is_int(l->extent[channel], &x->channels))
-        return "the number of channels is not known";
-    if (!p->depthwise && (!ind_expr_is_int(ind_expr_stride(index, l->var[channel]), &one) || one != 1))
-        return "its channels are not contiguous";
-    for (int v = channel - 1, inner = -1; v >= l->rank; v--) {
-        const int i = cg__mm_dim_of_taps(w, x, index, mask, v);
-        if (i <= inner || !ind_expr_is_int(l->extent[v], &x->dim[i].num_taps)) return "its taps are in another order";
-        x->dim[i].taps = l->var[v];
-        inner = i;
+    x->channels = x->outer_channels = 1;
+    if (l->rrank > MM_WINDOW_DEPTH) return "it has more sorts of channels and taps than an image";
+    for (int v = cg__num_vars(w) - 1; v >= l->rank; v--) { /* the innermost first: its dimension is, too */
+        const char *no = cg__mm_read_depth(w, p, x, index, mask, v);
+        if (no) return no;
+    }
+    x->taps_first = x->outer_channels == 1;
+    for (int i = 0; i < x->num_depth; i++) {
+        const int of = x->depth[i].of, before = i ? x->depth[i - 1].of : MM_CHANNELS;
+        x->taps_first = x->taps_first && (i ? of > before : of == MM_CHANNELS || x->channels == 1);
+    }
+    for (int i = 0; i < x->num_depth / 2; i++) {
+        const cg__mm_window_depth other = x->depth[x->num_depth - 1 - i];
+        x->depth[x->num_depth - 1 - i] = x->depth[i];
+        x->depth[i] = other;
     }
     return NULL;
 }
@@ -13915,7 +13965,7 @@ static bool cg__mm_has_prologue(const cg__mm_problem *p) {
 
 /* True if the tile of an operand of tensor cores is written from stages of its sources when it is needed. */
 static bool cg__mm_is_made(const cg__mm_operand *o) {
-    return o->computed || o->misaligned;
+    return o->computed || o->misaligned || o->lines;
 }
 
 static bool cg__mm_makes_tiles(const cg__mm_problem *p) {
@@ -14004,7 +14054,7 @@ static double cg__mm_hinted_steps(const cg__mm_problem *p, const cg__mm_config *
 /* Cycles in which an SM loads an operand's tile of a step, beyond its copies in chunks of 16 bytes. */
 static double cg__mm_load_cost(const cg__mm_operand *o, double elements, const ind_thresholds *t) {
     if (o->copy || o->computed) return 0;
-    return elements * (o->misaligned ? t->product_realigned : t->product_element) / 100.0;
+    return elements * (o->misaligned || o->lines ? t->product_realigned : t->product_element) / 100.0;
 }
 
 /* The same for all operands of tensor cores. */
@@ -14158,6 +14208,76 @@ static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *s
         blocks[0] = ind_expr_mul(ind_expr_ceildiv(wide, cluster), cluster);
     }
     blocks[2] = ind_expr_mul(p->batch, cg__mm_groups(tile));
+}
+
+/* =========================================================================== src/cuda/templates/gemm/window_lines.c */
+/* Windows of few channels, as of red, green and blue: no chunk of 16 bytes lies in a tap. The lines that the windows of
+   a tile have elements of are copied to shared memory in such chunks, for each tap of outer dimensions, and each
+   channel if these have images of their own. Chunks before or after an image are 0. A table has the place of each
+   element of depth in the lines, relative to that of its row. The tile is then gathered from shared memory.
+
+   A line begins at a multiple of 8 elements, and so has whole chunks. What a tile has of it begins at the chunk of its
+   first element. */
+
+#define MM_LINES_BYTES (96 * 1024) /* of lines, for tiles of MM_MOST_LINE_ROWS rows: places have 16 bits */
+enum { MM_MOST_LINE_ROWS = 128 };
+
+/* The same numbers as the driver of a tile needs them. */
+typedef struct cg__mm_lines {
+    int64_t places, apart; /* windows of a line, and elements from one to the next */
+    int64_t length;        /* elements of a line of an image */
+    int64_t each;          /* lines of a window */
+    int64_t pitch;         /* elements of a line in shared memory */
+    int64_t num;           /* lines of results that a tile has windows of */
+} cg__mm_lines;
+
+static bool cg__mm_find_lines(const cg__mm_problem *p, int rows, cg__mm_lines *y) {
+    const cg__mm_window *x = p->window;
+    const cg__mm_window_dim *dim = &x->dim[0];
+    int64_t size, stride;
+    if (!ind_expr_is_int(dim->places, &y->places) || !ind_expr_is_int(dim->size, &size) ||
+        !ind_expr_is_int(dim->stride, &stride) || y->places < 1)
+        return false;
+    y->apart = dim->step * stride;
+    y->length = (size - 1) * stride + (x->channels > stride ? x->channels : stride);
+    y->each = x->outer_channels;
+    for (int i = 1; i < x->rank; i++) y->each *= x->dim[i].num_taps;
+    const int64_t most = y->places < rows ? y->places : rows;
+    const int64_t reach = (most - 1) * y->apart + (dim->num_taps - 1) * dim->dilation * stride + x->channels;
+    y->pitch = (reach + 7 + 7) / 8 * 8;
+    y->num = y->places % rows == 0 ? 1 : rows % y->places == 0 ? rows / y->places : (rows - 2) / y->places + 2;
+    return true;
+}
+
+/* Bytes of lines, and of the table. */
+static int64_t cg__mm_lines_bytes(const cg__mm_problem *p, int rows, int tile_k) {
+    cg__mm_lines y;
+    int64_t k;
+    if (!p->a.lines || !cg__mm_find_lines(p, rows, &y) || !ind_expr_is_int(p->size_k, &k)) return 0;
+    return y.num * y.each * y.pitch * 2 + (k + tile_k - 1) / tile_k * tile_k * 2;
+}
+
+/* May the windows' lines be copied to shared memory? */
+static bool cg__mm_can_copy_lines(cg__decider *d, cg__mm_problem *p, const cg__mm_operand *o) {
+    const cg__mm_window *x = p->window;
+    cg__mm_lines y;
+    if (o != &p->a || !o->windows || o->copy || !o->load || x->no || p->tensor_bytes != 2) return false;
+    if (!cg__mm_find_lines(p, MM_MOST_LINE_ROWS, &y) || y.length % 8 || ind__ok(x->group)) return false;
+    if (!ind_expr_is_int(p->size_k, NULL) || y.num * y.each * y.pitch * 2 > MM_LINES_BYTES) return false;
+    if (!ind_known_multiple(x->offset, 8) || !ind_known_multiple(x->image_stride, 8)) return false;
+    if (x->outer_channels > 1 && !ind_known_multiple(x->outer_stride, 8)) return false;
+    for (int i = 1; i < x->rank; i++)
+        if (!ind_known_multiple(x->dim[i].stride, 8)) return false;
+    const bool arena = cg__in_arena(&d->w, cg__inst(&d->w, o->load)->source);
+    if (!arena && !(d->assume & IND__ASSUME_ALIGNED)) return false;
+    d->variant->guard_aligned |= !arena;
+    return true;
+}
+
+/* Only b has stages. The depth, which is small, is filled up to whole steps. */
+static void cg__mm_fit_lines(cg__mm_config *c, int64_t depth) {
+    if ((depth + 63) / 64 * 64 > (depth + 31) / 32 * 32) c->tile_k = 32;
+    c->stages = 2;
 }
 
 /* ================================================================================== src/cuda/templates/gemm/split.c */
@@ -14813,6 +14933,128 @@ static void cg__mm_write_window_copy(ind__writer *w, const cg__mm_problem *p, co
                cg__buffer(w, cg__inst(w, o->load)->source), name, rows, name);
 }
 
+/* =========================================================================== src/cuda/templates/gemm/gather_lines.c */
+/* Tiles of windows whose lines are in shared memory (window_lines.c). */
+
+/* Declares "y" for each outer dimension, "image" and "inside" for line `line` of results and line `part` of its window.
+ */
+static void cg__mm_write_line_place(ind__writer *w, const cg__mm_problem *p, const cg__mm_lines *y) {
+    const cg__mm_window *x = p->window;
+    const char *rest = "line", *tap = "part";
+    ind__textf(&w->code, "bool inside = line < lines_all && from_line >= 0 && from_line < %lld;\n",
+               (long long)y->length);
+    ind__textf(&w->code, "%s from = %s + from_line;\n", cg__int(w), cg__expr_string(w, x->offset));
+    for (int i = 1; i < x->rank; i++) {
+        const cg__mm_window_dim *dim = &x->dim[i];
+        const char *places = cg__divisor(w, dim->places);
+        ind__textf(&w->code, "const int y_%d = (int)(%s %% %s) * %lld + (int)(%s %% %lldu) * %lld - %lld;\n", i, rest,
+                   places, (long long)dim->step, tap, (long long)dim->num_taps, (long long)dim->dilation,
+                   (long long)dim->before);
+        ind__textf(&w->code, "inside = inside && (unsigned)y_%d < (unsigned)(%s);\nfrom += (%s)y_%d * %s;\n", i,
+                   cg__expr_string(w, dim->size), cg__int(w), i, cg__expr_string(w, dim->stride));
+        rest = cg__string(w, "(%s / %s)", rest, places);
+        tap = cg__string(w, "(%s / %lldu)", tap, (long long)dim->num_taps);
+    }
+    ind__textf(&w->code, "from += (%s)%s * %s;\n", cg__int(w), rest, cg__expr_string(w, x->image_stride));
+    if (x->outer_channels > 1)
+        ind__textf(&w->code, "from += (%s)%s * %s;\n", cg__int(w), tap, cg__expr_string(w, x->outer_stride));
+}
+
+/* The place of element k of depth in the lines of a window, into places[k]. */
+static void cg__mm_write_places(ind__writer *w, const cg__mm_problem *p, const cg__mm_lines *y) {
+    const cg__mm_window *x = p->window;
+    int64_t k = 0, stride = 0, lines[MM_WINDOW_ROWS] = {0, 1}, all = 1;
+    (void)ind_expr_is_int(p->size_k, &k);
+    (void)ind_expr_is_int(x->dim[0].stride, &stride);
+    for (int i = 1; i < x->rank; i++) lines[i] = all, all *= x->dim[i].num_taps;
+    const int tile_k = w->variant->of.tile.k;
+    cg__begin(w, "for (int k = threadIdx.x; k < %lld; k += %d)", (long long)((k + tile_k - 1) / tile_k * tile_k),
+              w->variant->threads);
+    ind__textf(&w->code, "int rest = k < %lld ? k : 0, place = 0;\n", (long long)k);
+    for (int i = x->num_depth - 1; i >= 0; i--) {
+        const cg__mm_window_depth *depth = &x->depth[i];
+        const int64_t by = depth->of == MM_CHANNELS         ? 1
+                           : depth->of == MM_OUTER_CHANNELS ? all * y->pitch
+                           : depth->of == 0                 ? x->dim[0].dilation * stride
+                                                            : lines[depth->of] * y->pitch;
+        ind__textf(&w->code, "place += rest %% %lld * %lld;\nrest /= %lld;\n", (long long)depth->size, (long long)by,
+                   (long long)depth->size);
+    }
+    ind__textf(&w->code, "places[k] = (unsigned short)place;\n");
+    cg__end(w);
+}
+
+/* Copies the lines of the tile, and declares "row_at": where the row of this thread begins in them. *offset: of the
+   lines in shared memory, bytes. */
+static void cg__mm_write_lines(ind__writer *w, const cg__mm_problem *p, int *offset) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    cg__mm_lines y;
+    if (!p->a.lines || !cg__mm_find_lines(p, t->m, &y)) return;
+    const int64_t elements = y.num * y.each * y.pitch,
+                  start = p->window->dim[0].before * y.apart / p->window->dim[0].step;
+    const char *source = cg__buffer(w, cg__inst(w, p->a.load)->source);
+    ind__textf(&w->code,
+               "unsigned short *const lines = reinterpret_cast<unsigned short *>(ind_smem + %d);\n"
+               "unsigned short *const places = reinterpret_cast<unsigned short *>(ind_smem + %lld);\n",
+               *offset, (long long)(*offset + elements * 2));
+    *offset += (int)cg__mm_lines_bytes(p, t->m, t->k);
+    ind__textf(&w->code,
+               "const unsigned first_line = (unsigned)first_m / %lldu, lines_all = (unsigned)(size_m / %lld);\n",
+               (long long)y.places, (long long)y.places);
+    ind__textf(&w->code, "const int first_start = (int)((unsigned)first_m %% %lldu) * %lld - %lld;\n",
+               (long long)y.places, (long long)y.apart, (long long)start);
+    cg__begin(w, "for (int at = threadIdx.x; at < %lld; at += %d)", (long long)(elements / 8), w->variant->threads);
+    ind__textf(&w->code,
+               "const unsigned number = (unsigned)at / %lldu, out = number / %lldu, part = number - out * %lldu;\n",
+               (long long)(y.pitch / 8), (long long)y.each, (long long)y.each);
+    ind__textf(&w->code,
+               "const unsigned line = first_line + out;\nconst int from_line = ((out ? %lld : first_start) & ~7) + (at "
+               "- (int)number * %lld) * 8;\n",
+               (long long)-start, (long long)(y.pitch / 8));
+    cg__mm_write_line_place(w, p, &y);
+    ind__textf(&w->code, "ind_cp_async16(lines + at * 8, %s + (inside ? from : 0), inside ? 16 : 0);\n", source);
+    cg__end(w);
+    cg__mm_write_places(w, p, &y);
+    ind__textf(
+        &w->code,
+        "ind_cp_async_commit();\n"
+        "const unsigned own_row = (unsigned)first_m + threadIdx.x %% %d, own_line = own_row / %lldu - first_line;\n"
+        "const int row_at = (int)own_line * %lld + (int)(own_row %% %lldu) * %lld - %lld - ((own_line ? %lld : "
+        "first_start) & ~7);\n",
+        t->m, (long long)y.places, (long long)(y.each * y.pitch), (long long)y.places, (long long)y.apart,
+        (long long)start, (long long)-start);
+    ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
+    cg__use(w, IND__CG_CP_ASYNC);
+    cg__use(w, IND__CG_VEC);
+}
+
+/* A step of the tile: chunks of 8 elements of the thread's row. Elements after the depth are 0. */
+static void cg__mm_write_gathered_lines(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const int apart = w->variant->threads / t->m, chunks = t->k / 8;
+    int64_t k = 0;
+    (void)ind_expr_is_int(p->size_k, &k);
+    cg__unroll(w);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", (chunks + apart - 1) / apart);
+    ind__textf(&w->code, "const int chunk = i * %d + (int)threadIdx.x / %d, k = (int)first_k + chunk * 8;\n", apart,
+               t->m);
+    if (chunks % apart) ind__textf(&w->code, "if (chunk >= %d) break;\n", chunks);
+    ind__textf(&w->code, "const ind_vec<unsigned short, 8> place = ind_load<8>(places + k);\n"
+                         "ind_vec<unsigned short, 8> x;\n#pragma unroll\n"
+                         "for (int j = 0; j < 8; j++) x.at[j] = lines[row_at + place.at[j]];\n");
+    if (k % 8) {
+        cg__begin(w, "if (k + 8 > %lld)", (long long)k);
+        cg__unroll(w);
+        ind__textf(&w->code, "for (int j = 0; j < 8; j++) x.at[j] = k + j < %lld ? x.at[j] : 0;\n", (long long)k);
+        cg__end(w);
+    } else if (k % t->k) {
+        ind__textf(&w->code, "if (k >= %lld) x = {};\n", (long long)k);
+    }
+    ind__textf(&w->code, "ind_store(tile_a + ind_tile_at<%d, %d>(threadIdx.x %% %d, chunk), x);\n", t->m, t->k, t->m);
+    cg__end(w);
+    cg__use(w, IND__CG_HALF_TILE);
+}
+
 /* ================================================================================= src/cuda/templates/gemm/chunks.c */
 /* ---- writing: 8 neighbours of a computed operand ---- */
 
@@ -15249,6 +15491,10 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
 
 /* The tile of a computed or misaligned operand, from what has arrived for it. */
 static void cg__mm_write_made(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    if (o->lines) {
+        cg__mm_write_gathered_lines(w, p);
+        return;
+    }
     const ind__variant *v = w->variant;
     char x = name == 'a' ? 'm' : 'n', row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
     if (o->misaligned) cg__mm_write_realigned(w, p, o, name);
@@ -15487,6 +15733,7 @@ static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
 
 /* The part of "load" for one operand. */
 static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    if (o->lines) return; /* they are copied before the steps */
     if (o->computed)
         cg__mm_write_raw(w, p, o, name);
     else if (o->misaligned)
@@ -15515,6 +15762,7 @@ static void cg__mm_begin_tensor_tiles(ind__writer *w, const cg__mm_problem *p, i
     cg__mm_write_raw_rows(w, p, &p->a, 'a', &offset);
     cg__mm_write_raw_rows(w, p, &p->b, 'b', &offset);
     cg__mm_write_raw_rows(w, p, &p->b2, 'c', &offset);
+    cg__mm_write_lines(w, p, &offset);
     cg__mm_write_all_addresses(w, p);
     cg__mm_begin_load(w, true);
     cg__mm_write_tile(w, p, &p->a, 'a');
@@ -15559,7 +15807,8 @@ static void cg__mm_fit_stages(cg__mm_config *c, const cg__mm_problem *p, int64_t
     const int64_t steps = (depth + c->tile_k - 1) / c->tile_k;
     if (c->stages > steps + idle) c->stages = steps < 1 ? idle + 1 : (int)steps + idle;
     if (steps <= 1 && c->registers > 160) c->registers = 160;
-    if (cg__mm_makes_tiles(p)) c->registers = c->registers > 207 ? 255 : c->registers + 48;
+    const int more = p->a.lines ? 16 : 48;
+    if (cg__mm_makes_tiles(p)) c->registers = c->registers > 255 - more ? 255 : c->registers + more;
 }
 
 /* Sums of a thread. */
@@ -15571,6 +15820,7 @@ static int cg__mm_thread_sums(const cg__mm_config *c) {
 static void cg__mm_mma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)index_bits;
     cg__mm_fit_stages(c, p, depth, 1);
+    if (p->a.lines) cg__mm_fit_lines(c, depth);
     if (p->converts) {
         c->registers += 48;
         c->tile_k = 64;
@@ -15605,6 +15855,7 @@ static int cg__mm_warp_threads(const cg__mm_config *c) {
 static int64_t cg__mm_operand_bytes(const cg__mm_problem *p, const cg__mm_operand *o, const cg__mm_config *c,
                                     int edge) {
     const int64_t elements = (int64_t)edge * c->tile_k, stages = c->stages;
+    if (o->lines) return 2 * elements;
     if (o->misaligned) return 2 * (elements + stages * (elements + 8 * (o->k_major ? edge : c->tile_k)));
     return elements * (o->computed ? stages * o->staged_bytes + 2 : stages * p->tensor_bytes);
 }
@@ -15612,7 +15863,8 @@ static int64_t cg__mm_operand_bytes(const cg__mm_problem *p, const cg__mm_operan
 static int64_t cg__mm_stage_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
     return cg__mm_operand_bytes(p, &p->a, c, c->tile_m) +
            cg__mm_operand_bytes(p, &p->b, c, c->tile_n / cg__mm_products(p)) +
-           (p->dot2 ? cg__mm_operand_bytes(p, &p->b2, c, c->tile_n / 2) : 0);
+           (p->dot2 ? cg__mm_operand_bytes(p, &p->b2, c, c->tile_n / 2) : 0) +
+           cg__mm_lines_bytes(p, c->tile_m, c->tile_k);
 }
 
 /* Each warp reads its rows of both tiles. */
@@ -16477,6 +16729,7 @@ static const char *cg__mm_find_window_map(const cg__mm_problem *p, ind__tensor_m
     const int channels = 128 / p->tensor_bytes, most = x->rank == 1 ? 32767 : x->rank == 2 ? 127 : 15;
     if (!p->a.copy) return "its chunks of 16 bytes are not inside of a tap";
     if (x->no) return x->no;
+    if (!x->taps_first) return "its channels are not innermost, after the taps in order";
     if (x->channels % channels) return "its channels are no multiple of 128 bytes";
     *map = (ind__tensor_map){.dtype = p->a.memory, .swizzle = 128, .tf32 = p->tensor_bytes == 4, .offset = x->offset};
     ind_context *c = x->offset.context;
@@ -20308,7 +20561,7 @@ static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
 static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *reason) {
     const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
     const bool a = p->a.copy || p->a.misaligned, b = p->b.copy || p->b.misaligned;
-    const char *copied = a && b ? "both operands" : a ? "a" : b ? "b" : "no operand";
+    const char *copied = p->a.lines ? "lines of a" : a && b ? "both operands" : a ? "a" : b ? "b" : "no operand";
     const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
     if (d->variant->strategy == IND_STRATEGY_MATMUL_ROWS)
         cg__why(d, "at most %d rows: %s is read once, in vectors; accumulates in f32", p->few_rows,
@@ -20503,7 +20756,8 @@ static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
         o[i]->copy = cg__mm_can_copy(d, p, o[i]);
         o[i]->pitch = cg__mm_pitch(&d->w, p, o[i]);
     }
-    for (int i = 0; i < num; i++) o[i]->misaligned = cg__mm_is_misaligned(d, p, o[i]);
+    p->a.lines = cg__mm_can_copy_lines(d, p, &p->a);
+    for (int i = 0; i < num; i++) o[i]->misaligned = !o[i]->lines && cg__mm_is_misaligned(d, p, o[i]);
     cg__mm_choose_same_loads(d, p);
     p->b.reads_misaligned = cg__mm_reads_misaligned(d, p);
     for (int i = 0; i < num; i++)

@@ -179,9 +179,11 @@ extern "C" {
 //@ cuda/templates/gemm/windows.c
 //@ cuda/templates/gemm/grouped.c
 //@ cuda/templates/gemm/template.c
+//@ cuda/templates/gemm/window_lines.c
 //@ cuda/templates/gemm/split.c
 //@ cuda/templates/gemm/load.c
 //@ cuda/templates/gemm/window_copy.c
+//@ cuda/templates/gemm/gather_lines.c
 //@ cuda/templates/gemm/chunks.c
 //@ cuda/templates/gemm/scales.c
 //@ cuda/templates/gemm/realign.c

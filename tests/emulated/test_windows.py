@@ -165,6 +165,37 @@ def test_windows_in_chunks(device, monkeypatch, name, arch):
     library.c.ind_context_destroy(library.context)
 
 
+# Lines in shared memory: few channels, channels first.
+LINES = {
+    "rgb": Case(2, 3, 64, [16, 24], [7, 7], 2, 3),
+    "rgb_small": Case(3, 3, 16, [9, 8], [3, 3], 2, 1),
+    "rgb_first": Case(2, 3, 64, [16, 24], [7, 7], 2, 3, first=True),
+    "first": Case(2, 16, 24, [9, 16], [3, 3], 1, 1, first=True),
+    "long_lines": Case(1, 3, 32, [5, 160], [3, 3], 1, 1),
+    "dilated": Case(1, 3, 32, [12, 16], [3, 3], 1, 2, 2),
+    "four": Case(1, 4, 32, [8, 10], [3, 3], 1, 1),
+    "one_channel": Case(2, 1, 64, [800], [10], 5),
+    "one_channel_border": Case(2, 1, 64, [80], [10], 5, 3),
+    "3d": Case(1, 2, 16, [4, 5, 8], [3, 3, 3], 1, 1),
+    "patches": Case(1, 3, 32, [16, 16], [4, 4], 4),
+    "no_border": Case(2, 3, 16, [9, 16], [3, 3]),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+def test_lines(library, name, dtype):
+    case = LINES[name]
+    many = {"sizes": "size N in [1, 100000] hint 20000; ", "batch": "N"}
+    if case.first:  # so that the rows are of all images
+        text = case.text(dtype, **many).replace("y = relu(c)", f"r = relu(c); y = permute(r, [0, 2, 3, 1])")
+        pytest.skip("covered by test_lines_of_channels_first") if not text else None
+    module, plan = compiled(library, case, dtype, **many)
+    assert case.first or "lines" in plan, plan
+    case.run(library, module, dtype, {"N": case.images})
+    library.c.ind_module_destroy(module)
+
+
 # One by one: few channels, channels first, f32 without tensor cores.
 READ = {
     "rgb": (Case(2, 3, 16, [13, 11], [7, 7], 2, 3), "bf16"),

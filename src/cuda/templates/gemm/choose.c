@@ -75,7 +75,7 @@ static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
 static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *reason) {
     const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
     const bool a = p->a.copy || p->a.misaligned, b = p->b.copy || p->b.misaligned;
-    const char *copied = a && b ? "both operands" : a ? "a" : b ? "b" : "no operand";
+    const char *copied = p->a.lines ? "lines of a" : a && b ? "both operands" : a ? "a" : b ? "b" : "no operand";
     const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
     if (d->variant->strategy == IND_STRATEGY_MATMUL_ROWS)
         cg__why(d, "at most %d rows: %s is read once, in vectors; accumulates in f32", p->few_rows,
@@ -270,7 +270,8 @@ static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
         o[i]->copy = cg__mm_can_copy(d, p, o[i]);
         o[i]->pitch = cg__mm_pitch(&d->w, p, o[i]);
     }
-    for (int i = 0; i < num; i++) o[i]->misaligned = cg__mm_is_misaligned(d, p, o[i]);
+    p->a.lines = cg__mm_can_copy_lines(d, p, &p->a);
+    for (int i = 0; i < num; i++) o[i]->misaligned = !o[i]->lines && cg__mm_is_misaligned(d, p, o[i]);
     cg__mm_choose_same_loads(d, p);
     p->b.reads_misaligned = cg__mm_reads_misaligned(d, p);
     for (int i = 0; i < num; i++)

@@ -78,23 +78,59 @@ static int cg__mm_dim_of_taps(const ind__writer *w, const cg__mm_window *x, ind_
     return -1;
 }
 
-/* Finds the taps of all dimensions. The channels are the innermost variable of depth, unless the columns are channels;
-   the taps of outer dimensions come first. */
+/* The channels in a tap, which are contiguous and have no border: a variable of depth; -1: none. */
+static int cg__mm_inner_channels(const ind__writer *w, const cg__mm_problem *p, ind_expr index, ind_expr mask) {
+    const ind__loops *l = &w->plan->domain;
+    int64_t one;
+    for (int v = l->rank; v < cg__num_vars(w) && !p->depthwise; v++)
+        if (ind_expr_is_int(ind_expr_stride(index, l->var[v]), &one) && one == 1 &&
+            !(ind__ok(mask) && ind__expr_depends(mask, l->var[v])))
+            return v;
+    return -1;
+}
+
+/* Finds what the variable of depth v is. */
+static const char *cg__mm_read_depth(const ind__writer *w, const cg__mm_problem *p, cg__mm_window *x, ind_expr index,
+                                     ind_expr mask, int v) {
+    const ind__loops *l = &w->plan->domain;
+    cg__mm_window_depth *depth = &x->depth[x->num_depth++];
+    if (!ind_expr_is_int(l->extent[v], &depth->size)) return "the number of its channels or taps is not known";
+    depth->of = v == cg__mm_inner_channels(w, p, index, mask) ? MM_CHANNELS : cg__mm_dim_of_taps(w, x, index, mask, v);
+    if (depth->of == MM_CHANNELS && v != cg__mm_inner_channels(w, p, index, mask)) depth->of = MM_OUTER_CHANNELS;
+    if (depth->of >= 0 && ind__ok(x->dim[depth->of].taps)) return "two variables are taps of one dimension";
+    if (depth->of == MM_OUTER_CHANNELS && (x->outer_channels > 1 || p->depthwise))
+        return "it has two sorts of channels";
+    if (depth->of == MM_CHANNELS) {
+        x->channels = depth->size;
+    } else if (depth->of == MM_OUTER_CHANNELS) {
+        x->outer_channels = depth->size;
+        x->outer_stride = ind_expr_stride(index, l->var[v]);
+    } else {
+        x->dim[depth->of].taps = l->var[v];
+        x->dim[depth->of].num_taps = depth->size;
+    }
+    return NULL;
+}
+
+/* Finds the taps of all dimensions, and the channels. */
 static const char *cg__mm_find_taps(const ind__writer *w, const cg__mm_problem *p, cg__mm_window *x, ind_expr index,
                                     ind_expr mask) {
     const ind__loops *l = &w->plan->domain;
-    const int channel = cg__num_vars(w) - !p->depthwise;
-    int64_t one;
-    x->channels = 1;
-    if (!p->depthwise && !ind_expr_is_int(l->extent[channel], &x->channels))
-        return "the number of channels is not known";
-    if (!p->depthwise && (!ind_expr_is_int(ind_expr_stride(index, l->var[channel]), &one) || one != 1))
-        return "its channels are not contiguous";
-    for (int v = channel - 1, inner = -1; v >= l->rank; v--) {
-        const int i = cg__mm_dim_of_taps(w, x, index, mask, v);
-        if (i <= inner || !ind_expr_is_int(l->extent[v], &x->dim[i].num_taps)) return "its taps are in another order";
-        x->dim[i].taps = l->var[v];
-        inner = i;
+    x->channels = x->outer_channels = 1;
+    if (l->rrank > MM_WINDOW_DEPTH) return "it has more sorts of channels and taps than an image";
+    for (int v = cg__num_vars(w) - 1; v >= l->rank; v--) { /* the innermost first: its dimension is, too */
+        const char *no = cg__mm_read_depth(w, p, x, index, mask, v);
+        if (no) return no;
+    }
+    x->taps_first = x->outer_channels == 1;
+    for (int i = 0; i < x->num_depth; i++) {
+        const int of = x->depth[i].of, before = i ? x->depth[i - 1].of : MM_CHANNELS;
+        x->taps_first = x->taps_first && (i ? of > before : of == MM_CHANNELS || x->channels == 1);
+    }
+    for (int i = 0; i < x->num_depth / 2; i++) {
+        const cg__mm_window_depth other = x->depth[x->num_depth - 1 - i];
+        x->depth[x->num_depth - 1 - i] = x->depth[i];
+        x->depth[i] = other;
     }
     return NULL;
 }

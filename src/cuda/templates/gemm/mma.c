@@ -72,6 +72,7 @@ static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
 
 /* The part of "load" for one operand. */
 static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    if (o->lines) return; /* they are copied before the steps */
     if (o->computed)
         cg__mm_write_raw(w, p, o, name);
     else if (o->misaligned)
@@ -100,6 +101,7 @@ static void cg__mm_begin_tensor_tiles(ind__writer *w, const cg__mm_problem *p, i
     cg__mm_write_raw_rows(w, p, &p->a, 'a', &offset);
     cg__mm_write_raw_rows(w, p, &p->b, 'b', &offset);
     cg__mm_write_raw_rows(w, p, &p->b2, 'c', &offset);
+    cg__mm_write_lines(w, p, &offset);
     cg__mm_write_all_addresses(w, p);
     cg__mm_begin_load(w, true);
     cg__mm_write_tile(w, p, &p->a, 'a');
@@ -144,7 +146,8 @@ static void cg__mm_fit_stages(cg__mm_config *c, const cg__mm_problem *p, int64_t
     const int64_t steps = (depth + c->tile_k - 1) / c->tile_k;
     if (c->stages > steps + idle) c->stages = steps < 1 ? idle + 1 : (int)steps + idle;
     if (steps <= 1 && c->registers > 160) c->registers = 160;
-    if (cg__mm_makes_tiles(p)) c->registers = c->registers > 207 ? 255 : c->registers + 48;
+    const int more = p->a.lines ? 16 : 48;
+    if (cg__mm_makes_tiles(p)) c->registers = c->registers > 255 - more ? 255 : c->registers + more;
 }
 
 /* Sums of a thread. */
@@ -156,6 +159,7 @@ static int cg__mm_thread_sums(const cg__mm_config *c) {
 static void cg__mm_mma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)index_bits;
     cg__mm_fit_stages(c, p, depth, 1);
+    if (p->a.lines) cg__mm_fit_lines(c, depth);
     if (p->converts) {
         c->registers += 48;
         c->tile_k = 64;
@@ -190,6 +194,7 @@ static int cg__mm_warp_threads(const cg__mm_config *c) {
 static int64_t cg__mm_operand_bytes(const cg__mm_problem *p, const cg__mm_operand *o, const cg__mm_config *c,
                                     int edge) {
     const int64_t elements = (int64_t)edge * c->tile_k, stages = c->stages;
+    if (o->lines) return 2 * elements;
     if (o->misaligned) return 2 * (elements + stages * (elements + 8 * (o->k_major ? edge : c->tile_k)));
     return elements * (o->computed ? stages * o->staged_bytes + 2 : stages * p->tensor_bytes);
 }
@@ -197,7 +202,8 @@ static int64_t cg__mm_operand_bytes(const cg__mm_problem *p, const cg__mm_operan
 static int64_t cg__mm_stage_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
     return cg__mm_operand_bytes(p, &p->a, c, c->tile_m) +
            cg__mm_operand_bytes(p, &p->b, c, c->tile_n / cg__mm_products(p)) +
-           (p->dot2 ? cg__mm_operand_bytes(p, &p->b2, c, c->tile_n / 2) : 0);
+           (p->dot2 ? cg__mm_operand_bytes(p, &p->b2, c, c->tile_n / 2) : 0) +
+           cg__mm_lines_bytes(p, c->tile_m, c->tile_k);
 }
 
 /* Each warp reads its rows of both tiles. */

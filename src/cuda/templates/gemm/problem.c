@@ -27,6 +27,7 @@ typedef struct cg__mm_operand {
     bool k_major;     /* the tile has rows along k; else along x, which is contiguous in memory */
     bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
     bool along_rows;  /* 32 bits, not k_major: read along the rows of its tile, which is swizzled like k_major ones */
+    bool lines;       /* windows, whose lines are copied to shared memory (window_lines.c) */
     bool windows;     /* neighbouring elements along x are of windows that overlap (windows.c) */
     bool gathered;    /* the rows of its tiles are where indices from memory say */
     const char *nearest_row; /* text of the row to read for the tile's "row"; NULL: rows along k are not gathered */
@@ -86,14 +87,27 @@ typedef struct cg__mm_window_dim {
     int64_t step, dilation, before, num_taps;
 } cg__mm_window_dim;
 
+/* A variable of depth: the taps of a dimension, the channels in a tap, or channels of which each has an image. */
+typedef struct cg__mm_window_depth {
+    int64_t size;
+    int of; /* the dimension, MM_CHANNELS or MM_OUTER_CHANNELS */
+} cg__mm_window_depth;
+
+enum { MM_CHANNELS = -1, MM_OUTER_CHANNELS = -2, MM_WINDOW_DEPTH = IND__MAX_WINDOW_RANK + 2 };
+
 typedef struct cg__mm_window {
-    const char *no;                        /* why no tensor map of windows describes a; NULL: one does */
+    const char *no;                        /* why a is not read as windows of images; NULL: it is */
     int rank;                              /* dimensions of an image */
     cg__mm_window_dim dim[MM_WINDOW_ROWS]; /* the innermost first; the images may be one after them */
-    ind_expr images, image_stride;         /* number of images */
-    ind_expr group, groups;                /* variable of groups of channels, not set: there is one group */
-    ind_expr offset;                       /* of element 0 of the first image */
-    int64_t channels;                      /* of a group */
+    int num_depth;
+    cg__mm_window_depth depth[MM_WINDOW_DEPTH]; /* the outermost first */
+    bool taps_first;                            /* channels are the innermost variable, after the taps in order */
+    ind_expr images, image_stride;              /* number of images */
+    ind_expr group, groups;                     /* variable of groups of channels, not set: there is one group */
+    ind_expr offset;                            /* of element 0 of the first image */
+    int64_t channels;                           /* of a group, in a tap */
+    int64_t outer_channels;                     /* 1: none */
+    ind_expr outer_stride;                      /* of outer channels */
 } cg__mm_window;
 
 typedef struct cg__mm_problem {

@@ -92,6 +92,10 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
 
 /* The tile of a computed or misaligned operand, from what has arrived for it. */
 static void cg__mm_write_made(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    if (o->lines) {
+        cg__mm_write_gathered_lines(w, p);
+        return;
+    }
     const ind__variant *v = w->variant;
     char x = name == 'a' ? 'm' : 'n', row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
     if (o->misaligned) cg__mm_write_realigned(w, p, o, name);

@@ -139,7 +139,7 @@ static bool cg__mm_has_prologue(const cg__mm_problem *p) {
 
 /* True if the tile of an operand of tensor cores is written from stages of its sources when it is needed. */
 static bool cg__mm_is_made(const cg__mm_operand *o) {
-    return o->computed || o->misaligned;
+    return o->computed || o->misaligned || o->lines;
 }
 
 static bool cg__mm_makes_tiles(const cg__mm_problem *p) {
@@ -228,7 +228,7 @@ static double cg__mm_hinted_steps(const cg__mm_problem *p, const cg__mm_config *
 /* Cycles in which an SM loads an operand's tile of a step, beyond its copies in chunks of 16 bytes. */
 static double cg__mm_load_cost(const cg__mm_operand *o, double elements, const ind_thresholds *t) {
     if (o->copy || o->computed) return 0;
-    return elements * (o->misaligned ? t->product_realigned : t->product_element) / 100.0;
+    return elements * (o->misaligned || o->lines ? t->product_realigned : t->product_element) / 100.0;
 }
 
 /* The same for all operands of tensor cores. */

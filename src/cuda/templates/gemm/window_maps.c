@@ -25,6 +25,7 @@ static const char *cg__mm_find_window_map(const cg__mm_problem *p, ind__tensor_m
     const int channels = 128 / p->tensor_bytes, most = x->rank == 1 ? 32767 : x->rank == 2 ? 127 : 15;
     if (!p->a.copy) return "its chunks of 16 bytes are not inside of a tap";
     if (x->no) return x->no;
+    if (!x->taps_first) return "its channels are not innermost, after the taps in order";
     if (x->channels % channels) return "its channels are no multiple of 128 bytes";
     *map = (ind__tensor_map){.dtype = p->a.memory, .swizzle = 128, .tf32 = p->tensor_bytes == 4, .offset = x->offset};
     ind_context *c = x->offset.context;
