@@ -26,9 +26,9 @@ def library(device):
     found.c.ind_context_destroy(found.context)
 
 
-def check(library, case, dtype, *settings, sizes=None, **text):
+def check(library, case, dtype, *settings, values=None, **text):
     module, plan = compiled(library, case, dtype, *settings, **text)
-    case.run(library, module, dtype, sizes)
+    case.run(library, module, dtype, values)
     library.c.ind_module_destroy(module)
     return plan
 
@@ -36,7 +36,7 @@ def check(library, case, dtype, *settings, sizes=None, **text):
 @pytest.mark.parametrize("dtype", ["bf16", "f16"])
 @pytest.mark.parametrize("name", MAPPED)
 def test_windows_by_tensor_maps(library, name, dtype):
-    assert "windows in" in check(library, MAPPED[name], dtype, WGMMA, sizes={"N": MAPPED[name].images}, **MANY)
+    assert "windows in" in check(library, MAPPED[name], dtype, WGMMA, values={"N": MAPPED[name].images}, **MANY)
 
 
 @pytest.mark.parametrize("name", [*COPIED, *READ, *DEPTHWISE])

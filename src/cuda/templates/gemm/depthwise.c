@@ -11,7 +11,6 @@ enum {
     MM_STRIP_REGISTERS = 80,      /* of a thread, for sums and the weights of a line of taps */
     MM_STRIP_THREADS = 256,       /* of a block */
     MM_STRIP_WEIGHTS = 32 * 1024, /* bytes of a block's weights */
-    MM_STRIP_LOOPS = 4,           /* strips of a thread */
     MM_UNROLLED_TAPS = 8          /* taps along a dimension up to which its loop is unrolled */
 };
 
@@ -120,14 +119,33 @@ static int64_t cg__mm_depthwise_bytes(const cg__mm_config *c, const cg__mm_probl
     return ((int64_t)c->tile_k * c->tile_n * 4 + 15) / 16 * 16;
 }
 
-/* Cycles: what memory takes, or the multiplications of the blocks of an SM. */
+/* Cycles in which the blocks of an SM copy their weights to shared memory, which several threads do at once. */
+static double cg__mm_strip_weight_cost(const cg__mm_config *c, double per_sm, const ind_thresholds *t) {
+    return per_sm * (double)t->product_latency / 2 + per_sm * c->tile_k * c->tile_n * 16 / t->fma_rate;
+}
+
+/* Reads of an element by blocks: lines that several tiles have. */
+static double cg__mm_line_reads(const cg__mm_problem *p, const cg__mm_config *c) {
+    const cg__mm_window *x = p->window;
+    const double lines = (double)c->tile_m / (double)ind_hint(x->dim[0].places);
+    const double step = x->rank > 1 ? (double)x->dim[1].step : 1;
+    const double reach = x->rank > 1 ? (double)(x->dim[1].dilation * (x->dim[1].num_taps - 1) + 1) : 1;
+    const double whole = lines < 1 ? 1 : lines, read = (whole - 1) * step + reach;
+    return read / (whole * step) < 1 ? 1 : read / (whole * step);
+}
+
+/* Cycles: what memory, the L2 or the multiplications of the blocks of an SM take. */
 static double cg__mm_depthwise_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                                     const ind_target *target) {
+    const ind_thresholds *t = &target->thresholds;
     const double per_sm = cg__mm_blocks_per_sm(p, c, target), tile = (double)c->tile_m * c->tile_n;
-    const double multiply = per_sm * tile * c->tile_k * 2 / target->thresholds.fma_rate;
-    const double bytes = tile * per_sm * 2 * ind_dtype_bytes(p->a.memory), read = bytes / cg__mm_memory_rate(target);
+    const double bytes = per_sm * tile * ind_dtype_bytes(p->a.memory);
+    const double multiply = per_sm * tile * c->tile_k * 2 / t->fma_rate;
+    const double alone = per_sm < 2 ? 1.5 : 1; /* one block of an SM waits for its lines */
+    const double cached = alone * bytes * (1 + cg__mm_line_reads(p, c)) / t->product_l2_rate;
+    const double read = alone * bytes * 2 / cg__mm_memory_rate(target), slowest = cached > read ? cached : read;
     (void)x;
-    return target->thresholds.product_start + (multiply > read ? multiply : read);
+    return t->product_start + (multiply > slowest ? multiply : slowest) + cg__mm_strip_weight_cost(c, per_sm, t);
 }
 
 /* ---- writing ---- */
@@ -301,7 +319,10 @@ static void cg__mm_write_depthwise(ind__writer *w, const cg__mm_problem *p) {
 /* ---- the template ---- */
 
 /* stages: strips of a thread. */
-static const cg__mm_config cg__mm_depthwise_configs[] = {{0, 0, 0, 8, 1, MM_STRIP_LOOPS, 96, 1, 0, 0, 0},
+static const cg__mm_config cg__mm_depthwise_configs[] = {{0, 0, 0, 8, 1, 16, 96, 1, 0, 0, 0},
+                                                         {0, 0, 0, 8, 1, 8, 96, 1, 0, 0, 0},
+                                                         {0, 0, 0, 8, 1, 4, 96, 1, 0, 0, 0},
+                                                         {0, 0, 0, 8, 1, 2, 96, 1, 0, 0, 0},
                                                          {0, 0, 0, 8, 1, 1, 96, 1, 0, 0, 0}};
 
 static const cg__mm_template cg__mm_depthwise = {.strategy = IND_STRATEGY_CONVOLUTION_DEPTHWISE,
