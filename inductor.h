@@ -9261,12 +9261,13 @@ static ind_value graph__lower_hardtanh(ind_ops *o, const ind_expr *index, int ra
     return ind_op_minimum(o, ind_op_maximum(o, graph__lower_operand(o, l, 0, index, rank), low), high);
 }
 
-/* relu6(x + 3) / 6; hardswish: x times that */
+/* relu6(x + 3) times a sixth, as torch computes it; hardswish: x times that */
 static ind_value graph__lower_hardsigmoid(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank), six = graph__lower_int(o, l, 6);
     ind_value v = ind_op_maximum(o, ind_op_add(o, x, graph__lower_int(o, l, 3)), graph__lower_int(o, l, 0));
     v = ind_op_minimum(o, v, six);
-    return ind_op_div(o, l->node->op == IND_OP_HARDSWISH ? ind_op_mul(o, x, v) : v, six);
+    const ind_value sixth = ind_op_constant(o, 1.0 / 6, l->compute);
+    return ind_op_mul(o, l->node->op == IND_OP_HARDSWISH ? ind_op_mul(o, x, v) : v, sixth);
 }
 
 static ind_value graph__lower_threshold(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
@@ -30067,6 +30068,62 @@ static void graph__apply_layout(const graph__lowering *w, uint32_t tensor, ind__
     if (w->channels_last && w->channels_last[tensor]) ind__box_put_last(w->program, x, 1, 1);
 }
 
+/* ================================================================================== src/graph/lowerings/epilogues.c */
+/* ---- pointwise ops after a convolution are stored, if one pointwise op is not all that reads them: the kernel of the
+   convolution computes them in its epilogue, and no longer stores what they are computed from. Else each reader would
+   compute them again: for each window of a pool, in the load of the next convolution, or beside another one. */
+
+#define GRAPH__MAX_AFTER 12 /* pointwise ops after a convolution */
+
+/* The node of the convolution that an unstored tensor is computed from by pointwise ops, or the last one of several. 0:
+   none. */
+static uint32_t graph__convolution_before(const graph__lowering *w, uint32_t tensor, int depth) {
+    const ind_graph *g = w->graph;
+    const uint32_t number = g->tensor[tensor].node;
+    const ind__node *n = &g->node[number];
+    uint32_t last = 0;
+    if (n->op == IND_OP_CONVOLUTION) return number;
+    if (depth == GRAPH__MAX_AFTER || !ind__op_has(n->op, 'P') || !w->box[tensor] || w->box[tensor]->storage->buffer)
+        return 0;
+    for (uint32_t k = 0; k < n->num_operands; k++) {
+        const uint32_t x = n->operand[k];
+        if (!x || !graph__covers(&g->tensor[x], &g->tensor[tensor])) continue;
+        const uint32_t found = graph__convolution_before(w, x, depth + 1);
+        last = found > last ? found : last;
+    }
+    return last;
+}
+
+/* Returns true for an unstored tensor that the epilogue of a convolution can store without more bytes. */
+static bool graph__ends_convolution(const graph__lowering *w, uint32_t tensor) {
+    const ind_graph *g = w->graph;
+    if (!tensor || !w->box[tensor] || w->box[tensor]->storage->buffer) return false;
+    const uint32_t before = graph__convolution_before(w, tensor, 0);
+    if (!before) return false;
+    const ind__tensor_info *y = &g->tensor[g->node[before].result];
+    return ind_dtype_bytes(g->tensor[tensor].dtype) <= ind_dtype_bytes(y->dtype);
+}
+
+static ind_status graph__store_epilogue(const graph__lowering *w, uint32_t tensor) {
+    ind__lowered *p = w->program;
+    const ind_status status = ind__box_realise(p, w->box[tensor]);
+    if (!status) p->loop[p->buffer[w->box[tensor]->storage->buffer].loop].after_product = true;
+    return status;
+}
+
+/* Stores such operands of a node, before it is lowered: those of ops that are not pointwise, and of pointwise ops that
+   read several. */
+static ind_status graph__store_epilogues(const graph__lowering *w, const ind__node *n) {
+    uint32_t num = 0;
+    ind_status status = IND_OK;
+    if (ind__op_has(n->op, 'V')) return IND_OK;
+    for (uint32_t k = 0; k < n->num_operands; k++) num += graph__ends_convolution(w, n->operand[k]);
+    if (ind__op_has(n->op, 'P') && num < 2) return IND_OK;
+    for (uint32_t k = 0; k < n->num_operands && !status; k++)
+        if (graph__ends_convolution(w, n->operand[k])) status = graph__store_epilogue(w, n->operand[k]);
+    return status;
+}
+
 /* ======================================================================================== src/graph/lowerings/run.c */
 /* ---- lowering of all nodes ---- */
 
@@ -30129,7 +30186,8 @@ static ind_status graph__lower_node(graph__lowering *w, uint32_t number) {
     l.compute = ind_dtype_compute(l.result->dtype);
     w->program->origin = number;
     w->program->channels_last = w->channels_last && w->channels_last[n->result] ? l.result->rank : 0;
-    ind_status status = l.row->lower(&l, results);
+    ind_status status = graph__store_epilogues(w, n);
+    if (!status) status = l.row->lower(&l, results);
     for (uint32_t k = 0; status == IND_OK && k < n->num_results; k++) {
         uint32_t users = w->users[n->result + k];
         w->box[n->result + k] = results[k];
@@ -30137,7 +30195,9 @@ static ind_status graph__lower_node(graph__lowering *w, uint32_t number) {
         if (results[k] && w->last_user[n->result + k] > results[k]->storage->last_reader)
             results[k]->storage->last_reader = w->last_user[n->result + k];
         if (!ind__op_has(n->op, 'S')) {
-            status = ind__box_mark_use(w->program, results[k], users > INT32_MAX ? INT32_MAX : (int)users);
+            status = users > 1 && graph__ends_convolution(w, n->result + k)
+                         ? graph__store_epilogue(w, n->result + k)
+                         : ind__box_mark_use(w->program, results[k], users > INT32_MAX ? INT32_MAX : (int)users);
         }
         if (status == IND_OK) status = graph__lower_outputs(w, n->result + k, false);
         if (status == IND_OK && w->first_output[n->result + k]) results[k]->storage->last_reader = UINT32_MAX;

@@ -228,6 +228,7 @@ extern "C" {
 //@ graph/passes/optimise.c
 //@ graph/passes/prepare.c
 //@ graph/lowerings/layouts.c
+//@ graph/lowerings/epilogues.c
 //@ graph/lowerings/run.c
 //@ graph/compile.c
 //@ graph/raise/raise.c

@@ -59,7 +59,8 @@ static ind_status graph__lower_node(graph__lowering *w, uint32_t number) {
     l.compute = ind_dtype_compute(l.result->dtype);
     w->program->origin = number;
     w->program->channels_last = w->channels_last && w->channels_last[n->result] ? l.result->rank : 0;
-    ind_status status = l.row->lower(&l, results);
+    ind_status status = graph__store_epilogues(w, n);
+    if (!status) status = l.row->lower(&l, results);
     for (uint32_t k = 0; status == IND_OK && k < n->num_results; k++) {
         uint32_t users = w->users[n->result + k];
         w->box[n->result + k] = results[k];
@@ -67,7 +68,9 @@ static ind_status graph__lower_node(graph__lowering *w, uint32_t number) {
         if (results[k] && w->last_user[n->result + k] > results[k]->storage->last_reader)
             results[k]->storage->last_reader = w->last_user[n->result + k];
         if (!ind__op_has(n->op, 'S')) {
-            status = ind__box_mark_use(w->program, results[k], users > INT32_MAX ? INT32_MAX : (int)users);
+            status = users > 1 && graph__ends_convolution(w, n->result + k)
+                         ? graph__store_epilogue(w, n->result + k)
+                         : ind__box_mark_use(w->program, results[k], users > INT32_MAX ? INT32_MAX : (int)users);
         }
         if (status == IND_OK) status = graph__lower_outputs(w, n->result + k, false);
         if (status == IND_OK && w->first_output[n->result + k]) results[k]->storage->last_reader = UINT32_MAX;

@@ -55,6 +55,7 @@ typedef struct ind__loop {
     const char *note;        /* for texts: the reason for the loop's form; NULL: none */
     const char *purpose;     /* for texts, before the results of its ops: NULL: "computes" */
     const ind__parts *parts; /* of the stored value; NULL: none */
+    bool after_product;      /* stored only so that the kernel of the product that it reads computes it */
 } ind__loop;
 
 /* A size that depends on data (unbacked): a symbol, and the i64 buffer of one element that holds its value. Every loop

@@ -178,12 +178,13 @@ static ind_value graph__lower_hardtanh(ind_ops *o, const ind_expr *index, int ra
     return ind_op_minimum(o, ind_op_maximum(o, graph__lower_operand(o, l, 0, index, rank), low), high);
 }
 
-/* relu6(x + 3) / 6; hardswish: x times that */
+/* relu6(x + 3) times a sixth, as torch computes it; hardswish: x times that */
 static ind_value graph__lower_hardsigmoid(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank), six = graph__lower_int(o, l, 6);
     ind_value v = ind_op_maximum(o, ind_op_add(o, x, graph__lower_int(o, l, 3)), graph__lower_int(o, l, 0));
     v = ind_op_minimum(o, v, six);
-    return ind_op_div(o, l->node->op == IND_OP_HARDSWISH ? ind_op_mul(o, x, v) : v, six);
+    const ind_value sixth = ind_op_constant(o, 1.0 / 6, l->compute);
+    return ind_op_mul(o, l->node->op == IND_OP_HARDSWISH ? ind_op_mul(o, x, v) : v, sixth);
 }
 
 static ind_value graph__lower_threshold(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
