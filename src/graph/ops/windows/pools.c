@@ -235,6 +235,42 @@ static ind_value graph__only_element(ind_ops *o, const ind_expr *index, int rank
     return l->element(o, at, rank + l->window.rank, l);
 }
 
+#define GRAPH__UNROLLED_WINDOW 16 /* elements */
+
+/* Elements of a window that is no loop: neighbours in memory are channels, so that pointwise kernels move vectors of
+   them. 0: it is a loop. */
+static int64_t graph__unrolled_window(const graph__lower_ctx *l, ind_reduction type) {
+    const bool *last = l->w->channels_last;
+    int64_t all = 1, size;
+    if ((type != IND_REDUCE_MAX && type != IND_REDUCE_SUM) || l->node->num_results > 1) return 0;
+    if (!last || !(last[l->node->operand[0]] || last[l->node->result])) return 0;
+    for (int s = 0; s < l->window.rank; s++) {
+        if (l->adaptive[s] || !ind_expr_is_int(l->window.kernel[s], &size) || size > GRAPH__UNROLLED_WINDOW) return 0;
+        all *= size;
+    }
+    return all <= GRAPH__UNROLLED_WINDOW ? all : 0;
+}
+
+/* Combines all elements of a window. */
+static ind_value graph__combined_elements(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    graph__lower_ctx *l = user;
+    const bool sum = !ind__is_max_pool(l->node->op);
+    const int64_t all = graph__unrolled_window(l, sum ? IND_REDUCE_SUM : IND_REDUCE_MAX);
+    ind_expr at[2 * IND_MAX_RANK];
+    ind_value found = {0};
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int64_t i = 0; i < all; i++) {
+        int64_t rest = i, size = 1;
+        for (int s = l->window.rank - 1; s >= 0; s--, rest /= size) {
+            (void)ind_expr_is_int(l->window.kernel[s], &size);
+            at[rank + s] = ind_int(l->context, rest % size);
+        }
+        const ind_value element = l->element(o, at, rank + l->window.rank, l);
+        found = !i ? element : sum ? ind_op_add(o, found, element) : ind_op_maximum(o, found, element);
+    }
+    return found;
+}
+
 /* Reduces element(indices of the result, then of the window) over l->window. */
 static ind_status graph__lower_window(graph__lower_ctx *l, ind_reduction type, ind_dtype dtype,
                                       graph__lower_element_fn element, ind__box **result) {
@@ -246,6 +282,11 @@ static ind_status graph__lower_window(graph__lower_ctx *l, ind_reduction type, i
         *result =
             ind__box_pointwise(l->w->program, dtype, y->size, y->rank,
                                position ? graph__neutral_element : graph__only_element, position ? (void *)&zero : l);
+        return *result ? IND_OK : ind__failed(l->context);
+    }
+    if (graph__unrolled_window(l, type)) {
+        if (!graph__stored_operand(l, 0)) return ind__failed(l->context);
+        *result = ind__box_pointwise(l->w->program, dtype, y->size, y->rank, graph__combined_elements, l);
         return *result ? IND_OK : ind__failed(l->context);
     }
     ind__reduction_desc d = {.type = type,
