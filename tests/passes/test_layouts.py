@@ -102,8 +102,11 @@ def test_all_buffers(name, tmp_path):
     path = write(tmp_path, WHOLE[name], inputs=HEAD + MORE)
     last, first = images(path, LAST)
     assert last and not first
-    assert images(path)[0] == 0, "off by default"
-    assert moved(path, LAST) == moved(path)
+    assert images(path)[0] == 0, "f32: off by default"
+    if "pool" in WHOLE[name]:  # small windows are pointwise, and may be part of the next kernel
+        assert moved(path, LAST)[0] <= moved(path)[0]
+    else:
+        assert moved(path, LAST) == moved(path)
     assert_same(path, tmp_path)
 
 
