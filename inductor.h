@@ -16284,6 +16284,7 @@ static ind_value graph__only_element(ind_ops *o, const ind_expr *index, int rank
 }
 
 #define GRAPH__UNROLLED_WINDOW 16 /* elements */
+#define GRAPH__UNROLLED_OPS    4  /* ops of an operand that each element of a window computes anew */
 
 /* Elements of a window that is no loop: neighbours in memory are channels, so that pointwise kernels move vectors of
    them. 0: it is a loop. */
@@ -16333,7 +16334,8 @@ static ind_status graph__lower_window(graph__lower_ctx *l, ind_reduction type, i
         return *result ? IND_OK : ind__failed(l->context);
     }
     if (graph__unrolled_window(l, type)) {
-        if (!graph__stored_operand(l, 0)) return ind__failed(l->context);
+        const ind__box *x = graph__lower_operand_box(l, 0);
+        if (x->storage->num_ops > GRAPH__UNROLLED_OPS && !graph__stored_operand(l, 0)) return ind__failed(l->context);
         *result = ind__box_pointwise(l->w->program, dtype, y->size, y->rank, graph__combined_elements, l);
         return *result ? IND_OK : ind__failed(l->context);
     }

@@ -12815,6 +12815,7 @@ typedef struct cg__mm_operand {
     bool copy;               /* tiles are copied in chunks of 16 bytes, in the background */
     bool misaligned; /* 16 bits, not `copy`: contiguous rows that start at any element of a 16-byte aligned buffer */
     bool reads_misaligned; /* b: rows_misaligned.c can read the operands */
+    bool involved;         /* found by conditions or divisions, as a convolution's: they take registers */
     bool computed;         /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
     int statistics;   /* computed: reductions along k, one after another, that it depends on (statistics.c) */
@@ -12891,6 +12892,15 @@ typedef struct cg__mm_window {
     ind_expr outer_stride;                      /* of outer channels */
 } cg__mm_window;
 
+/* The left operand, if it is read through windows. */
+typedef struct cg__mm_windows {
+    const cg__mm_window *image; /* if a.windows */
+    bool depthwise;             /* each column has its own left operand: depthwise.c; the rest is of these: */
+    bool channels_last;         /* a is contiguous along the columns */
+    int vector;                 /* columns that a thread reads and writes at once */
+    int strip;                  /* windows of a strip */
+} cg__mm_windows;
+
 typedef struct cg__mm_problem {
     cg__mm_operand a, b, b2; /* b2: of the second product */
     int m, n, k;             /* domain variables, -1: none */
@@ -12908,12 +12918,7 @@ typedef struct cg__mm_problem {
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
-    const cg__mm_window *window; /* a's, if a.windows */
-    bool channels_last;          /* depthwise: a is contiguous along the columns */
-    int strip;                   /* depthwise: windows of a strip */
-    bool depthwise;              /* each column has its own left operand: depthwise.c */
-    int vector;                  /* columns that the epilogue stores at once */
-    bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
+    cg__mm_windows windows;
 } cg__mm_problem;
 
 static int cg__mm_products(const cg__mm_problem *p) {
@@ -13126,7 +13131,7 @@ static int cg__mm_tensor_bytes(const ind__writer *w, const cg__mm_problem *p) {
 
 /* Tiles of 8-bit elements have rows along k: tensor cores read no others. */
 static void cg__mm_set_tensor(const ind__writer *w, cg__mm_problem *p) {
-    p->tensor_bytes = p->depthwise ? 0 : cg__mm_tensor_bytes(w, p);
+    p->tensor_bytes = p->windows.depthwise ? 0 : cg__mm_tensor_bytes(w, p);
     if (p->tensor_bytes != 1) return;
     p->converts = p->sum == IND_F32 && w->target->sm >= 90 && w->target->sm < 120;
     p->promotes = p->sum == IND_F32 && (cg__mm_is_scaled(p) || !(cg__inst(w, p->dot)->flags & IND__INST_FAST_SUMS));
@@ -13193,11 +13198,12 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     cg__mm_merge_rows(d, p);
     p->a.statistics = d->plan->stage[p->a.value];
     cg__mm_find_group(d, p);
-    if (!p->dot2 && !p->depthwise && !p->a.statistics && !p->group.indirect && !cg__mm_stores_along(&d->w, p->n) &&
-        cg__mm_stores_along(&d->w, p->m))
+    if (!p->dot2 && !p->windows.depthwise && !p->a.statistics && !p->group.indirect &&
+        !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m))
         cg__mm_swap_operands(p);
     cg__mm_find_scaled_operands(&d->w, p);
-    p->involved = cg__mm_is_involved(&d->w, &p->a) || cg__mm_is_involved(&d->w, &p->b);
+    p->a.involved = cg__mm_is_involved(&d->w, &p->a);
+    p->b.involved = cg__mm_is_involved(&d->w, &p->b);
     cg__mm_find_sizes(d, p);
 }
 
@@ -13393,7 +13399,7 @@ static int cg__mm_dim_of_taps(const ind__writer *w, const cg__mm_window *x, ind_
 static int cg__mm_inner_channels(const ind__writer *w, const cg__mm_problem *p, ind_expr index, ind_expr mask) {
     const ind__loops *l = &w->plan->domain;
     int64_t one;
-    for (int v = l->rank; v < cg__num_vars(w) && !p->depthwise; v++)
+    for (int v = l->rank; v < cg__num_vars(w) && !p->windows.depthwise; v++)
         if (ind_expr_is_int(ind_expr_stride(index, l->var[v]), &one) && one == 1 &&
             !(ind__ok(mask) && ind__expr_depends(mask, l->var[v])))
             return v;
@@ -13409,7 +13415,7 @@ static const char *cg__mm_read_depth(const ind__writer *w, const cg__mm_problem 
     depth->of = v == cg__mm_inner_channels(w, p, index, mask) ? MM_CHANNELS : cg__mm_dim_of_taps(w, x, index, mask, v);
     if (depth->of == MM_CHANNELS && v != cg__mm_inner_channels(w, p, index, mask)) depth->of = MM_OUTER_CHANNELS;
     if (depth->of >= 0 && ind__ok(x->dim[depth->of].taps)) return "two variables are taps of one dimension";
-    if (depth->of == MM_OUTER_CHANNELS && (x->outer_channels > 1 || p->depthwise))
+    if (depth->of == MM_OUTER_CHANNELS && (x->outer_channels > 1 || p->windows.depthwise))
         return "it has two sorts of channels";
     if (depth->of == MM_CHANNELS) {
         x->channels = depth->size;
@@ -13517,7 +13523,7 @@ static const char *cg__mm_read_window(const cg__decider *d, const cg__mm_problem
     if (no) return no;
     const cg__mm_window_dim *outer = &x->dim[x->rank - 1];
     if (!ind__ok(x->image_stride)) x->image_stride = ind_expr_mul(outer->size, outer->stride);
-    return p->depthwise ? NULL : cg__mm_find_window_group(d, p, x);
+    return p->windows.depthwise ? NULL : cg__mm_find_window_group(d, p, x);
 }
 
 /* The windows of a, whose rows are `num` variables from the innermost on. NULL: out of memory. */
@@ -13648,13 +13654,13 @@ static void cg__mm_join_windows(cg__decider *d, cg__mm_problem *p) {
     cg__analyse(d);
     p->a.windows = cg__mm_has_windows(d, p);
     if (!p->a.windows) return;
-    p->depthwise = cg__mm_is_depthwise(d, p);
-    if (!p->depthwise) cg__mm_order_depth(d, p);
+    p->windows.depthwise = cg__mm_is_depthwise(d, p);
+    if (!p->windows.depthwise) cg__mm_order_depth(d, p);
     const int num = cg__mm_chain_rows(d, p, row);
-    p->window = cg__mm_find_window(d, p, row, num);
+    p->windows.image = cg__mm_find_window(d, p, row, num);
     if (d->w.failed) return;
-    p->depthwise = p->depthwise && !p->window->no;
-    if (p->depthwise) p->n = cg__mm_channel(d, p);
+    p->windows.depthwise = p->windows.depthwise && !p->windows.image->no;
+    if (p->windows.depthwise) p->n = cg__mm_channel(d, p);
     const ind_expr n = p->n < 0 ? ind_int(d->w.context, 0) : x->var[p->n];
     for (int i = 1; i < num && !d->w.failed; i++) {
         const int from = cg__mm_position(x, row[i]), to = from < p->m ? p->m - 1 : p->m;
@@ -14232,7 +14238,7 @@ typedef struct cg__mm_lines {
 } cg__mm_lines;
 
 static bool cg__mm_find_lines(const cg__mm_problem *p, int rows, cg__mm_lines *y) {
-    const cg__mm_window *x = p->window;
+    const cg__mm_window *x = p->windows.image;
     const cg__mm_window_dim *dim = &x->dim[0];
     int64_t size, stride;
     if (!ind_expr_is_int(dim->places, &y->places) || !ind_expr_is_int(dim->size, &size) ||
@@ -14259,7 +14265,7 @@ static int64_t cg__mm_lines_bytes(const cg__mm_problem *p, int rows, int tile_k)
 
 /* May the windows' lines be copied to shared memory? */
 static bool cg__mm_can_copy_lines(cg__decider *d, cg__mm_problem *p, const cg__mm_operand *o) {
-    const cg__mm_window *x = p->window;
+    const cg__mm_window *x = p->windows.image;
     cg__mm_lines y;
     if (o != &p->a || !o->windows || o->copy || !o->load || x->no || p->tensor_bytes != 2) return false;
     if (!cg__mm_find_lines(p, MM_MOST_LINE_ROWS, &y) || y.length % 8 || ind__ok(x->group)) return false;
@@ -14939,7 +14945,7 @@ static void cg__mm_write_window_copy(ind__writer *w, const cg__mm_problem *p, co
 /* Declares "y" for each outer dimension, "image" and "inside" for line `line` of results and line `part` of its window.
  */
 static void cg__mm_write_line_place(ind__writer *w, const cg__mm_problem *p, const cg__mm_lines *y) {
-    const cg__mm_window *x = p->window;
+    const cg__mm_window *x = p->windows.image;
     const char *rest = "line", *tap = "part";
     ind__textf(&w->code, "bool inside = line < lines_all && from_line >= 0 && from_line < %lld;\n",
                (long long)y->length);
@@ -14962,7 +14968,7 @@ static void cg__mm_write_line_place(ind__writer *w, const cg__mm_problem *p, con
 
 /* The place of element k of depth in the lines of a window, into places[k]. */
 static void cg__mm_write_places(ind__writer *w, const cg__mm_problem *p, const cg__mm_lines *y) {
-    const cg__mm_window *x = p->window;
+    const cg__mm_window *x = p->windows.image;
     int64_t k = 0, stride = 0, lines[MM_WINDOW_ROWS] = {0, 1}, all = 1;
     (void)ind_expr_is_int(p->size_k, &k);
     (void)ind_expr_is_int(x->dim[0].stride, &stride);
@@ -14991,7 +14997,7 @@ static void cg__mm_write_lines(ind__writer *w, const cg__mm_problem *p, int *off
     cg__mm_lines y;
     if (!p->a.lines || !cg__mm_find_lines(p, t->m, &y)) return;
     const int64_t elements = y.num * y.each * y.pitch,
-                  start = p->window->dim[0].before * y.apart / p->window->dim[0].step;
+                  start = p->windows.image->dim[0].before * y.apart / p->windows.image->dim[0].step;
     const char *source = cg__buffer(w, cg__inst(w, p->a.load)->source);
     ind__textf(&w->code,
                "unsigned short *const lines = reinterpret_cast<unsigned short *>(ind_smem + %d);\n"
@@ -16725,7 +16731,7 @@ static bool cg__mm_upper_corner(const cg__mm_window_dim *dim, int most, int *upp
 
 /* The map of a's windows, if tensor cores multiply them; boxes are of a chunk of channels. */
 static const char *cg__mm_find_window_map(const cg__mm_problem *p, ind__tensor_map *map) {
-    const cg__mm_window *x = p->window;
+    const cg__mm_window *x = p->windows.image;
     const int channels = 128 / p->tensor_bytes, most = x->rank == 1 ? 32767 : x->rank == 2 ? 127 : 15;
     if (!p->a.copy) return "its chunks of 16 bytes are not inside of a tap";
     if (x->no) return x->no;
@@ -16755,7 +16761,7 @@ static void cg__mm_write_first_window(ind__writer *w, const cg__mm_problem *p) {
     const char *part = cg__mm_sharing_blocks(w->variant, 'a') > 1 ? cg__string(w, " + rank_n * %d", map->box[1]) : "";
     ind__textf(&w->code, "unsigned image = (unsigned)(tile_m%s);\n", part);
     for (int i = 0; i < map->windows.rank; i++) {
-        const char *places = cg__divisor(w, p->window->dim[i].places);
+        const char *places = cg__divisor(w, p->windows.image->dim[i].places);
         ind__textf(&w->code, "const int place_%d = (int)(image %% %s) * %d - %d;\nimage /= %s;\n", i, places,
                    map->windows.step[i], -map->windows.lower[i], places);
     }
@@ -16765,11 +16771,11 @@ static void cg__mm_write_first_window(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_write_tap(ind__writer *w, const cg__mm_problem *p) {
     const ind__tensor_map *map = p->map[0];
     if (!map || !map->windows.rank) return;
-    ind__textf(&w->code, "unsigned tap = (unsigned)first_k / %lldu;\n", (long long)p->window->channels);
+    ind__textf(&w->code, "unsigned tap = (unsigned)first_k / %lldu;\n", (long long)p->windows.image->channels);
     ind__textf(&w->code, "const int channel = (int)((unsigned)first_k - tap * %lldu);\n",
-               (long long)p->window->channels);
+               (long long)p->windows.image->channels);
     for (int i = 0; i < map->windows.rank; i++) {
-        const cg__mm_window_dim *dim = &p->window->dim[i];
+        const cg__mm_window_dim *dim = &p->windows.image->dim[i];
         ind__textf(&w->code, "const unsigned short tap_%d = (unsigned short)(tap %% %lldu * %lldu);\ntap /= %lldu;\n",
                    i, (long long)dim->num_taps, (long long)dim->dilation, (long long)dim->num_taps);
     }
@@ -16784,8 +16790,9 @@ static void cg__mm_write_windows(ind__writer *w, const cg__mm_problem *p) {
                cg__mm_units(p, cg__mm_stage_elements(w->variant, 'a')));
     if (shared) ind__textf(&w->code, " + rank_n * %d", cg__mm_units(p, map->box[1] * map->box[0]));
     ind__textf(&w->code, ", map_a, full + stage, %schannel", shared ? "share_a, " : "");
-    if (ind__ok(p->window->group))
-        ind__textf(&w->code, " + (int)%s * %lld", cg__expr_string(w, p->window->group), (long long)p->window->channels);
+    if (ind__ok(p->windows.image->group))
+        ind__textf(&w->code, " + (int)%s * %lld", cg__expr_string(w, p->windows.image->group),
+                   (long long)p->windows.image->channels);
     ind__textf(&w->code, ", (int)image");
     for (int i = 0; i < rank; i++) ind__textf(&w->code, ", place_%d, tap_%d", i, i);
     ind__textf(&w->code, ");\n");
@@ -17456,7 +17463,7 @@ static const cg__mm_config cg__mm_fma_configs[] = {
 static const char *cg__mm_fma_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
     if (p->dot2) return "it has two products";
-    if (p->depthwise) return "each column has its own left operand";
+    if (p->windows.depthwise) return "each column has its own left operand";
     return p->tensor_bytes ? "tensor cores multiply these types" : NULL;
 }
 
@@ -17464,7 +17471,7 @@ static const char *cg__mm_fma_match(const cg__mm_problem *p, const ind_target *t
 static void cg__mm_fma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth;
     if (index_bits == 64) c->registers += 48;
-    if (p->involved) c->registers += 48;
+    if (p->a.involved || p->b.involved) c->registers += 48;
 }
 
 /* Sums of 8 bytes leave no registers for the largest tiles per thread. */
@@ -19984,31 +19991,31 @@ static int64_t cg__mm_num_taps(const cg__mm_window *x) {
    fit in the registers, else MM_STRIP. The last strip of a line may have windows that do not exist. */
 static int cg__mm_strip_windows(const cg__mm_problem *p) {
     static const int windows[] = {MM_STRIP, 7, 5, 3, 2};
-    const cg__mm_window_dim *dim = &p->window->dim[0];
+    const cg__mm_window_dim *dim = &p->windows.image->dim[0];
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++)
         if (ind_known_multiple(dim->places, windows[i]) &&
-            (windows[i] <= MM_STRIP || (windows[i] + dim->num_taps) * p->vector <= MM_STRIP_REGISTERS))
+            (windows[i] <= MM_STRIP || (windows[i] + dim->num_taps) * p->windows.vector <= MM_STRIP_REGISTERS))
             return windows[i];
     return MM_STRIP;
 }
 
 /* Strips of a line. */
 static ind_expr cg__mm_line_strips(const cg__mm_problem *p) {
-    return ind_expr_ceildiv(p->window->dim[0].places, ind_int(p->size_m.context, p->strip));
+    return ind_expr_ceildiv(p->windows.image->dim[0].places, ind_int(p->size_m.context, p->windows.strip));
 }
 
 /* Chooses the strips. The rows of tiles are then the windows of all strips of all lines. */
 static void cg__mm_choose_strips(cg__mm_problem *p) {
-    const ind_expr line = p->window->dim[0].places;
-    p->strip = cg__mm_strip_windows(p);
-    if (ind_known_multiple(line, p->strip)) return;
-    const ind_expr longer = ind_expr_mul(cg__mm_line_strips(p), ind_int(line.context, p->strip));
+    const ind_expr line = p->windows.image->dim[0].places;
+    p->windows.strip = cg__mm_strip_windows(p);
+    if (ind_known_multiple(line, p->windows.strip)) return;
+    const ind_expr longer = ind_expr_mul(cg__mm_line_strips(p), ind_int(line.context, p->windows.strip));
     p->size_m = ind_expr_mul(ind_expr_floordiv(p->size_m, line), longer);
 }
 
 /* The number of channels that a thread reads and writes at once: `vector` if all of them are contiguous in a. */
 static int cg__mm_choose_channels(cg__decider *d, cg__mm_problem *p, int vector) {
-    p->channels_last = cg__contiguous(&d->w, p->a.load, p->n);
+    p->windows.channels_last = cg__contiguous(&d->w, p->a.load, p->n);
     ind_expr guard = {0};
     const ind_expr base =
         vector > 1 ? ind__run_base(cg__index_of(&d->w, p->a.load), d->plan->domain.var[p->n], vector) : (ind_expr){0};
@@ -20026,23 +20033,24 @@ static int cg__mm_choose_channels(cg__decider *d, cg__mm_problem *p, int vector)
 
 static const char *cg__mm_depthwise_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
-    return p->depthwise ? NULL : "its columns have one left operand";
+    return p->windows.depthwise ? NULL : "its columns have one left operand";
 }
 
 /* Vectors of channels of a tile: those of all channels, or an equal part of them. */
 static int cg__mm_tile_vectors(const cg__mm_problem *p) {
-    const int64_t taps = cg__mm_num_taps(p->window), all = (ind_hint(p->size_n) + p->vector - 1) / p->vector;
-    const int64_t fit = MM_STRIP_WEIGHTS / 4 / taps / p->vector, most = fit < 1 ? 1 : fit > 32 ? 32 : fit;
+    const int64_t taps = cg__mm_num_taps(p->windows.image),
+                  all = (ind_hint(p->size_n) + p->windows.vector - 1) / p->windows.vector;
+    const int64_t fit = MM_STRIP_WEIGHTS / 4 / taps / p->windows.vector, most = fit < 1 ? 1 : fit > 32 ? 32 : fit;
     const int64_t tiles = (all + most - 1) / most;
-    return p->channels_last && all > 0 ? (int)((all + tiles - 1) / tiles) : 1;
+    return p->windows.channels_last && all > 0 ? (int)((all + tiles - 1) / tiles) : 1;
 }
 
 static void cg__mm_depthwise_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth, (void)index_bits;
     const int vectors = cg__mm_tile_vectors(p);
-    c->tile_n = vectors * p->vector;
-    c->tile_m = MM_STRIP_THREADS / vectors * p->strip * c->stages;
-    c->tile_k = (int)cg__mm_num_taps(p->window);
+    c->tile_n = vectors * p->windows.vector;
+    c->tile_m = MM_STRIP_THREADS / vectors * p->windows.strip * c->stages;
+    c->tile_k = (int)cg__mm_num_taps(p->windows.image);
 }
 
 static bool cg__mm_depthwise_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
@@ -20067,7 +20075,7 @@ static double cg__mm_strip_weight_cost(const cg__mm_config *c, double per_sm, co
 
 /* Reads of an element by blocks: lines that several tiles have. */
 static double cg__mm_line_reads(const cg__mm_problem *p, const cg__mm_config *c) {
-    const cg__mm_window *x = p->window;
+    const cg__mm_window *x = p->windows.image;
     const double lines = (double)c->tile_m / (double)ind_hint(x->dim[0].places);
     const double step = x->rank > 1 ? (double)x->dim[1].step : 1;
     const double reach = x->rank > 1 ? (double)(x->dim[1].dilation * (x->dim[1].num_taps - 1) + 1) : 1;
@@ -20108,8 +20116,8 @@ static void cg__mm_write_strip_weights(ind__writer *w, const cg__mm_problem *p) 
 /* Declares "row", the first window of the strip at "first", and "place_d", the element of dimension d where it begins.
  */
 static void cg__mm_write_strip_places(ind__writer *w, const cg__mm_problem *p) {
-    const cg__mm_window_dim *inner = &p->window->dim[0];
-    const bool whole = ind_known_multiple(inner->places, p->strip);
+    const cg__mm_window_dim *inner = &p->windows.image->dim[0];
+    const bool whole = ind_known_multiple(inner->places, p->windows.strip);
     const char *length = cg__divisor(w, inner->places), *strips = whole ? "" : cg__divisor(w, cg__mm_line_strips(p));
     if (whole)
         ind__textf(&w->code,
@@ -20119,13 +20127,13 @@ static void cg__mm_write_strip_places(ind__writer *w, const cg__mm_problem *p) {
         ind__textf(&w->code,
                    "const unsigned number = (unsigned)first / %d, line = number / %s;\nconst int in_line = "
                    "(int)(number %% %s) * %d;\n",
-                   p->strip, strips, strips, p->strip);
+                   p->windows.strip, strips, strips, p->windows.strip);
     ind__textf(&w->code, "const %s row = (%s)line * %s + in_line;\n", cg__int(w), cg__int(w), length);
     ind__textf(&w->code, "const int place_0 = in_line * %lld - %lld;\n", (long long)inner->step,
                (long long)inner->before);
     const char *rest = "line";
-    for (int i = 1; i < p->window->rank; i++) {
-        const cg__mm_window_dim *dim = &p->window->dim[i];
+    for (int i = 1; i < p->windows.image->rank; i++) {
+        const cg__mm_window_dim *dim = &p->windows.image->dim[i];
         const char *places = cg__divisor(w, dim->places);
         ind__textf(&w->code, "const int place_%d = (int)(%s %% %s) * %lld - %lld;\n", i, rest, places,
                    (long long)dim->step, (long long)dim->before);
@@ -20139,9 +20147,10 @@ static void cg__mm_begin_strips(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *t = &w->variant->of.tile;
     const int vectors = t->n / w->variant->vector, strips = MM_STRIP_THREADS / vectors;
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int strip = threadIdx.x / %d; strip < %d; strip += %d)", vectors, t->m / p->strip, strips);
+    cg__begin(w, "for (int strip = threadIdx.x / %d; strip < %d; strip += %d)", vectors, t->m / p->windows.strip,
+              strips);
     ind__textf(&w->code, "const %s first = first_m + strip * %d, col = first_n + threadIdx.x %% %d * %d;\n", cg__int(w),
-               p->strip, vectors, w->variant->vector);
+               p->windows.strip, vectors, w->variant->vector);
     if (MM_STRIP_THREADS % vectors) ind__textf(&w->code, "if (threadIdx.x >= %d) break;\n", strips * vectors);
     ind__textf(&w->code, "if (first >= size_m || col >= size_n) break;\n");
     cg__mm_write_strip_places(w, p);
@@ -20155,7 +20164,7 @@ static void cg__mm_begin_strips(ind__writer *w, const cg__mm_problem *p) {
 /* Opens the loops over the taps of outer dimensions: "tap", the number of the first tap of a line, and "from", where
    the line is. Returns the number of loops. */
 static int cg__mm_begin_taps(ind__writer *w, const cg__mm_problem *p) {
-    const cg__mm_window *x = p->window;
+    const cg__mm_window *x = p->windows.image;
     const char *tap = "0", *from = "base";
     int loops = 0;
     for (int i = x->rank - 1; i > 0; i--) {
@@ -20180,10 +20189,10 @@ static int cg__mm_begin_taps(ind__writer *w, const cg__mm_problem *p) {
 
 /* Reads the elements of a line that the strip has, and adds them to its windows. */
 static void cg__mm_write_strip_line(ind__writer *w, const cg__mm_problem *p) {
-    const cg__mm_window_dim *dim = &p->window->dim[0];
+    const cg__mm_window_dim *dim = &p->windows.image->dim[0];
     const int v = w->variant->vector, n = w->variant->of.tile.n;
     const int64_t step = dim->step, dilation = dim->dilation;
-    const int64_t reach = (p->strip - 1) * step + (dim->num_taps - 1) * dilation + 1;
+    const int64_t reach = (p->windows.strip - 1) * step + (dim->num_taps - 1) * dilation + 1;
     const char *buffer = cg__buffer(w, cg__inst(w, p->a.load)->source);
     const char *element = v > 1 ? "x.at[j]" : "x";
     if (p->a.memory == IND_BF16 && v > 1) {
@@ -20203,7 +20212,7 @@ static void cg__mm_write_strip_line(ind__writer *w, const cg__mm_problem *p) {
     else
         ind__textf(&w->code, "%s x = 0;\nif ((unsigned)(place_0 + u) < (unsigned)(%s)) x = %s;\n", memory, size, from);
     cg__unroll(w);
-    cg__begin(w, "for (int i = 0; i < %d; i++)", p->strip);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", p->windows.strip);
     ind__textf(&w->code, "const int apart = u - i * %lld;\n", (long long)step);
     ind__textf(&w->code, "if (apart < 0 || apart %% %lld || apart >= %lld) continue;\n", (long long)dilation,
                (long long)(dim->num_taps * dilation));
@@ -20220,9 +20229,9 @@ static void cg__mm_write_strip_line(ind__writer *w, const cg__mm_problem *p) {
 /* Opens a loop over the windows of a strip: window u. */
 static void cg__mm_begin_strip_windows(ind__writer *w, const cg__mm_problem *p) {
     cg__unroll(w);
-    cg__begin(w, "for (int u = 0; u < %d; u++)", p->strip);
-    if (!ind_known_multiple(p->window->dim[0].places, p->strip))
-        ind__textf(&w->code, "if (in_line + u >= %s) break;\n", cg__expr_string(w, p->window->dim[0].places));
+    cg__begin(w, "for (int u = 0; u < %d; u++)", p->windows.strip);
+    if (!ind_known_multiple(p->windows.image->dim[0].places, p->windows.strip))
+        ind__textf(&w->code, "if (in_line + u >= %s) break;\n", cg__expr_string(w, p->windows.image->dim[0].places));
     ind__textf(&w->code, "const %s i%d = row + u, i%d = col;\n", cg__int(w), p->m, p->n);
 }
 
@@ -20232,7 +20241,7 @@ static void cg__mm_write_strip_results(ind__writer *w, const cg__mm_problem *p) 
     cg__mm_set_plain_names(w);
     cg__need_stores(w);
     if (cg__mm_has_vector_loads(w)) {
-        cg__mm_declare_vector_loads(w, &area, p->strip);
+        cg__mm_declare_vector_loads(w, &area, p->windows.strip);
         cg__mm_begin_strip_windows(w, p);
         cg__mm_write_requests(w, &area);
         cg__end(w);
@@ -20249,7 +20258,7 @@ static void cg__mm_write_depthwise(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_tile_position(w, p);
     cg__mm_write_strip_weights(w, p);
     cg__mm_begin_strips(w, p);
-    ind__textf(&w->code, "float acc[%d][%d] = {};\n", p->strip, w->variant->vector);
+    ind__textf(&w->code, "float acc[%d][%d] = {};\n", p->windows.strip, w->variant->vector);
     const int loops = cg__mm_begin_taps(w, p);
     cg__mm_write_strip_line(w, p);
     for (int i = 0; i < loops; i++) cg__end(w);
@@ -20604,7 +20613,7 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
         cg__why(
             d,
             "one row: each lane keeps its part of the row and of the packed weights in registers; accumulates in f32");
-    else if (p->depthwise)
+    else if (p->windows.depthwise)
         cg__why(d, "each column has its own left operand; accumulates in f32");
     else if (cg__mm_has_prologue(p))
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
@@ -20813,9 +20822,9 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     cg__mm_choose_loads(d, p);
     cg__mm_find_packed(d, p);
     v->vector = cg__mm_choose_vector(d, p);
-    if (p->depthwise) v->vector = cg__mm_choose_channels(d, p, v->vector);
-    p->vector = v->vector;
-    if (p->depthwise) cg__mm_choose_strips(p);
+    if (p->windows.depthwise) v->vector = cg__mm_choose_channels(d, p, v->vector);
+    p->windows.vector = v->vector;
+    if (p->windows.depthwise) cg__mm_choose_strips(p);
     cg__mm_find_maps(d, p);
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_epilogue(d, p);

@@ -97,7 +97,7 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
         cg__why(
             d,
             "one row: each lane keeps its part of the row and of the packed weights in registers; accumulates in f32");
-    else if (p->depthwise)
+    else if (p->windows.depthwise)
         cg__why(d, "each column has its own left operand; accumulates in f32");
     else if (cg__mm_has_prologue(p))
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
@@ -306,9 +306,9 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     cg__mm_choose_loads(d, p);
     cg__mm_find_packed(d, p);
     v->vector = cg__mm_choose_vector(d, p);
-    if (p->depthwise) v->vector = cg__mm_choose_channels(d, p, v->vector);
-    p->vector = v->vector;
-    if (p->depthwise) cg__mm_choose_strips(p);
+    if (p->windows.depthwise) v->vector = cg__mm_choose_channels(d, p, v->vector);
+    p->windows.vector = v->vector;
+    if (p->windows.depthwise) cg__mm_choose_strips(p);
     cg__mm_find_maps(d, p);
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_epilogue(d, p);

@@ -43,31 +43,31 @@ static int64_t cg__mm_num_taps(const cg__mm_window *x) {
    fit in the registers, else MM_STRIP. The last strip of a line may have windows that do not exist. */
 static int cg__mm_strip_windows(const cg__mm_problem *p) {
     static const int windows[] = {MM_STRIP, 7, 5, 3, 2};
-    const cg__mm_window_dim *dim = &p->window->dim[0];
+    const cg__mm_window_dim *dim = &p->windows.image->dim[0];
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++)
         if (ind_known_multiple(dim->places, windows[i]) &&
-            (windows[i] <= MM_STRIP || (windows[i] + dim->num_taps) * p->vector <= MM_STRIP_REGISTERS))
+            (windows[i] <= MM_STRIP || (windows[i] + dim->num_taps) * p->windows.vector <= MM_STRIP_REGISTERS))
             return windows[i];
     return MM_STRIP;
 }
 
 /* Strips of a line. */
 static ind_expr cg__mm_line_strips(const cg__mm_problem *p) {
-    return ind_expr_ceildiv(p->window->dim[0].places, ind_int(p->size_m.context, p->strip));
+    return ind_expr_ceildiv(p->windows.image->dim[0].places, ind_int(p->size_m.context, p->windows.strip));
 }
 
 /* Chooses the strips. The rows of tiles are then the windows of all strips of all lines. */
 static void cg__mm_choose_strips(cg__mm_problem *p) {
-    const ind_expr line = p->window->dim[0].places;
-    p->strip = cg__mm_strip_windows(p);
-    if (ind_known_multiple(line, p->strip)) return;
-    const ind_expr longer = ind_expr_mul(cg__mm_line_strips(p), ind_int(line.context, p->strip));
+    const ind_expr line = p->windows.image->dim[0].places;
+    p->windows.strip = cg__mm_strip_windows(p);
+    if (ind_known_multiple(line, p->windows.strip)) return;
+    const ind_expr longer = ind_expr_mul(cg__mm_line_strips(p), ind_int(line.context, p->windows.strip));
     p->size_m = ind_expr_mul(ind_expr_floordiv(p->size_m, line), longer);
 }
 
 /* The number of channels that a thread reads and writes at once: `vector` if all of them are contiguous in a. */
 static int cg__mm_choose_channels(cg__decider *d, cg__mm_problem *p, int vector) {
-    p->channels_last = cg__contiguous(&d->w, p->a.load, p->n);
+    p->windows.channels_last = cg__contiguous(&d->w, p->a.load, p->n);
     ind_expr guard = {0};
     const ind_expr base =
         vector > 1 ? ind__run_base(cg__index_of(&d->w, p->a.load), d->plan->domain.var[p->n], vector) : (ind_expr){0};
@@ -85,23 +85,24 @@ static int cg__mm_choose_channels(cg__decider *d, cg__mm_problem *p, int vector)
 
 static const char *cg__mm_depthwise_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
-    return p->depthwise ? NULL : "its columns have one left operand";
+    return p->windows.depthwise ? NULL : "its columns have one left operand";
 }
 
 /* Vectors of channels of a tile: those of all channels, or an equal part of them. */
 static int cg__mm_tile_vectors(const cg__mm_problem *p) {
-    const int64_t taps = cg__mm_num_taps(p->window), all = (ind_hint(p->size_n) + p->vector - 1) / p->vector;
-    const int64_t fit = MM_STRIP_WEIGHTS / 4 / taps / p->vector, most = fit < 1 ? 1 : fit > 32 ? 32 : fit;
+    const int64_t taps = cg__mm_num_taps(p->windows.image),
+                  all = (ind_hint(p->size_n) + p->windows.vector - 1) / p->windows.vector;
+    const int64_t fit = MM_STRIP_WEIGHTS / 4 / taps / p->windows.vector, most = fit < 1 ? 1 : fit > 32 ? 32 : fit;
     const int64_t tiles = (all + most - 1) / most;
-    return p->channels_last && all > 0 ? (int)((all + tiles - 1) / tiles) : 1;
+    return p->windows.channels_last && all > 0 ? (int)((all + tiles - 1) / tiles) : 1;
 }
 
 static void cg__mm_depthwise_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth, (void)index_bits;
     const int vectors = cg__mm_tile_vectors(p);
-    c->tile_n = vectors * p->vector;
-    c->tile_m = MM_STRIP_THREADS / vectors * p->strip * c->stages;
-    c->tile_k = (int)cg__mm_num_taps(p->window);
+    c->tile_n = vectors * p->windows.vector;
+    c->tile_m = MM_STRIP_THREADS / vectors * p->windows.strip * c->stages;
+    c->tile_k = (int)cg__mm_num_taps(p->windows.image);
 }
 
 static bool cg__mm_depthwise_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
@@ -126,7 +127,7 @@ static double cg__mm_strip_weight_cost(const cg__mm_config *c, double per_sm, co
 
 /* Reads of an element by blocks: lines that several tiles have. */
 static double cg__mm_line_reads(const cg__mm_problem *p, const cg__mm_config *c) {
-    const cg__mm_window *x = p->window;
+    const cg__mm_window *x = p->windows.image;
     const double lines = (double)c->tile_m / (double)ind_hint(x->dim[0].places);
     const double step = x->rank > 1 ? (double)x->dim[1].step : 1;
     const double reach = x->rank > 1 ? (double)(x->dim[1].dilation * (x->dim[1].num_taps - 1) + 1) : 1;
@@ -167,8 +168,8 @@ static void cg__mm_write_strip_weights(ind__writer *w, const cg__mm_problem *p) 
 /* Declares "row", the first window of the strip at "first", and "place_d", the element of dimension d where it begins.
  */
 static void cg__mm_write_strip_places(ind__writer *w, const cg__mm_problem *p) {
-    const cg__mm_window_dim *inner = &p->window->dim[0];
-    const bool whole = ind_known_multiple(inner->places, p->strip);
+    const cg__mm_window_dim *inner = &p->windows.image->dim[0];
+    const bool whole = ind_known_multiple(inner->places, p->windows.strip);
     const char *length = cg__divisor(w, inner->places), *strips = whole ? "" : cg__divisor(w, cg__mm_line_strips(p));
     if (whole)
         ind__textf(&w->code,
@@ -178,13 +179,13 @@ static void cg__mm_write_strip_places(ind__writer *w, const cg__mm_problem *p) {
         ind__textf(&w->code,
                    "const unsigned number = (unsigned)first / %d, line = number / %s;\nconst int in_line = "
                    "(int)(number %% %s) * %d;\n",
-                   p->strip, strips, strips, p->strip);
+                   p->windows.strip, strips, strips, p->windows.strip);
     ind__textf(&w->code, "const %s row = (%s)line * %s + in_line;\n", cg__int(w), cg__int(w), length);
     ind__textf(&w->code, "const int place_0 = in_line * %lld - %lld;\n", (long long)inner->step,
                (long long)inner->before);
     const char *rest = "line";
-    for (int i = 1; i < p->window->rank; i++) {
-        const cg__mm_window_dim *dim = &p->window->dim[i];
+    for (int i = 1; i < p->windows.image->rank; i++) {
+        const cg__mm_window_dim *dim = &p->windows.image->dim[i];
         const char *places = cg__divisor(w, dim->places);
         ind__textf(&w->code, "const int place_%d = (int)(%s %% %s) * %lld - %lld;\n", i, rest, places,
                    (long long)dim->step, (long long)dim->before);
@@ -198,9 +199,10 @@ static void cg__mm_begin_strips(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *t = &w->variant->of.tile;
     const int vectors = t->n / w->variant->vector, strips = MM_STRIP_THREADS / vectors;
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int strip = threadIdx.x / %d; strip < %d; strip += %d)", vectors, t->m / p->strip, strips);
+    cg__begin(w, "for (int strip = threadIdx.x / %d; strip < %d; strip += %d)", vectors, t->m / p->windows.strip,
+              strips);
     ind__textf(&w->code, "const %s first = first_m + strip * %d, col = first_n + threadIdx.x %% %d * %d;\n", cg__int(w),
-               p->strip, vectors, w->variant->vector);
+               p->windows.strip, vectors, w->variant->vector);
     if (MM_STRIP_THREADS % vectors) ind__textf(&w->code, "if (threadIdx.x >= %d) break;\n", strips * vectors);
     ind__textf(&w->code, "if (first >= size_m || col >= size_n) break;\n");
     cg__mm_write_strip_places(w, p);
@@ -214,7 +216,7 @@ static void cg__mm_begin_strips(ind__writer *w, const cg__mm_problem *p) {
 /* Opens the loops over the taps of outer dimensions: "tap", the number of the first tap of a line, and "from", where
    the line is. Returns the number of loops. */
 static int cg__mm_begin_taps(ind__writer *w, const cg__mm_problem *p) {
-    const cg__mm_window *x = p->window;
+    const cg__mm_window *x = p->windows.image;
     const char *tap = "0", *from = "base";
     int loops = 0;
     for (int i = x->rank - 1; i > 0; i--) {
@@ -239,10 +241,10 @@ static int cg__mm_begin_taps(ind__writer *w, const cg__mm_problem *p) {
 
 /* Reads the elements of a line that the strip has, and adds them to its windows. */
 static void cg__mm_write_strip_line(ind__writer *w, const cg__mm_problem *p) {
-    const cg__mm_window_dim *dim = &p->window->dim[0];
+    const cg__mm_window_dim *dim = &p->windows.image->dim[0];
     const int v = w->variant->vector, n = w->variant->of.tile.n;
     const int64_t step = dim->step, dilation = dim->dilation;
-    const int64_t reach = (p->strip - 1) * step + (dim->num_taps - 1) * dilation + 1;
+    const int64_t reach = (p->windows.strip - 1) * step + (dim->num_taps - 1) * dilation + 1;
     const char *buffer = cg__buffer(w, cg__inst(w, p->a.load)->source);
     const char *element = v > 1 ? "x.at[j]" : "x";
     if (p->a.memory == IND_BF16 && v > 1) {
@@ -262,7 +264,7 @@ static void cg__mm_write_strip_line(ind__writer *w, const cg__mm_problem *p) {
     else
         ind__textf(&w->code, "%s x = 0;\nif ((unsigned)(place_0 + u) < (unsigned)(%s)) x = %s;\n", memory, size, from);
     cg__unroll(w);
-    cg__begin(w, "for (int i = 0; i < %d; i++)", p->strip);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", p->windows.strip);
     ind__textf(&w->code, "const int apart = u - i * %lld;\n", (long long)step);
     ind__textf(&w->code, "if (apart < 0 || apart %% %lld || apart >= %lld) continue;\n", (long long)dilation,
                (long long)(dim->num_taps * dilation));
@@ -279,9 +281,9 @@ static void cg__mm_write_strip_line(ind__writer *w, const cg__mm_problem *p) {
 /* Opens a loop over the windows of a strip: window u. */
 static void cg__mm_begin_strip_windows(ind__writer *w, const cg__mm_problem *p) {
     cg__unroll(w);
-    cg__begin(w, "for (int u = 0; u < %d; u++)", p->strip);
-    if (!ind_known_multiple(p->window->dim[0].places, p->strip))
-        ind__textf(&w->code, "if (in_line + u >= %s) break;\n", cg__expr_string(w, p->window->dim[0].places));
+    cg__begin(w, "for (int u = 0; u < %d; u++)", p->windows.strip);
+    if (!ind_known_multiple(p->windows.image->dim[0].places, p->windows.strip))
+        ind__textf(&w->code, "if (in_line + u >= %s) break;\n", cg__expr_string(w, p->windows.image->dim[0].places));
     ind__textf(&w->code, "const %s i%d = row + u, i%d = col;\n", cg__int(w), p->m, p->n);
 }
 
@@ -291,7 +293,7 @@ static void cg__mm_write_strip_results(ind__writer *w, const cg__mm_problem *p) 
     cg__mm_set_plain_names(w);
     cg__need_stores(w);
     if (cg__mm_has_vector_loads(w)) {
-        cg__mm_declare_vector_loads(w, &area, p->strip);
+        cg__mm_declare_vector_loads(w, &area, p->windows.strip);
         cg__mm_begin_strip_windows(w, p);
         cg__mm_write_requests(w, &area);
         cg__end(w);
@@ -308,7 +310,7 @@ static void cg__mm_write_depthwise(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_tile_position(w, p);
     cg__mm_write_strip_weights(w, p);
     cg__mm_begin_strips(w, p);
-    ind__textf(&w->code, "float acc[%d][%d] = {};\n", p->strip, w->variant->vector);
+    ind__textf(&w->code, "float acc[%d][%d] = {};\n", p->windows.strip, w->variant->vector);
     const int loops = cg__mm_begin_taps(w, p);
     cg__mm_write_strip_line(w, p);
     for (int i = 0; i < loops; i++) cg__end(w);

@@ -128,7 +128,7 @@ static const cg__mm_config cg__mm_fma_configs[] = {
 static const char *cg__mm_fma_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
     if (p->dot2) return "it has two products";
-    if (p->depthwise) return "each column has its own left operand";
+    if (p->windows.depthwise) return "each column has its own left operand";
     return p->tensor_bytes ? "tensor cores multiply these types" : NULL;
 }
 
@@ -136,7 +136,7 @@ static const char *cg__mm_fma_match(const cg__mm_problem *p, const ind_target *t
 static void cg__mm_fma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth;
     if (index_bits == 64) c->registers += 48;
-    if (p->involved) c->registers += 48;
+    if (p->a.involved || p->b.involved) c->registers += 48;
 }
 
 /* Sums of 8 bytes leave no registers for the largest tiles per thread. */

@@ -3,7 +3,7 @@
 /* Declares "y" for each outer dimension, "image" and "inside" for line `line` of results and line `part` of its window.
  */
 static void cg__mm_write_line_place(ind__writer *w, const cg__mm_problem *p, const cg__mm_lines *y) {
-    const cg__mm_window *x = p->window;
+    const cg__mm_window *x = p->windows.image;
     const char *rest = "line", *tap = "part";
     ind__textf(&w->code, "bool inside = line < lines_all && from_line >= 0 && from_line < %lld;\n",
                (long long)y->length);
@@ -26,7 +26,7 @@ static void cg__mm_write_line_place(ind__writer *w, const cg__mm_problem *p, con
 
 /* The place of element k of depth in the lines of a window, into places[k]. */
 static void cg__mm_write_places(ind__writer *w, const cg__mm_problem *p, const cg__mm_lines *y) {
-    const cg__mm_window *x = p->window;
+    const cg__mm_window *x = p->windows.image;
     int64_t k = 0, stride = 0, lines[MM_WINDOW_ROWS] = {0, 1}, all = 1;
     (void)ind_expr_is_int(p->size_k, &k);
     (void)ind_expr_is_int(x->dim[0].stride, &stride);
@@ -55,7 +55,7 @@ static void cg__mm_write_lines(ind__writer *w, const cg__mm_problem *p, int *off
     cg__mm_lines y;
     if (!p->a.lines || !cg__mm_find_lines(p, t->m, &y)) return;
     const int64_t elements = y.num * y.each * y.pitch,
-                  start = p->window->dim[0].before * y.apart / p->window->dim[0].step;
+                  start = p->windows.image->dim[0].before * y.apart / p->windows.image->dim[0].step;
     const char *source = cg__buffer(w, cg__inst(w, p->a.load)->source);
     ind__textf(&w->code,
                "unsigned short *const lines = reinterpret_cast<unsigned short *>(ind_smem + %d);\n"

@@ -82,7 +82,7 @@ static int cg__mm_dim_of_taps(const ind__writer *w, const cg__mm_window *x, ind_
 static int cg__mm_inner_channels(const ind__writer *w, const cg__mm_problem *p, ind_expr index, ind_expr mask) {
     const ind__loops *l = &w->plan->domain;
     int64_t one;
-    for (int v = l->rank; v < cg__num_vars(w) && !p->depthwise; v++)
+    for (int v = l->rank; v < cg__num_vars(w) && !p->windows.depthwise; v++)
         if (ind_expr_is_int(ind_expr_stride(index, l->var[v]), &one) && one == 1 &&
             !(ind__ok(mask) && ind__expr_depends(mask, l->var[v])))
             return v;
@@ -98,7 +98,7 @@ static const char *cg__mm_read_depth(const ind__writer *w, const cg__mm_problem 
     depth->of = v == cg__mm_inner_channels(w, p, index, mask) ? MM_CHANNELS : cg__mm_dim_of_taps(w, x, index, mask, v);
     if (depth->of == MM_CHANNELS && v != cg__mm_inner_channels(w, p, index, mask)) depth->of = MM_OUTER_CHANNELS;
     if (depth->of >= 0 && ind__ok(x->dim[depth->of].taps)) return "two variables are taps of one dimension";
-    if (depth->of == MM_OUTER_CHANNELS && (x->outer_channels > 1 || p->depthwise))
+    if (depth->of == MM_OUTER_CHANNELS && (x->outer_channels > 1 || p->windows.depthwise))
         return "it has two sorts of channels";
     if (depth->of == MM_CHANNELS) {
         x->channels = depth->size;
@@ -206,7 +206,7 @@ static const char *cg__mm_read_window(const cg__decider *d, const cg__mm_problem
     if (no) return no;
     const cg__mm_window_dim *outer = &x->dim[x->rank - 1];
     if (!ind__ok(x->image_stride)) x->image_stride = ind_expr_mul(outer->size, outer->stride);
-    return p->depthwise ? NULL : cg__mm_find_window_group(d, p, x);
+    return p->windows.depthwise ? NULL : cg__mm_find_window_group(d, p, x);
 }
 
 /* The windows of a, whose rows are `num` variables from the innermost on. NULL: out of memory. */

@@ -34,6 +34,7 @@ typedef struct cg__mm_operand {
     bool copy;               /* tiles are copied in chunks of 16 bytes, in the background */
     bool misaligned; /* 16 bits, not `copy`: contiguous rows that start at any element of a 16-byte aligned buffer */
     bool reads_misaligned; /* b: rows_misaligned.c can read the operands */
+    bool involved;         /* found by conditions or divisions, as a convolution's: they take registers */
     bool computed;         /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
     int statistics;   /* computed: reductions along k, one after another, that it depends on (statistics.c) */
@@ -110,6 +111,15 @@ typedef struct cg__mm_window {
     ind_expr outer_stride;                      /* of outer channels */
 } cg__mm_window;
 
+/* The left operand, if it is read through windows. */
+typedef struct cg__mm_windows {
+    const cg__mm_window *image; /* if a.windows */
+    bool depthwise;             /* each column has its own left operand: depthwise.c; the rest is of these: */
+    bool channels_last;         /* a is contiguous along the columns */
+    int vector;                 /* columns that a thread reads and writes at once */
+    int strip;                  /* windows of a strip */
+} cg__mm_windows;
+
 typedef struct cg__mm_problem {
     cg__mm_operand a, b, b2; /* b2: of the second product */
     int m, n, k;             /* domain variables, -1: none */
@@ -127,12 +137,7 @@ typedef struct cg__mm_problem {
     cg__mm_group group;
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters; 0: blocks cannot share a tile */
     int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
-    const cg__mm_window *window; /* a's, if a.windows */
-    bool channels_last;          /* depthwise: a is contiguous along the columns */
-    int strip;                   /* depthwise: windows of a strip */
-    bool depthwise;              /* each column has its own left operand: depthwise.c */
-    int vector;                  /* columns that the epilogue stores at once */
-    bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
+    cg__mm_windows windows;
 } cg__mm_problem;
 
 static int cg__mm_products(const cg__mm_problem *p) {
@@ -345,7 +350,7 @@ static int cg__mm_tensor_bytes(const ind__writer *w, const cg__mm_problem *p) {
 
 /* Tiles of 8-bit elements have rows along k: tensor cores read no others. */
 static void cg__mm_set_tensor(const ind__writer *w, cg__mm_problem *p) {
-    p->tensor_bytes = p->depthwise ? 0 : cg__mm_tensor_bytes(w, p);
+    p->tensor_bytes = p->windows.depthwise ? 0 : cg__mm_tensor_bytes(w, p);
     if (p->tensor_bytes != 1) return;
     p->converts = p->sum == IND_F32 && w->target->sm >= 90 && w->target->sm < 120;
     p->promotes = p->sum == IND_F32 && (cg__mm_is_scaled(p) || !(cg__inst(w, p->dot)->flags & IND__INST_FAST_SUMS));
@@ -412,11 +417,12 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     cg__mm_merge_rows(d, p);
     p->a.statistics = d->plan->stage[p->a.value];
     cg__mm_find_group(d, p);
-    if (!p->dot2 && !p->depthwise && !p->a.statistics && !p->group.indirect && !cg__mm_stores_along(&d->w, p->n) &&
-        cg__mm_stores_along(&d->w, p->m))
+    if (!p->dot2 && !p->windows.depthwise && !p->a.statistics && !p->group.indirect &&
+        !cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m))
         cg__mm_swap_operands(p);
     cg__mm_find_scaled_operands(&d->w, p);
-    p->involved = cg__mm_is_involved(&d->w, &p->a) || cg__mm_is_involved(&d->w, &p->b);
+    p->a.involved = cg__mm_is_involved(&d->w, &p->a);
+    p->b.involved = cg__mm_is_involved(&d->w, &p->b);
     cg__mm_find_sizes(d, p);
 }
 

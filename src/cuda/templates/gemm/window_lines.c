@@ -19,7 +19,7 @@ typedef struct cg__mm_lines {
 } cg__mm_lines;
 
 static bool cg__mm_find_lines(const cg__mm_problem *p, int rows, cg__mm_lines *y) {
-    const cg__mm_window *x = p->window;
+    const cg__mm_window *x = p->windows.image;
     const cg__mm_window_dim *dim = &x->dim[0];
     int64_t size, stride;
     if (!ind_expr_is_int(dim->places, &y->places) || !ind_expr_is_int(dim->size, &size) ||
@@ -46,7 +46,7 @@ static int64_t cg__mm_lines_bytes(const cg__mm_problem *p, int rows, int tile_k)
 
 /* May the windows' lines be copied to shared memory? */
 static bool cg__mm_can_copy_lines(cg__decider *d, cg__mm_problem *p, const cg__mm_operand *o) {
-    const cg__mm_window *x = p->window;
+    const cg__mm_window *x = p->windows.image;
     cg__mm_lines y;
     if (o != &p->a || !o->windows || o->copy || !o->load || x->no || p->tensor_bytes != 2) return false;
     if (!cg__mm_find_lines(p, MM_MOST_LINE_ROWS, &y) || y.length % 8 || ind__ok(x->group)) return false;

@@ -21,7 +21,7 @@ static bool cg__mm_upper_corner(const cg__mm_window_dim *dim, int most, int *upp
 
 /* The map of a's windows, if tensor cores multiply them; boxes are of a chunk of channels. */
 static const char *cg__mm_find_window_map(const cg__mm_problem *p, ind__tensor_map *map) {
-    const cg__mm_window *x = p->window;
+    const cg__mm_window *x = p->windows.image;
     const int channels = 128 / p->tensor_bytes, most = x->rank == 1 ? 32767 : x->rank == 2 ? 127 : 15;
     if (!p->a.copy) return "its chunks of 16 bytes are not inside of a tap";
     if (x->no) return x->no;
@@ -51,7 +51,7 @@ static void cg__mm_write_first_window(ind__writer *w, const cg__mm_problem *p) {
     const char *part = cg__mm_sharing_blocks(w->variant, 'a') > 1 ? cg__string(w, " + rank_n * %d", map->box[1]) : "";
     ind__textf(&w->code, "unsigned image = (unsigned)(tile_m%s);\n", part);
     for (int i = 0; i < map->windows.rank; i++) {
-        const char *places = cg__divisor(w, p->window->dim[i].places);
+        const char *places = cg__divisor(w, p->windows.image->dim[i].places);
         ind__textf(&w->code, "const int place_%d = (int)(image %% %s) * %d - %d;\nimage /= %s;\n", i, places,
                    map->windows.step[i], -map->windows.lower[i], places);
     }
@@ -61,11 +61,11 @@ static void cg__mm_write_first_window(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_write_tap(ind__writer *w, const cg__mm_problem *p) {
     const ind__tensor_map *map = p->map[0];
     if (!map || !map->windows.rank) return;
-    ind__textf(&w->code, "unsigned tap = (unsigned)first_k / %lldu;\n", (long long)p->window->channels);
+    ind__textf(&w->code, "unsigned tap = (unsigned)first_k / %lldu;\n", (long long)p->windows.image->channels);
     ind__textf(&w->code, "const int channel = (int)((unsigned)first_k - tap * %lldu);\n",
-               (long long)p->window->channels);
+               (long long)p->windows.image->channels);
     for (int i = 0; i < map->windows.rank; i++) {
-        const cg__mm_window_dim *dim = &p->window->dim[i];
+        const cg__mm_window_dim *dim = &p->windows.image->dim[i];
         ind__textf(&w->code, "const unsigned short tap_%d = (unsigned short)(tap %% %lldu * %lldu);\ntap /= %lldu;\n",
                    i, (long long)dim->num_taps, (long long)dim->dilation, (long long)dim->num_taps);
     }
@@ -80,8 +80,9 @@ static void cg__mm_write_windows(ind__writer *w, const cg__mm_problem *p) {
                cg__mm_units(p, cg__mm_stage_elements(w->variant, 'a')));
     if (shared) ind__textf(&w->code, " + rank_n * %d", cg__mm_units(p, map->box[1] * map->box[0]));
     ind__textf(&w->code, ", map_a, full + stage, %schannel", shared ? "share_a, " : "");
-    if (ind__ok(p->window->group))
-        ind__textf(&w->code, " + (int)%s * %lld", cg__expr_string(w, p->window->group), (long long)p->window->channels);
+    if (ind__ok(p->windows.image->group))
+        ind__textf(&w->code, " + (int)%s * %lld", cg__expr_string(w, p->windows.image->group),
+                   (long long)p->windows.image->channels);
     ind__textf(&w->code, ", (int)image");
     for (int i = 0; i < rank; i++) ind__textf(&w->code, ", place_%d, tap_%d", i, i);
     ind__textf(&w->code, ");\n");

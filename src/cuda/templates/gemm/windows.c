@@ -109,13 +109,13 @@ static void cg__mm_join_windows(cg__decider *d, cg__mm_problem *p) {
     cg__analyse(d);
     p->a.windows = cg__mm_has_windows(d, p);
     if (!p->a.windows) return;
-    p->depthwise = cg__mm_is_depthwise(d, p);
-    if (!p->depthwise) cg__mm_order_depth(d, p);
+    p->windows.depthwise = cg__mm_is_depthwise(d, p);
+    if (!p->windows.depthwise) cg__mm_order_depth(d, p);
     const int num = cg__mm_chain_rows(d, p, row);
-    p->window = cg__mm_find_window(d, p, row, num);
+    p->windows.image = cg__mm_find_window(d, p, row, num);
     if (d->w.failed) return;
-    p->depthwise = p->depthwise && !p->window->no;
-    if (p->depthwise) p->n = cg__mm_channel(d, p);
+    p->windows.depthwise = p->windows.depthwise && !p->windows.image->no;
+    if (p->windows.depthwise) p->n = cg__mm_channel(d, p);
     const ind_expr n = p->n < 0 ? ind_int(d->w.context, 0) : x->var[p->n];
     for (int i = 1; i < num && !d->w.failed; i++) {
         const int from = cg__mm_position(x, row[i]), to = from < p->m ? p->m - 1 : p->m;

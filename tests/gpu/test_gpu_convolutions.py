@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "emulated"))
-from test_windows import COPIED, DEPTHWISE, MANY, MAPPED, READ, WGMMA, compiled, draw  # noqa: E402
+from test_image_windows import COPIED, DEPTHWISE, MANY, MAPPED, READ, WGMMA, compiled, draw  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "tests" / "numerics"))
 from test_numerics import Library  # noqa: E402
