@@ -65,6 +65,8 @@ TERMS = {
     "mma.sync": r"\bind_mma_tile<",
     "tile shared": r"\bind_add_(sums|fragments|slices|rows)\b",
     "box copied": r"\bind_bulk_copy<",  # asynchronously, by a tensor map
+    "windows copied": r"\bind_copy_windows<",  # the same by a tensor map of windows
+    "lines gathered": r"= lines\[row_at \+",  # of windows, from shared memory
     "box multicast": r"\bind_bulk_multicast<",  # to blocks of the cluster
     "tile copied": r"\bind_tile_copy<",  # asynchronously, in vectors
     "sort": r"\bind_sort<",
