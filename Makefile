@@ -36,7 +36,7 @@ TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*
 
 PYTHON3       ?= python3
 
-.PHONY: all headers demo chat quick test test-long gpu-test size-test fuzz-expr fuzz-gguf bench bench-attention-plot bench-compile bench-decode-plot bench-launch bench-plots bench-products bench-sizes bench-table bench-verdict growth macos-test windows-test clean help
+.PHONY: all headers demo chat quick test test-long gpu-test size-test fuzz-expr fuzz-gguf bench bench-attention-plot bench-compile bench-convolutions bench-decode-plot bench-launch bench-plots bench-products bench-sizes bench-table bench-verdict bench-vision growth macos-test windows-test clean help
 .DEFAULT_GOAL := all
 
 all: $(EXAMPLES) $(EXAMPLES_CC)
@@ -64,12 +64,14 @@ help:
 	@echo 'make bench      timings, with the programs they are compared to (ARGS="--sweep --batch": over lengths and numbers of rows)'
 	@echo 'make bench-attention-plot   what bench/attention.py lengths and bench/decode_positions.py measured as a picture (ARGS="LENGTHS POSITIONS")'
 	@echo 'make bench-compile   from the text of a graph to loaded kernels, by phases (ARGS=softmax)'
+	@echo 'make bench-convolutions  convolutions beside cuDNN and torch.compile (ARGS="layers --out FILE": those of vision and speech models)'
 	@echo 'make bench-launch    programmatic dependent launches beside launches one after another'
 	@echo 'make bench-products  matrix products beside cuBLAS (ARGS="sweep --out FILE": random ones; quantised, rows, rms, invariant, multicast, candidates, fit, compile)'
 	@echo 'make bench-decode-plot   what bench/decode_batches.py measured as a picture (ARGS=FILE.jsonl)'
 	@echo 'make bench-plots     what the sweeps of make bench measured as the pictures in bench/plots'
 	@echo 'make bench-table     what make bench and its sweeps measured as the tables of README.md and docs/performance.md'
 	@echo 'make bench-verdict   at which points of the sweeps the library falls short'
+	@echo 'make bench-vision    image models beside torch.compile (ARGS="resnet50 --batches 1")'
 	@echo 'make bench-sizes     building and simplifying of size expressions beside sympy and SymEngine'
 	@echo 'make growth     time and memory from a graph to CUDA text, up to 100,000 ops'
 	@echo 'make clean      remove $(BUILD)/ but for what was fetched; rm -r $(BUILD) .venv removes all'
@@ -292,6 +294,12 @@ bench: all | $(PYTHON)
 
 bench-products: | $(PYTHON)
 	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" $(PYTHON) bench/products.py $(or $(ARGS),sweep --out $(BUILD)/products.jsonl)
+
+bench-convolutions: | $(PYTHON)
+	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" $(PYTHON) bench/convolutions.py $(or $(ARGS),rows)
+
+bench-vision: | $(PYTHON)
+	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" $(PYTHON) bench/vision.py $(ARGS)
 
 bench-compile: | $(PYTHON)
 	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" $(PYTHON) bench/compile.py $(ARGS)

@@ -83,6 +83,8 @@
       "4097 x 4095 x 4103, bf16, H100: 3,788 us for 1.09e9 elements, about 200 us if copied")                          \
     X(product_realigned, 2, "the same for an element of a misaligned row, which is copied and shifted",                \
       "estimated; SASS of 20 instructions per 8 elements")                                                             \
+    X(product_window, 4, "the same for an element of a window, whose address and borders threads compute",             \
+      "estimated; SASS of 40 instructions per 8 elements")                                                             \
     X(realigned_step, 700, "cycles of a step of k in which a block realigns its tiles and multiplies nothing",         \
       "2,149 timings of 180 products, H100")                                                                           \
     X(computed_step, 700, "cycles of a step of k in which a block normalises its tile of a and multiplies nothing",    \

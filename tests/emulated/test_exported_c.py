@@ -136,6 +136,8 @@ CASES = {
                [{"M": 1}, {"M": 5}], {"below": 60}),
     "prepared": (graph("size B in [1, 64] hint 4; input x : bf16[B, 64]; const p : bf16[64, 64]; const q : bf16[64, 64]; a = linear(x, p); b = linear(x, q); "
                        "w = cat([p, q], dim=0); e = exp(w); s = sum(e, dim=[0]); c = add(a, s); output a, b, c"), [{"B": 4}, {"B": 9}], {}),
+    "windows": (graph("size B in [1, 8192] hint 4096; input x : bf16[B, 6, 6, 64]; const w : bf16[128, 64, 3, 3]; p = permute(x, [0, 3, 1, 2]); c = conv2d(p, w, padding=1, stride=2); "
+                      "r = relu(c); d = permute(r, [0, 2, 3, 1]); output d"), [{"B": 3}, {"B": 17}], {}),
     "convolution": (graph("size B in [1, 8] hint 2; input x : bf16[B, 8, 12, 12]; const w : bf16[16, 8, 3, 3]; const b : bf16[16]; "
                           "y = conv2d(x, w, b, padding=[1, 1]); z = relu(y); p = max_pool2d(z, kernel_size=[2, 2]); output p"), [{"B": 2}], {}),
 }  # fmt: skip

@@ -225,16 +225,20 @@ static double cg__mm_hinted_steps(const cg__mm_problem *p, const cg__mm_config *
     return ceil((double)((k + c->tile_k - 1) / c->tile_k) / c->splits);
 }
 
-/* Cycles in which an SM loads an operand's tile of a step, beyond its copies in chunks of 16 bytes. */
-static double cg__mm_load_cost(const cg__mm_operand *o, double elements, const ind_thresholds *t) {
+/* Cycles in which an SM loads an operand's tile of a step, beyond its copies in chunks of 16 bytes. Tensor maps find
+   windows themselves. */
+static double cg__mm_load_cost(const cg__mm_template *x, const cg__mm_operand *o, double elements,
+                               const ind_thresholds *t) {
+    if (o->copy && o->windows && !x->persistent) return elements * t->product_window / 100.0;
     if (o->copy || o->computed) return 0;
     return elements * (o->misaligned || o->lines ? t->product_realigned : t->product_element) / 100.0;
 }
 
 /* The same for all operands of tensor cores. */
-static double cg__mm_loads_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_thresholds *t) {
+static double cg__mm_loads_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                const ind_thresholds *t) {
     const double a = (double)c->tile_m * c->tile_k, b = (double)c->tile_n * c->tile_k;
-    return p->tensor_bytes == 2 ? cg__mm_load_cost(&p->a, a, t) + cg__mm_load_cost(&p->b, b, t) : 0;
+    return p->tensor_bytes == 2 ? cg__mm_load_cost(x, &p->a, a, t) + cg__mm_load_cost(x, &p->b, b, t) : 0;
 }
 
 /* Estimated cycles. The blocks of an SM share its units, so their work adds up: the steps of k and the epilogue. A step
@@ -249,7 +253,7 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
     const double waits = c->pair_m ? t->product_multicast / 100.0 : 0;
     double step = cg__mm_depth_cost(x, c, p, t) * (1 + waits) * c->tile_k + cg__mm_scale_cost(p, c, t) +
-                  cg__mm_loads_cost(p, c, t);
+                  cg__mm_loads_cost(x, p, c, t);
     if (step * together < latency) step = latency / together;
     const double each = t->product_epilogue + t->product_epilogue_call * p->epilogue.calls;
     const double multiply = steps * step, epilogue = (double)c->tile_m * c->tile_n * each / 100;
