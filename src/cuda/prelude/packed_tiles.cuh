@@ -55,11 +55,11 @@ template <bool BF16, bool LOW, bool PARTS> struct ind_packed_scale {
         return BF16 ? ind_pack_bf16(to_a, to_b) : ind_pack_f16(to_a, to_b);
     }
 };
-// Barrier of all threads of a block, whose warps may wait at different places. compute-sanitizer's racecheck knows this barrier, but
-// reports hazards between reads and writes that mbarriers order.
+// Barrier of all threads of a block, whose warps may wait at different places. With mbarriers in place of it compute-sanitizer's
+// racecheck reports hazards; its synccheck takes bar.sync at different places, which has .aligned, for divergence.
 #ifndef IND_EMULATION
 static IND_INLINE void ind_block_barrier() {
-    asm volatile("bar.sync 0;" : : : "memory");
+    asm volatile("barrier.sync 0;" : : : "memory");
 }
 #endif
 // The sums of a block: ROWS rows of a with 16 rows of weights per warp along n, 4 warps together. WARPS_K groups of warps share the
