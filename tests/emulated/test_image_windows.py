@@ -133,6 +133,19 @@ def test_number_of_images(library):
     library.c.ind_module_destroy(module)
 
 
+@pytest.mark.parametrize("channels", [64, 8, 3])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_sizes_of_images(library, channels, stride):
+    """Symbolic sizes in all dimensions; no image."""
+    case = Case(2, channels, 200, [9, 7], [3, 3], stride, 1)
+    text = case.text("bf16").replace(f"bf16[2, 9, 7, {channels}]", f"bf16[N, H, W, {channels}]")
+    text = text.replace("{\n", f"{{\n  size N in [0, 100] hint 16\n  size H in [1, 100] hint 32\n  size W in [1, 100] hint 32\n", 1)
+    module = emulation.compiled(library, text, WGMMA)
+    for images, height, width in ((2, 9, 7), (1, 16, 16), (3, 1, 2), (0, 4, 4)):
+        Case(images, channels, 200, [height, width], [3, 3], stride, 1).run(library, module, "bf16", {"N": images, "H": height, "W": width})
+    library.c.ind_module_destroy(module)
+
+
 def test_a_driver_without_such_maps(library, device, monkeypatch):
     """The variant without maps runs."""
     monkeypatch.setenv("IND_FAKE_CUDA_FAIL", "cuTensorMapEncodeIm2col:1+:1")

@@ -88,13 +88,17 @@ static void cg__mm_order_depth(cg__decider *d, const cg__mm_problem *p) {
 }
 
 /* The variables that become the rows, from the innermost on: p->m, and those that only the left operand has and that
-   make one dimension of the results with the one before. Returns their number. */
+   make one dimension of the results with the one before. Indices are divided by no size that may be 0. Returns their
+   number. */
 static int cg__mm_chain_rows(const cg__decider *d, const cg__mm_problem *p, ind_expr row[MM_WINDOW_ROWS]) {
     const ind__loops *x = &d->plan->domain;
     int num = 1, inner = p->m;
     row[0] = x->var[inner];
     for (int v = x->rank - 1; v >= 0 && num < MM_WINDOW_ROWS; v--) {
-        if (v == inner || v == p->n || !cg__mm_only_left(d, p, v) || !cg__mm_stores_join(&d->w, v, inner)) continue;
+        int64_t least = 0;
+        ind__known_bounds(x->extent[inner], &least, NULL);
+        if (v == inner || v == p->n || least < 1 || !cg__mm_only_left(d, p, v) || !cg__mm_stores_join(&d->w, v, inner))
+            continue;
         row[num++] = x->var[v];
         inner = v;
         v = x->rank;
