@@ -29,7 +29,7 @@ def convolution(x, w, stride, padding, dilation, groups):
         )
         part = x[(slice(None), slice(None)) + at]
         for g in range(groups):
-            of = part[:, g * each : (g + 1) * each].reshape(x.shape[0], each, -1)
+            of = part[:, g * each : (g + 1) * each].reshape(x.shape[0], each, int(np.prod(places)))
             weight = w[(slice(g * made, (g + 1) * made), slice(None)) + tap]
             out[:, g * made : (g + 1) * made] += (weight @ of).reshape(x.shape[0], made, *places)
     return out
