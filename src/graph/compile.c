@@ -194,7 +194,7 @@ static ind_status ind__compile_lower(ind__compilation *k) {
     k->lowered = ind__alloc(k->context, sizeof *k->lowered);
     if (!k->lowered) return ind__failed(k->context);
     ind_realise_policy realise = k->desc.realise;
-    if (!realise.channels_last && !ind__is_for_gpu(k)) realise.channels_last = -1;
+    if (!realise.channels_last) realise.channels_last = !ind__is_for_gpu(k) ? -1 : k->desc.allow_tf32;
     ind_status status = ind__graph_lower(k->graph, &realise, k->desc.deterministic, k->lowered);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
     if (!status && !k->desc.emit_only) status = ind__check_callbacks(k);

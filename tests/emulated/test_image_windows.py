@@ -58,7 +58,8 @@ class Case:
         text += "y = relu(c); output y" if self.first else f"r = relu(c); y = permute(r, {to_last}); output y"
         return "graph convolution {\n  " + text.replace("; ", "\n  ") + "\n}\n"
 
-    def run(self, library, module, dtype, sizes=None):
+    def run(self, library, module, dtype, sizes=None, step=None):
+        """step: of the rounding of operands to tf32."""
         rank = len(self.size)
         random = np.random.default_rng(self.channels * 31 + self.out)
         each = self.channels // self.groups
@@ -81,8 +82,8 @@ class Case:
         assert library.run(module, arrays, sizes or {}) == 0, library.error()
         got = (from_bf16(arrays["y"]) if dtype == "bf16" else arrays["y"]).astype(np.float64)
         depth = each * int(np.prod(self.taps))
-        step = {"bf16": 2.0**-8, "f16": 2.0**-11, "f32": 2.0**-23}[dtype]
-        wrong = np.abs(got - want) > np.abs(want) * step * 1.01 + 2e-6 * np.sqrt(depth) * np.sqrt(depth + 1)
+        rounding = {"bf16": 2.0**-8, "f16": 2.0**-11, "f32": 2.0**-23}[dtype]
+        wrong = np.abs(got - want) > np.abs(want) * rounding * 1.01 + 2e-6 * depth + (8 * step * np.sqrt(depth) if step else 0)
         assert not wrong.any(), (np.argwhere(wrong)[:5], got[wrong][:5], want[wrong][:5])
 
 
@@ -123,6 +124,19 @@ def test_windows_by_tensor_maps(library, name, dtype):
     module, plan = compiled(library, MAPPED[name], dtype, WGMMA, **MANY)
     assert MAPS in plan and "windows in" in plan, plan
     MAPPED[name].run(library, module, dtype, {"N": MAPPED[name].images})
+    library.c.ind_module_destroy(module)
+
+
+@pytest.mark.parametrize("name", ["3x3", "3x3_stride_2", "1d", "groups"])
+def test_tf32(library, name):
+    """f32 rounded to tf32 by the copies of a tensor map, or by mma.sync."""
+    module, plan = compiled(library, MAPPED[name], "f32", {**WGMMA, "allow_tf32": 1}, **MANY)
+    assert MAPS in plan and "windows in" in plan and "rounded to tf32" in plan, plan
+    MAPPED[name].run(library, module, "f32", {"N": MAPPED[name].images}, 2.0**-11)
+    library.c.ind_module_destroy(module)
+    module, plan = compiled(library, COPIED["24_channels_stride_2"], "f32", {"allow_tf32": 1})
+    assert CHUNKS in plan, plan
+    COPIED["24_channels_stride_2"].run(library, module, "f32", None, 2.0**-11)
     library.c.ind_module_destroy(module)
 
 

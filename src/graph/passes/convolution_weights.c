@@ -27,15 +27,17 @@ static bool graph__has_channels_inner(const ind_graph *g, uint32_t x, int channe
     return channels_last >= 0 && op != IND_OP_INPUT && op != IND_OP_CONST && !ind__views[op].stride;
 }
 
-/* True for constant weights of 16 bits whose taps are contiguous. */
-static bool graph__has_taps_inner(const graph__weight_search *s, const ind__node *n) {
+/* True for constant weights that tensor cores multiply, and whose taps are contiguous. */
+static bool graph__has_taps_inner(const graph__weight_search *s, const ind__node *n, bool tf32) {
     const ind_graph *g = s->g;
     ind_expr stride[IND_MAX_RANK], offset;
     ind__conv shape = {0};
     if (n->op != IND_OP_CONVOLUTION) return false;
     const ind__tensor_info *w = &g->tensor[n->operand[1]], *x = &g->tensor[n->operand[0]];
     if (s->uses.constant[n->result] || !s->uses.constant[n->operand[1]]) return false;
-    if ((w->dtype != IND_F16 && w->dtype != IND_BF16) || x->rank != w->rank || w->rank < 3) return false;
+    if ((w->dtype != IND_F16 && w->dtype != IND_BF16 && !(tf32 && w->dtype == IND_F32)) || x->rank != w->rank ||
+        w->rank < 3)
+        return false;
     if (ind__conv_of(g, n->op, n->attr, w, &shape) || shape.transposed) return false;
     return !graph__find_strides(g, n->operand[1], stride, &offset) || !ind__is_int(stride[1], 1);
 }
@@ -58,7 +60,7 @@ static bool graph__find_weights(graph__weight_search *s, const ind_graph *g, con
     if (!s->taken || !pattern__make_uses(&s->arena, g, &s->uses)) return false;
     for (uint32_t i = 1; i < g->num_nodes; i++) {
         const ind__node *n = &g->node[i];
-        if (!graph__has_taps_inner(s, n)) continue;
+        if (!graph__has_taps_inner(s, n, o->allow_tf32)) continue;
         const char *why = graph__refuse_weights(g, n, o);
         s->taken[i] = !why;
         s->num += !why;

@@ -29,8 +29,8 @@ typedef struct ind_realise_policy {
     bool disable_rows; /* a reduction over the results of rows (a mean of losses) reads these, not one value per row */
     /* Results of convolutions, and of the pools, norms and pointwise ops that follow, are stored with channels last:
        [N, C, H, W] with strides [H*W*C, 1, W*C, C]. Inputs and outputs keep their layout; the first and last kernels
-       convert while they load and store. 0: those of f16 and bf16, if a GPU runs them; above 0: those of all types;
-       below 0: none. */
+       convert while they load and store. 0: those of f16 and bf16, with allow_tf32 of all types, if a GPU runs them;
+       above 0: those of all types; below 0: none. */
     int channels_last;
 } ind_realise_policy;
 
