@@ -19966,6 +19966,7 @@ static const cg__mm_template cg__mm_one_packed_row = {.strategy = IND_STRATEGY_M
 
 enum {
     MM_STRIP = 4,                 /* windows of a strip, unless others divide the line */
+    MM_STRIP_FEW_REGISTERS = 56,  /* the same, with which three blocks are resident */
     MM_STRIP_REGISTERS = 80,      /* of a thread, for sums and the weights of a line of taps */
     MM_STRIP_THREADS = 256,       /* of a block */
     MM_STRIP_WEIGHTS = 32 * 1024, /* bytes of a block's weights */
@@ -20061,6 +20062,8 @@ static void cg__mm_depthwise_fit(cg__mm_config *c, const cg__mm_problem *p, int6
     c->tile_n = vectors * p->windows.vector;
     c->tile_m = MM_STRIP_THREADS / vectors * p->windows.strip * c->stages;
     c->tile_k = (int)cg__mm_num_taps(p->windows.image);
+    if ((p->windows.strip + p->windows.image->dim[0].num_taps) * p->windows.vector <= MM_STRIP_FEW_REGISTERS)
+        c->registers = 80;
 }
 
 static bool cg__mm_depthwise_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
