@@ -6082,7 +6082,9 @@ typedef struct graph__lowering {
     graph__group_ends *group_ends; /* by tensor of offsets */
     bool only_half;                /* channels_last: 16-bit floats only */
     bool *channels_last;           /* by tensor: stored with channels last; NULL: none is */
-    bool deterministic;            /* scatters combine the points of an element in the order of the points */
+    uint32_t *epilogue_of; /* by tensor: the operand that pointwise ops compute from a convolution; a convolution's
+                              result: itself; 0: none */
+    bool deterministic;    /* scatters combine the points of an element in the order of the points */
 } graph__lowering;
 
 typedef void (*graph__lower_scatter_fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
@@ -30120,30 +30122,35 @@ static void graph__apply_layout(const graph__lowering *w, uint32_t tensor, ind__
 
 #define GRAPH__MAX_AFTER 12 /* pointwise ops after a convolution */
 
-/* The node of the convolution that an unstored tensor is computed from by pointwise ops, or the last one of several. 0:
-   none. */
-static uint32_t graph__convolution_before(const graph__lowering *w, uint32_t tensor, int depth) {
-    const ind_graph *g = w->graph;
-    const uint32_t number = g->tensor[tensor].node;
-    const ind__node *n = &g->node[number];
-    uint32_t last = 0;
-    if (n->op == IND_OP_CONVOLUTION) return number;
-    if (depth == GRAPH__MAX_AFTER || !ind__op_has(n->op, 'P') || !w->box[tensor] || w->box[tensor]->storage->buffer)
-        return 0;
-    for (uint32_t k = 0; k < n->num_operands; k++) {
-        const uint32_t x = n->operand[k];
-        if (!x || !graph__covers(&g->tensor[x], &g->tensor[tensor])) continue;
-        const uint32_t found = graph__convolution_before(w, x, depth + 1);
-        last = found > last ? found : last;
+/* Returns the node of the convolution that an unstored tensor is computed from by pointwise ops; 0: none. */
+static uint32_t graph__convolution_before(const graph__lowering *w, uint32_t tensor) {
+    for (int i = 0; i <= GRAPH__MAX_AFTER; i++) {
+        const uint32_t operand = w->epilogue_of[tensor];
+        if (operand == tensor) return w->graph->tensor[tensor].node;
+        if (!operand || !w->box[tensor] || w->box[tensor]->storage->buffer) return 0;
+        tensor = operand;
     }
-    return last;
+    return 0;
+}
+
+/* Sets epilogue_of for a result of a node: of several operands that convolutions come before, the one of the last
+   convolution. */
+static void graph__link_epilogue(const graph__lowering *w, const ind__node *n, uint32_t tensor) {
+    uint32_t last = 0;
+    if (n->op == IND_OP_CONVOLUTION) w->epilogue_of[tensor] = tensor;
+    for (uint32_t k = 0; k < n->num_operands && ind__op_has(n->op, 'P'); k++) {
+        const uint32_t x = n->operand[k];
+        if (!x || !graph__covers(&w->graph->tensor[x], &w->graph->tensor[tensor])) continue;
+        const uint32_t before = graph__convolution_before(w, x);
+        if (before > last) last = before, w->epilogue_of[tensor] = x;
+    }
 }
 
 /* Returns true for an unstored tensor that the epilogue of a convolution can store without more bytes. */
 static bool graph__ends_convolution(const graph__lowering *w, uint32_t tensor) {
     const ind_graph *g = w->graph;
     if (!tensor || !w->box[tensor] || w->box[tensor]->storage->buffer) return false;
-    const uint32_t before = graph__convolution_before(w, tensor, 0);
+    const uint32_t before = graph__convolution_before(w, tensor);
     if (!before) return false;
     const ind__tensor_info *y = &g->tensor[g->node[before].result];
     return ind_dtype_bytes(g->tensor[tensor].dtype) <= ind_dtype_bytes(y->dtype);
@@ -30236,6 +30243,7 @@ static ind_status graph__lower_node(graph__lowering *w, uint32_t number) {
     for (uint32_t k = 0; status == IND_OK && k < n->num_results; k++) {
         uint32_t users = w->users[n->result + k];
         w->box[n->result + k] = results[k];
+        graph__link_epilogue(w, n, n->result + k);
         graph__apply_layout(w, n->result + k, results[k]);
         if (results[k] && w->last_user[n->result + k] > results[k]->storage->last_reader)
             results[k]->storage->last_reader = w->last_user[n->result + k];
@@ -30354,10 +30362,11 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     w.next_output = ind__alloc(c, (g->outputs.num + (size_t)1) * sizeof *w.next_output);
     w.last_user = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.last_user);
     w.group_ends = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.group_ends);
+    w.epilogue_of = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.epilogue_of);
     const bool layouts = policy && policy->channels_last >= 0;
     if (layouts) w.channels_last = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.channels_last);
     bool ready = (w.channels_last || !layouts) && w.box && w.users && w.first_output && w.next_output && w.last_user &&
-                 w.group_ends;
+                 w.group_ends && w.epilogue_of;
     status = ready ? graph__lower_all(&w) : ind__failed(c);
     ind__free(c, w.box);
     ind__free(c, w.users);
@@ -30365,6 +30374,7 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     ind__free(c, w.next_output);
     ind__free(c, w.last_user);
     ind__free(c, w.group_ends);
+    ind__free(c, w.epilogue_of);
     ind__free(c, w.channels_last);
     ind__lowered_free_boxes(out);
     if (status) ind__lowered_free(out);

@@ -12862,13 +12862,14 @@ typedef struct cg__mm_epilogue {
     int calls;    /* operations per result that take many instructions */
 } cg__mm_epilogue;
 
-/* A dimension of an image that is read through windows: window i has the elements i * step + t * dilation - before, for
-   each tap t, of the dimension's elements. */
+/* A dimension of an image that is read through windows: window i has the elements i * step + t * dilation - before of
+   the dimension, for each tap t. A tap is an element of the convolution's kernel. */
 typedef struct cg__mm_window_dim {
-    ind_expr windows, taps; /* variables; taps: not set if there is one tap */
-    ind_expr places, size;  /* numbers of windows and of elements; the latter not set if nothing limits it */
-    ind_expr stride;        /* in memory */
-    int64_t step, dilation, before, num_taps;
+    ind_expr windows, taps;         /* variables; taps: not set if there is one tap */
+    ind_expr places, size;          /* numbers of windows and of elements; the latter not set if nothing limits it */
+    ind_expr stride;                /* in memory */
+    int64_t step, dilation, before; /* of the convolution: stride, dilation, and padding before the first element */
+    int64_t num_taps;
 } cg__mm_window_dim;
 
 /* A variable of depth: the taps of a dimension, the channels in a tap, or channels of which each has an image. */
@@ -13064,8 +13065,15 @@ static bool cg__is_widened_i8(const ind__writer *w, uint32_t i) {
            cg__inst(w, from)->op == IND_LOOP_LOAD && cg__memory_dtype(w, from) == IND_I8;
 }
 
+/* The value before casts to the type that it has. */
+static uint32_t cg__mm_same_value(const ind__writer *w, uint32_t i) {
+    while (cg__inst(w, i)->op == IND_LOOP_CAST && cg__inst(w, i)->dtype == cg__inst(w, cg__inst(w, i)->arg[0])->dtype)
+        i = cg__inst(w, i)->arg[0];
+    return i;
+}
+
 static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o, int x) {
-    uint32_t i = o->value, source;
+    uint32_t i = cg__mm_same_value(w, o->value), source;
     o->x = x;
     o->k_major = true;
     if (cg__mm_find_gathered(w, p, o)) return;
@@ -13074,9 +13082,6 @@ static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_
         cg__mm_find_computed(w, p, o);
         return;
     }
-    /* A cast to the type that the value has changes nothing. */
-    while (cg__inst(w, i)->op == IND_LOOP_CAST && cg__inst(w, i)->dtype == cg__inst(w, cg__inst(w, i)->arg[0])->dtype)
-        i = cg__inst(w, i)->arg[0];
     if (p->sum == IND_I32 && cg__is_widened_i8(w, i)) i = source;
     if (cg__inst(w, i)->op != IND_LOOP_LOAD) return;
     o->load = i;
@@ -13332,34 +13337,39 @@ static ind_expr cg__mm_mask_index(const ind__writer *w, uint32_t mask) {
     return cg__inst(w, mask)->op == IND_LOOP_INDEX ? cg__index_of(w, mask) : (ind_expr){0};
 }
 
-/* Reads one condition of the mask: 0 <= window * step + tap * dilation - before, or the same < size. */
+/* Reads one condition of the mask: 0 <= window * step + tap * dilation - before, or the same < size. Each dimension has
+   at most one of both. */
 static const char *cg__mm_read_border(cg__mm_window *x, ind_expr condition) {
     const ind_expr_kind kind = ind_expr_query_kind(condition);
-    if (kind != IND_EXPR_LT && kind != IND_EXPR_LE) return "a condition of its mask is no comparison";
+    if (kind != IND_EXPR_LT && kind != IND_EXPR_LE) return "a condition of its mask is not a comparison";
     ind_expr slack = cg__slack(condition), step, dilation = ind_int(condition.context, 0), rest;
     cg__mm_window_dim *of = NULL;
     for (int i = 0; i < x->rank; i++)
         if (ind__expr_depends(slack, x->dim[i].windows)) of = &x->dim[i];
     int64_t by, apart = 0, before;
-    if (!of || !ind__affine(slack, of->windows, &step, &rest)) return "a condition of its mask is of no window";
-    if (ind__ok(of->taps) && !ind__affine(rest, of->taps, &dilation, &rest)) return "a tap is no multiple";
+    if (!of || !ind__affine(slack, of->windows, &step, &rest))
+        return "a condition of its mask depends on no dimension of the windows";
+    if (ind__ok(of->taps) && !ind__affine(rest, of->taps, &dilation, &rest))
+        return "the dilation in its mask is not a constant";
     if (!ind_expr_is_int(step, &by) || !ind_expr_is_int(dilation, &apart) || ind__expr_has_kind(rest, IND_SYMBOL_INDEX))
-        return "a condition of its mask has other variables";
+        return "the stride or the dilation in its mask is not a constant";
+    if (ind__ok(of->taps) && !apart) return "a condition of its mask does not depend on the kernel's element";
     const bool from = by > 0;
     by = from ? by : -by;
     apart = from ? apart : -apart;
     if ((of->step && (of->step != by || (apart && of->dilation != apart))) || apart < 0)
-        return "conditions of its mask contradict each other";
+        return "conditions of its mask have different strides or dilations";
+    if (from ? of->before != 0 : ind__ok(of->size)) return "its mask limits a dimension twice";
     of->step = by;
     if (apart) of->dilation = apart;
     if (!from) {
         of->size = ind_expr_add(rest, ind_int(rest.context, 1)); /* with `before`, which is added later */
     } else if (!ind_expr_is_int(rest, &before)) {
-        return "the elements before an image depend on sizes";
+        return "its padding is not a constant";
     } else {
         of->before = -before;
     }
-    return of->before < 0 ? "its windows begin inside of the image" : NULL;
+    return of->before < 0 ? "its padding is negative" : NULL;
 }
 
 /* Sets the step, the dilation and the stride of a dimension from its strides in the index. */
@@ -13373,18 +13383,18 @@ static const char *cg__mm_read_strides(cg__mm_window_dim *dim, ind_expr windows,
     } else if (!dim->step && ind_expr_is_int(ind__exact_quotient(taps, windows), &ratio)) {
         dim->step = 1, dim->dilation = ratio;
     } else if (!dim->step) {
-        return "the strides of its windows and taps are no multiples";
+        return "the stride of its windows and its dilation are not constants";
     }
     dim->stride = ind__exact_quotient(windows, ind_int(c, dim->step));
     if (!dim->dilation) dim->dilation = 1;
-    if (!ind__ok(dim->stride)) return "the stride of its windows is no multiple of their step";
+    if (!ind__ok(dim->stride)) return "the distance between its windows is not a multiple of their stride";
     return !ind__ok(dim->taps) || ind_known_eq(taps, ind_expr_mul(dim->stride, ind_int(c, dim->dilation)))
                ? NULL
-               : "its taps have another stride than its mask says";
+               : "the dilations in its index and in its mask differ";
 }
 
-/* The dimension of which a variable of depth has the taps; -1: none. Without a mask it is the innermost one whose
-   windows the taps do not leave. */
+/* The dimension of which a variable of depth has the taps; MM_OUTER_CHANNELS: none. Without a mask it is the innermost
+   one whose windows the taps do not leave. */
 static int cg__mm_dim_of_taps(const ind__writer *w, const cg__mm_window *x, ind_expr index, ind_expr mask, int v) {
     const ind_expr var = w->plan->domain.var[v];
     for (int c = 0; c < cg__num_conditions(mask); c++)
@@ -13394,7 +13404,7 @@ static int cg__mm_dim_of_taps(const ind__writer *w, const cg__mm_window *x, ind_
         const int64_t all = ind_hint(ind_expr_stride(index, x->dim[i].windows)) * ind_hint(x->dim[i].places);
         if (!ind__ok(x->dim[i].taps) && all > ind_hint(ind_expr_stride(index, var))) return i;
     }
-    return -1;
+    return MM_OUTER_CHANNELS;
 }
 
 /* The channels in a tap, which are contiguous and have no border: a variable of depth; -1: none. */
@@ -13413,12 +13423,12 @@ static const char *cg__mm_read_depth(const ind__writer *w, const cg__mm_problem 
                                      ind_expr mask, int v) {
     const ind__loops *l = &w->plan->domain;
     cg__mm_window_depth *depth = &x->depth[x->num_depth++];
-    if (!ind_expr_is_int(l->extent[v], &depth->size)) return "the number of its channels or taps is not known";
+    if (!ind_expr_is_int(l->extent[v], &depth->size))
+        return "the number of its channels or the size of its kernel is not a constant";
     depth->of = v == cg__mm_inner_channels(w, p, index, mask) ? MM_CHANNELS : cg__mm_dim_of_taps(w, x, index, mask, v);
-    if (depth->of == MM_CHANNELS && v != cg__mm_inner_channels(w, p, index, mask)) depth->of = MM_OUTER_CHANNELS;
-    if (depth->of >= 0 && ind__ok(x->dim[depth->of].taps)) return "two variables are taps of one dimension";
+    if (depth->of >= 0 && ind__ok(x->dim[depth->of].taps)) return "the kernel has two variables for one dimension";
     if (depth->of == MM_OUTER_CHANNELS && (x->outer_channels > 1 || p->windows.depthwise))
-        return "it has two sorts of channels";
+        return "its channels are two dimensions";
     if (depth->of == MM_CHANNELS) {
         x->channels = depth->size;
     } else if (depth->of == MM_OUTER_CHANNELS) {
@@ -13436,7 +13446,7 @@ static const char *cg__mm_find_taps(const ind__writer *w, const cg__mm_problem *
                                     ind_expr mask) {
     const ind__loops *l = &w->plan->domain;
     x->channels = x->outer_channels = 1;
-    if (l->rrank > MM_WINDOW_DEPTH) return "it has more sorts of channels and taps than an image";
+    if (l->rrank > MM_WINDOW_DEPTH) return "its depth has more than five dimensions";
     for (int v = cg__num_vars(w) - 1; v >= l->rank; v--) { /* the innermost first: its dimension is, too */
         const char *no = cg__mm_read_depth(w, p, x, index, mask, v);
         if (no) return no;
@@ -13468,9 +13478,9 @@ static const char *cg__mm_find_window_group(const cg__decider *d, const cg__mm_p
     x->groups = ind_int(d->w.context, 1);
     for (int v = 0; v < l->rank; v++) {
         if (!(d->plan->varies[p->a.value] >> v & 1) || cg__mm_is_row(x, l->var[v])) continue;
-        if (v == p->n || ind__ok(x->group)) return "rows of it are not one dimension of the results";
+        if (v == p->n || ind__ok(x->group)) return "its windows are not one dimension of the results";
         if (!ind_known_eq(ind_expr_stride(index, l->var[v]), ind_int(d->w.context, x->channels)))
-            return "its groups are not of adjacent channels";
+            return "the channels of a group are not adjacent";
         x->group = l->var[v], x->groups = l->extent[v];
     }
     return NULL;
@@ -13482,11 +13492,23 @@ static int cg__mm_position(const ind__loops *x, ind_expr var) {
     return v;
 }
 
-/* The outermost rows are images if no border limits them. */
+/* True if elements of neighbouring rows of v overlap along a variable of depth. */
+static bool cg__mm_overlaps(const ind__writer *w, ind_expr index, ind_expr v) {
+    const ind__loops *l = &w->plan->domain;
+    const int64_t apart = ind_hint(ind_expr_stride(index, v));
+    for (int k = l->rank; k < cg__num_vars(w); k++) {
+        const int64_t taps = ind_hint(l->extent[k]) - 1;
+        if (taps > 0 && ind_hint(ind_expr_stride(index, l->var[k])) >= (apart + taps - 1) / taps) return true;
+    }
+    return false;
+}
+
+/* The outermost rows are images if no border limits them and they share no elements. */
 static void cg__mm_find_images(const ind__writer *w, cg__mm_window *x, ind_expr index, ind_expr mask) {
     const cg__mm_window_dim *last = &x->dim[x->rank - 1];
     x->images = ind_int(w->context, 1);
     if (x->rank < 2 || (ind__ok(mask) && ind__expr_depends(mask, last->windows))) return;
+    if (cg__mm_overlaps(w, index, last->windows)) return;
     x->images = last->places;
     x->image_stride = ind_expr_stride(index, last->windows);
     x->rank--;
@@ -13506,14 +13528,14 @@ static const char *cg__mm_find_window_dim(const ind__writer *w, cg__mm_window *x
     return NULL;
 }
 
-/* The same of all; the reason if the LOAD is none of windows. */
+/* Reads the dimensions, the channels and the groups; returns the reason if the LOAD does not read windows. */
 static const char *cg__mm_read_window(const cg__decider *d, const cg__mm_problem *p, cg__mm_window *x) {
     const ind__writer *w = &d->w;
     const ind__loops *l = &w->plan->domain;
     const uint32_t load = cg__mm_converted_load(w, p->a.value), of_mask = cg__inst(w, load)->arg[0];
     const ind_expr index = cg__index_of(w, load), mask = of_mask ? cg__mm_mask_index(w, of_mask) : (ind_expr){0};
     ind_expr stride;
-    if (of_mask && !ind__ok(mask)) return "its mask is no condition of indices";
+    if (of_mask && !ind__ok(mask)) return "its mask depends on data";
     x->offset = index;
     for (int v = 0; v < l->rank + l->rrank; v++)
         if (!ind__affine(x->offset, l->var[v], &stride, &x->offset)) return "its index is not a sum of strides";
@@ -13877,7 +13899,7 @@ typedef struct cg__mm_template {
     bool reads_pointers; /* in a launch of several kernels: reads pointers at each use, to save registers */
     /* prologues, main loop, and the sums to shared memory */
     void (*main_loop)(ind__writer *w, const cg__mm_problem *p);
-    bool no_sums;    /* the sums stay in registers */
+    bool no_sums;    /* the sums are in registers, not in shared memory */
     bool alone;      /* a block shares its tile with no other */
     bool persistent; /* at most one block per SM, which loops over tiles */
     bool multicasts; /* neighbouring tiles can be a cluster, whose operands are multicast */
@@ -14229,8 +14251,8 @@ static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *s
 /* =========================================================================== src/cuda/templates/gemm/window_lines.c */
 /* Windows of few channels, as of red, green and blue: no chunk of 16 bytes lies in a tap. The lines that the windows of
    a tile have elements of are copied to shared memory in such chunks, for each tap of outer dimensions, and each
-   channel if these have images of their own. Chunks before or after an image are 0. A table has the place of each
-   element of depth in the lines, relative to that of its row. The tile is then gathered from shared memory.
+   channel if these have images of their own. Chunks before or after an image are 0. A table has, for each element of
+   depth, its offset from the first element of a row in the lines. The tile is then gathered from shared memory.
 
    A line begins at a multiple of 8 elements, and so has whole chunks. What a tile has of it begins at the chunk of its
    first element. */
@@ -14238,7 +14260,7 @@ static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *s
 #define MM_LINES_BYTES (96 * 1024) /* of lines, for tiles of MM_MOST_LINE_ROWS rows: places have 16 bits */
 enum { MM_MOST_LINE_ROWS = 128 };
 
-/* The same numbers as the driver of a tile needs them. */
+/* The lines of a tile, whose widths are constants. */
 typedef struct cg__mm_lines {
     int64_t places, apart; /* windows of a line, and elements from one to the next */
     int64_t length;        /* elements of a line of an image */
@@ -15008,37 +15030,35 @@ static void cg__mm_write_lines(ind__writer *w, const cg__mm_problem *p, int *off
     if (!p->a.lines || !cg__mm_find_lines(p, t->m, &y)) return;
     const int64_t elements = y.num * y.each * y.pitch,
                   start = p->windows.image->dim[0].before * y.apart / p->windows.image->dim[0].step;
-    const char *source = cg__buffer(w, cg__inst(w, p->a.load)->source);
+    const char *source = cg__buffer(w, cg__inst(w, p->a.load)->source), *position = cg__unsigned(w);
     ind__textf(&w->code,
                "unsigned short *const lines = reinterpret_cast<unsigned short *>(ind_smem + %d);\n"
                "unsigned short *const places = reinterpret_cast<unsigned short *>(ind_smem + %lld);\n",
                *offset, (long long)(*offset + elements * 2));
     *offset += (int)cg__mm_lines_bytes(p, t->m, t->k);
-    ind__textf(&w->code,
-               "const unsigned first_line = (unsigned)first_m / %lldu, lines_all = (unsigned)(size_m / %lld);\n",
-               (long long)y.places, (long long)y.places);
-    ind__textf(&w->code, "const int first_start = (int)((unsigned)first_m %% %lldu) * %lld - %lld;\n",
+    ind__textf(&w->code, "const %s first_line = (%s)first_m / %lldu, lines_all = (%s)size_m / %lldu;\n", position,
+               position, (long long)y.places, position, (long long)y.places);
+    ind__textf(&w->code, "const int first_start = (int)((%s)first_m %% %lldu) * %lld - %lld;\n", position,
                (long long)y.places, (long long)y.apart, (long long)start);
     cg__begin(w, "for (int at = threadIdx.x; at < %lld; at += %d)", (long long)(elements / 8), w->variant->threads);
     ind__textf(&w->code,
                "const unsigned number = (unsigned)at / %lldu, out = number / %lldu, part = number - out * %lldu;\n",
                (long long)(y.pitch / 8), (long long)y.each, (long long)y.each);
     ind__textf(&w->code,
-               "const unsigned line = first_line + out;\nconst int from_line = ((out ? %lld : first_start) & ~7) + (at "
+               "const %s line = first_line + out;\nconst int from_line = ((out ? %lld : first_start) & ~7) + (at "
                "- (int)number * %lld) * 8;\n",
-               (long long)-start, (long long)(y.pitch / 8));
+               position, (long long)-start, (long long)(y.pitch / 8));
     cg__mm_write_line_place(w, p, &y);
     ind__textf(&w->code, "ind_cp_async16(lines + at * 8, %s + (inside ? from : 0), inside ? 16 : 0);\n", source);
     cg__end(w);
     cg__mm_write_places(w, p, &y);
-    ind__textf(
-        &w->code,
-        "ind_cp_async_commit();\n"
-        "const unsigned own_row = (unsigned)first_m + threadIdx.x %% %d, own_line = own_row / %lldu - first_line;\n"
-        "const int row_at = (int)own_line * %lld + (int)(own_row %% %lldu) * %lld - %lld - ((own_line ? %lld : "
-        "first_start) & ~7);\n",
-        t->m, (long long)y.places, (long long)(y.each * y.pitch), (long long)y.places, (long long)y.apart,
-        (long long)start, (long long)-start);
+    ind__textf(&w->code,
+               "ind_cp_async_commit();\n"
+               "const %s own_row = (%s)first_m + threadIdx.x %% %d, own_line = own_row / %lldu - first_line;\n"
+               "const int row_at = (int)own_line * %lld + (int)(own_row %% %lldu) * %lld - %lld - ((own_line ? %lld : "
+               "first_start) & ~7);\n",
+               position, position, t->m, (long long)y.places, (long long)(y.each * y.pitch), (long long)y.places,
+               (long long)y.apart, (long long)start, (long long)-start);
     ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
     cg__use(w, IND__CG_CP_ASYNC);
     cg__use(w, IND__CG_VEC);
@@ -16743,20 +16763,21 @@ static bool cg__mm_upper_corner(const cg__mm_window_dim *dim, int most, int *upp
 static const char *cg__mm_find_window_map(const cg__mm_problem *p, ind__tensor_map *map) {
     const cg__mm_window *x = p->windows.image;
     const int channels = 128 / p->tensor_bytes, most = x->rank == 1 ? 32767 : x->rank == 2 ? 127 : 15;
-    if (!p->a.copy) return "its chunks of 16 bytes are not inside of a tap";
+    if (!p->a.copy) return "a chunk of 16 bytes is not inside of a tap";
     if (x->no) return x->no;
-    if (!x->taps_first) return "its channels are not innermost, after the taps in order";
-    if (x->channels % channels) return "its channels are no multiple of 128 bytes";
+    if (!x->taps_first) return "its depth is not the taps in order, then the channels";
+    if (x->channels % channels) return "its channels are not a multiple of 128 bytes";
     *map = (ind__tensor_map){.dtype = p->a.memory, .swizzle = 128, .tf32 = p->tensor_bytes == 4, .offset = x->offset};
     ind_context *c = x->offset.context;
     const char *no = cg__mm_add_dim(map, ind_expr_mul(x->groups, ind_int(c, x->channels)), ind_int(c, 1), channels);
     for (int i = 0; i < x->rank && !no; i++) {
         const cg__mm_window_dim *dim = &x->dim[i];
         if (dim->step > 8 || dim->before > most || dim->dilation * (dim->num_taps - 1) > 2 * most + 1)
-            return "its windows are too far apart";
+            return "its stride, padding or dilation is above that of a tensor map";
         map->windows.lower[i] = (int)-dim->before;
         map->windows.step[i] = (int)dim->step;
-        if (!cg__mm_upper_corner(dim, most, &map->windows.upper[i])) return "the end of its windows depends on sizes";
+        if (!cg__mm_upper_corner(dim, most, &map->windows.upper[i]))
+            return "the padding after its windows is not a constant of a tensor map";
         no = cg__mm_add_dim(map, dim->size, dim->stride, 1);
     }
     if (!no) no = cg__mm_add_dim(map, x->images, x->image_stride, 1);
@@ -16769,7 +16790,7 @@ static void cg__mm_write_first_window(ind__writer *w, const cg__mm_problem *p) {
     const ind__tensor_map *map = p->map[0];
     if (!map || !map->windows.rank) return;
     const char *part = cg__mm_sharing_blocks(w->variant, 'a') > 1 ? cg__string(w, " + rank_n * %d", map->box[1]) : "";
-    ind__textf(&w->code, "unsigned image = (unsigned)(tile_m%s);\n", part);
+    ind__textf(&w->code, "%s image = (%s)(tile_m%s);\n", cg__unsigned(w), cg__unsigned(w), part);
     for (int i = 0; i < map->windows.rank; i++) {
         const char *places = cg__divisor(w, p->windows.image->dim[i].places);
         ind__textf(&w->code, "const int place_%d = (int)(image %% %s) * %d - %d;\nimage /= %s;\n", i, places,
@@ -17473,7 +17494,7 @@ static const cg__mm_config cg__mm_fma_configs[] = {
 static const char *cg__mm_fma_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
     if (p->dot2) return "it has two products";
-    if (p->windows.depthwise) return "each column has its own left operand";
+    if (p->windows.depthwise) return "the convolution is depthwise";
     return p->tensor_bytes ? "tensor cores multiply these types" : NULL;
 }
 
@@ -19956,18 +19977,18 @@ static const cg__mm_template cg__mm_one_packed_row = {.strategy = IND_STRATEGY_M
                                                       .main_loop = cg__mm_packed_row_main_loop};
 
 /* ============================================================================== src/cuda/templates/gemm/depthwise.c */
-/* Depthwise convolutions: each column, a channel, has its own windows. They are no products of matrices, and memory
-   limits them. A thread computes a strip: as many neighbouring windows of a line as MM_STRIP says, of a vector of
-   channels. It reads each element of the line once, and adds it to all windows of the strip that have it. The weights
-   of the tile's channels are in shared memory, [tap][channel].
+/* Depthwise convolutions: each column, a channel, has its own windows. They are not products of matrices. A thread
+   computes a strip: some neighbouring windows of a line (cg__mm_strip_windows), of a vector of channels. It reads each
+   element of the line once, and adds it to all windows of the strip that have it. The weights of the tile's channels
+   are in shared memory, [tap][channel].
 
    The rows of a tile are strips of so many lines as its threads have, one after another, so that elements that several
    lines read are in the L1. If the channels are not contiguous (channels first), a tile has one. */
 
 enum {
     MM_STRIP = 4,                 /* windows of a strip, unless others divide the line */
-    MM_STRIP_FEW_REGISTERS = 56,  /* the same, with which three blocks are resident */
-    MM_STRIP_REGISTERS = 80,      /* of a thread, for sums and the weights of a line of taps */
+    MM_STRIP_REGISTERS = 80,      /* of a thread for its sums and the weights of a line of taps, at most */
+    MM_STRIP_FEW_REGISTERS = 56,  /* if these are at most so many, three blocks fit on an SM */
     MM_STRIP_THREADS = 256,       /* of a block */
     MM_STRIP_WEIGHTS = 32 * 1024, /* bytes of a block's weights */
     MM_UNROLLED_TAPS = 8          /* taps along a dimension up to which its loop is unrolled */
@@ -19986,8 +20007,9 @@ static int cg__mm_channel(const cg__decider *d, const cg__mm_problem *p) {
 
 /* Is the left operand in memory as this template reads it? */
 static bool cg__mm_is_depthwise(const cg__decider *d, const cg__mm_problem *p) {
-    const uint32_t load = cg__mm_converted_load(&d->w, p->a.value);
-    if (p->n >= 0 || !load || p->sum != IND_F32 || cg__mm_channel(d, p) < 0) return false;
+    const uint32_t load = cg__mm_same_value(&d->w, p->a.value);
+    if (p->n >= 0 || cg__inst(&d->w, load)->op != IND_LOOP_LOAD || p->sum != IND_F32 || cg__mm_channel(d, p) < 0)
+        return false;
     const ind_dtype t = cg__memory_dtype(&d->w, load);
     return t == IND_F16 || t == IND_BF16 || t == IND_F32;
 }
@@ -20044,7 +20066,7 @@ static int cg__mm_choose_channels(cg__decider *d, cg__mm_problem *p, int vector)
 
 static const char *cg__mm_depthwise_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
-    return p->windows.depthwise ? NULL : "its columns have one left operand";
+    return p->windows.depthwise ? NULL : "the convolution is not depthwise";
 }
 
 /* Vectors of channels of a tile: those of all channels, or an equal part of them. */
@@ -20131,16 +20153,16 @@ static void cg__mm_write_strip_weights(ind__writer *w, const cg__mm_problem *p) 
 static void cg__mm_write_strip_places(ind__writer *w, const cg__mm_problem *p) {
     const cg__mm_window_dim *inner = &p->windows.image->dim[0];
     const bool whole = ind_known_multiple(inner->places, p->windows.strip);
+    const char *const position = cg__unsigned(w);
     const char *length = cg__divisor(w, inner->places), *strips = whole ? "" : cg__divisor(w, cg__mm_line_strips(p));
     if (whole)
-        ind__textf(&w->code,
-                   "const unsigned line = (unsigned)first / %s;\nconst int in_line = (int)((unsigned)first %% %s);\n",
-                   length, length);
+        ind__textf(&w->code, "const %s line = (%s)first / %s;\nconst int in_line = (int)((%s)first %% %s);\n", position,
+                   position, length, position, length);
     else
         ind__textf(&w->code,
-                   "const unsigned number = (unsigned)first / %d, line = number / %s;\nconst int in_line = "
+                   "const %s number = (%s)first / %d, line = number / %s;\nconst int in_line = "
                    "(int)(number %% %s) * %d;\n",
-                   p->windows.strip, strips, strips, p->windows.strip);
+                   position, position, p->windows.strip, strips, strips, p->windows.strip);
     ind__textf(&w->code, "const %s row = (%s)line * %s + in_line;\n", cg__int(w), cg__int(w), length);
     ind__textf(&w->code, "const int place_0 = in_line * %lld - %lld;\n", (long long)inner->step,
                (long long)inner->before);
@@ -20627,7 +20649,7 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
             d,
             "one row: each lane keeps its part of the row and of the packed weights in registers; accumulates in f32");
     else if (p->windows.depthwise)
-        cg__why(d, "each column has its own left operand; accumulates in f32");
+        cg__why(d, "each channel has its own windows; accumulates in f32");
     else if (cg__mm_has_prologue(p))
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
@@ -20800,6 +20822,7 @@ static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
         o[i]->pitch = cg__mm_pitch(&d->w, p, o[i]);
     }
     p->a.lines = cg__mm_can_copy_lines(d, p, &p->a);
+    p->a.k_major |= p->a.lines; /* the tile is gathered in rows along k */
     for (int i = 0; i < num; i++) o[i]->misaligned = !o[i]->lines && cg__mm_is_misaligned(d, p, o[i]);
     cg__mm_choose_same_loads(d, p);
     p->b.reads_misaligned = cg__mm_reads_misaligned(d, p);
@@ -29482,7 +29505,7 @@ static void cg__print_map(ind__text *t, const ind_plan *p, const ind__kernel_arg
     for (int d = 0; d < m->rank; d++) ind__textf(t, d ? ", %d" : " [%d", m->box[d]);
     ind__textf(t, "] swizzle %d%s", m->swizzle, m->tf32 ? ", rounded to tf32" : "");
     for (int d = m->windows.rank - 1; d >= 0; d--)
-        ind__textf(t, "%s[%d, size%s%d) step %d", d == m->windows.rank - 1 ? " windows in " : " x ",
+        ind__textf(t, "%s[%d, size%s%d) stride %d", d == m->windows.rank - 1 ? " windows in " : " x ",
                    m->windows.lower[d], m->windows.upper[d] < 0 ? "" : "+", m->windows.upper[d], m->windows.step[d]);
 }
 

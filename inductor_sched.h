@@ -3714,9 +3714,20 @@ static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const
     return bytes;
 }
 
-/* First come epilogues for whose sake a value is stored. Then TorchInductor's key: a more than 16 times larger saving
-   wins; then kernels of one kind without a matrix product; then the bytes; then the smaller distance. Powers of 16
-   instead of ratios keep the order transitive. */
+/* True if b is one loop that lowering stores as the epilogue of a product in a. */
+static bool sched__ends_product(const sched__fuser *f, uint32_t a, uint32_t b) {
+    const sched__group *x = &f->group[a], *y = &f->group[b];
+    if (x->dot == IND__SCHED_NONE || y->count != 1 || !f->program->loop[y->head].after_product) return false;
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        const uint32_t writer = sched__writer(f, it.at->buffer);
+        if (!it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a) return true;
+    }
+    return false;
+}
+
+/* A product and the epilogue that lowering stores for it come first. Then TorchInductor's key: a more than 16 times
+   larger saving wins; then kernels of one kind without a matrix product; then the bytes; then the smaller distance.
+   Powers of 16 instead of ratios keep the order transitive. */
 static void sched__score_fusion(sched__fuser *f, sched__candidate *c, const sched__fit *fit) {
     const sched__group *x = &f->group[c->a], *y = &f->group[c->b];
     bool product = x->dot != IND__SCHED_NONE || y->dot != IND__SCHED_NONE;
@@ -3724,8 +3735,7 @@ static void sched__score_fusion(sched__fuser *f, sched__candidate *c, const sche
     c->magnitude = 0;
     for (int64_t b = c->bytes; b >= 16; b /= 16) c->magnitude++;
     c->kind = (uint8_t)((!product) * 2 + (x->reduces == y->reduces));
-    const bool follows = x->dot != IND__SCHED_NONE && y->count == 1 && f->program->loop[y->head].after_product;
-    if (follows) c->magnitude = UINT8_MAX;
+    if (sched__ends_product(f, c->a, c->b)) c->magnitude = UINT8_MAX;
     c->distance = y->tail > x->head ? y->tail - x->head : x->head - y->tail;
 }
 

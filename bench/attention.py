@@ -9,9 +9,7 @@ All contenders of a case are replayed in turn. Errors are relative to float64, o
 
 import argparse
 import dataclasses
-import json
 import math
-import pathlib
 import random
 import warnings
 
@@ -21,6 +19,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import binding
 import run
+import sweeps
 import timing
 
 BACKENDS = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION, "efficient": SDPBackend.EFFICIENT_ATTENTION}
@@ -156,26 +155,13 @@ def of_lengths():
 
 
 def measure_all(compiler, cases, path):
-    """Measures the cases that the file does not have. Returns all of them."""
-    out, done = pathlib.Path(path), {}
-    if out.exists():
-        done = {r["name"]: r for r in map(json.loads, out.read_text().splitlines())}
-    with out.open("a") as f:
-        for case in cases:
-            if case.name in done:
-                continue
-            r = done[case.name] = measure(compiler, case, timing.SWEEP)
-            f.write(json.dumps(r) + "\n")
-            f.flush()
-            print_row(r)
-            run.free_memory()
-    return [done[c.name] for c in cases]
+    def measure_one(case):
+        r = measure(compiler, case, timing.SWEEP)
+        print_row(r)
+        run.free_memory()
+        return r
 
-
-def sweep(compiler, args):
-    ratios = [r["ratio"] for r in measure_all(compiler, drawn(args.seed, args.count), args.out)]
-    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    print(f"{len(ratios)} cases: geometric mean of ours / best backend {mean:.3f}, {sum(r > 1.1 for r in ratios)} above 1.10")
+    return sweeps.measure_missing(cases, path, measure_one)
 
 
 def main():
@@ -193,7 +179,7 @@ def main():
     compiler = binding.Compiler()
     print(f"{compiler.device()}; torch {torch.__version__}; {torch.cuda.get_device_name()}")
     if args.command == "sweep":
-        sweep(compiler, args)
+        print(sweeps.summary(measure_all(compiler, drawn(args.seed, args.count), args.out), "best backend"))
         return
     if args.command == "lengths":
         measure_all(compiler, list(of_lengths()), args.out)

@@ -9,9 +9,6 @@ float64, of the first and the last image. `layers` keeps what it has measured in
 
 import argparse
 import functools
-import json
-import math
-import pathlib
 
 import torch
 import torch.nn.functional as F
@@ -19,6 +16,7 @@ import torch.nn.functional as F
 import binding
 import convolution_cases
 import run
+import sweeps
 import timing
 
 BF16 = torch.bfloat16
@@ -79,20 +77,13 @@ def print_row(r):
 
 
 def measure_all(compiler, cases, path, compiled):
-    """Measures the cases that the file does not have. Returns all of them."""
-    out, done = pathlib.Path(path), {}
-    if out.exists():
-        done = {r["name"]: r for r in map(json.loads, out.read_text().splitlines())}
-    with out.open("a") as f:
-        for case in cases:
-            if case.name in done:
-                continue
-            r = done[case.name] = measure(compiler, case, compiled, timing.SWEEP)
-            f.write(json.dumps(r) + "\n")
-            f.flush()
-            print_row(r)
-            run.free_memory()
-    return [done[c.name] for c in cases]
+    def measure_one(case):
+        r = measure(compiler, case, compiled, timing.SWEEP)
+        print_row(r)
+        run.free_memory()
+        return r
+
+    return sweeps.measure_missing(cases, path, measure_one)
 
 
 def main():
@@ -112,9 +103,7 @@ def main():
             if not args.names or any(n in case.name for n in args.names):
                 print_row(measure(compiler, case))
         return
-    ratios = [r["ratio"] for r in measure_all(compiler, convolution_cases.layers(), args.out, not args.eager)]
-    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    print(f"{len(ratios)} convolutions: geometric mean of ours / the best peer {mean:.3f}, {sum(r > 1.1 for r in ratios)} above 1.10")
+    print(sweeps.summary(measure_all(compiler, convolution_cases.layers(), args.out, not args.eager), "the best peer"))
 
 
 if __name__ == "__main__":

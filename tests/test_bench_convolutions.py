@@ -10,6 +10,7 @@ from conftest import ROOT, make
 
 sys.path.insert(0, str(ROOT / "bench"))
 import convolution_cases  # noqa: E402
+import sweeps  # noqa: E402
 import vision_models  # noqa: E402
 
 
@@ -40,3 +41,21 @@ def test_models(tmp_path, name, most, scaled):
     assert len(kernels) <= most
     alone = [k["name"] for k in kernels if k["kind"] == "pointwise" and k["name"] != "max_pool2d"]
     assert len(alone) <= scaled, alone
+
+
+def test_a_sweep_continues(tmp_path):
+    """A run that ends early leaves its results in the file; the next one measures the other cases."""
+    cases, measured = convolution_cases.ROWS[:3], []
+
+    def measure(case):
+        if len(measured) == 2:
+            raise KeyboardInterrupt
+        measured.append(case.name)
+        return {"name": case.name, "ratio": 2.0 ** len(measured)}
+
+    with pytest.raises(KeyboardInterrupt):
+        sweeps.measure_missing(cases, tmp_path / "out", measure)
+    results = sweeps.measure_missing(cases, tmp_path / "out", lambda case: {"name": case.name, "ratio": 1.0})
+    assert measured == [c.name for c in cases[:2]]
+    assert results == [{"name": c.name, "ratio": r} for c, r in zip(cases, (2.0, 4.0, 1.0))]
+    assert sweeps.summary(results, "a peer") == "3 cases: geometric mean of ours / a peer 2.000, 2 above 1.10"

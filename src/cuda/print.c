@@ -26,7 +26,7 @@ static void cg__print_map(ind__text *t, const ind_plan *p, const ind__kernel_arg
     for (int d = 0; d < m->rank; d++) ind__textf(t, d ? ", %d" : " [%d", m->box[d]);
     ind__textf(t, "] swizzle %d%s", m->swizzle, m->tf32 ? ", rounded to tf32" : "");
     for (int d = m->windows.rank - 1; d >= 0; d--)
-        ind__textf(t, "%s[%d, size%s%d) step %d", d == m->windows.rank - 1 ? " windows in " : " x ",
+        ind__textf(t, "%s[%d, size%s%d) stride %d", d == m->windows.rank - 1 ? " windows in " : " x ",
                    m->windows.lower[d], m->windows.upper[d] < 0 ? "" : "+", m->windows.upper[d], m->windows.step[d]);
 }
 

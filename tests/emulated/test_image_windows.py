@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import emulation
-from emulation import IND_STAGE_PLAN, InEachOrder, emulated, from_bf16, to_bf16
+from emulation import IND_STAGE_CUDA, IND_STAGE_PLAN, InEachOrder, emulated, from_bf16, to_bf16
 
 MANY = {"sizes": "size N in [1, 100000] hint 20000; ", "batch": "N"}  # images for which large tiles are chosen ..
 WGMMA = {"target.thresholds.mma_rate": 1}  # .. and wgmma
@@ -36,30 +36,32 @@ def convolution(x, w, stride, padding, dilation, groups):
 
 
 class Case:
-    """Channels last: x [N, .., C], w [O, taps .., C of a group], y [N, .., O]. `extra`: of the text, about c."""
+    """Channels last: x [N, .., C], w [O, taps .., C of a group], y [N, .., O]. `first`: channels first; `image_first`: of x alone."""
 
-    def __init__(self, images, channels, out, size, taps, stride=1, padding=0, dilation=1, groups=1, first=False):
+    def __init__(self, images, channels, out, size, taps, stride=1, padding=0, dilation=1, groups=1, first=False, image_first=False):
         rank = len(size)
         self.images, self.channels, self.out, self.size, self.taps = images, channels, out, size, taps
         self.stride, self.padding, self.dilation = ([v] * rank if isinstance(v, int) else v for v in (stride, padding, dilation))
-        self.groups, self.first = groups, first
+        self.groups, self.first, self.image_first = groups, first, first or image_first
 
     def text(self, dtype, sizes="", batch=None):
         rank, n = len(self.size), batch or self.images
         to_first, to_last = [0, rank + 1, *range(1, rank + 1)], [0, *range(2, rank + 2), 1]
         each = self.channels // self.groups
-        shape = [n, self.channels, *self.size] if self.first else [n, *self.size, self.channels]
+        shape = [n, self.channels, *self.size] if self.image_first else [n, *self.size, self.channels]
         weight = [self.out, each, *self.taps] if self.first else [self.out, *self.taps, each]
         text = f"{sizes}input x : {dtype}{shape}; input w : {dtype}{weight}; input b : {dtype}[{self.out}]; ".replace("'", "")
-        x, w = ("x", "w") if self.first else ("p", "q")
+        x, w = "x" if self.image_first else "p", "w" if self.first else "q"
+        if not self.image_first:
+            text += f"p = permute(x, {to_first}); "
         if not self.first:
-            text += f"p = permute(x, {to_first}); q = permute(w, {to_first}); "
+            text += f"q = permute(w, {to_first}); "
         text += f"c = conv{rank}d({x}, {w}, b, {self.stride}, {self.padding}, {self.dilation}, {self.groups}); "
         text += "y = relu(c); output y" if self.first else f"r = relu(c); y = permute(r, {to_last}); output y"
         return "graph convolution {\n  " + text.replace("; ", "\n  ") + "\n}\n"
 
-    def run(self, library, module, dtype, sizes=None, step=None):
-        """step: of the rounding of operands to tf32."""
+    def run(self, library, module, dtype, sizes=None, step=None, image=None):
+        """step: of the rounding of operands to tf32. image: a type of x that the graph rounds to bf16."""
         rank = len(self.size)
         random = np.random.default_rng(self.channels * 31 + self.out)
         each = self.channels // self.groups
@@ -72,7 +74,8 @@ class Case:
         for name, v in values.items():
             stored = to_bf16(v) if dtype == "bf16" else v.astype(STORED[dtype])
             exact[name] = (from_bf16(stored) if dtype == "bf16" else stored).astype(np.float64)
-            if v.ndim > 1 and not self.first:
+            stored = v.astype(image) if image and name == "x" else stored
+            if v.ndim > 1 and not (self.image_first if name == "x" else self.first):
                 stored = np.moveaxis(stored, 1, -1)
             arrays[name] = np.ascontiguousarray(stored)
         want = convolution(exact["x"], exact["w"], self.stride, self.padding, self.dilation, self.groups)
@@ -140,6 +143,16 @@ def test_tf32(library, name):
     library.c.ind_module_destroy(module)
 
 
+@pytest.mark.parametrize("first", [False, True])
+def test_one_image(library, first):
+    """A graph without a dimension of images: the lines of the image are not taken for images."""
+    case = Case(1, 64, 256, [40, 40], [3, 3], image_first=first)
+    module, plan = compiled(library, case, "bf16", WGMMA)
+    assert first or (MAPS in plan and "windows in" in plan), plan
+    case.run(library, module, "bf16")
+    library.c.ind_module_destroy(module)
+
+
 def test_number_of_images(library):
     module, _ = compiled(library, MAPPED["3x3"], "bf16", WGMMA, **MANY)
     for images in (1, 5, 2):
@@ -196,8 +209,13 @@ def test_windows_in_chunks(device, monkeypatch, name, arch):
 LINES = {
     "rgb": Case(2, 3, 64, [16, 24], [7, 7], 2, 3),
     "rgb_small": Case(3, 3, 16, [9, 8], [3, 3], 2, 1),
-    "rgb_first": Case(2, 3, 64, [16, 24], [7, 7], 2, 3, first=True),
-    "first": Case(2, 16, 24, [9, 16], [3, 3], 1, 1, first=True),
+    "rgb_first": Case(2, 3, 64, [16, 24], [7, 7], 2, 3, image_first=True),
+    "rgb_first_of_two_lines": Case(3, 3, 16, [9, 8], [3, 3], 2, 1, image_first=True),
+    "first": Case(2, 16, 24, [9, 16], [3, 3], 1, 1, image_first=True),
+    "first_patches": Case(2, 3, 32, [16, 16], [4, 4], 4, image_first=True),
+    "first_dilated": Case(1, 5, 32, [12, 16], [3, 3], 1, 2, 2, image_first=True),
+    "first_1d": Case(2, 4, 32, [40], [5], 1, 2, image_first=True),
+    "first_3d": Case(1, 3, 16, [4, 5, 8], [3, 3, 3], 1, 1, image_first=True),
     "long_lines": Case(1, 3, 32, [5, 160], [3, 3], 1, 1),
     "dilated": Case(1, 3, 32, [12, 16], [3, 3], 1, 2, 2),
     "four": Case(1, 4, 32, [8, 10], [3, 3], 1, 1),
@@ -212,14 +230,9 @@ LINES = {
 @pytest.mark.parametrize("name", LINES)
 @pytest.mark.parametrize("dtype", ["bf16", "f16"])
 def test_lines(library, name, dtype):
-    case = LINES[name]
-    many = {"sizes": "size N in [1, 100000] hint 20000; ", "batch": "N"}
-    if case.first:  # so that the rows are of all images
-        text = case.text(dtype, **many).replace("y = relu(c)", f"r = relu(c); y = permute(r, [0, 2, 3, 1])")
-        pytest.skip("covered by test_lines_of_channels_first") if not text else None
-    module, plan = compiled(library, case, dtype, **many)
-    assert case.first or "lines" in plan, plan
-    case.run(library, module, dtype, {"N": case.images})
+    module, plan = compiled(library, LINES[name], dtype, **MANY)
+    assert "lines" in plan, plan
+    LINES[name].run(library, module, dtype, {"N": LINES[name].images})
     library.c.ind_module_destroy(module)
 
 
@@ -272,6 +285,40 @@ def test_depthwise(library, name):
     library.c.ind_module_destroy(module)
 
 
+# Indices of 64 bits: there may be many images.
+WIDE_IMAGES = {"sizes": "size N in [1, 1000000000] hint 20000; ", "batch": "N"}
+WIDE = {
+    "maps": (MAPPED["3x3_stride_2"], "bf16", MAPS),
+    "chunks": (COPIED["24_channels_stride_2"], "f16", CHUNKS),
+    "lines": (LINES["rgb"], "bf16", "lines"),
+    "lines_first": (LINES["first"], "f16", "lines"),
+    "depthwise": DEPTHWISE["3x3_stride_2"] + ("convolution, depthwise",),
+    "depthwise_odd_line": DEPTHWISE["odd_line"] + ("convolution, depthwise",),
+    "one_by_one": READ["odd"] + ("matmul",),
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_wide_indices(library, name):
+    case, dtype, strategy = WIDE[name]
+    module, plan = compiled(library, case, dtype, WGMMA if name == "maps" else None, **WIDE_IMAGES)
+    assert strategy in plan and "64-bit indices" in plan, plan
+    text = library.c.ind_module_text(module, IND_STAGE_CUDA).decode()
+    assert not any(narrow in text for narrow in ("(unsigned)first_m", "(unsigned)first ", "(unsigned)(tile_m"))
+    case.run(library, module, dtype, {"N": case.images})
+    library.c.ind_module_destroy(module)
+
+
+@pytest.mark.parametrize("groups", [1, 24])
+def test_rounded_image(library, groups):
+    """The image is rounded to bf16 in f32 memory: the operand is not a LOAD of the type that it is multiplied in."""
+    case = Case(2, 24, 24, [9, 8], [3, 3], 1, 1, groups=groups)
+    text = case.text("bf16").replace("input x : bf16", "input x : f32").replace("p = permute(x, ", "h = cast(x, bf16)\n  p = permute(h, ")
+    module = emulation.compiled(library, text, {})
+    case.run(library, module, "bf16", image=np.float32)
+    library.c.ind_module_destroy(module)
+
+
 def draw(random):
     rank = int(random.choice([1, 2, 2, 2, 3]))
     most = {1: 40, 2: 12, 3: 6}[rank]
@@ -285,10 +332,10 @@ def draw(random):
         dilation = [int(v) for v in random.integers(1, 4, rank)]
         if all(s + 2 * p >= d * (t - 1) + 1 for s, p, d, t in zip(size, padding, dilation, taps)):
             break
-    first = bool(random.integers(0, 3) == 0)
+    order = {"first": random.integers(0, 4) == 0, "image_first": random.integers(0, 4) == 0}
     if random.integers(0, 4) == 0:
         groups, each, made = int(random.integers(2, 40)), 1, 1
-    case = Case(int(random.integers(1, 4)), each * groups, made * groups, size, taps, stride, padding, dilation, groups, first)
+    case = Case(int(random.integers(1, 4)), each * groups, made * groups, size, taps, stride, padding, dilation, groups, **order)
     return case, str(random.choice(["bf16", "f16", "f32"]))
 
 

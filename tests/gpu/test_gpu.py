@@ -1064,9 +1064,48 @@ GRAPHS["product_pairs_of_packed_weights"] = """graph product_pairs_of_packed_wei
 # Weights that are the left operand of wgmma: in tiles of 64 rows, and in several of more rows; gate and up of normalised rows.
 GRAPHS |= {name: GRAPHS["products_of_packed_weights"].replace("hint 4", f"hint {m}") for name, m in (("products_of_packed_tiles", 40), ("products_of_many_packed_rows", 150))}
 GRAPHS["product_pairs_of_packed_tiles"] = GRAPHS["product_pairs_of_packed_weights"].replace("hint 1", "hint 48")
+# Windows by tensor maps, in chunks of 16 bytes, of few channels from lines in shared memory, one by one, and by channel.
+GRAPHS["convolutions"] = """graph convolutions {
+  size N in [1, 100000] hint 20000
+  input x : bf16[N, 9, 7, 64]
+  input w : bf16[256, 3, 3, 64]
+  input i : bf16[N, 16, 24, 3]
+  input v : bf16[64, 7, 7, 3]
+  input e : bf16[2, 9, 7, 24]
+  input u : bf16[40, 3, 3, 24]
+  input o : bf16[N, 16, 9, 16]
+  input odd : bf16[N, 5, 9, 7]
+  input t : bf16[24, 3, 3, 16]
+  input q : bf16[12, 5, 3, 3]
+  input d : bf16[24, 3, 3, 1]
+  input f : f32[2, 6, 9, 7]
+  input s : f32[6, 1, 5, 5]
+  xf = permute(x, [0, 3, 1, 2])
+  wf = permute(w, [0, 3, 1, 2])
+  a = conv2d(xf, wf, padding=[1, 1])
+  ar = relu(a)
+  ya = permute(ar, [0, 2, 3, 1])
+  if = permute(i, [0, 3, 1, 2])
+  vf = permute(v, [0, 3, 1, 2])
+  b = conv2d(if, vf, stride=[2, 2], padding=[3, 3])
+  yb = permute(b, [0, 2, 3, 1])
+  ef = permute(e, [0, 3, 1, 2])
+  uf = permute(u, [0, 3, 1, 2])
+  c = conv2d(ef, uf, padding=[1, 1])
+  yc = permute(c, [0, 2, 3, 1])
+  tf = permute(t, [0, 3, 1, 2])
+  oc = conv2d(o, tf, padding=[1, 1])
+  yo = permute(oc, [0, 2, 3, 1])
+  yq = conv2d(odd, q, padding=[1, 1])
+  df = permute(d, [0, 3, 1, 2])
+  g = conv2d(ef, df, padding=[1, 1], groups=24)
+  yd = permute(g, [0, 2, 3, 1])
+  ys = conv2d(f, s, padding=[2, 2], groups=6)
+  output ya, yb, yc, yo, yq, yd, ys
+}"""
 # One compile for few rows, which the products normalise, and for many.
 GRAPHS.update({name: GRAPHS["normalised_rows"].replace("[1, 2]", "[1, 300]") for name in ("normalised_unknown_rows_few", "normalised_unknown_rows_many")})
-SIZES = {"products_of_packed_tiles": ["M=40"], "products_of_many_packed_rows": ["M=150"], "product_pairs_of_packed_tiles": ["M=48"],
+SIZES = {"convolutions": ["N=3"], "products_of_packed_tiles": ["M=40"], "products_of_many_packed_rows": ["M=150"], "product_pairs_of_packed_tiles": ["M=48"],
          "persistent": [], "persistent_rows": [], "product_pairs_of_packed_weights": ["M=3"], "attentions": ["S=200", "T=333"], "attentions_of_pages": ["M=21"], "products_of_tensor_memory": ["M=1300"], "products_misaligned": ["M=33"], "products_multicast": ["M=680"], "products_in_turn": ["M=2200"], "products_tf32_boxes": ["M=72", "T=130"], "normalised_unknown_rows_few": ["M=1"], "normalised_unknown_rows_many": ["M=70"], "products_scattered": ["T=70"], "products_of_groups": ["T=70"], "normalised_rows": ["M=1"], "products_of_block_scales": ["M=70"], "products_of_float_weights": ["M=3"], "product_pairs": ["M=70"], "product_pairs_of_a_row": ["M=1"], "pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_packed_weights": ["M=3"], "products_of_packed_copies": ["M=3"], "products_of_clusters": ["M=70"], "products_of_8_bits": ["M=70"], "products_tf32": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "scans_odd": [], "finish": ["B=61"], "finish_few": ["B=19"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],

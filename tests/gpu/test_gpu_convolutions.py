@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "emulated"))
-from test_image_windows import COPIED, DEPTHWISE, MANY, MAPPED, READ, WGMMA, compiled, draw  # noqa: E402
+from test_image_windows import COPIED, DEPTHWISE, LINES, MANY, MAPPED, READ, WGMMA, WIDE, WIDE_IMAGES, compiled, draw  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "tests" / "numerics"))
 from test_numerics import Library  # noqa: E402
@@ -39,10 +39,29 @@ def test_windows_by_tensor_maps(library, name, dtype):
     assert "windows in" in check(library, MAPPED[name], dtype, WGMMA, values={"N": MAPPED[name].images}, **MANY)
 
 
-@pytest.mark.parametrize("name", [*COPIED, *READ, *DEPTHWISE])
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+@pytest.mark.parametrize("name", LINES)
+def test_lines(library, name, dtype):
+    assert "lines" in check(library, LINES[name], dtype, values={"N": LINES[name].images}, **MANY)
+
+
+OTHERS = {
+    **{f"chunks_{name}": (case, "bf16") for name, case in COPIED.items()},
+    **{f"one_by_one_{name}": each for name, each in READ.items()},
+    **{f"depthwise_{name}": each for name, each in DEPTHWISE.items()},
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
 def test_others(library, name):
-    case, dtype = READ.get(name) or DEPTHWISE.get(name) or (COPIED[name], "bf16")
-    check(library, case, dtype)
+    check(library, *OTHERS[name])
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_wide_indices(library, name):
+    case, dtype, strategy = WIDE[name]
+    plan = check(library, case, dtype, WGMMA if name == "maps" else None, values={"N": case.images}, **WIDE_IMAGES)
+    assert strategy in plan and "64-bit indices" in plan
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("IND_CONVOLUTIONS", "100")) // BATCH))

@@ -47,6 +47,9 @@ FORMS = {
     "tiles by vectors": lambda v: v["strategy"] == "tiled transpose" and v["vector"] > 1,
     "tiles by elements": lambda v: v["strategy"] == "tiled transpose" and v["vector"] == 1,
     "few rows that a warp finishes": lambda v: "a warp of the last block to start" in v["why"],
+    "windows by tensor maps": lambda v: any("windows" in str(a) for a in v["args"]),
+    "windows in chunks": lambda v: v["strategy"] == "matmul, mma.sync tiles" and "both operands copied in 16-byte vectors" in v["why"],
+    "windows from lines": lambda v: "lines" in v["why"],
     "dependent launches": lambda v: v["dependent"],
 }
 # What is seen in the text alone: functions of the prelude.

@@ -24,7 +24,9 @@ typedef struct graph__lowering {
     graph__group_ends *group_ends; /* by tensor of offsets */
     bool only_half;                /* channels_last: 16-bit floats only */
     bool *channels_last;           /* by tensor: stored with channels last; NULL: none is */
-    bool deterministic;            /* scatters combine the points of an element in the order of the points */
+    uint32_t *epilogue_of; /* by tensor: the operand that pointwise ops compute from a convolution; a convolution's
+                              result: itself; 0: none */
+    bool deterministic;    /* scatters combine the points of an element in the order of the points */
 } graph__lowering;
 
 typedef void (*graph__lower_scatter_fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);

@@ -4,30 +4,35 @@
 
 #define GRAPH__MAX_AFTER 12 /* pointwise ops after a convolution */
 
-/* The node of the convolution that an unstored tensor is computed from by pointwise ops, or the last one of several. 0:
-   none. */
-static uint32_t graph__convolution_before(const graph__lowering *w, uint32_t tensor, int depth) {
-    const ind_graph *g = w->graph;
-    const uint32_t number = g->tensor[tensor].node;
-    const ind__node *n = &g->node[number];
-    uint32_t last = 0;
-    if (n->op == IND_OP_CONVOLUTION) return number;
-    if (depth == GRAPH__MAX_AFTER || !ind__op_has(n->op, 'P') || !w->box[tensor] || w->box[tensor]->storage->buffer)
-        return 0;
-    for (uint32_t k = 0; k < n->num_operands; k++) {
-        const uint32_t x = n->operand[k];
-        if (!x || !graph__covers(&g->tensor[x], &g->tensor[tensor])) continue;
-        const uint32_t found = graph__convolution_before(w, x, depth + 1);
-        last = found > last ? found : last;
+/* Returns the node of the convolution that an unstored tensor is computed from by pointwise ops; 0: none. */
+static uint32_t graph__convolution_before(const graph__lowering *w, uint32_t tensor) {
+    for (int i = 0; i <= GRAPH__MAX_AFTER; i++) {
+        const uint32_t operand = w->epilogue_of[tensor];
+        if (operand == tensor) return w->graph->tensor[tensor].node;
+        if (!operand || !w->box[tensor] || w->box[tensor]->storage->buffer) return 0;
+        tensor = operand;
     }
-    return last;
+    return 0;
+}
+
+/* Sets epilogue_of for a result of a node: of several operands that convolutions come before, the one of the last
+   convolution. */
+static void graph__link_epilogue(const graph__lowering *w, const ind__node *n, uint32_t tensor) {
+    uint32_t last = 0;
+    if (n->op == IND_OP_CONVOLUTION) w->epilogue_of[tensor] = tensor;
+    for (uint32_t k = 0; k < n->num_operands && ind__op_has(n->op, 'P'); k++) {
+        const uint32_t x = n->operand[k];
+        if (!x || !graph__covers(&w->graph->tensor[x], &w->graph->tensor[tensor])) continue;
+        const uint32_t before = graph__convolution_before(w, x);
+        if (before > last) last = before, w->epilogue_of[tensor] = x;
+    }
 }
 
 /* Returns true for an unstored tensor that the epilogue of a convolution can store without more bytes. */
 static bool graph__ends_convolution(const graph__lowering *w, uint32_t tensor) {
     const ind_graph *g = w->graph;
     if (!tensor || !w->box[tensor] || w->box[tensor]->storage->buffer) return false;
-    const uint32_t before = graph__convolution_before(w, tensor, 0);
+    const uint32_t before = graph__convolution_before(w, tensor);
     if (!before) return false;
     const ind__tensor_info *y = &g->tensor[g->node[before].result];
     return ind_dtype_bytes(g->tensor[tensor].dtype) <= ind_dtype_bytes(y->dtype);

@@ -64,6 +64,7 @@ static ind_status graph__lower_node(graph__lowering *w, uint32_t number) {
     for (uint32_t k = 0; status == IND_OK && k < n->num_results; k++) {
         uint32_t users = w->users[n->result + k];
         w->box[n->result + k] = results[k];
+        graph__link_epilogue(w, n, n->result + k);
         graph__apply_layout(w, n->result + k, results[k]);
         if (results[k] && w->last_user[n->result + k] > results[k]->storage->last_reader)
             results[k]->storage->last_reader = w->last_user[n->result + k];
@@ -182,10 +183,11 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     w.next_output = ind__alloc(c, (g->outputs.num + (size_t)1) * sizeof *w.next_output);
     w.last_user = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.last_user);
     w.group_ends = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.group_ends);
+    w.epilogue_of = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.epilogue_of);
     const bool layouts = policy && policy->channels_last >= 0;
     if (layouts) w.channels_last = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.channels_last);
     bool ready = (w.channels_last || !layouts) && w.box && w.users && w.first_output && w.next_output && w.last_user &&
-                 w.group_ends;
+                 w.group_ends && w.epilogue_of;
     status = ready ? graph__lower_all(&w) : ind__failed(c);
     ind__free(c, w.box);
     ind__free(c, w.users);
@@ -193,6 +195,7 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     ind__free(c, w.next_output);
     ind__free(c, w.last_user);
     ind__free(c, w.group_ends);
+    ind__free(c, w.epilogue_of);
     ind__free(c, w.channels_last);
     ind__lowered_free_boxes(out);
     if (status) ind__lowered_free(out);

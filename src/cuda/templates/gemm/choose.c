@@ -98,7 +98,7 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
             d,
             "one row: each lane keeps its part of the row and of the packed weights in registers; accumulates in f32");
     else if (p->windows.depthwise)
-        cg__why(d, "each column has its own left operand; accumulates in f32");
+        cg__why(d, "each channel has its own windows; accumulates in f32");
     else if (cg__mm_has_prologue(p))
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
@@ -271,6 +271,7 @@ static void cg__mm_choose_loads(cg__decider *d, cg__mm_problem *p) {
         o[i]->pitch = cg__mm_pitch(&d->w, p, o[i]);
     }
     p->a.lines = cg__mm_can_copy_lines(d, p, &p->a);
+    p->a.k_major |= p->a.lines; /* the tile is gathered in rows along k */
     for (int i = 0; i < num; i++) o[i]->misaligned = !o[i]->lines && cg__mm_is_misaligned(d, p, o[i]);
     cg__mm_choose_same_loads(d, p);
     p->b.reads_misaligned = cg__mm_reads_misaligned(d, p);

@@ -1,15 +1,15 @@
-/* Depthwise convolutions: each column, a channel, has its own windows. They are no products of matrices, and memory
-   limits them. A thread computes a strip: as many neighbouring windows of a line as MM_STRIP says, of a vector of
-   channels. It reads each element of the line once, and adds it to all windows of the strip that have it. The weights
-   of the tile's channels are in shared memory, [tap][channel].
+/* Depthwise convolutions: each column, a channel, has its own windows. They are not products of matrices. A thread
+   computes a strip: some neighbouring windows of a line (cg__mm_strip_windows), of a vector of channels. It reads each
+   element of the line once, and adds it to all windows of the strip that have it. The weights of the tile's channels
+   are in shared memory, [tap][channel].
 
    The rows of a tile are strips of so many lines as its threads have, one after another, so that elements that several
    lines read are in the L1. If the channels are not contiguous (channels first), a tile has one. */
 
 enum {
     MM_STRIP = 4,                 /* windows of a strip, unless others divide the line */
-    MM_STRIP_FEW_REGISTERS = 56,  /* the same, with which three blocks are resident */
-    MM_STRIP_REGISTERS = 80,      /* of a thread, for sums and the weights of a line of taps */
+    MM_STRIP_REGISTERS = 80,      /* of a thread for its sums and the weights of a line of taps, at most */
+    MM_STRIP_FEW_REGISTERS = 56,  /* if these are at most so many, three blocks fit on an SM */
     MM_STRIP_THREADS = 256,       /* of a block */
     MM_STRIP_WEIGHTS = 32 * 1024, /* bytes of a block's weights */
     MM_UNROLLED_TAPS = 8          /* taps along a dimension up to which its loop is unrolled */
@@ -28,8 +28,9 @@ static int cg__mm_channel(const cg__decider *d, const cg__mm_problem *p) {
 
 /* Is the left operand in memory as this template reads it? */
 static bool cg__mm_is_depthwise(const cg__decider *d, const cg__mm_problem *p) {
-    const uint32_t load = cg__mm_converted_load(&d->w, p->a.value);
-    if (p->n >= 0 || !load || p->sum != IND_F32 || cg__mm_channel(d, p) < 0) return false;
+    const uint32_t load = cg__mm_same_value(&d->w, p->a.value);
+    if (p->n >= 0 || cg__inst(&d->w, load)->op != IND_LOOP_LOAD || p->sum != IND_F32 || cg__mm_channel(d, p) < 0)
+        return false;
     const ind_dtype t = cg__memory_dtype(&d->w, load);
     return t == IND_F16 || t == IND_BF16 || t == IND_F32;
 }
@@ -86,7 +87,7 @@ static int cg__mm_choose_channels(cg__decider *d, cg__mm_problem *p, int vector)
 
 static const char *cg__mm_depthwise_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
-    return p->windows.depthwise ? NULL : "its columns have one left operand";
+    return p->windows.depthwise ? NULL : "the convolution is not depthwise";
 }
 
 /* Vectors of channels of a tile: those of all channels, or an equal part of them. */
@@ -173,16 +174,16 @@ static void cg__mm_write_strip_weights(ind__writer *w, const cg__mm_problem *p) 
 static void cg__mm_write_strip_places(ind__writer *w, const cg__mm_problem *p) {
     const cg__mm_window_dim *inner = &p->windows.image->dim[0];
     const bool whole = ind_known_multiple(inner->places, p->windows.strip);
+    const char *const position = cg__unsigned(w);
     const char *length = cg__divisor(w, inner->places), *strips = whole ? "" : cg__divisor(w, cg__mm_line_strips(p));
     if (whole)
-        ind__textf(&w->code,
-                   "const unsigned line = (unsigned)first / %s;\nconst int in_line = (int)((unsigned)first %% %s);\n",
-                   length, length);
+        ind__textf(&w->code, "const %s line = (%s)first / %s;\nconst int in_line = (int)((%s)first %% %s);\n", position,
+                   position, length, position, length);
     else
         ind__textf(&w->code,
-                   "const unsigned number = (unsigned)first / %d, line = number / %s;\nconst int in_line = "
+                   "const %s number = (%s)first / %d, line = number / %s;\nconst int in_line = "
                    "(int)(number %% %s) * %d;\n",
-                   p->windows.strip, strips, strips, p->windows.strip);
+                   position, position, p->windows.strip, strips, strips, p->windows.strip);
     ind__textf(&w->code, "const %s row = (%s)line * %s + in_line;\n", cg__int(w), cg__int(w), length);
     ind__textf(&w->code, "const int place_0 = in_line * %lld - %lld;\n", (long long)inner->step,
                (long long)inner->before);

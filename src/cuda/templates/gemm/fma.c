@@ -128,7 +128,7 @@ static const cg__mm_config cg__mm_fma_configs[] = {
 static const char *cg__mm_fma_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
     if (p->dot2) return "it has two products";
-    if (p->windows.depthwise) return "each column has its own left operand";
+    if (p->windows.depthwise) return "the convolution is depthwise";
     return p->tensor_bytes ? "tensor cores multiply these types" : NULL;
 }
 

@@ -56,37 +56,35 @@ static void cg__mm_write_lines(ind__writer *w, const cg__mm_problem *p, int *off
     if (!p->a.lines || !cg__mm_find_lines(p, t->m, &y)) return;
     const int64_t elements = y.num * y.each * y.pitch,
                   start = p->windows.image->dim[0].before * y.apart / p->windows.image->dim[0].step;
-    const char *source = cg__buffer(w, cg__inst(w, p->a.load)->source);
+    const char *source = cg__buffer(w, cg__inst(w, p->a.load)->source), *position = cg__unsigned(w);
     ind__textf(&w->code,
                "unsigned short *const lines = reinterpret_cast<unsigned short *>(ind_smem + %d);\n"
                "unsigned short *const places = reinterpret_cast<unsigned short *>(ind_smem + %lld);\n",
                *offset, (long long)(*offset + elements * 2));
     *offset += (int)cg__mm_lines_bytes(p, t->m, t->k);
-    ind__textf(&w->code,
-               "const unsigned first_line = (unsigned)first_m / %lldu, lines_all = (unsigned)(size_m / %lld);\n",
-               (long long)y.places, (long long)y.places);
-    ind__textf(&w->code, "const int first_start = (int)((unsigned)first_m %% %lldu) * %lld - %lld;\n",
+    ind__textf(&w->code, "const %s first_line = (%s)first_m / %lldu, lines_all = (%s)size_m / %lldu;\n", position,
+               position, (long long)y.places, position, (long long)y.places);
+    ind__textf(&w->code, "const int first_start = (int)((%s)first_m %% %lldu) * %lld - %lld;\n", position,
                (long long)y.places, (long long)y.apart, (long long)start);
     cg__begin(w, "for (int at = threadIdx.x; at < %lld; at += %d)", (long long)(elements / 8), w->variant->threads);
     ind__textf(&w->code,
                "const unsigned number = (unsigned)at / %lldu, out = number / %lldu, part = number - out * %lldu;\n",
                (long long)(y.pitch / 8), (long long)y.each, (long long)y.each);
     ind__textf(&w->code,
-               "const unsigned line = first_line + out;\nconst int from_line = ((out ? %lld : first_start) & ~7) + (at "
+               "const %s line = first_line + out;\nconst int from_line = ((out ? %lld : first_start) & ~7) + (at "
                "- (int)number * %lld) * 8;\n",
-               (long long)-start, (long long)(y.pitch / 8));
+               position, (long long)-start, (long long)(y.pitch / 8));
     cg__mm_write_line_place(w, p, &y);
     ind__textf(&w->code, "ind_cp_async16(lines + at * 8, %s + (inside ? from : 0), inside ? 16 : 0);\n", source);
     cg__end(w);
     cg__mm_write_places(w, p, &y);
-    ind__textf(
-        &w->code,
-        "ind_cp_async_commit();\n"
-        "const unsigned own_row = (unsigned)first_m + threadIdx.x %% %d, own_line = own_row / %lldu - first_line;\n"
-        "const int row_at = (int)own_line * %lld + (int)(own_row %% %lldu) * %lld - %lld - ((own_line ? %lld : "
-        "first_start) & ~7);\n",
-        t->m, (long long)y.places, (long long)(y.each * y.pitch), (long long)y.places, (long long)y.apart,
-        (long long)start, (long long)-start);
+    ind__textf(&w->code,
+               "ind_cp_async_commit();\n"
+               "const %s own_row = (%s)first_m + threadIdx.x %% %d, own_line = own_row / %lldu - first_line;\n"
+               "const int row_at = (int)own_line * %lld + (int)(own_row %% %lldu) * %lld - %lld - ((own_line ? %lld : "
+               "first_start) & ~7);\n",
+               position, position, t->m, (long long)y.places, (long long)(y.each * y.pitch), (long long)y.places,
+               (long long)y.apart, (long long)start, (long long)-start);
     ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
     cg__use(w, IND__CG_CP_ASYNC);
     cg__use(w, IND__CG_VEC);

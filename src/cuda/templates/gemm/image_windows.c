@@ -13,34 +13,39 @@ static ind_expr cg__mm_mask_index(const ind__writer *w, uint32_t mask) {
     return cg__inst(w, mask)->op == IND_LOOP_INDEX ? cg__index_of(w, mask) : (ind_expr){0};
 }
 
-/* Reads one condition of the mask: 0 <= window * step + tap * dilation - before, or the same < size. */
+/* Reads one condition of the mask: 0 <= window * step + tap * dilation - before, or the same < size. Each dimension has
+   at most one of both. */
 static const char *cg__mm_read_border(cg__mm_window *x, ind_expr condition) {
     const ind_expr_kind kind = ind_expr_query_kind(condition);
-    if (kind != IND_EXPR_LT && kind != IND_EXPR_LE) return "a condition of its mask is no comparison";
+    if (kind != IND_EXPR_LT && kind != IND_EXPR_LE) return "a condition of its mask is not a comparison";
     ind_expr slack = cg__slack(condition), step, dilation = ind_int(condition.context, 0), rest;
     cg__mm_window_dim *of = NULL;
     for (int i = 0; i < x->rank; i++)
         if (ind__expr_depends(slack, x->dim[i].windows)) of = &x->dim[i];
     int64_t by, apart = 0, before;
-    if (!of || !ind__affine(slack, of->windows, &step, &rest)) return "a condition of its mask is of no window";
-    if (ind__ok(of->taps) && !ind__affine(rest, of->taps, &dilation, &rest)) return "a tap is no multiple";
+    if (!of || !ind__affine(slack, of->windows, &step, &rest))
+        return "a condition of its mask depends on no dimension of the windows";
+    if (ind__ok(of->taps) && !ind__affine(rest, of->taps, &dilation, &rest))
+        return "the dilation in its mask is not a constant";
     if (!ind_expr_is_int(step, &by) || !ind_expr_is_int(dilation, &apart) || ind__expr_has_kind(rest, IND_SYMBOL_INDEX))
-        return "a condition of its mask has other variables";
+        return "the stride or the dilation in its mask is not a constant";
+    if (ind__ok(of->taps) && !apart) return "a condition of its mask does not depend on the kernel's element";
     const bool from = by > 0;
     by = from ? by : -by;
     apart = from ? apart : -apart;
     if ((of->step && (of->step != by || (apart && of->dilation != apart))) || apart < 0)
-        return "conditions of its mask contradict each other";
+        return "conditions of its mask have different strides or dilations";
+    if (from ? of->before != 0 : ind__ok(of->size)) return "its mask limits a dimension twice";
     of->step = by;
     if (apart) of->dilation = apart;
     if (!from) {
         of->size = ind_expr_add(rest, ind_int(rest.context, 1)); /* with `before`, which is added later */
     } else if (!ind_expr_is_int(rest, &before)) {
-        return "the elements before an image depend on sizes";
+        return "its padding is not a constant";
     } else {
         of->before = -before;
     }
-    return of->before < 0 ? "its windows begin inside of the image" : NULL;
+    return of->before < 0 ? "its padding is negative" : NULL;
 }
 
 /* Sets the step, the dilation and the stride of a dimension from its strides in the index. */
@@ -54,18 +59,18 @@ static const char *cg__mm_read_strides(cg__mm_window_dim *dim, ind_expr windows,
     } else if (!dim->step && ind_expr_is_int(ind__exact_quotient(taps, windows), &ratio)) {
         dim->step = 1, dim->dilation = ratio;
     } else if (!dim->step) {
-        return "the strides of its windows and taps are no multiples";
+        return "the stride of its windows and its dilation are not constants";
     }
     dim->stride = ind__exact_quotient(windows, ind_int(c, dim->step));
     if (!dim->dilation) dim->dilation = 1;
-    if (!ind__ok(dim->stride)) return "the stride of its windows is no multiple of their step";
+    if (!ind__ok(dim->stride)) return "the distance between its windows is not a multiple of their stride";
     return !ind__ok(dim->taps) || ind_known_eq(taps, ind_expr_mul(dim->stride, ind_int(c, dim->dilation)))
                ? NULL
-               : "its taps have another stride than its mask says";
+               : "the dilations in its index and in its mask differ";
 }
 
-/* The dimension of which a variable of depth has the taps; -1: none. Without a mask it is the innermost one whose
-   windows the taps do not leave. */
+/* The dimension of which a variable of depth has the taps; MM_OUTER_CHANNELS: none. Without a mask it is the innermost
+   one whose windows the taps do not leave. */
 static int cg__mm_dim_of_taps(const ind__writer *w, const cg__mm_window *x, ind_expr index, ind_expr mask, int v) {
     const ind_expr var = w->plan->domain.var[v];
     for (int c = 0; c < cg__num_conditions(mask); c++)
@@ -75,7 +80,7 @@ static int cg__mm_dim_of_taps(const ind__writer *w, const cg__mm_window *x, ind_
         const int64_t all = ind_hint(ind_expr_stride(index, x->dim[i].windows)) * ind_hint(x->dim[i].places);
         if (!ind__ok(x->dim[i].taps) && all > ind_hint(ind_expr_stride(index, var))) return i;
     }
-    return -1;
+    return MM_OUTER_CHANNELS;
 }
 
 /* The channels in a tap, which are contiguous and have no border: a variable of depth; -1: none. */
@@ -94,12 +99,12 @@ static const char *cg__mm_read_depth(const ind__writer *w, const cg__mm_problem 
                                      ind_expr mask, int v) {
     const ind__loops *l = &w->plan->domain;
     cg__mm_window_depth *depth = &x->depth[x->num_depth++];
-    if (!ind_expr_is_int(l->extent[v], &depth->size)) return "the number of its channels or taps is not known";
+    if (!ind_expr_is_int(l->extent[v], &depth->size))
+        return "the number of its channels or the size of its kernel is not a constant";
     depth->of = v == cg__mm_inner_channels(w, p, index, mask) ? MM_CHANNELS : cg__mm_dim_of_taps(w, x, index, mask, v);
-    if (depth->of == MM_CHANNELS && v != cg__mm_inner_channels(w, p, index, mask)) depth->of = MM_OUTER_CHANNELS;
-    if (depth->of >= 0 && ind__ok(x->dim[depth->of].taps)) return "two variables are taps of one dimension";
+    if (depth->of >= 0 && ind__ok(x->dim[depth->of].taps)) return "the kernel has two variables for one dimension";
     if (depth->of == MM_OUTER_CHANNELS && (x->outer_channels > 1 || p->windows.depthwise))
-        return "it has two sorts of channels";
+        return "its channels are two dimensions";
     if (depth->of == MM_CHANNELS) {
         x->channels = depth->size;
     } else if (depth->of == MM_OUTER_CHANNELS) {
@@ -117,7 +122,7 @@ static const char *cg__mm_find_taps(const ind__writer *w, const cg__mm_problem *
                                     ind_expr mask) {
     const ind__loops *l = &w->plan->domain;
     x->channels = x->outer_channels = 1;
-    if (l->rrank > MM_WINDOW_DEPTH) return "it has more sorts of channels and taps than an image";
+    if (l->rrank > MM_WINDOW_DEPTH) return "its depth has more than five dimensions";
     for (int v = cg__num_vars(w) - 1; v >= l->rank; v--) { /* the innermost first: its dimension is, too */
         const char *no = cg__mm_read_depth(w, p, x, index, mask, v);
         if (no) return no;
@@ -149,9 +154,9 @@ static const char *cg__mm_find_window_group(const cg__decider *d, const cg__mm_p
     x->groups = ind_int(d->w.context, 1);
     for (int v = 0; v < l->rank; v++) {
         if (!(d->plan->varies[p->a.value] >> v & 1) || cg__mm_is_row(x, l->var[v])) continue;
-        if (v == p->n || ind__ok(x->group)) return "rows of it are not one dimension of the results";
+        if (v == p->n || ind__ok(x->group)) return "its windows are not one dimension of the results";
         if (!ind_known_eq(ind_expr_stride(index, l->var[v]), ind_int(d->w.context, x->channels)))
-            return "its groups are not of adjacent channels";
+            return "the channels of a group are not adjacent";
         x->group = l->var[v], x->groups = l->extent[v];
     }
     return NULL;
@@ -163,11 +168,23 @@ static int cg__mm_position(const ind__loops *x, ind_expr var) {
     return v;
 }
 
-/* The outermost rows are images if no border limits them. */
+/* True if elements of neighbouring rows of v overlap along a variable of depth. */
+static bool cg__mm_overlaps(const ind__writer *w, ind_expr index, ind_expr v) {
+    const ind__loops *l = &w->plan->domain;
+    const int64_t apart = ind_hint(ind_expr_stride(index, v));
+    for (int k = l->rank; k < cg__num_vars(w); k++) {
+        const int64_t taps = ind_hint(l->extent[k]) - 1;
+        if (taps > 0 && ind_hint(ind_expr_stride(index, l->var[k])) >= (apart + taps - 1) / taps) return true;
+    }
+    return false;
+}
+
+/* The outermost rows are images if no border limits them and they share no elements. */
 static void cg__mm_find_images(const ind__writer *w, cg__mm_window *x, ind_expr index, ind_expr mask) {
     const cg__mm_window_dim *last = &x->dim[x->rank - 1];
     x->images = ind_int(w->context, 1);
     if (x->rank < 2 || (ind__ok(mask) && ind__expr_depends(mask, last->windows))) return;
+    if (cg__mm_overlaps(w, index, last->windows)) return;
     x->images = last->places;
     x->image_stride = ind_expr_stride(index, last->windows);
     x->rank--;
@@ -187,14 +204,14 @@ static const char *cg__mm_find_window_dim(const ind__writer *w, cg__mm_window *x
     return NULL;
 }
 
-/* The same of all; the reason if the LOAD is none of windows. */
+/* Reads the dimensions, the channels and the groups; returns the reason if the LOAD does not read windows. */
 static const char *cg__mm_read_window(const cg__decider *d, const cg__mm_problem *p, cg__mm_window *x) {
     const ind__writer *w = &d->w;
     const ind__loops *l = &w->plan->domain;
     const uint32_t load = cg__mm_converted_load(w, p->a.value), of_mask = cg__inst(w, load)->arg[0];
     const ind_expr index = cg__index_of(w, load), mask = of_mask ? cg__mm_mask_index(w, of_mask) : (ind_expr){0};
     ind_expr stride;
-    if (of_mask && !ind__ok(mask)) return "its mask is no condition of indices";
+    if (of_mask && !ind__ok(mask)) return "its mask depends on data";
     x->offset = index;
     for (int v = 0; v < l->rank + l->rrank; v++)
         if (!ind__affine(x->offset, l->var[v], &stride, &x->offset)) return "its index is not a sum of strides";

@@ -79,13 +79,14 @@ typedef struct cg__mm_epilogue {
     int calls;    /* operations per result that take many instructions */
 } cg__mm_epilogue;
 
-/* A dimension of an image that is read through windows: window i has the elements i * step + t * dilation - before, for
-   each tap t, of the dimension's elements. */
+/* A dimension of an image that is read through windows: window i has the elements i * step + t * dilation - before of
+   the dimension, for each tap t. A tap is an element of the convolution's kernel. */
 typedef struct cg__mm_window_dim {
-    ind_expr windows, taps; /* variables; taps: not set if there is one tap */
-    ind_expr places, size;  /* numbers of windows and of elements; the latter not set if nothing limits it */
-    ind_expr stride;        /* in memory */
-    int64_t step, dilation, before, num_taps;
+    ind_expr windows, taps;         /* variables; taps: not set if there is one tap */
+    ind_expr places, size;          /* numbers of windows and of elements; the latter not set if nothing limits it */
+    ind_expr stride;                /* in memory */
+    int64_t step, dilation, before; /* of the convolution: stride, dilation, and padding before the first element */
+    int64_t num_taps;
 } cg__mm_window_dim;
 
 /* A variable of depth: the taps of a dimension, the channels in a tap, or channels of which each has an image. */
@@ -281,8 +282,15 @@ static bool cg__is_widened_i8(const ind__writer *w, uint32_t i) {
            cg__inst(w, from)->op == IND_LOOP_LOAD && cg__memory_dtype(w, from) == IND_I8;
 }
 
+/* The value before casts to the type that it has. */
+static uint32_t cg__mm_same_value(const ind__writer *w, uint32_t i) {
+    while (cg__inst(w, i)->op == IND_LOOP_CAST && cg__inst(w, i)->dtype == cg__inst(w, cg__inst(w, i)->arg[0])->dtype)
+        i = cg__inst(w, i)->arg[0];
+    return i;
+}
+
 static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o, int x) {
-    uint32_t i = o->value, source;
+    uint32_t i = cg__mm_same_value(w, o->value), source;
     o->x = x;
     o->k_major = true;
     if (cg__mm_find_gathered(w, p, o)) return;
@@ -291,9 +299,6 @@ static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_
         cg__mm_find_computed(w, p, o);
         return;
     }
-    /* A cast to the type that the value has changes nothing. */
-    while (cg__inst(w, i)->op == IND_LOOP_CAST && cg__inst(w, i)->dtype == cg__inst(w, cg__inst(w, i)->arg[0])->dtype)
-        i = cg__inst(w, i)->arg[0];
     if (p->sum == IND_I32 && cg__is_widened_i8(w, i)) i = source;
     if (cg__inst(w, i)->op != IND_LOOP_LOAD) return;
     o->load = i;

@@ -39,7 +39,7 @@ typedef struct cg__mm_template {
     bool reads_pointers; /* in a launch of several kernels: reads pointers at each use, to save registers */
     /* prologues, main loop, and the sums to shared memory */
     void (*main_loop)(ind__writer *w, const cg__mm_problem *p);
-    bool no_sums;    /* the sums stay in registers */
+    bool no_sums;    /* the sums are in registers, not in shared memory */
     bool alone;      /* a block shares its tile with no other */
     bool persistent; /* at most one block per SM, which loops over tiles */
     bool multicasts; /* neighbouring tiles can be a cluster, whose operands are multicast */

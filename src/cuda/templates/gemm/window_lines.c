@@ -1,7 +1,7 @@
 /* Windows of few channels, as of red, green and blue: no chunk of 16 bytes lies in a tap. The lines that the windows of
    a tile have elements of are copied to shared memory in such chunks, for each tap of outer dimensions, and each
-   channel if these have images of their own. Chunks before or after an image are 0. A table has the place of each
-   element of depth in the lines, relative to that of its row. The tile is then gathered from shared memory.
+   channel if these have images of their own. Chunks before or after an image are 0. A table has, for each element of
+   depth, its offset from the first element of a row in the lines. The tile is then gathered from shared memory.
 
    A line begins at a multiple of 8 elements, and so has whole chunks. What a tile has of it begins at the chunk of its
    first element. */
@@ -9,7 +9,7 @@
 #define MM_LINES_BYTES (96 * 1024) /* of lines, for tiles of MM_MOST_LINE_ROWS rows: places have 16 bits */
 enum { MM_MOST_LINE_ROWS = 128 };
 
-/* The same numbers as the driver of a tile needs them. */
+/* The lines of a tile, whose widths are constants. */
 typedef struct cg__mm_lines {
     int64_t places, apart; /* windows of a line, and elements from one to the next */
     int64_t length;        /* elements of a line of an image */

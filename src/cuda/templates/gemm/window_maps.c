@@ -23,20 +23,21 @@ static bool cg__mm_upper_corner(const cg__mm_window_dim *dim, int most, int *upp
 static const char *cg__mm_find_window_map(const cg__mm_problem *p, ind__tensor_map *map) {
     const cg__mm_window *x = p->windows.image;
     const int channels = 128 / p->tensor_bytes, most = x->rank == 1 ? 32767 : x->rank == 2 ? 127 : 15;
-    if (!p->a.copy) return "its chunks of 16 bytes are not inside of a tap";
+    if (!p->a.copy) return "a chunk of 16 bytes is not inside of a tap";
     if (x->no) return x->no;
-    if (!x->taps_first) return "its channels are not innermost, after the taps in order";
-    if (x->channels % channels) return "its channels are no multiple of 128 bytes";
+    if (!x->taps_first) return "its depth is not the taps in order, then the channels";
+    if (x->channels % channels) return "its channels are not a multiple of 128 bytes";
     *map = (ind__tensor_map){.dtype = p->a.memory, .swizzle = 128, .tf32 = p->tensor_bytes == 4, .offset = x->offset};
     ind_context *c = x->offset.context;
     const char *no = cg__mm_add_dim(map, ind_expr_mul(x->groups, ind_int(c, x->channels)), ind_int(c, 1), channels);
     for (int i = 0; i < x->rank && !no; i++) {
         const cg__mm_window_dim *dim = &x->dim[i];
         if (dim->step > 8 || dim->before > most || dim->dilation * (dim->num_taps - 1) > 2 * most + 1)
-            return "its windows are too far apart";
+            return "its stride, padding or dilation is above that of a tensor map";
         map->windows.lower[i] = (int)-dim->before;
         map->windows.step[i] = (int)dim->step;
-        if (!cg__mm_upper_corner(dim, most, &map->windows.upper[i])) return "the end of its windows depends on sizes";
+        if (!cg__mm_upper_corner(dim, most, &map->windows.upper[i]))
+            return "the padding after its windows is not a constant of a tensor map";
         no = cg__mm_add_dim(map, dim->size, dim->stride, 1);
     }
     if (!no) no = cg__mm_add_dim(map, x->images, x->image_stride, 1);
@@ -49,7 +50,7 @@ static void cg__mm_write_first_window(ind__writer *w, const cg__mm_problem *p) {
     const ind__tensor_map *map = p->map[0];
     if (!map || !map->windows.rank) return;
     const char *part = cg__mm_sharing_blocks(w->variant, 'a') > 1 ? cg__string(w, " + rank_n * %d", map->box[1]) : "";
-    ind__textf(&w->code, "unsigned image = (unsigned)(tile_m%s);\n", part);
+    ind__textf(&w->code, "%s image = (%s)(tile_m%s);\n", cg__unsigned(w), cg__unsigned(w), part);
     for (int i = 0; i < map->windows.rank; i++) {
         const char *places = cg__divisor(w, p->windows.image->dim[i].places);
         ind__textf(&w->code, "const int place_%d = (int)(image %% %s) * %d - %d;\nimage /= %s;\n", i, places,
