@@ -1873,6 +1873,13 @@ IND_API ind_tensor ind_convolution(ind_tensor x, ind_tensor weight, ind_tensor b
 IND_API ind_tensor ind_convolution_backward(ind_tensor grad_output, ind_tensor x, ind_tensor weight,
                                             const ind_conv_desc *conv);
 
+/* ======================================================================= src/graph/ops/windows/convolution_phases.h */
+/* ---- transposed convolutions by phases */
+
+#define IND_OPS_CONVOLUTION_PHASES(X)                                                                                  \
+    X(CONVOLUTION_PHASES, "_convolution_phases", "input weight",                                                       \
+      "kernel_size:ints stride:ints padding:ints output_size:sizes groups:int=1", 1, "MH")
+
 /* =============================================================================== src/graph/ops/windows/resampling.h */
 /* ---- resampling */
 
@@ -2233,6 +2240,7 @@ IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_exte
     IND_OPS_VIEW_SCATTERS(X)                                                                                           \
     IND_OPS_POOLS(X)                                                                                                   \
     IND_OPS_CONVOLUTIONS(X)                                                                                            \
+    IND_OPS_CONVOLUTION_PHASES(X)                                                                                      \
     IND_OPS_RESAMPLING(X)                                                                                              \
     IND_OPS_GRIDS(X)                                                                                                   \
     IND_OPS_COLUMNS(X)                                                                                                 \
@@ -2362,7 +2370,8 @@ typedef enum ind_stage {
     X(BLOCK_MAPS, "block_maps")         /* masks of attention that data decide */                                      \
     X(CONVOLUTION_WEIGHTS, "convolution_weights") /* constant weights are stored with channels last */                 \
     X(REINPLACE, "reinplace")                     /* the order in which updates can be written in place */             \
-    X(PREPARE, "prepare") /* what depends on constants alone is computed once: ind_module_prepare */
+    X(PREPARE, "prepare") /* what depends on constants alone is computed once: ind_module_prepare */                   \
+    X(TRANSPOSED_CONVOLUTIONS, "transposed_convolutions") /* become convolutions */
 
 typedef enum ind_pass {
 #define X(name, text) IND_PASS_##name,
@@ -17138,6 +17147,289 @@ static ind_status graph__lower_convolution_backward(graph__lower_ctx *l, ind__bo
     X(CONV_TRANSPOSE3D, ind__rule_convolution, graph__lower_convolution, NULL, NONE, NONE)                             \
     X(CONVOLUTION_BACKWARD, ind__rule_convolution_backward, graph__lower_convolution_backward, NULL, NONE, NONE)
 
+/* ======================================================================= src/graph/ops/windows/convolution_phases.c */
+/* ---- transposed convolutions by phases. The phase of a result is the remainder of its position by the stride. Results
+   of one phase are a convolution of stride 1 with weights of their own. So each result sums the products that it has,
+   and windows are dense.
+
+       y[n, o, j * stride + p] = sum over u < U and i of
+           x[n, i, j + FloorDiv(p + padding, stride) - (U - 1) + u] * weight[p, o, u, i]
+
+   x is 0 outside. weight: [phases, O, U.., C / groups], U = CeilDiv(kernel_size, stride). Tap u of phase p is the
+   element (p + padding) % stride + stride * (U - 1 - u) of the kernel; the kernel may have no such element, and what
+   weight has there does not count. The phase of the last spatial dimension varies fastest. output_size has the spatial
+   sizes of y, multiples of the stride. The pass transposed_convolutions makes such nodes. */
+
+typedef struct ind__phases {
+    int rank; /* spatial dimensions */
+    int64_t kernel[3], stride[3], padding[3], groups;
+    ind_expr size[3]; /* of y */
+} ind__phases;
+
+static bool ind__read_ints(const ind__attr *a, int count, int64_t *out) {
+    bool ok = a->count == count;
+    for (int s = 0; ok && s < count; s++) ok = ind_expr_is_int(a->list[s], &out[s]);
+    return ok;
+}
+
+enum { IND__MAX_STRIDE = 1 << 20 }; /* of phases, and of their kernels and paddings */
+
+/* Returns NULL, or the attribute that is not valid. */
+static const char *ind__phases_of(const ind__attr *attr, int rank, ind__phases *p) {
+    *p = (ind__phases){.rank = rank, .groups = attr[4].i};
+    if (!ind__read_ints(&attr[0], rank, p->kernel)) return "kernel_size";
+    if (!ind__read_ints(&attr[1], rank, p->stride)) return "stride";
+    if (!ind__read_ints(&attr[2], rank, p->padding)) return "padding";
+    if (attr[3].count != rank) return "output_size";
+    for (int s = 0; s < rank; s++) {
+        p->size[s] = attr[3].list[s];
+        if (p->kernel[s] < 1 || p->kernel[s] > IND__MAX_STRIDE) return "kernel_size";
+        if (p->stride[s] < 1 || p->stride[s] > IND__MAX_STRIDE) return "stride";
+        if (p->padding[s] < 0 || p->padding[s] > IND__MAX_STRIDE) return "padding";
+        if (!ind_known_multiple(p->size[s], p->stride[s])) return "output_size";
+    }
+    return p->groups < 1 ? "groups" : NULL;
+}
+
+/* Phases of all spatial dimensions. */
+static int64_t ind__num_phases(const ind__phases *p) {
+    int64_t n = 1;
+    for (int s = 0; s < p->rank; s++) n *= p->stride[s];
+    return n;
+}
+
+static ind_status ind__rule_convolution_phases(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, 1);
+    const int rank = x->rank - 2;
+    ind_expr size[IND_MAX_RANK];
+    ind__phases p;
+    if (rank < 1 || rank > 3)
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; 3, 4 or 5 dimensions are needed",
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
+    if (ind__need_rank(in, 1, rank + 3) || ind__need_same_dtype(in, 0, 1) || ind__need_number(in, 0)) return in->status;
+    const char *wrong = ind__phases_of(in->attr, rank, &p);
+    if (wrong) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%s is not valid", wrong);
+    ind_expr channels = ind_expr_mul(w->size[rank + 2], ind_int(in->c, p.groups));
+    if (!ind_known_eq(w->size[0], ind_int(in->c, ind__num_phases(&p))) || !ind_known_eq(x->size[1], channels) ||
+        !ind_known_multiple(w->size[1], p.groups))
+        return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
+                           "%s, %s and groups %lld do not fit: [phases, out, taps.., in / groups] is needed",
+                           ind__describe_type(in, 0), ind__describe_type(in, 1), (long long)p.groups);
+    for (int s = 0; s < rank; s++)
+        if (!ind__is_int(w->size[2 + s], (p.kernel[s] + p.stride[s] - 1) / p.stride[s]))
+            return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "dim %d of %s is not the number of taps of a phase", 2 + s,
+                               ind__describe_type(in, 1));
+    size[0] = x->size[0], size[1] = w->size[1];
+    for (int s = 0; s < rank; s++) {
+        size[2 + s] = p.size[s];
+        if (ind__need_windows(in, p.size[s], 2 + s)) return in->status;
+    }
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    return IND_OK;
+}
+
+/* ---- transposed convolutions by phases: lowerings */
+
+/* The loops: the phase of each dimension whose stride is not 1, image, group?, channel of the result, positions; taps,
+ * channel. */
+typedef struct graph__phases {
+    const graph__lower_ctx *l;
+    const ind__box *x, *weight;
+    ind__phases p;
+    ind_expr channels, outputs, taps[3]; /* channels of one group: of x, of the result */
+} graph__phases;
+
+/* One point of the loops. */
+typedef struct graph__phase_index {
+    ind_expr phase[3], start[3]; /* start: of the window, beside the position */
+    ind_expr rest[3];            /* (phase + padding) % stride */
+    ind_expr group, out, in;     /* channels within the group */
+    const ind_expr *image, *position, *tap;
+} graph__phase_index;
+
+/* Takes the phase of dimension s. */
+static const ind_expr *graph__phase_of(const graph__phases *g, int s, const ind_expr *index, graph__phase_index *at) {
+    ind_context *c = g->l->context;
+    const ind_expr stride = ind_int(c, g->p.stride[s]), padding = ind_int(c, g->p.padding[s]);
+    at->phase[s] = g->p.stride[s] > 1 ? *index++ : ind_int(c, 0);
+    const ind_expr from = ind_expr_add(at->phase[s], padding);
+    at->start[s] = ind_expr_sub(ind_expr_floordiv(from, stride), ind_expr_sub(g->taps[s], ind_int(c, 1)));
+    at->rest[s] = ind_expr_mod(from, stride);
+    return index;
+}
+
+static graph__phase_index graph__phase_index_of(const graph__phases *g, const ind_expr *index) {
+    graph__phase_index at = {.group = ind_int(g->l->context, 0)};
+    for (int s = 0; s < g->p.rank; s++) index = graph__phase_of(g, s, index, &at);
+    at.image = index++;
+    if (g->p.groups > 1) at.group = *index++;
+    at.out = *index++;
+    at.position = index;
+    at.tap = index + g->p.rank;
+    at.in = at.tap[g->p.rank];
+    return at;
+}
+
+static ind_value graph__phase_input(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__phases *g = user;
+    const graph__phase_index c = graph__phase_index_of(g, index);
+    ind_expr at[IND_MAX_RANK] = {*c.image, ind_expr_add(ind_expr_mul(c.group, g->channels), c.in)};
+    ind_expr inside = ind_int(g->l->context, 1);
+    (void)rank;
+    for (int s = 0; s < g->p.rank; s++) {
+        at[2 + s] = ind_expr_add(ind_expr_add(c.position[s], c.start[s]), c.tap[s]);
+        inside = graph__and_within(inside, at[2 + s], g->x->size[2 + s]);
+        const ind_expr before = ind_expr_sub(ind_expr_sub(g->taps[s], ind_int(g->l->context, 1)), c.tap[s]);
+        const ind_expr element = ind_expr_add(c.rest[s], ind_expr_mul(before, ind_int(g->l->context, g->p.stride[s])));
+        inside = ind_expr_and(inside, ind_expr_lt(element, ind_int(g->l->context, g->p.kernel[s])));
+    }
+    const ind_value outer = o->mask;
+    if (!ind_known_true(inside)) {
+        const ind_value mask = ind_op_index(o, inside, IND_BOOL);
+        o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    }
+    const ind_value v = graph__lower_cast(o, ind__box_load(o, g->x, at, g->x->rank), g->l->compute);
+    o->mask = outer;
+    return v;
+}
+
+static ind_value graph__phase_weight(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__phases *g = user;
+    const graph__phase_index c = graph__phase_index_of(g, index);
+    ind_expr at[IND_MAX_RANK] = {ind_int(g->l->context, 0), ind_expr_add(ind_expr_mul(c.group, g->outputs), c.out)};
+    (void)rank;
+    for (int s = 0; s < g->p.rank; s++) {
+        at[0] = ind_expr_add(ind_expr_mul(at[0], ind_int(g->l->context, g->p.stride[s])), c.phase[s]);
+        at[2 + s] = c.tap[s];
+    }
+    at[2 + g->p.rank] = c.in;
+    return graph__lower_cast(o, ind__box_load(o, g->weight, at, g->weight->rank), g->l->compute);
+}
+
+/* A single product: nothing to sum over. */
+static ind_value graph__phase_single(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__phases *g = user;
+    ind_expr at[2 * IND_MAX_RANK];
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int s = 0; s <= g->p.rank; s++) at[rank + s] = ind_int(g->l->context, 0);
+    return ind_op_mul(o, graph__phase_input(o, at, rank, user), graph__phase_weight(o, at, rank, user));
+}
+
+/* Sums the products, with these sizes of the loops. */
+static ind__box *graph__phase_sums(graph__phases *g, const ind_expr *size, int rank) {
+    const graph__lower_ctx *l = g->l;
+    ind__lowered *p = l->w->program;
+    ind_expr range[4];
+    for (int s = 0; s < g->p.rank; s++) range[s] = g->taps[s];
+    range[g->p.rank] = g->channels;
+    const ind_expr count = ind_expr_product(l->context, range, g->p.rank + 1);
+    graph__typed_number zero = {l->result->dtype, 0, 0};
+    if (graph__size_is_zero(count)) return ind__box_pointwise(p, zero.dtype, size, rank, graph__neutral_element, &zero);
+    if (graph__size_is_one(count)) return ind__box_pointwise(p, zero.dtype, size, rank, graph__phase_single, g);
+    const ind__reduction_desc d = {.type = IND_REDUCE_DOT,
+                                   .dtype = l->result->dtype,
+                                   .size = size,
+                                   .rank = rank,
+                                   .rrange = range,
+                                   .rrank = g->p.rank + 1,
+                                   .fn = graph__phase_input,
+                                   .second_fn = graph__phase_weight,
+                                   .user = g};
+    ind__box *out;
+    return ind__box_reduction(p, &d, &out) ? NULL : out;
+}
+
+/* The loops of the results. `joined`: their order in the memory of the results, each position before its phase. */
+typedef struct graph__phase_loops {
+    ind_expr size[IND_MAX_RANK];
+    int rank, joined[IND_MAX_RANK];
+} graph__phase_loops;
+
+static void graph__add_phase_loops(const graph__phases *g, graph__phase_loops *loops, bool channels_last) {
+    ind_context *c = g->l->context;
+    int num = 0, phase = 0;
+    for (int s = 0; s < g->p.rank; s++)
+        if (g->p.stride[s] > 1) loops->size[loops->rank++] = ind_int(c, g->p.stride[s]);
+    const int image = loops->rank, channel = image + 1, channels = g->p.groups > 1 ? 2 : 1;
+    loops->size[loops->rank++] = g->l->result->size[0];
+    if (g->p.groups > 1) loops->size[loops->rank++] = ind_int(c, g->p.groups);
+    loops->size[loops->rank++] = g->outputs;
+    loops->joined[num++] = image;
+    for (int k = 0; k < channels && !channels_last; k++) loops->joined[num++] = channel + k;
+    for (int s = 0; s < g->p.rank; s++) {
+        loops->joined[num++] = loops->rank;
+        loops->size[loops->rank++] = ind_expr_floordiv(g->p.size[s], ind_int(c, g->p.stride[s]));
+        if (g->p.stride[s] > 1) loops->joined[num++] = phase++;
+    }
+    for (int k = 0; k < channels && channels_last; k++) loops->joined[num++] = channel + k;
+}
+
+/* A view of x whose dimension k is dimension order[k] of x. */
+static ind__box *graph__phase_permuted(const graph__lower_ctx *l, ind__box *x, const int *order, int rank) {
+    ind_expr size[IND_MAX_RANK], map[IND_MAX_RANK];
+    for (int k = 0; k < rank; k++) size[k] = x->size[order[k]];
+    for (int k = 0; k < rank; k++) map[order[k]] = ind__index_symbol(l->context, 'i', k, size[k]);
+    return ind__box_view(l->w->program, x, size, rank, map);
+}
+
+/* The view of the sums that is the result. It needs no division: the memory has the joined order. */
+static ind__box *graph__phase_joined(const graph__phases *g, ind__box *sums, const graph__phase_loops *loops,
+                                     bool channels_last) {
+    const graph__lower_ctx *l = g->l;
+    const ind__tensor_info *y = l->result;
+    int order[IND_MAX_RANK];
+    ind_expr size[IND_MAX_RANK];
+    for (int d = 0; d < y->rank; d++) {
+        const int from = !channels_last || !d ? d : d + 1 < y->rank ? d + 1 : 1; /* [image, positions.., channel] */
+        size[d] = y->size[from];
+        order[from] = d;
+    }
+    ind__box *x = graph__phase_permuted(l, sums, loops->joined, loops->rank);
+    if (x) x = ind__box_reshape(l->w->program, x, size, y->rank);
+    return x && channels_last ? graph__phase_permuted(l, x, order, y->rank) : x;
+}
+
+/* True if x shows a vector in memory row by row. */
+static bool graph__shows_vector(const graph__lower_ctx *l, const ind__box *x) {
+    ind_expr index[IND_MAX_RANK];
+    for (int d = 0; d < x->rank; d++) index[d] = ind__index_symbol(l->context, 'i', d, x->size[d]);
+    return x->storage->buffer && x->storage->rank == 1 &&
+           ind_expr_same(x->map[0], ind__linearise(l->context, index, x->size, x->rank));
+}
+
+/* The weights, in memory in the order of their dimensions. */
+static ind__box *graph__ordered_weights(graph__lower_ctx *l) {
+    ind__box *w = graph__lower_operand_box(l, 1);
+    return w->identity || graph__shows_vector(l, w) ? graph__stored_operand(l, 1) : ind__box_copy(l->w->program, w);
+}
+
+static ind_status graph__lower_convolution_phases(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *w = graph__lower_operand_info(l, 1);
+    const int rank = l->result->rank - 2;
+    graph__phases g = {.l = l, .channels = w->size[rank + 2]};
+    graph__phase_loops loops = {.rank = 0};
+    (void)ind__phases_of(l->node->attr, rank, &g.p);
+    g.outputs = ind_expr_floordiv(w->size[1], ind_int(l->context, g.p.groups));
+    int num = 2 + (g.p.groups > 1) + rank;
+    for (int s = 0; s < rank; s++) num += g.p.stride[s] > 1, g.taps[s] = w->size[2 + s];
+    if (num > IND_MAX_RANK)
+        return ind__fail(l->context, IND_ERROR_LIMIT, "its loops are %d dimensions; at most %d are supported", num,
+                         IND_MAX_RANK);
+    g.x = graph__stored_operand(l, 0), g.weight = graph__ordered_weights(l);
+    if (!g.x || !g.weight) return ind__failed(l->context);
+    const bool last = l->w->channels_last && l->w->channels_last[l->node->result];
+    graph__add_phase_loops(&g, &loops, last);
+    ind__box *sums = graph__phase_sums(&g, loops.size, loops.rank);
+    *results = sums ? graph__phase_joined(&g, sums, &loops, last) : NULL;
+    return *results ? IND_OK : ind__failed(l->context);
+}
+
+/* ---- transposed convolutions by phases: implementations */
+
+/* Op, shape rule, lowering, element function of a pointwise loop, loop op, loop op on bools. */
+#define IND__LOWERED_CONVOLUTION_PHASES(X)                                                                             \
+    X(CONVOLUTION_PHASES, ind__rule_convolution_phases, graph__lower_convolution_phases, NULL, NONE, NONE)
+
 /* =============================================================================== src/graph/ops/windows/resampling.c */
 /* ---- resampling: shape rules */
 
@@ -20919,6 +21211,7 @@ static ind_status graph__lower_extern(graph__lower_ctx *l, ind__box **results) {
     IND__LOWERED_VIEW_SCATTERS(X)                                                                                      \
     IND__LOWERED_POOLS(X)                                                                                              \
     IND__LOWERED_CONVOLUTIONS(X)                                                                                       \
+    IND__LOWERED_CONVOLUTION_PHASES(X)                                                                                 \
     IND__LOWERED_RESAMPLING(X)                                                                                         \
     IND__LOWERED_GRIDS(X)                                                                                              \
     IND__LOWERED_COLUMNS(X)                                                                                            \
@@ -25258,7 +25551,8 @@ static void ind__pass_log_json(ind__text *t, const ind__pass_log *log) {
        PAD_PRODUCTS  after patterns and merged products      keeps  everything
        cublaslt   before PAD_PRODUCTS, if asked for          keeps  everything
        BLOCK_MAPS  masks from data, after PAD_PRODUCTS      keeps  everything
-       REINPLACE  after all others: changes the order           keeps  everything
+       REINPLACE  after all those: changes the order         keeps  everything
+       TRANSPOSED_CONVOLUTIONS  last                         keeps  everything but the order of sums
 
    Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. Then a round finds the matches of all
    patterns (>>patterns) and replaces them in one more iteration; rounds repeat until no pattern matches. */
@@ -25747,8 +26041,14 @@ static uint32_t graph__canonical_view(graph__rewrite *r, const ind__node *n) {
 }
 
 static uint32_t graph__pass_canonical(graph__rewrite *r, const ind__node *n) {
-    if (ind__op_has(n->op, 'H')) return graph__canonical_convolution(r, n);
     switch (n->op) {
+    case IND_OP_CONVOLUTION:
+    case IND_OP_CONV1D:
+    case IND_OP_CONV2D:
+    case IND_OP_CONV3D:
+    case IND_OP_CONV_TRANSPOSE1D:
+    case IND_OP_CONV_TRANSPOSE2D:
+    case IND_OP_CONV_TRANSPOSE3D: return graph__canonical_convolution(r, n);
     case IND_OP_AVG_POOL1D:
     case IND_OP_AVG_POOL2D:
     case IND_OP_AVG_POOL3D:
@@ -28494,6 +28794,243 @@ static bool graph__pad_product(graph__rewrite *r, uint32_t i, uint32_t *operands
     return true;
 }
 
+/* ======================================================================= src/graph/passes/transposed_convolutions.c */
+/* ---- TRANSPOSED CONVOLUTIONS: with stride 1 they are convolutions of flipped weights; else each phase of the results
+   is one (convolution_phases.c).
+
+   Along a dimension with kernel K, stride s and padding p, result j * s + q sums x[i] * w[k] over i * s + k = j * s + q
+   + p. Phase q has U = CeilDiv(K, s) taps. Tap u is k = (q + p) % s + s * (U - 1 - u), if the kernel has that element.
+   So w is padded to blocks of s elements, which become the taps from the last one on. Elements of a block become the
+   phases: the first p % s are those of the last phases. */
+
+typedef struct graph__transposed {
+    ind__conv shape;
+    int rank;
+    int64_t kernel[3], stride[3], padding[3], dilation[3], taps[3];
+    ind_expr size[3]; /* of the results, multiples of the stride */
+} graph__transposed;
+
+static const char *graph__read_transposed(const ind_graph *g, const ind__node *n, graph__transposed *t) {
+    const ind__tensor_info *x = &g->tensor[n->operand[0]], *w = &g->tensor[n->operand[1]];
+    if (ind__conv_of(g, n->op, n->attr, w, &t->shape)) return "its attributes are not valid";
+    t->rank = t->shape.window.rank;
+    if (x->rank != w->rank) return "its input has no batch";
+    for (int s = 0; s < t->rank; s++) {
+        if (!ind_expr_is_int(t->shape.window.kernel[s], &t->kernel[s]) ||
+            !ind_expr_is_int(t->shape.window.stride[s], &t->stride[s]) ||
+            !ind_expr_is_int(t->shape.window.padding[s], &t->padding[s]) ||
+            !ind_expr_is_int(t->shape.window.dilation[s], &t->dilation[s]))
+            return "its kernel, stride, padding or dilation is not a constant";
+        if (t->kernel[s] > 1 << 12 || t->stride[s] > 1 << 12 || t->padding[s] > 1 << 20 || t->dilation[s] > 1 << 12)
+            return "its kernel, stride, padding or dilation is too large";
+    }
+    return NULL;
+}
+
+/* Returns why it does not become a convolution of stride 1. */
+static const char *graph__refuse_flip(const graph__transposed *t) {
+    for (int s = 0; s < t->rank; s++) {
+        if (!ind__is_int(t->shape.output_padding[s], 0)) return "its output padding is not 0";
+        if (t->padding[s] > t->dilation[s] * (t->kernel[s] - 1)) return "its padding is larger than its kernel";
+    }
+    return NULL;
+}
+
+/* Returns why the results are not computed by phases; sets their sizes and taps. */
+static const char *graph__refuse_phases(const graph__rewrite *r, const ind__node *n, graph__transposed *t) {
+    ind_context *c = r->to->context;
+    const ind__tensor_info *y = &r->from->tensor[n->result];
+    int loops = 2 + (t->shape.groups > 1) + t->rank;
+    if (t->shape.groups > 1 && ind_known_eq(r->to->tensor[n->operand[1]].size[0], ind_int(c, t->shape.groups)))
+        return "it is depthwise";
+    for (int s = 0; s < t->rank; s++) {
+        if (t->dilation[s] != 1) return "its stride and its dilation are not 1";
+        t->taps[s] = (t->kernel[s] + t->stride[s] - 1) / t->stride[s];
+        t->size[s] = ind_expr_mul(ind_expr_ceildiv(y->size[2 + s], ind_int(c, t->stride[s])), ind_int(c, t->stride[s]));
+        loops += t->stride[s] > 1;
+    }
+    return loops > IND_MAX_RANK ? "its loops would be more than 8 dimensions" : NULL;
+}
+
+/* A view with dimension dim split into groups, and one of so many elements each. */
+static ind_tensor graph__split_dim(ind_tensor x, int dim, int64_t each) {
+    const int rank = ind_tensor_rank(x);
+    ind_context *c = x.graph->context;
+    ind_expr size[2 * IND_MAX_RANK];
+    for (int d = 0; d < rank; d++) size[d + (d > dim)] = ind_tensor_size(x, d);
+    size[dim + 1] = ind_int(c, each);
+    size[dim] = ind_expr_floordiv(size[dim], size[dim + 1]);
+    return ind_view(x, size, rank + 1);
+}
+
+static ind_tensor graph__part_of(ind_tensor x, int dim, int64_t begin, int64_t end) {
+    ind_context *c = x.graph->context;
+    return ind_slice(x, dim, ind_int(c, begin), ind_int(c, end), (ind_expr){NULL, 0});
+}
+
+/* Pads the kernels of w to whole blocks of as many elements as the stride. */
+static ind_tensor graph__pad_kernels(ind_tensor w, const graph__transposed *t) {
+    ind_context *c = w.graph->context;
+    ind_expr pad[6];
+    bool any = false;
+    for (int s = 0; s < t->rank; s++) {
+        const int64_t after = t->taps[s] * t->stride[s] - t->kernel[s];
+        pad[2 * (t->rank - 1 - s)] = ind_int(c, 0);
+        pad[2 * (t->rank - 1 - s) + 1] = ind_int(c, after);
+        any = any || after;
+    }
+    if (!any) return w;
+    const ind__attr attr[2] = {ind__attr_sizes(pad, 2 * t->rank), ind__attr_number(0)};
+    return ind__call(IND_OP_CONSTANT_PAD_ND, &w, 1, attr, 2);
+}
+
+/* The blocks of dimension dim, and the phases, which are dimension dim + 1 if there are several. */
+static ind_tensor graph__phase_blocks(ind_tensor w, int dim, int64_t stride, int64_t padding) {
+    if (stride == 1) return w;
+    w = graph__split_dim(w, dim, stride);
+    if (padding % stride == 0) return w;
+    const ind_tensor part[2] = {graph__part_of(w, dim + 1, padding % stride, stride),
+                                graph__part_of(w, dim + 1, 0, padding % stride)};
+    return ind_cat(part, 2, dim + 1);
+}
+
+/* x with these sizes, and stored in their order: the first view is none of the memory of x (convolution_weights.c). */
+static ind_tensor graph__in_order(ind_tensor x, const ind_expr *size, int rank) {
+    const ind_expr numel = ind_expr_product(x.graph->context, size, rank);
+    const ind__attr flat = ind__attr_sizes(&numel, 1), all = ind__attr_sizes(size, rank);
+    x = ind__call(IND_OP_VIEW, &x, 1, &flat, 1);
+    return ind__call(IND_OP_VIEW, &x, 1, &all, 1);
+}
+
+/* The weights [phases, O, U.., C / groups] of w, [C, O / groups, K..]. */
+static ind_tensor graph__phase_weights(ind_tensor w, const graph__transposed *t) {
+    ind_context *c = w.graph->context;
+    const bool grouped = t->shape.groups > 1;
+    int order[IND_MAX_RANK], flipped[3], num = 0;
+    ind_expr size[IND_MAX_RANK], in = ind_tensor_size(w, 0);
+    size[1] = ind_expr_mul(ind_tensor_size(w, 1), ind_int(c, t->shape.groups));
+    w = graph__pad_kernels(w, t);
+    if (grouped) {
+        in = ind_expr_floordiv(in, ind_int(c, t->shape.groups));
+        ind_expr all[IND_MAX_RANK] = {ind_int(c, t->shape.groups), in};
+        for (int d = 1; d < 2 + t->rank; d++) all[d + 1] = ind_tensor_size(w, d);
+        w = ind_view(w, all, t->rank + 3);
+    }
+    const int channel = grouped; /* dimensions: group?, C / groups, O / groups, for each s the blocks and the phases? */
+    for (int s = 0, dim = channel + 2; s < t->rank; s++, dim++) {
+        w = graph__phase_blocks(w, dim, t->stride[s], t->padding[s]);
+        flipped[s] = dim;
+        dim += t->stride[s] > 1;
+    }
+    w = ind_flip(w, flipped, t->rank);
+    size[0] = ind_int(c, 1);
+    for (int s = 0; s < t->rank; s++) {
+        if (t->stride[s] > 1) order[num++] = flipped[s] + 1;
+        size[0] = ind_expr_mul(size[0], ind_int(c, t->stride[s]));
+        size[2 + s] = ind_int(c, t->taps[s]);
+    }
+    size[2 + t->rank] = in;
+    if (grouped) order[num++] = 0;
+    order[num++] = channel + 1;
+    for (int s = 0; s < t->rank; s++) order[num++] = flipped[s];
+    order[num++] = channel;
+    return graph__in_order(ind_permute(w, order, num), size, t->rank + 3);
+}
+
+/* The weights [O, C / groups, K..] of the convolution with stride 1. */
+static ind_tensor graph__flipped_weights(ind_tensor w, const graph__transposed *t) {
+    ind_context *c = w.graph->context;
+    const ind_expr groups = ind_int(c, t->shape.groups), out = ind_tensor_size(w, 1);
+    const ind_expr in = ind_expr_floordiv(ind_tensor_size(w, 0), groups);
+    int flipped[3];
+    ind_expr all[IND_MAX_RANK] = {groups, in, out}, size[IND_MAX_RANK] = {ind_expr_mul(out, groups), in};
+    for (int s = 0; s < t->rank; s++) {
+        flipped[s] = 2 + s;
+        all[3 + s] = size[2 + s] = ind_tensor_size(w, 2 + s);
+    }
+    w = ind_flip(w, flipped, t->rank);
+    if (t->shape.groups == 1) return ind_transpose(w, 0, 1);
+    return ind_view(ind_transpose(ind_view(w, all, t->rank + 3), 1, 2), size, t->rank + 2);
+}
+
+/* Adds an op in the place of n: with its name and its position. */
+static uint32_t graph__add_for(graph__rewrite *r, const ind__node *n, ind_graph_op op, uint32_t *operands,
+                               uint32_t num_operands, ind__attr *attr, uint32_t num_attrs) {
+    ind__node made = *n;
+    made.op = op, made.attr = attr, made.num_attrs = num_attrs;
+    made.operand = operands, made.num_operands = num_operands;
+    return r->to->status ? 0 : graph__rewrite_add(r, &made);
+}
+
+static uint32_t graph__as_convolution(graph__rewrite *r, const ind__node *n, const graph__transposed *t) {
+    ind_expr padding[3];
+    ind__attr attr[6];
+    uint32_t operands[3];
+    for (int s = 0; s < t->rank; s++)
+        padding[s] = ind_int(r->to->context, t->dilation[s] * (t->kernel[s] - 1) - t->padding[s]);
+    memcpy(attr, n->attr, sizeof attr);
+    attr[1] = ind__attr_sizes(padding, t->rank);
+    attr[3] = ind__attr_bool(false);
+    memcpy(operands, n->operand, n->num_operands * sizeof *operands);
+    operands[1] = graph__flipped_weights((ind_tensor){r->to, n->operand[1]}, t).id;
+    return graph__add_for(r, n, IND_OP_CONVOLUTION, operands, n->num_operands, attr, 6);
+}
+
+/* The bias as [1, O, 1..]. */
+static ind_tensor graph__channel_bias(ind_tensor bias, int rank) {
+    ind_expr size[IND_MAX_RANK];
+    for (int d = 0; d < rank; d++) size[d] = d == 1 ? ind_tensor_size(bias, 0) : ind_int(bias.graph->context, 1);
+    return ind_view(bias, size, rank);
+}
+
+/* Adds the results by phases, the bias, and the part of the results that there is. */
+static uint32_t graph__as_phases(graph__rewrite *r, const ind__node *n, const graph__transposed *t) {
+    ind_context *c = r->to->context;
+    const ind__tensor_info *y = &r->from->tensor[n->result];
+    const ind__window *window = &t->shape.window;
+    int cut = 0;
+    for (int s = 0; s < t->rank; s++) cut += !ind_known_eq(t->size[s], y->size[2 + s]);
+    ind__attr attr[5] = {ind__attr_sizes(window->kernel, t->rank), ind__attr_sizes(window->stride, t->rank),
+                         ind__attr_sizes(window->padding, t->rank), ind__attr_sizes(t->size, t->rank),
+                         ind__attr_int(t->shape.groups)};
+    attr[0].kind = attr[1].kind = attr[2].kind = IND__ATTR_INTS;
+    uint32_t operands[2] = {n->operand[0], graph__phase_weights((ind_tensor){r->to, n->operand[1]}, t).id};
+    const bool biased = n->num_operands > 2 && n->operand[2];
+    if (!biased && !cut) return graph__add_for(r, n, IND_OP_CONVOLUTION_PHASES, operands, 2, attr, 5);
+    if (r->to->status) return 0;
+    ind_tensor x = ind__graph_add(r->to, IND_OP_CONVOLUTION_PHASES, operands, 2, attr, 5, NULL, NULL);
+    ind__attr alpha = ind__attr_number(1);
+    if (biased) {
+        operands[0] = x.id;
+        operands[1] = graph__channel_bias((ind_tensor){r->to, n->operand[2]}, y->rank).id;
+        if (!cut) return graph__add_for(r, n, IND_OP_ADD, operands, 2, &alpha, 1);
+        x = ind__graph_add(r->to, IND_OP_ADD, operands, 2, &alpha, 1, NULL, NULL);
+    }
+    for (int s = 0; s < t->rank; s++) {
+        if (ind_known_eq(t->size[s], y->size[2 + s])) continue;
+        const graph__cut part = {.x = x.id, .dim = 2 + s, .begin = ind_int(c, 0), .end = y->size[2 + s]};
+        x.id = r->to->status ? 0 : graph__make_cut(r, &part, --cut ? NULL : n);
+        if (!x.id) return 0;
+    }
+    return x.id;
+}
+
+static uint32_t graph__pass_transposed_convolutions(graph__rewrite *r, const ind__node *n) {
+    graph__transposed t = {0};
+    if (n->op != IND_OP_CONVOLUTION || !n->attr[3].i) return 0;
+    const char *no = graph__read_transposed(r->to, n, &t);
+    bool flip = !no;
+    for (int s = 0; s < t.rank && flip; s++) flip = t.stride[s] == 1;
+    if (!no && flip) no = graph__refuse_flip(&t);
+    if (!no && !flip) no = graph__refuse_phases(r, n, &t);
+    if (no) {
+        graph__log(r->log, "transposed_convolutions", true, "%s (convolution) stays transposed: %s",
+                   r->from->tensor[n->result].name, no);
+        return 0;
+    }
+    return flip ? graph__as_convolution(r, n, &t) : graph__as_phases(r, n, &t);
+}
+
 /* =========================================================================== src/graph/passes/convolution_weights.c */
 /* ---- weights of convolutions that depend on constants: stored with channels last
 
@@ -29094,6 +29631,7 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_BLOCK_MAPS] = NULL,          /* after PAD_PRODUCTS: graph__add_map */
     [IND_PASS_PREPARE] = NULL,             /* splits the graph, last: ind__graph_split */
     [IND_PASS_REINPLACE] = NULL,           /* chooses the order of the nodes: graph__reinplace_plan */
+    [IND_PASS_TRANSPOSED_CONVOLUTIONS] = graph__pass_transposed_convolutions, /* after REINPLACE: graph__apply_phases */
 };
 
 static const char *const graph__pass_name[IND_NUM_PASSES] = {
@@ -29368,7 +29906,7 @@ static void ind__graph_take_facts(ind_graph *copy, ind_graph *g) {
 typedef struct graph__optimiser {
     const ind_graph *given, *now;
     const ind__pass_options *options;
-    uint32_t enabled; /* bit per ind_pass */
+    uint32_t enabled; /* bit per ind_pass; transposed_convolutions has a point of its own */
 } graph__optimiser;
 
 /* Replaces the graph by r->to. */
@@ -29519,6 +30057,16 @@ static ind_status graph__apply_pads(graph__optimiser *o) {
     return status;
 }
 
+/* Makes convolutions, or phases of convolutions, of transposed ones. Patterns know these as one op, so it follows them.
+   No pass that merges views may follow. */
+static ind_status graph__apply_phases(graph__optimiser *o) {
+    bool any = false;
+    for (uint32_t i = 1; i < o->now->num_nodes; i++)
+        any = any || (o->now->node[i].op == IND_OP_CONVOLUTION && o->now->node[i].attr[3].i);
+    if (!any || o->options->disabled >> IND_PASS_TRANSPOSED_CONVOLUTIONS & 1) return IND_OK;
+    return graph__settle(o, 1u << IND_PASS_TRANSPOSED_CONVOLUTIONS);
+}
+
 /* Stores constant weights of convolutions with channels last. No pass that merges views may follow. */
 static ind_status graph__apply_weights(graph__optimiser *o) {
     if (!graph__runs(o, IND_PASS_CONVOLUTION_WEIGHTS) || !o->options->prepared || !o->options->tensor_cores)
@@ -29584,6 +30132,7 @@ static ind_status graph__run_all_passes(graph__optimiser *o) {
     if (!status) status = graph__apply_pads(o);
     if (!status) status = graph__apply_maps(o);
     if (!status) status = graph__order_updates(o);
+    if (!status) status = graph__apply_phases(o);
     if (!status) status = graph__apply_weights(o);
     if (!status) status = graph__run_user_passes(o, IND_POINT_LOWERING, &changed);
     if (!status && changed) status = graph__settle(o, o->enabled & 1u << IND_PASS_DCE);
@@ -29591,7 +30140,7 @@ static ind_status graph__run_all_passes(graph__optimiser *o) {
 }
 
 ind_status ind__graph_optimise(const ind_graph *g, const ind__pass_options *options, ind_graph **out) {
-    graph__optimiser o = {g, g, options, ~options->disabled};
+    graph__optimiser o = {g, g, options, ~options->disabled & ~(1u << IND_PASS_TRANSPOSED_CONVOLUTIONS)};
     *out = NULL;
     ind_status status = options->log ? graph__run_all_passes(&o) : graph__settle(&o, o.enabled);
     if (!status)
@@ -30089,6 +30638,7 @@ static bool graph__takes_layout(const graph__lowering *w, const ind__node *n, gr
 static bool graph__begins_layout(const graph__lowering *w, const ind__node *n) {
     const ind_dtype t = w->graph->tensor[n->result].dtype;
     if (w->only_half && t != IND_F16 && t != IND_BF16) return false;
+    if (n->op == IND_OP_CONVOLUTION_PHASES) return true; /* it always has one */
     return graph__layout_role_of(n->op) == GRAPH__LAYOUT_BEGINS &&
            w->graph->tensor[n->operand[0]].rank == w->graph->tensor[n->operand[1]].rank;
 }
@@ -30137,7 +30687,7 @@ static uint32_t graph__convolution_before(const graph__lowering *w, uint32_t ten
    convolution. */
 static void graph__link_epilogue(const graph__lowering *w, const ind__node *n, uint32_t tensor) {
     uint32_t last = 0;
-    if (n->op == IND_OP_CONVOLUTION) w->epilogue_of[tensor] = tensor;
+    if (n->op == IND_OP_CONVOLUTION || n->op == IND_OP_CONVOLUTION_PHASES) w->epilogue_of[tensor] = tensor;
     for (uint32_t k = 0; k < n->num_operands && ind__op_has(n->op, 'P'); k++) {
         const uint32_t x = n->operand[k];
         if (!x || !graph__covers(&w->graph->tensor[x], &w->graph->tensor[tensor])) continue;
@@ -30163,12 +30713,20 @@ static ind_status graph__store_epilogue(const graph__lowering *w, uint32_t tenso
     return status;
 }
 
-/* Stores such operands of a node, before it is lowered: those of ops that are not pointwise, and of pointwise ops that
-   read several. */
+/* True for a view that shows a part of its operand. No epilogue has the elements of the part alone. */
+static bool graph__drops_elements(const ind_graph *g, const ind__node *n) {
+    const ind__tensor_info *x = &g->tensor[n->operand[0]], *y = &g->tensor[n->result];
+    const ind_expr all = ind_expr_product(g->context, x->size, x->rank);
+    const ind_expr shown = ind_expr_product(g->context, y->size, y->rank);
+    return ind__ok(all) && ind__ok(shown) && ind_known_lt(shown, all);
+}
+
+/* Stores such operands of a node, before it is lowered: those of ops that are not pointwise, of views of a part, and of
+   pointwise ops that read several. */
 static ind_status graph__store_epilogues(const graph__lowering *w, const ind__node *n) {
     uint32_t num = 0;
     ind_status status = IND_OK;
-    if (ind__op_has(n->op, 'V')) return IND_OK;
+    if (ind__op_has(n->op, 'V') && !(n->num_operands && graph__drops_elements(w->graph, n))) return IND_OK;
     for (uint32_t k = 0; k < n->num_operands; k++) num += graph__ends_convolution(w, n->operand[k]);
     if (ind__op_has(n->op, 'P') && num < 2) return IND_OK;
     for (uint32_t k = 0; k < n->num_operands && !status; k++)

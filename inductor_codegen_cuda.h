@@ -12863,13 +12863,16 @@ typedef struct cg__mm_epilogue {
 } cg__mm_epilogue;
 
 /* A dimension of an image that is read through windows: window i has the elements i * step + t * dilation - before of
-   the dimension, for each tap t. A tap is an element of the convolution's kernel. */
+   the dimension, for each tap t. A tap is an element of the convolution's kernel. In a transposed convolution, windows
+   of a phase begin `shift` elements later, and may not have all taps. A phase is a variable of both operands. */
 typedef struct cg__mm_window_dim {
     ind_expr windows, taps;         /* variables; taps: not set if there is one tap */
     ind_expr places, size;          /* numbers of windows and of elements; the latter not set if nothing limits it */
     ind_expr stride;                /* in memory */
     int64_t step, dilation, before; /* of the convolution: stride, dilation, and padding before the first element */
     int64_t num_taps;
+    ind_expr shift, limit; /* of a phase; limit: it has the taps with t * limit_by + limit >= 0. Not set: 0; all */
+    int64_t most_shift, limit_by;
 } cg__mm_window_dim;
 
 /* A variable of depth: the taps of a dimension, the channels in a tap, or channels of which each has an image. */
@@ -13337,39 +13340,86 @@ static ind_expr cg__mm_mask_index(const ind__writer *w, uint32_t mask) {
     return cg__inst(w, mask)->op == IND_LOOP_INDEX ? cg__index_of(w, mask) : (ind_expr){0};
 }
 
-/* Reads one condition of the mask: 0 <= window * step + tap * dilation - before, or the same < size. Each dimension has
-   at most one of both. */
-static const char *cg__mm_read_border(cg__mm_window *x, ind_expr condition) {
+/* Is it a variable of rows? */
+static bool cg__mm_is_row(const cg__mm_window *x, ind_expr var) {
+    for (int i = 0; i < MM_WINDOW_ROWS; i++)
+        if (ind__ok(x->dim[i].windows) && ind_expr_same(x->dim[i].windows, var)) return true;
+    return false;
+}
+
+/* True if the expression depends on a variable of rows or of depth. */
+static bool cg__mm_moves(const ind__writer *w, const cg__mm_window *x, ind_expr e) {
+    const ind__loops *l = &w->plan->domain;
+    bool any = false;
+    for (int v = 0; v < cg__num_vars(w); v++)
+        any = any || (ind__expr_depends(e, l->var[v]) && (v >= l->rank || cg__mm_is_row(x, l->var[v])));
+    return any;
+}
+
+/* Reads a condition on the taps of a dimension and on variables of both operands: a phase does not have all taps. */
+static const char *cg__mm_read_limit(const ind__writer *w, cg__mm_window *x, ind_expr slack) {
+    for (int i = 0; i < x->rank; i++) {
+        cg__mm_window_dim *dim = &x->dim[i];
+        ind_expr step = ind_int(w->context, 0), rest = slack;
+        const bool taps = ind__ok(dim->taps) && ind__expr_depends(slack, dim->taps);
+        if (ind__ok(dim->limit) || (taps && !ind__affine(slack, dim->taps, &step, &rest)) || cg__mm_moves(w, x, rest) ||
+            ind__expr_has_kind(rest, IND_SYMBOL_SIZE) || !ind_expr_is_int(step, &dim->limit_by))
+            continue;
+        dim->limit = rest;
+        return NULL;
+    }
+    return "a condition of its mask depends on no dimension of the windows";
+}
+
+/* Reads what is left of a lower border: shift - before. */
+static const char *cg__mm_read_lower(cg__mm_window_dim *of, ind_expr rest) {
+    int64_t least = INT64_MIN, most = INT64_MAX;
+    ind__known_bounds(rest, &least, &most);
+    if (of->before) return "its mask limits a dimension twice";
+    if (least == INT64_MIN || most == INT64_MAX || ind__expr_has_kind(rest, IND_SYMBOL_SIZE))
+        return "its padding is not a constant";
+    if (least > 0) return "its padding is negative";
+    of->before = -least;
+    if (least == most) return NULL;
+    of->shift = ind_expr_sub(rest, ind_int(rest.context, least));
+    of->most_shift = most - least;
+    return NULL;
+}
+
+/* Reads what is left of an upper border: size - 1 + before - shift. `before` is subtracted later. */
+static const char *cg__mm_read_upper(cg__mm_window_dim *of, ind_expr rest) {
+    if (ind__ok(of->size)) return "its mask limits a dimension twice";
+    of->size = ind_expr_add(rest, ind_int(rest.context, 1));
+    if (ind__ok(of->shift)) of->size = ind_expr_add(of->size, of->shift);
+    return ind__expr_has_kind(of->size, IND_SYMBOL_INDEX) ? "its borders do not shift alike" : NULL;
+}
+
+/* Reads one condition of the mask: 0 <= window * step + tap * dilation + shift - before, or the same < size. Each
+   dimension has at most one of both. Those with `lower` come first. */
+static const char *cg__mm_read_border(const ind__writer *w, cg__mm_window *x, ind_expr condition, bool lower) {
     const ind_expr_kind kind = ind_expr_query_kind(condition);
     if (kind != IND_EXPR_LT && kind != IND_EXPR_LE) return "a condition of its mask is not a comparison";
     ind_expr slack = cg__slack(condition), step, dilation = ind_int(condition.context, 0), rest;
     cg__mm_window_dim *of = NULL;
     for (int i = 0; i < x->rank; i++)
         if (ind__expr_depends(slack, x->dim[i].windows)) of = &x->dim[i];
-    int64_t by, apart = 0, before;
-    if (!of || !ind__affine(slack, of->windows, &step, &rest))
-        return "a condition of its mask depends on no dimension of the windows";
+    int64_t by, apart = 0;
+    if (!of) return lower ? NULL : cg__mm_read_limit(w, x, slack);
+    if (!ind__affine(slack, of->windows, &step, &rest) || !ind_expr_is_int(step, &by))
+        return "the stride in its mask is not a constant";
+    if ((by > 0) != lower) return NULL;
     if (ind__ok(of->taps) && !ind__affine(rest, of->taps, &dilation, &rest))
         return "the dilation in its mask is not a constant";
-    if (!ind_expr_is_int(step, &by) || !ind_expr_is_int(dilation, &apart) || ind__expr_has_kind(rest, IND_SYMBOL_INDEX))
-        return "the stride or the dilation in its mask is not a constant";
+    if (!ind_expr_is_int(dilation, &apart)) return "the dilation in its mask is not a constant";
+    if (cg__mm_moves(w, x, rest)) return "a condition of its mask depends on two dimensions";
     if (ind__ok(of->taps) && !apart) return "a condition of its mask does not depend on the kernel's element";
-    const bool from = by > 0;
-    by = from ? by : -by;
-    apart = from ? apart : -apart;
+    by = lower ? by : -by;
+    apart = lower ? apart : -apart;
     if ((of->step && (of->step != by || (apart && of->dilation != apart))) || apart < 0)
         return "conditions of its mask have different strides or dilations";
-    if (from ? of->before != 0 : ind__ok(of->size)) return "its mask limits a dimension twice";
     of->step = by;
     if (apart) of->dilation = apart;
-    if (!from) {
-        of->size = ind_expr_add(rest, ind_int(rest.context, 1)); /* with `before`, which is added later */
-    } else if (!ind_expr_is_int(rest, &before)) {
-        return "its padding is not a constant";
-    } else {
-        of->before = -before;
-    }
-    return of->before < 0 ? "its padding is negative" : NULL;
+    return lower ? cg__mm_read_lower(of, rest) : cg__mm_read_upper(of, rest);
 }
 
 /* Sets the step, the dilation and the stride of a dimension from its strides in the index. */
@@ -13464,20 +13514,21 @@ static const char *cg__mm_find_taps(const ind__writer *w, const cg__mm_problem *
     return NULL;
 }
 
-/* Is it a variable of rows? */
-static bool cg__mm_is_row(const cg__mm_window *x, ind_expr var) {
-    for (int i = 0; i < MM_WINDOW_ROWS; i++)
-        if (ind__ok(x->dim[i].windows) && ind_expr_same(x->dim[i].windows, var)) return true;
-    return false;
+/* The index without the shifts of phases. */
+static ind_expr cg__mm_unshifted(const cg__mm_window *x, ind_expr index) {
+    for (int i = 0; i < x->rank; i++)
+        if (ind__ok(x->dim[i].shift)) index = ind_expr_sub(index, ind_expr_mul(x->dim[i].stride, x->dim[i].shift));
+    return index;
 }
 
 /* The variable of groups: both operands have it, a as so many channels. */
 static const char *cg__mm_find_window_group(const cg__decider *d, const cg__mm_problem *p, cg__mm_window *x) {
     const ind__loops *l = &d->plan->domain;
-    const ind_expr index = cg__index_of(&d->w, cg__mm_converted_load(&d->w, p->a.value));
+    const ind_expr index = cg__mm_unshifted(x, cg__index_of(&d->w, cg__mm_converted_load(&d->w, p->a.value)));
     x->groups = ind_int(d->w.context, 1);
     for (int v = 0; v < l->rank; v++) {
         if (!(d->plan->varies[p->a.value] >> v & 1) || cg__mm_is_row(x, l->var[v])) continue;
+        if (!ind__expr_depends(index, l->var[v])) continue; /* a phase */
         if (v == p->n || ind__ok(x->group)) return "its windows are not one dimension of the results";
         if (!ind_known_eq(ind_expr_stride(index, l->var[v]), ind_int(d->w.context, x->channels)))
             return "the channels of a group are not adjacent";
@@ -13524,30 +13575,48 @@ static const char *cg__mm_find_window_dim(const ind__writer *w, cg__mm_window *x
     const ind_expr last = ind_expr_mul(ind_expr_sub(dim->places, ind_int(c, 1)), ind_int(c, dim->step));
     if (!ind__ok(dim->size)) dim->size = ind_expr_add(last, ind_int(c, dim->dilation * (dim->num_taps - 1) + 1));
     dim->size = ind_expr_sub(dim->size, ind_int(c, dim->before));
-    x->offset = ind_expr_add(x->offset, ind_expr_mul(dim->stride, ind_int(c, dim->before)));
+    return NULL;
+}
+
+/* True if windows or taps differ from phase to phase. */
+static bool cg__mm_has_phases(const cg__mm_window *x) {
+    bool any = false;
+    for (int i = 0; i < x->rank; i++) any = any || ind__ok(x->dim[i].shift) || ind__ok(x->dim[i].limit);
+    return any;
+}
+
+/* Finds the offset of element 0 of the first image. */
+static const char *cg__mm_find_offset(const ind__writer *w, cg__mm_window *x, ind_expr index) {
+    const ind__loops *l = &w->plan->domain;
+    ind_expr stride;
+    x->offset = cg__mm_unshifted(x, index);
+    for (int v = 0; v < cg__num_vars(w); v++)
+        if (!ind__affine(x->offset, l->var[v], &stride, &x->offset)) return "its index is not a sum of strides";
+    for (int i = 0; i < x->rank; i++)
+        x->offset = ind_expr_add(x->offset, ind_expr_mul(x->dim[i].stride, ind_int(w->context, x->dim[i].before)));
     return NULL;
 }
 
 /* Reads the dimensions, the channels and the groups; returns the reason if the LOAD does not read windows. */
 static const char *cg__mm_read_window(const cg__decider *d, const cg__mm_problem *p, cg__mm_window *x) {
     const ind__writer *w = &d->w;
-    const ind__loops *l = &w->plan->domain;
     const uint32_t load = cg__mm_converted_load(w, p->a.value), of_mask = cg__inst(w, load)->arg[0];
     const ind_expr index = cg__index_of(w, load), mask = of_mask ? cg__mm_mask_index(w, of_mask) : (ind_expr){0};
-    ind_expr stride;
     if (of_mask && !ind__ok(mask)) return "its mask depends on data";
-    x->offset = index;
-    for (int v = 0; v < l->rank + l->rrank; v++)
-        if (!ind__affine(x->offset, l->var[v], &stride, &x->offset)) return "its index is not a sum of strides";
     cg__mm_find_images(w, x, index, mask);
     if (x->rank > IND__MAX_WINDOW_RANK) return "an image has more than three dimensions";
     const char *no = cg__mm_find_taps(w, p, x, index, mask);
-    for (int i = 0; i < cg__num_conditions(mask) && !no; i++) no = cg__mm_read_border(x, cg__condition(mask, i));
+    for (int i = 0; i < cg__num_conditions(mask) && !no; i++)
+        no = cg__mm_read_border(w, x, cg__condition(mask, i), true);
+    for (int i = 0; i < cg__num_conditions(mask) && !no; i++)
+        no = cg__mm_read_border(w, x, cg__condition(mask, i), false);
     for (int i = 0; i < x->rank && !no; i++) no = cg__mm_find_window_dim(w, x, i, index);
+    if (!no) no = cg__mm_find_offset(w, x, index);
     if (no) return no;
     const cg__mm_window_dim *outer = &x->dim[x->rank - 1];
     if (!ind__ok(x->image_stride)) x->image_stride = ind_expr_mul(outer->size, outer->stride);
-    return p->windows.depthwise ? NULL : cg__mm_find_window_group(d, p, x);
+    if (p->windows.depthwise) return cg__mm_has_phases(x) ? "its windows have phases" : NULL;
+    return cg__mm_find_window_group(d, p, x);
 }
 
 /* The windows of a, whose rows are `num` variables from the innermost on. NULL: out of memory. */
@@ -13588,6 +13657,14 @@ static bool cg__mm_stores_join(const ind__writer *w, int outer, int inner) {
     return true;
 }
 
+/* True if each STORE is contiguous along the columns. Then any two variables of rows may become one: a tile stores its
+   rows one by one, and where a row is, is found by division. */
+static bool cg__mm_stores_columns(const ind__writer *w, int n) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && (n < 0 || !cg__contiguous(w, i, n))) return false;
+    return true;
+}
+
 /* The stride of a variable at the hinted sizes. */
 static int64_t cg__mm_hinted_stride(const ind__writer *w, ind_expr index, int v) {
     return ind_hint(ind_expr_stride(index, w->plan->domain.var[v]));
@@ -13609,15 +13686,18 @@ static bool cg__mm_makes_windows(const cg__decider *d, const cg__mm_problem *p, 
     return false;
 }
 
-/* True if the rows of m are few, and are one dimension of the results with other rows, but not of the left operand:
-   every other element of each line. Tiles of m alone would be mostly empty. */
+/* True if the rows of m are few, and with other rows they are one dimension of the results but not of the left operand,
+   or the other way round: every other element of each line. Tiles of m alone would be mostly empty. */
 static bool cg__mm_has_short_lines(const cg__decider *d, const cg__mm_problem *p, ind_expr index) {
     const ind__loops *x = &d->plan->domain;
+    const bool columns = cg__mm_stores_columns(&d->w, p->n);
     if (ind_hint(x->extent[p->m]) >= MM_SHORT_LINE) return false;
     for (int v = 0; v < x->rank; v++) {
-        if (v == p->m || v == p->n || !cg__mm_only_left(d, p, v) || !cg__mm_stores_join(&d->w, v, p->m)) continue;
+        if (v == p->m || v == p->n || !cg__mm_only_left(d, p, v)) continue;
         const ind_expr merged = ind_expr_mul(ind_expr_stride(index, x->var[p->m]), x->extent[p->m]);
-        if (!ind_known_eq(ind_expr_stride(index, x->var[v]), merged)) return true;
+        const bool left = ind_known_eq(ind_expr_stride(index, x->var[v]), merged);
+        const bool results = cg__mm_stores_join(&d->w, v, p->m);
+        if (results ? !left : left && columns) return true;
     }
     return false;
 }
@@ -13666,8 +13746,10 @@ static int cg__mm_chain_rows(const cg__decider *d, const cg__mm_problem *p, ind_
     for (int v = x->rank - 1; v >= 0 && num < MM_WINDOW_ROWS; v--) {
         int64_t least = 0;
         ind__known_bounds(x->extent[inner], &least, NULL);
-        if (v == inner || v == p->n || least < 1 || !cg__mm_only_left(d, p, v) || !cg__mm_stores_join(&d->w, v, inner))
-            continue;
+        bool taken = v == p->n;
+        for (int i = 0; i < num; i++) taken = taken || ind_expr_same(row[i], x->var[v]);
+        if (taken || least < 1 || !cg__mm_only_left(d, p, v)) continue;
+        if (!cg__mm_stores_join(&d->w, v, inner) && !cg__mm_stores_columns(&d->w, p->n)) continue;
         row[num++] = x->var[v];
         inner = v;
         v = x->rank;
@@ -14300,7 +14382,8 @@ static bool cg__mm_can_copy_lines(cg__decider *d, cg__mm_problem *p, const cg__m
     const cg__mm_window *x = p->windows.image;
     cg__mm_lines y;
     if (o != &p->a || !o->windows || o->copy || !o->load || x->no || p->tensor_bytes != 2) return false;
-    if (!cg__mm_find_lines(p, MM_MOST_LINE_ROWS, &y) || y.length % 8 || ind__ok(x->group)) return false;
+    if (!cg__mm_find_lines(p, MM_MOST_LINE_ROWS, &y) || y.length % 8 || ind__ok(x->group) || cg__mm_has_phases(x))
+        return false;
     if (!ind_expr_is_int(p->size_k, NULL) || y.num * y.each * y.pitch * 2 > MM_LINES_BYTES) return false;
     if (!ind_known_multiple(x->offset, 8) || !ind_known_multiple(x->image_stride, 8)) return false;
     if (x->outer_channels > 1 && !ind_known_multiple(x->outer_stride, 8)) return false;
@@ -16759,6 +16842,18 @@ static bool cg__mm_upper_corner(const cg__mm_window_dim *dim, int most, int *upp
     return found && corner <= most && corner >= -most - 1;
 }
 
+/* The offset from the first element of a window to the last one, in the last phase. */
+static int64_t cg__mm_last_offset(const cg__mm_window_dim *dim) {
+    return dim->dilation * (dim->num_taps - 1) + dim->most_shift;
+}
+
+/* True if a phase does not have all taps. */
+static bool cg__mm_is_limited(const cg__mm_window *x) {
+    bool any = false;
+    for (int i = 0; i < x->rank; i++) any = any || ind__ok(x->dim[i].limit);
+    return any;
+}
+
 /* The map of a's windows, if tensor cores multiply them; boxes are of a chunk of channels. */
 static const char *cg__mm_find_window_map(const cg__mm_problem *p, ind__tensor_map *map) {
     const cg__mm_window *x = p->windows.image;
@@ -16767,12 +16862,13 @@ static const char *cg__mm_find_window_map(const cg__mm_problem *p, ind__tensor_m
     if (x->no) return x->no;
     if (!x->taps_first) return "its depth is not the taps in order, then the channels";
     if (x->channels % channels) return "its channels are not a multiple of 128 bytes";
+    if (cg__mm_is_limited(x) && !ind_expr_is_int(x->groups, NULL)) return "its groups are not a constant";
     *map = (ind__tensor_map){.dtype = p->a.memory, .swizzle = 128, .tf32 = p->tensor_bytes == 4, .offset = x->offset};
     ind_context *c = x->offset.context;
     const char *no = cg__mm_add_dim(map, ind_expr_mul(x->groups, ind_int(c, x->channels)), ind_int(c, 1), channels);
     for (int i = 0; i < x->rank && !no; i++) {
         const cg__mm_window_dim *dim = &x->dim[i];
-        if (dim->step > 8 || dim->before > most || dim->dilation * (dim->num_taps - 1) > 2 * most + 1)
+        if (dim->step > 8 || dim->before > most || cg__mm_last_offset(dim) > 2 * most + 1)
             return "its stride, padding or dilation is above that of a tensor map";
         map->windows.lower[i] = (int)-dim->before;
         map->windows.step[i] = (int)dim->step;
@@ -16798,17 +16894,27 @@ static void cg__mm_write_first_window(ind__writer *w, const cg__mm_problem *p) {
     }
 }
 
-/* Declares the channel and the tap of the step from first_k on: tap_0, .. */
+/* Declares the channel and the tap of the step from first_k on: tap_0, .. For a tap that the phase does not have, the
+   channel is one that no group has: the copy brings zeros. */
 static void cg__mm_write_tap(ind__writer *w, const cg__mm_problem *p) {
     const ind__tensor_map *map = p->map[0];
     if (!map || !map->windows.rank) return;
-    ind__textf(&w->code, "unsigned tap = (unsigned)first_k / %lldu;\n", (long long)p->windows.image->channels);
-    ind__textf(&w->code, "const int channel = (int)((unsigned)first_k - tap * %lldu);\n",
-               (long long)p->windows.image->channels);
+    const cg__mm_window *x = p->windows.image;
+    const bool limited = cg__mm_is_limited(x);
+    int64_t groups = 1;
+    (void)ind_expr_is_int(x->groups, &groups);
+    ind__textf(&w->code, "unsigned tap = (unsigned)first_k / %lldu;\n", (long long)x->channels);
+    ind__textf(&w->code, "%sint channel = (int)((unsigned)first_k - tap * %lldu);\n", limited ? "" : "const ",
+               (long long)x->channels);
     for (int i = 0; i < map->windows.rank; i++) {
-        const cg__mm_window_dim *dim = &p->windows.image->dim[i];
-        ind__textf(&w->code, "const unsigned short tap_%d = (unsigned short)(tap %% %lldu * %lldu);\ntap /= %lldu;\n",
-                   i, (long long)dim->num_taps, (long long)dim->dilation, (long long)dim->num_taps);
+        const cg__mm_window_dim *dim = &x->dim[i];
+        const char *shift =
+            ind__ok(dim->shift) ? cg__string(w, " + (unsigned)(%s)", cg__expr_string(w, dim->shift)) : "";
+        if (ind__ok(dim->limit))
+            ind__textf(&w->code, "if ((int)(tap %% %lldu) * %lld + %s < 0) channel = %lld;\n", (long long)dim->num_taps,
+                       (long long)dim->limit_by, cg__expr_string(w, dim->limit), (long long)(groups * x->channels));
+        ind__textf(&w->code, "const unsigned short tap_%d = (unsigned short)(tap %% %lldu * %lldu%s);\ntap /= %lldu;\n",
+                   i, (long long)dim->num_taps, (long long)dim->dilation, shift, (long long)dim->num_taps);
     }
 }
 

@@ -32,7 +32,8 @@ typedef enum ind_stage {
     X(BLOCK_MAPS, "block_maps")         /* masks of attention that data decide */                                      \
     X(CONVOLUTION_WEIGHTS, "convolution_weights") /* constant weights are stored with channels last */                 \
     X(REINPLACE, "reinplace")                     /* the order in which updates can be written in place */             \
-    X(PREPARE, "prepare") /* what depends on constants alone is computed once: ind_module_prepare */
+    X(PREPARE, "prepare") /* what depends on constants alone is computed once: ind_module_prepare */                   \
+    X(TRANSPOSED_CONVOLUTIONS, "transposed_convolutions") /* become convolutions */
 
 typedef enum ind_pass {
 #define X(name, text) IND_PASS_##name,

@@ -63,6 +63,7 @@ extern "C" {
 //@ graph/ops/movement/view_scatters.h
 //@ graph/ops/windows/pools.h
 //@ graph/ops/windows/convolutions.h
+//@ graph/ops/windows/convolution_phases.h
 //@ graph/ops/windows/resampling.h
 //@ graph/ops/windows/grids.h
 //@ graph/ops/windows/columns.h
@@ -169,6 +170,7 @@ extern "C" {
 //@ graph/ops/data/quantised.c
 //@ graph/ops/windows/pools.c
 //@ graph/ops/windows/convolutions.c
+//@ graph/ops/windows/convolution_phases.c
 //@ graph/ops/windows/resampling.c
 //@ graph/ops/windows/grids.c
 //@ graph/ops/windows/columns.c
@@ -221,6 +223,7 @@ extern "C" {
 //@ graph/passes/merge.c
 //@ graph/passes/batches.c
 //@ graph/passes/pad_products.c
+//@ graph/passes/transposed_convolutions.c
 //@ graph/passes/convolution_weights.c
 //@ graph/passes/block_maps.c
 //@ graph/passes/library_products.c

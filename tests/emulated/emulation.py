@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "tests" / "numerics"))
 from reference import from_bf16, to_bf16  # noqa: E402, F401
 from test_numerics import Library  # noqa: E402
 
-IND_STAGE_PLAN, IND_STAGE_CUDA = 5, 6
+IND_STAGE_PASSES, IND_STAGE_PLAN, IND_STAGE_CUDA = 1, 5, 6
 
 
 def libraries(device):

@@ -35,6 +35,11 @@ static const struct {
      "  c = conv2d(x, w, b, stride=[2, 1], padding=[1, 1])\n  r = relu(c)\n  y = max_pool2d(r, kernel_size=[2, 2])\n  "
      "output y\n}\n",
      ""},
+    {"transposed convolutions",
+     "graph g {\n  size H in [2, 20]\n  input x : f32[2, 4, H, 5]\n  const w : f32[4, 3, 3, 4]\n  const b : f32[6]\n"
+     "  c = conv_transpose2d(x, w, b, stride=[2, 2], padding=[1, 1], groups=2)\n  const v : f32[6, 2, 3, 3]\n"
+     "  y = conv_transpose2d(c, v, padding=[1, 1])\n  output y\n}\n",
+     "H=6"},
     {"softmax of symbolic length",
      "graph g {\n  size N in [1, 64]\n  size M in [1, 300]\n  input x : f16[N, M]\n  y = softmax(x, dim=-1)\n  output "
      "y\n}\n",

@@ -1064,7 +1064,7 @@ GRAPHS["product_pairs_of_packed_weights"] = """graph product_pairs_of_packed_wei
 # Weights that are the left operand of wgmma: in tiles of 64 rows, and in several of more rows; gate and up of normalised rows.
 GRAPHS |= {name: GRAPHS["products_of_packed_weights"].replace("hint 4", f"hint {m}") for name, m in (("products_of_packed_tiles", 40), ("products_of_many_packed_rows", 150))}
 GRAPHS["product_pairs_of_packed_tiles"] = GRAPHS["product_pairs_of_packed_weights"].replace("hint 1", "hint 48")
-# Windows by tensor maps, in chunks of 16 bytes, of few channels from lines in shared memory, one by one, and by channel.
+# Windows by tensor maps, in chunks of 16 bytes, of few channels from lines in shared memory, one by one, by channel, and by phase.
 GRAPHS["convolutions"] = """graph convolutions {
   size N in [1, 100000] hint 20000
   input x : bf16[N, 9, 7, 64]
@@ -1080,6 +1080,7 @@ GRAPHS["convolutions"] = """graph convolutions {
   input d : bf16[24, 3, 3, 1]
   input f : f32[2, 6, 9, 7]
   input s : f32[6, 1, 5, 5]
+  input k : bf16[64, 128, 3, 3]
   xf = permute(x, [0, 3, 1, 2])
   wf = permute(w, [0, 3, 1, 2])
   a = conv2d(xf, wf, padding=[1, 1])
@@ -1101,7 +1102,9 @@ GRAPHS["convolutions"] = """graph convolutions {
   g = conv2d(ef, df, padding=[1, 1], groups=24)
   yd = permute(g, [0, 2, 3, 1])
   ys = conv2d(f, s, padding=[2, 2], groups=6)
-  output ya, yb, yc, yo, yq, yd, ys
+  wt = conv_transpose2d(xf, k, stride=[2, 2], padding=[1, 1], output_padding=[1, 1])
+  yt = permute(wt, [0, 2, 3, 1])
+  output ya, yb, yc, yo, yq, yd, ys, yt
 }"""
 # One compile for few rows, which the products normalise, and for many.
 GRAPHS.update({name: GRAPHS["normalised_rows"].replace("[1, 2]", "[1, 300]") for name in ("normalised_unknown_rows_few", "normalised_unknown_rows_many")})

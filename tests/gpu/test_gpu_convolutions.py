@@ -9,6 +9,7 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "emulated"))
+import test_transposed_convolutions as transposed  # noqa: E402
 from test_image_windows import COPIED, DEPTHWISE, LINES, MANY, MAPPED, READ, WGMMA, WIDE, WIDE_IMAGES, compiled, draw  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "tests" / "numerics"))
@@ -70,5 +71,28 @@ def test_random_convolutions(library, seed):
         case, dtype = draw(np.random.default_rng(1000 + seed * BATCH + k))
         try:
             check(library, case, dtype)
+        except AssertionError as e:
+            raise AssertionError(f"{dtype} {case.__dict__}") from e
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+@pytest.mark.parametrize("name", transposed.MAPPED)
+def test_transposed_by_tensor_maps(library, name, dtype):
+    case = transposed.MAPPED[name]
+    assert "windows in" in transposed.check(library, case, dtype, WGMMA, {"N": case.images}, **MANY)
+
+
+@pytest.mark.parametrize("name", transposed.OTHERS)
+def test_other_transposed(library, name):
+    case, dtype, _, settings, text = transposed.OTHERS[name]
+    transposed.check(library, case, dtype, settings, **text)
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("IND_CONVOLUTIONS", "100")) // BATCH))
+def test_random_transposed_convolutions(library, seed):
+    for k in range(BATCH):
+        case, dtype, const = transposed.draw(np.random.default_rng(1000 + seed * BATCH + k))
+        try:
+            transposed.check(library, case, dtype, const=const)
         except AssertionError as e:
             raise AssertionError(f"{dtype} {case.__dict__}") from e

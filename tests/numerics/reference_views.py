@@ -1,5 +1,7 @@
 """References of views, of ops that move elements, of pads, pools, convolutions and resampling."""
 
+import functools
+
 import numpy as np
 
 from reference import ROUNDOFF, Tensor, add, as_compute, as_type, cast, compute_type, is_float, made, moved, product, result_type, stored, sum_, wrap
@@ -413,8 +415,12 @@ def convolution(x, weight, bias, stride, padding, dilation, transposed, output_p
         return np.swapaxes(v, 2, 3).reshape(groups, inner * taps, per_group)
 
     a = Tensor(rows(x.v), compute_type(x.dtype), rows(x.e))
-    b = Tensor(columns(weight.v), compute_type(x.dtype), columns(weight.e))
-    y = stored(product(a, b), x.dtype)  # the sums may be stored before the bias is added
+    y = stored(product(a, Tensor(columns(weight.v), compute_type(x.dtype), columns(weight.e))), x.dtype)  # the sums may be stored before the bias is added
+    for rest in np.ndindex(*s) if transposed and not np.isfinite(weight.v).all() else ():  # of results: they have some elements of the kernel
+        own = functools.reduce(np.logical_and.outer, [np.arange(k[i]) * d[i] % s[i] == rest[i] for i in range(n)])
+        here = functools.reduce(np.logical_and.outer, [(np.arange(out[i]) + p[i]) % s[i] == rest[i] for i in range(n)]).reshape(1, 1, -1, 1)
+        part = stored(product(a, Tensor(columns(np.where(own, weight.v, 0)), compute_type(x.dtype), columns(np.where(own, weight.e, 0)))), x.dtype)
+        y = Tensor(np.where(here, part.v, y.v), y.dtype, np.where(here, part.e, y.e))
     if bias is not None:
         y = stored(add(as_compute(y), Tensor(bias.v.reshape(groups, 1, per_group), compute_type(x.dtype), bias.e.reshape(groups, 1, per_group))), x.dtype)
 

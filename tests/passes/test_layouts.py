@@ -54,8 +54,9 @@ def images(path, *options):
     found = [(s[:1] + [n for n in s[1:] if n > 1], t[:1] + [m for n, m in zip(s[1:], t[1:]) if n > 1]) for s, t in found]
     found = [(s, t) for s, t in found if len(s) >= 3]
     split = [0, 3, 4, 1, 2]  # groups and the channels of one
-    last = sum(t == channels_last(s) or (len(s) == 5 and t == dense(s, split)) for s, t in found)
-    first = sum(t == dense(s, range(len(s))) for s, t in found)
+    phases = [2, 4, 0, 5, 1, 3], [2, 3, 4, 0, 5, 1]  # of two phases, images, channels and positions: a phase is inner to its position
+    last = sum(t == channels_last(s) or t == {5: lambda: dense(s, split), 6: lambda: dense(s, phases[0])}.get(len(s), list)() for s, t in found)
+    first = sum(t == dense(s, range(len(s))) or (len(s) == 6 and t == dense(s, phases[1])) for s, t in found)
     assert last + first == len(found), found
     return last, first
 

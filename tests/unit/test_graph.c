@@ -70,6 +70,7 @@ static const char head[] = "graph t {\n"
                            "  input c2 : f32[5, 2]\n"
                            "  input big : f32[10007, 2]\n"
                            "  input k1d : f32[2, 3, 4]\n"
+                           "  input p1d : f32[2, 5, 2, 3]\n"
                            "  input wb : f32[512]\n"
                            "  input deep : f32[1, 1, 1, 1, 1, 1, 1, 2]\n";
 
@@ -763,6 +764,19 @@ static const struct {
      "!_dft_matrix: n, rows and columns are 0, 1 and 1; at least 1, 0 and 0 and at most 268435456 are "},
     {"_dft_matrix(4, 4, 4, 3)", "!_dft_matrix: row_parts and column_parts are 1 or 2"},
     {"_dft_matrix(4, 4, 4, dtype=f16)", "!_dft_matrix: dtype is f32 or f64"},
+    {"_convolution_phases(b3, p1d, [3], [2], [1], [8])", "f32[B, 5, 8]"},
+    {"_convolution_phases(b3, p1d, [3], [2], [1], [7])", "!_convolution_phases: output_size is not valid"},
+    {"_convolution_phases(b3, p1d, [3], [2], [-1], [8])", "!_convolution_phases: padding is not valid"},
+    {"_convolution_phases(b3, p1d, [3], [0], [1], [8])", "!_convolution_phases: stride is not valid"},
+    {"_convolution_phases(b3, p1d, [0], [2], [1], [8])", "!_convolution_phases: kernel_size is not valid"},
+    {"_convolution_phases(b3, p1d, [3, 3], [2], [1], [8])", "!_convolution_phases: kernel_size is not valid"},
+    {"_convolution_phases(b3, p1d, [3], [2], [1], [8], groups=0)", "!_convolution_phases: groups is not valid"},
+    {"_convolution_phases(b3, p1d, [5], [2], [1], [8])",
+     "!_convolution_phases: dim 2 of f32[2, 5, 2, 3] is not the number of taps of a phase"},
+    {"_convolution_phases(b3, p1d, [3], [4], [1], [8])",
+     "!_convolution_phases: f32[B, 3, 4], f32[2, 5, 2, 3] and groups 1 do not fit: [phases, out, taps.., in / gr"},
+    {"_convolution_phases(b3, k1d, [3], [2], [1], [8])", "!_convolution_phases: k1d is"},
+    {"_convolution_phases(v3, p1d, [3], [2], [1], [8])", "!_convolution_phases: v3 is f32[3]; 3, 4 or 5 dimensions"},
     {"conv1d(b3, k1d, padding=\"same\")", "f32[B, 2, 4]"},
     {"conv1d(b3, k1d, padding=\"full\")", "!conv1d: padding is \"full\"; allowed: \"same\", \"valid\", sizes"},
     {"conv1d(b3, k1d, stride=2, padding=\"same\")", "!conv1d: padding=\"same\" goes with a stride of 1"},

@@ -19,7 +19,7 @@ static uint32_t graph__convolution_before(const graph__lowering *w, uint32_t ten
    convolution. */
 static void graph__link_epilogue(const graph__lowering *w, const ind__node *n, uint32_t tensor) {
     uint32_t last = 0;
-    if (n->op == IND_OP_CONVOLUTION) w->epilogue_of[tensor] = tensor;
+    if (n->op == IND_OP_CONVOLUTION || n->op == IND_OP_CONVOLUTION_PHASES) w->epilogue_of[tensor] = tensor;
     for (uint32_t k = 0; k < n->num_operands && ind__op_has(n->op, 'P'); k++) {
         const uint32_t x = n->operand[k];
         if (!x || !graph__covers(&w->graph->tensor[x], &w->graph->tensor[tensor])) continue;
@@ -45,12 +45,20 @@ static ind_status graph__store_epilogue(const graph__lowering *w, uint32_t tenso
     return status;
 }
 
-/* Stores such operands of a node, before it is lowered: those of ops that are not pointwise, and of pointwise ops that
-   read several. */
+/* True for a view that shows a part of its operand. No epilogue has the elements of the part alone. */
+static bool graph__drops_elements(const ind_graph *g, const ind__node *n) {
+    const ind__tensor_info *x = &g->tensor[n->operand[0]], *y = &g->tensor[n->result];
+    const ind_expr all = ind_expr_product(g->context, x->size, x->rank);
+    const ind_expr shown = ind_expr_product(g->context, y->size, y->rank);
+    return ind__ok(all) && ind__ok(shown) && ind_known_lt(shown, all);
+}
+
+/* Stores such operands of a node, before it is lowered: those of ops that are not pointwise, of views of a part, and of
+   pointwise ops that read several. */
 static ind_status graph__store_epilogues(const graph__lowering *w, const ind__node *n) {
     uint32_t num = 0;
     ind_status status = IND_OK;
-    if (ind__op_has(n->op, 'V')) return IND_OK;
+    if (ind__op_has(n->op, 'V') && !(n->num_operands && graph__drops_elements(w->graph, n))) return IND_OK;
     for (uint32_t k = 0; k < n->num_operands; k++) num += graph__ends_convolution(w, n->operand[k]);
     if (ind__op_has(n->op, 'P') && num < 2) return IND_OK;
     for (uint32_t k = 0; k < n->num_operands && !status; k++)

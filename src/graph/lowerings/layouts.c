@@ -43,6 +43,7 @@ static bool graph__takes_layout(const graph__lowering *w, const ind__node *n, gr
 static bool graph__begins_layout(const graph__lowering *w, const ind__node *n) {
     const ind_dtype t = w->graph->tensor[n->result].dtype;
     if (w->only_half && t != IND_F16 && t != IND_BF16) return false;
+    if (n->op == IND_OP_CONVOLUTION_PHASES) return true; /* it always has one */
     return graph__layout_role_of(n->op) == GRAPH__LAYOUT_BEGINS &&
            w->graph->tensor[n->operand[0]].rank == w->graph->tensor[n->operand[1]].rank;
 }

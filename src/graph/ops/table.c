@@ -32,6 +32,7 @@
     IND__LOWERED_VIEW_SCATTERS(X)                                                                                      \
     IND__LOWERED_POOLS(X)                                                                                              \
     IND__LOWERED_CONVOLUTIONS(X)                                                                                       \
+    IND__LOWERED_CONVOLUTION_PHASES(X)                                                                                 \
     IND__LOWERED_RESAMPLING(X)                                                                                         \
     IND__LOWERED_GRIDS(X)                                                                                              \
     IND__LOWERED_COLUMNS(X)                                                                                            \

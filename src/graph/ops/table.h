@@ -32,6 +32,7 @@
     IND_OPS_VIEW_SCATTERS(X)                                                                                           \
     IND_OPS_POOLS(X)                                                                                                   \
     IND_OPS_CONVOLUTIONS(X)                                                                                            \
+    IND_OPS_CONVOLUTION_PHASES(X)                                                                                      \
     IND_OPS_RESAMPLING(X)                                                                                              \
     IND_OPS_GRIDS(X)                                                                                                   \
     IND_OPS_COLUMNS(X)                                                                                                 \

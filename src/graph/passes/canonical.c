@@ -86,8 +86,14 @@ static uint32_t graph__canonical_view(graph__rewrite *r, const ind__node *n) {
 }
 
 static uint32_t graph__pass_canonical(graph__rewrite *r, const ind__node *n) {
-    if (ind__op_has(n->op, 'H')) return graph__canonical_convolution(r, n);
     switch (n->op) {
+    case IND_OP_CONVOLUTION:
+    case IND_OP_CONV1D:
+    case IND_OP_CONV2D:
+    case IND_OP_CONV3D:
+    case IND_OP_CONV_TRANSPOSE1D:
+    case IND_OP_CONV_TRANSPOSE2D:
+    case IND_OP_CONV_TRANSPOSE3D: return graph__canonical_convolution(r, n);
     case IND_OP_AVG_POOL1D:
     case IND_OP_AVG_POOL2D:
     case IND_OP_AVG_POOL3D:

@@ -15,6 +15,7 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_BLOCK_MAPS] = NULL,          /* after PAD_PRODUCTS: graph__add_map */
     [IND_PASS_PREPARE] = NULL,             /* splits the graph, last: ind__graph_split */
     [IND_PASS_REINPLACE] = NULL,           /* chooses the order of the nodes: graph__reinplace_plan */
+    [IND_PASS_TRANSPOSED_CONVOLUTIONS] = graph__pass_transposed_convolutions, /* after REINPLACE: graph__apply_phases */
 };
 
 static const char *const graph__pass_name[IND_NUM_PASSES] = {

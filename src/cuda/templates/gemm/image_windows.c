@@ -13,39 +13,86 @@ static ind_expr cg__mm_mask_index(const ind__writer *w, uint32_t mask) {
     return cg__inst(w, mask)->op == IND_LOOP_INDEX ? cg__index_of(w, mask) : (ind_expr){0};
 }
 
-/* Reads one condition of the mask: 0 <= window * step + tap * dilation - before, or the same < size. Each dimension has
-   at most one of both. */
-static const char *cg__mm_read_border(cg__mm_window *x, ind_expr condition) {
+/* Is it a variable of rows? */
+static bool cg__mm_is_row(const cg__mm_window *x, ind_expr var) {
+    for (int i = 0; i < MM_WINDOW_ROWS; i++)
+        if (ind__ok(x->dim[i].windows) && ind_expr_same(x->dim[i].windows, var)) return true;
+    return false;
+}
+
+/* True if the expression depends on a variable of rows or of depth. */
+static bool cg__mm_moves(const ind__writer *w, const cg__mm_window *x, ind_expr e) {
+    const ind__loops *l = &w->plan->domain;
+    bool any = false;
+    for (int v = 0; v < cg__num_vars(w); v++)
+        any = any || (ind__expr_depends(e, l->var[v]) && (v >= l->rank || cg__mm_is_row(x, l->var[v])));
+    return any;
+}
+
+/* Reads a condition on the taps of a dimension and on variables of both operands: a phase does not have all taps. */
+static const char *cg__mm_read_limit(const ind__writer *w, cg__mm_window *x, ind_expr slack) {
+    for (int i = 0; i < x->rank; i++) {
+        cg__mm_window_dim *dim = &x->dim[i];
+        ind_expr step = ind_int(w->context, 0), rest = slack;
+        const bool taps = ind__ok(dim->taps) && ind__expr_depends(slack, dim->taps);
+        if (ind__ok(dim->limit) || (taps && !ind__affine(slack, dim->taps, &step, &rest)) || cg__mm_moves(w, x, rest) ||
+            ind__expr_has_kind(rest, IND_SYMBOL_SIZE) || !ind_expr_is_int(step, &dim->limit_by))
+            continue;
+        dim->limit = rest;
+        return NULL;
+    }
+    return "a condition of its mask depends on no dimension of the windows";
+}
+
+/* Reads what is left of a lower border: shift - before. */
+static const char *cg__mm_read_lower(cg__mm_window_dim *of, ind_expr rest) {
+    int64_t least = INT64_MIN, most = INT64_MAX;
+    ind__known_bounds(rest, &least, &most);
+    if (of->before) return "its mask limits a dimension twice";
+    if (least == INT64_MIN || most == INT64_MAX || ind__expr_has_kind(rest, IND_SYMBOL_SIZE))
+        return "its padding is not a constant";
+    if (least > 0) return "its padding is negative";
+    of->before = -least;
+    if (least == most) return NULL;
+    of->shift = ind_expr_sub(rest, ind_int(rest.context, least));
+    of->most_shift = most - least;
+    return NULL;
+}
+
+/* Reads what is left of an upper border: size - 1 + before - shift. `before` is subtracted later. */
+static const char *cg__mm_read_upper(cg__mm_window_dim *of, ind_expr rest) {
+    if (ind__ok(of->size)) return "its mask limits a dimension twice";
+    of->size = ind_expr_add(rest, ind_int(rest.context, 1));
+    if (ind__ok(of->shift)) of->size = ind_expr_add(of->size, of->shift);
+    return ind__expr_has_kind(of->size, IND_SYMBOL_INDEX) ? "its borders do not shift alike" : NULL;
+}
+
+/* Reads one condition of the mask: 0 <= window * step + tap * dilation + shift - before, or the same < size. Each
+   dimension has at most one of both. Those with `lower` come first. */
+static const char *cg__mm_read_border(const ind__writer *w, cg__mm_window *x, ind_expr condition, bool lower) {
     const ind_expr_kind kind = ind_expr_query_kind(condition);
     if (kind != IND_EXPR_LT && kind != IND_EXPR_LE) return "a condition of its mask is not a comparison";
     ind_expr slack = cg__slack(condition), step, dilation = ind_int(condition.context, 0), rest;
     cg__mm_window_dim *of = NULL;
     for (int i = 0; i < x->rank; i++)
         if (ind__expr_depends(slack, x->dim[i].windows)) of = &x->dim[i];
-    int64_t by, apart = 0, before;
-    if (!of || !ind__affine(slack, of->windows, &step, &rest))
-        return "a condition of its mask depends on no dimension of the windows";
+    int64_t by, apart = 0;
+    if (!of) return lower ? NULL : cg__mm_read_limit(w, x, slack);
+    if (!ind__affine(slack, of->windows, &step, &rest) || !ind_expr_is_int(step, &by))
+        return "the stride in its mask is not a constant";
+    if ((by > 0) != lower) return NULL;
     if (ind__ok(of->taps) && !ind__affine(rest, of->taps, &dilation, &rest))
         return "the dilation in its mask is not a constant";
-    if (!ind_expr_is_int(step, &by) || !ind_expr_is_int(dilation, &apart) || ind__expr_has_kind(rest, IND_SYMBOL_INDEX))
-        return "the stride or the dilation in its mask is not a constant";
+    if (!ind_expr_is_int(dilation, &apart)) return "the dilation in its mask is not a constant";
+    if (cg__mm_moves(w, x, rest)) return "a condition of its mask depends on two dimensions";
     if (ind__ok(of->taps) && !apart) return "a condition of its mask does not depend on the kernel's element";
-    const bool from = by > 0;
-    by = from ? by : -by;
-    apart = from ? apart : -apart;
+    by = lower ? by : -by;
+    apart = lower ? apart : -apart;
     if ((of->step && (of->step != by || (apart && of->dilation != apart))) || apart < 0)
         return "conditions of its mask have different strides or dilations";
-    if (from ? of->before != 0 : ind__ok(of->size)) return "its mask limits a dimension twice";
     of->step = by;
     if (apart) of->dilation = apart;
-    if (!from) {
-        of->size = ind_expr_add(rest, ind_int(rest.context, 1)); /* with `before`, which is added later */
-    } else if (!ind_expr_is_int(rest, &before)) {
-        return "its padding is not a constant";
-    } else {
-        of->before = -before;
-    }
-    return of->before < 0 ? "its padding is negative" : NULL;
+    return lower ? cg__mm_read_lower(of, rest) : cg__mm_read_upper(of, rest);
 }
 
 /* Sets the step, the dilation and the stride of a dimension from its strides in the index. */
@@ -140,20 +187,21 @@ static const char *cg__mm_find_taps(const ind__writer *w, const cg__mm_problem *
     return NULL;
 }
 
-/* Is it a variable of rows? */
-static bool cg__mm_is_row(const cg__mm_window *x, ind_expr var) {
-    for (int i = 0; i < MM_WINDOW_ROWS; i++)
-        if (ind__ok(x->dim[i].windows) && ind_expr_same(x->dim[i].windows, var)) return true;
-    return false;
+/* The index without the shifts of phases. */
+static ind_expr cg__mm_unshifted(const cg__mm_window *x, ind_expr index) {
+    for (int i = 0; i < x->rank; i++)
+        if (ind__ok(x->dim[i].shift)) index = ind_expr_sub(index, ind_expr_mul(x->dim[i].stride, x->dim[i].shift));
+    return index;
 }
 
 /* The variable of groups: both operands have it, a as so many channels. */
 static const char *cg__mm_find_window_group(const cg__decider *d, const cg__mm_problem *p, cg__mm_window *x) {
     const ind__loops *l = &d->plan->domain;
-    const ind_expr index = cg__index_of(&d->w, cg__mm_converted_load(&d->w, p->a.value));
+    const ind_expr index = cg__mm_unshifted(x, cg__index_of(&d->w, cg__mm_converted_load(&d->w, p->a.value)));
     x->groups = ind_int(d->w.context, 1);
     for (int v = 0; v < l->rank; v++) {
         if (!(d->plan->varies[p->a.value] >> v & 1) || cg__mm_is_row(x, l->var[v])) continue;
+        if (!ind__expr_depends(index, l->var[v])) continue; /* a phase */
         if (v == p->n || ind__ok(x->group)) return "its windows are not one dimension of the results";
         if (!ind_known_eq(ind_expr_stride(index, l->var[v]), ind_int(d->w.context, x->channels)))
             return "the channels of a group are not adjacent";
@@ -200,30 +248,48 @@ static const char *cg__mm_find_window_dim(const ind__writer *w, cg__mm_window *x
     const ind_expr last = ind_expr_mul(ind_expr_sub(dim->places, ind_int(c, 1)), ind_int(c, dim->step));
     if (!ind__ok(dim->size)) dim->size = ind_expr_add(last, ind_int(c, dim->dilation * (dim->num_taps - 1) + 1));
     dim->size = ind_expr_sub(dim->size, ind_int(c, dim->before));
-    x->offset = ind_expr_add(x->offset, ind_expr_mul(dim->stride, ind_int(c, dim->before)));
+    return NULL;
+}
+
+/* True if windows or taps differ from phase to phase. */
+static bool cg__mm_has_phases(const cg__mm_window *x) {
+    bool any = false;
+    for (int i = 0; i < x->rank; i++) any = any || ind__ok(x->dim[i].shift) || ind__ok(x->dim[i].limit);
+    return any;
+}
+
+/* Finds the offset of element 0 of the first image. */
+static const char *cg__mm_find_offset(const ind__writer *w, cg__mm_window *x, ind_expr index) {
+    const ind__loops *l = &w->plan->domain;
+    ind_expr stride;
+    x->offset = cg__mm_unshifted(x, index);
+    for (int v = 0; v < cg__num_vars(w); v++)
+        if (!ind__affine(x->offset, l->var[v], &stride, &x->offset)) return "its index is not a sum of strides";
+    for (int i = 0; i < x->rank; i++)
+        x->offset = ind_expr_add(x->offset, ind_expr_mul(x->dim[i].stride, ind_int(w->context, x->dim[i].before)));
     return NULL;
 }
 
 /* Reads the dimensions, the channels and the groups; returns the reason if the LOAD does not read windows. */
 static const char *cg__mm_read_window(const cg__decider *d, const cg__mm_problem *p, cg__mm_window *x) {
     const ind__writer *w = &d->w;
-    const ind__loops *l = &w->plan->domain;
     const uint32_t load = cg__mm_converted_load(w, p->a.value), of_mask = cg__inst(w, load)->arg[0];
     const ind_expr index = cg__index_of(w, load), mask = of_mask ? cg__mm_mask_index(w, of_mask) : (ind_expr){0};
-    ind_expr stride;
     if (of_mask && !ind__ok(mask)) return "its mask depends on data";
-    x->offset = index;
-    for (int v = 0; v < l->rank + l->rrank; v++)
-        if (!ind__affine(x->offset, l->var[v], &stride, &x->offset)) return "its index is not a sum of strides";
     cg__mm_find_images(w, x, index, mask);
     if (x->rank > IND__MAX_WINDOW_RANK) return "an image has more than three dimensions";
     const char *no = cg__mm_find_taps(w, p, x, index, mask);
-    for (int i = 0; i < cg__num_conditions(mask) && !no; i++) no = cg__mm_read_border(x, cg__condition(mask, i));
+    for (int i = 0; i < cg__num_conditions(mask) && !no; i++)
+        no = cg__mm_read_border(w, x, cg__condition(mask, i), true);
+    for (int i = 0; i < cg__num_conditions(mask) && !no; i++)
+        no = cg__mm_read_border(w, x, cg__condition(mask, i), false);
     for (int i = 0; i < x->rank && !no; i++) no = cg__mm_find_window_dim(w, x, i, index);
+    if (!no) no = cg__mm_find_offset(w, x, index);
     if (no) return no;
     const cg__mm_window_dim *outer = &x->dim[x->rank - 1];
     if (!ind__ok(x->image_stride)) x->image_stride = ind_expr_mul(outer->size, outer->stride);
-    return p->windows.depthwise ? NULL : cg__mm_find_window_group(d, p, x);
+    if (p->windows.depthwise) return cg__mm_has_phases(x) ? "its windows have phases" : NULL;
+    return cg__mm_find_window_group(d, p, x);
 }
 
 /* The windows of a, whose rows are `num` variables from the innermost on. NULL: out of memory. */

@@ -80,13 +80,16 @@ typedef struct cg__mm_epilogue {
 } cg__mm_epilogue;
 
 /* A dimension of an image that is read through windows: window i has the elements i * step + t * dilation - before of
-   the dimension, for each tap t. A tap is an element of the convolution's kernel. */
+   the dimension, for each tap t. A tap is an element of the convolution's kernel. In a transposed convolution, windows
+   of a phase begin `shift` elements later, and may not have all taps. A phase is a variable of both operands. */
 typedef struct cg__mm_window_dim {
     ind_expr windows, taps;         /* variables; taps: not set if there is one tap */
     ind_expr places, size;          /* numbers of windows and of elements; the latter not set if nothing limits it */
     ind_expr stride;                /* in memory */
     int64_t step, dilation, before; /* of the convolution: stride, dilation, and padding before the first element */
     int64_t num_taps;
+    ind_expr shift, limit; /* of a phase; limit: it has the taps with t * limit_by + limit >= 0. Not set: 0; all */
+    int64_t most_shift, limit_by;
 } cg__mm_window_dim;
 
 /* A variable of depth: the taps of a dimension, the channels in a tap, or channels of which each has an image. */

@@ -49,7 +49,8 @@ static bool cg__mm_can_copy_lines(cg__decider *d, cg__mm_problem *p, const cg__m
     const cg__mm_window *x = p->windows.image;
     cg__mm_lines y;
     if (o != &p->a || !o->windows || o->copy || !o->load || x->no || p->tensor_bytes != 2) return false;
-    if (!cg__mm_find_lines(p, MM_MOST_LINE_ROWS, &y) || y.length % 8 || ind__ok(x->group)) return false;
+    if (!cg__mm_find_lines(p, MM_MOST_LINE_ROWS, &y) || y.length % 8 || ind__ok(x->group) || cg__mm_has_phases(x))
+        return false;
     if (!ind_expr_is_int(p->size_k, NULL) || y.num * y.each * y.pitch * 2 > MM_LINES_BYTES) return false;
     if (!ind_known_multiple(x->offset, 8) || !ind_known_multiple(x->image_stride, 8)) return false;
     if (x->outer_channels > 1 && !ind_known_multiple(x->outer_stride, 8)) return false;

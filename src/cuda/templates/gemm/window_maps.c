@@ -19,6 +19,18 @@ static bool cg__mm_upper_corner(const cg__mm_window_dim *dim, int most, int *upp
     return found && corner <= most && corner >= -most - 1;
 }
 
+/* The offset from the first element of a window to the last one, in the last phase. */
+static int64_t cg__mm_last_offset(const cg__mm_window_dim *dim) {
+    return dim->dilation * (dim->num_taps - 1) + dim->most_shift;
+}
+
+/* True if a phase does not have all taps. */
+static bool cg__mm_is_limited(const cg__mm_window *x) {
+    bool any = false;
+    for (int i = 0; i < x->rank; i++) any = any || ind__ok(x->dim[i].limit);
+    return any;
+}
+
 /* The map of a's windows, if tensor cores multiply them; boxes are of a chunk of channels. */
 static const char *cg__mm_find_window_map(const cg__mm_problem *p, ind__tensor_map *map) {
     const cg__mm_window *x = p->windows.image;
@@ -27,12 +39,13 @@ static const char *cg__mm_find_window_map(const cg__mm_problem *p, ind__tensor_m
     if (x->no) return x->no;
     if (!x->taps_first) return "its depth is not the taps in order, then the channels";
     if (x->channels % channels) return "its channels are not a multiple of 128 bytes";
+    if (cg__mm_is_limited(x) && !ind_expr_is_int(x->groups, NULL)) return "its groups are not a constant";
     *map = (ind__tensor_map){.dtype = p->a.memory, .swizzle = 128, .tf32 = p->tensor_bytes == 4, .offset = x->offset};
     ind_context *c = x->offset.context;
     const char *no = cg__mm_add_dim(map, ind_expr_mul(x->groups, ind_int(c, x->channels)), ind_int(c, 1), channels);
     for (int i = 0; i < x->rank && !no; i++) {
         const cg__mm_window_dim *dim = &x->dim[i];
-        if (dim->step > 8 || dim->before > most || dim->dilation * (dim->num_taps - 1) > 2 * most + 1)
+        if (dim->step > 8 || dim->before > most || cg__mm_last_offset(dim) > 2 * most + 1)
             return "its stride, padding or dilation is above that of a tensor map";
         map->windows.lower[i] = (int)-dim->before;
         map->windows.step[i] = (int)dim->step;
@@ -58,17 +71,27 @@ static void cg__mm_write_first_window(ind__writer *w, const cg__mm_problem *p) {
     }
 }
 
-/* Declares the channel and the tap of the step from first_k on: tap_0, .. */
+/* Declares the channel and the tap of the step from first_k on: tap_0, .. For a tap that the phase does not have, the
+   channel is one that no group has: the copy brings zeros. */
 static void cg__mm_write_tap(ind__writer *w, const cg__mm_problem *p) {
     const ind__tensor_map *map = p->map[0];
     if (!map || !map->windows.rank) return;
-    ind__textf(&w->code, "unsigned tap = (unsigned)first_k / %lldu;\n", (long long)p->windows.image->channels);
-    ind__textf(&w->code, "const int channel = (int)((unsigned)first_k - tap * %lldu);\n",
-               (long long)p->windows.image->channels);
+    const cg__mm_window *x = p->windows.image;
+    const bool limited = cg__mm_is_limited(x);
+    int64_t groups = 1;
+    (void)ind_expr_is_int(x->groups, &groups);
+    ind__textf(&w->code, "unsigned tap = (unsigned)first_k / %lldu;\n", (long long)x->channels);
+    ind__textf(&w->code, "%sint channel = (int)((unsigned)first_k - tap * %lldu);\n", limited ? "" : "const ",
+               (long long)x->channels);
     for (int i = 0; i < map->windows.rank; i++) {
-        const cg__mm_window_dim *dim = &p->windows.image->dim[i];
-        ind__textf(&w->code, "const unsigned short tap_%d = (unsigned short)(tap %% %lldu * %lldu);\ntap /= %lldu;\n",
-                   i, (long long)dim->num_taps, (long long)dim->dilation, (long long)dim->num_taps);
+        const cg__mm_window_dim *dim = &x->dim[i];
+        const char *shift =
+            ind__ok(dim->shift) ? cg__string(w, " + (unsigned)(%s)", cg__expr_string(w, dim->shift)) : "";
+        if (ind__ok(dim->limit))
+            ind__textf(&w->code, "if ((int)(tap %% %lldu) * %lld + %s < 0) channel = %lld;\n", (long long)dim->num_taps,
+                       (long long)dim->limit_by, cg__expr_string(w, dim->limit), (long long)(groups * x->channels));
+        ind__textf(&w->code, "const unsigned short tap_%d = (unsigned short)(tap %% %lldu * %lldu%s);\ntap /= %lldu;\n",
+                   i, (long long)dim->num_taps, (long long)dim->dilation, shift, (long long)dim->num_taps);
     }
 }
 

@@ -19,6 +19,14 @@ static bool cg__mm_stores_join(const ind__writer *w, int outer, int inner) {
     return true;
 }
 
+/* True if each STORE is contiguous along the columns. Then any two variables of rows may become one: a tile stores its
+   rows one by one, and where a row is, is found by division. */
+static bool cg__mm_stores_columns(const ind__writer *w, int n) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && (n < 0 || !cg__contiguous(w, i, n))) return false;
+    return true;
+}
+
 /* The stride of a variable at the hinted sizes. */
 static int64_t cg__mm_hinted_stride(const ind__writer *w, ind_expr index, int v) {
     return ind_hint(ind_expr_stride(index, w->plan->domain.var[v]));
@@ -40,15 +48,18 @@ static bool cg__mm_makes_windows(const cg__decider *d, const cg__mm_problem *p, 
     return false;
 }
 
-/* True if the rows of m are few, and are one dimension of the results with other rows, but not of the left operand:
-   every other element of each line. Tiles of m alone would be mostly empty. */
+/* True if the rows of m are few, and with other rows they are one dimension of the results but not of the left operand,
+   or the other way round: every other element of each line. Tiles of m alone would be mostly empty. */
 static bool cg__mm_has_short_lines(const cg__decider *d, const cg__mm_problem *p, ind_expr index) {
     const ind__loops *x = &d->plan->domain;
+    const bool columns = cg__mm_stores_columns(&d->w, p->n);
     if (ind_hint(x->extent[p->m]) >= MM_SHORT_LINE) return false;
     for (int v = 0; v < x->rank; v++) {
-        if (v == p->m || v == p->n || !cg__mm_only_left(d, p, v) || !cg__mm_stores_join(&d->w, v, p->m)) continue;
+        if (v == p->m || v == p->n || !cg__mm_only_left(d, p, v)) continue;
         const ind_expr merged = ind_expr_mul(ind_expr_stride(index, x->var[p->m]), x->extent[p->m]);
-        if (!ind_known_eq(ind_expr_stride(index, x->var[v]), merged)) return true;
+        const bool left = ind_known_eq(ind_expr_stride(index, x->var[v]), merged);
+        const bool results = cg__mm_stores_join(&d->w, v, p->m);
+        if (results ? !left : left && columns) return true;
     }
     return false;
 }
@@ -97,8 +108,10 @@ static int cg__mm_chain_rows(const cg__decider *d, const cg__mm_problem *p, ind_
     for (int v = x->rank - 1; v >= 0 && num < MM_WINDOW_ROWS; v--) {
         int64_t least = 0;
         ind__known_bounds(x->extent[inner], &least, NULL);
-        if (v == inner || v == p->n || least < 1 || !cg__mm_only_left(d, p, v) || !cg__mm_stores_join(&d->w, v, inner))
-            continue;
+        bool taken = v == p->n;
+        for (int i = 0; i < num; i++) taken = taken || ind_expr_same(row[i], x->var[v]);
+        if (taken || least < 1 || !cg__mm_only_left(d, p, v)) continue;
+        if (!cg__mm_stores_join(&d->w, v, inner) && !cg__mm_stores_columns(&d->w, p->n)) continue;
         row[num++] = x->var[v];
         inner = v;
         v = x->rank;
