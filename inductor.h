@@ -16997,6 +16997,28 @@ static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank,
     return ind_op_add(o, ind__box_load(o, l->part[0], index, rank), graph__lower_cast(o, bias, l->compute));
 }
 
+/* True if the address of an element of the view is a sum of strides. */
+static bool graph__is_strided(ind_context *c, const ind__box *x) {
+    ind_expr stride;
+    for (int k = 0; k < x->storage->rank; k++) {
+        ind_expr rest = x->map[k];
+        for (int d = 0; d < x->rank; d++)
+            if (!ind__affine(rest, ind__index_symbol(c, 'i', d, x->size[d]), &stride, &rest)) return false;
+    }
+    return true;
+}
+
+/* The operand whose windows are read, in memory. No 16-byte copy reaches a view whose addresses are no sums of strides,
+   as of a mirrored border or of repeated lines, so an operand with channels last is stored as such. */
+static ind__box *graph__windowed_operand(graph__lower_ctx *l, uint32_t k) {
+    ind__box *x = graph__lower_operand_box(l, k);
+    const bool last = l->w->channels_last && l->w->channels_last[l->node->operand[k]];
+    if (!last || graph__is_strided(l->context, x)) return graph__stored_operand(l, k);
+    x = ind__box_copy(l->w->program, x);
+    ind__box_put_last(l->w->program, x, 1, 1);
+    return x;
+}
+
 /* Sums windows of operand a times operand b, with the sizes of y. */
 static ind_status graph__conv_product(graph__lower_ctx *l, uint32_t a, uint32_t b, const ind__tensor_info *y,
                                       ind__box **out) {
@@ -17005,7 +17027,7 @@ static ind_status graph__conv_product(graph__lower_ctx *l, uint32_t a, uint32_t 
     int channel = y->rank - l->conv.shape.window.rank - 1, rank = 0;
     l->conv.channels = l->conv.shape.transposed ? ind_expr_floordiv(w->size[0], groups) : w->size[1];
     l->conv.outputs = l->conv.shape.transposed ? w->size[1] : ind_expr_floordiv(w->size[0], groups);
-    l->product.a = graph__stored_operand(l, a);
+    l->product.a = graph__windowed_operand(l, a);
     l->product.b = graph__stored_operand(l, b);
     if (!l->product.a || !l->product.b) return ind__failed(l->context);
     for (int d = 0; d < y->rank; d++) {
@@ -17415,7 +17437,7 @@ static ind_status graph__lower_convolution_phases(graph__lower_ctx *l, ind__box 
     if (num > IND_MAX_RANK)
         return ind__fail(l->context, IND_ERROR_LIMIT, "its loops are %d dimensions; at most %d are supported", num,
                          IND_MAX_RANK);
-    g.x = graph__stored_operand(l, 0), g.weight = graph__ordered_weights(l);
+    g.x = graph__windowed_operand(l, 0), g.weight = graph__ordered_weights(l);
     if (!g.x || !g.weight) return ind__failed(l->context);
     const bool last = l->w->channels_last && l->w->channels_last[l->node->result];
     graph__add_phase_loops(&g, &loops, last);

@@ -3279,8 +3279,10 @@ static double sched__element_ops(const ind_fusion_policy *p, const ind_body *bod
     return n;
 }
 
-/* Rows of tiles of a product that run at the same time, and the rows and columns of a tile of 16-bit operands. */
-enum { SCHED__STRIPE = 8, SCHED__HALF_TILE = 128 };
+/* Rows of tiles of a product that run at the same time, the rows and columns of a tile of 16-bit operands, and 16-bit
+   multiply-adds per byte of memory traffic that a product loses if overlapping windows are computed in its loads, one
+   by one (64 x 256 channels, 56 x 56, 3 x 3 on an H200: 10.4 ms, 0.3 with copies of windows). */
+enum { SCHED__STRIPE = 8, SCHED__HALF_TILE = 128, SCHED__WINDOW_MACS = 2 };
 
 /* Cost in bytes of reading `bytes` of an operand for `times` tiles: the first read is from memory, the others from the
    L2. If the operand does not fit there, each row of tiles that starts after others reads it from memory again. */
@@ -3297,6 +3299,7 @@ typedef struct sched__inlining {
     double loads, row_loads;    /* bytes of all loads, and of those that differ from row to row of the operand */
     double blocks, steps, macs; /* of the product */
     bool half, eighth;          /* 16-bit elements; i8 or an 8-bit float */
+    bool windows;               /* of an image: the product has each element at several points of depth */
 } sched__inlining;
 
 static bool sched__is_eighth(ind_dtype t) {
@@ -3328,11 +3331,15 @@ static double sched__first_touched(sched__fuser *f, uint32_t a, const sched__fit
     return left <= 0 ? 0 : touched < left ? touched : left;
 }
 
-static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read,
+static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fit *fit, const ind__access *read,
                                     sched__inlining *n) {
     const sched__domain *d = fit->b;
+    const double elements =
+        (double)f->buffers.bytes_hint[read->buffer] / ind_dtype_bytes(f->program->buffer[read->buffer].dtype);
     double tile = f->policy.product_tile;
-    *n = (sched__inlining){.points = sched__points_of(d, read, false), .others = sched__points_of(d, read, true)};
+    *n = (sched__inlining){.points = sched__points_of(d, read->index, false),
+                           .others = sched__points_of(d, read->index, true)};
+    n->windows = n->points > 2 * elements;
     double rows = n->others > 0 ? (double)d->hint / n->others : 0;
     n->times = n->others > tile ? ceil(n->others / tile) : 1;
     n->blocks = ceil(rows / tile) * n->times;
@@ -3391,25 +3398,26 @@ static bool sched__has_few_rows(const sched__fuser *f, const sched__domain *d, i
 
 /* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: its inputs once, its result
    written and read back, read again for every tile of the product's other dimension, and a launch. Fused: its inputs
-   and operations for every tile; for 16 bits also the lost asynchronous copies, and steps that wait for their tile: the
-   other blocks of an SM work at that time. (int8, fp8, q4_0 and int4 weights of 128 to 4096 rows and four sizes, H100:
-   the estimated time beyond that of bf16 weights is 0.5 to 2 times the measured one.) A quantised weight of a product
-   with few rows is not stored: packed weights are the faster form. Operands of 8 bits are stored: tensor cores take
-   them from memory only. */
+   and operations for every tile; for 16 bits also the lost asynchronous copies, most of all of windows, and steps that
+   wait for their tile: the other blocks of an SM work at that time. (int8, fp8, q4_0 and int4 weights of 128 to 4096
+   rows and four sizes, H100: the estimated time beyond that of bf16 weights is 0.5 to 2 times the measured one.) A
+   quantised weight of a product with few rows is not stored: packed weights are the faster form. Operands of 8 bits are
+   stored: tensor cores take them from memory only. */
 static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit,
-                                          ind_expr read) {
+                                          const ind__access *read) {
     const ind_fusion_policy *p = &f->policy;
     sched__inlining n;
     sched__measure_inlining(f, a, fit, read, &n);
     if (n.eighth) return false;
     if (sched__gathers_left(f, a, b)) return sched__gathering_is_profitable(f, b, &n);
-    if (sched__has_few_rows(f, fit->b, read, n.others) && sched__is_quantised(f, a)) return true;
+    if (sched__has_few_rows(f, fit->b, read->index, n.others) && sched__is_quantised(f, a)) return true;
     double busy = n.blocks < p->fill_blocks ? n.blocks / p->fill_blocks : 1;
     double unfused = n.inputs + n.made + sched__reread(f, n.made, n.reads) + (double)p->launch_bytes;
     double fused = sched__reread(f, n.inputs, n.reads);
     fused += busy > 0 ? n.points * n.times * n.inner / p->ops_per_byte / busy : 0;
     if (n.half) fused += n.steps * (double)p->step_bytes;
-    if (n.half) fused += n.macs * (f->group[b].dot2 == IND__SCHED_NONE ? 1 : 2) / p->macs_per_byte;
+    const double macs_per_byte = n.windows ? SCHED__WINDOW_MACS : p->macs_per_byte;
+    if (n.half) fused += n.macs * (f->group[b].dot2 == IND__SCHED_NONE ? 1 : 2) / macs_per_byte;
     return fused <= unfused;
 }
 
@@ -3486,7 +3494,7 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     if (sched__memory_scarcity(f, a, b) && !sched__is_quantised(f, a))
         return IND_FUSION_MEMORY; /* constants take no memory of the arena */
     if (attention ? !sched__operand_is_profitable(f, a, b, product, read)
-                  : !sched__inlining_is_profitable(f, a, b, own, read->index))
+                  : !sched__inlining_is_profitable(f, a, b, own, read))
         return IND_FUSION_NO_GAIN;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     reason = sched__check_cycle(f, a, b);
@@ -3614,8 +3622,8 @@ static bool sched__normalising_is_profitable(sched__fuser *f, uint32_t a, uint32
     const ind_fusion_policy *p = &f->policy;
     sched__inlining n;
     if (!sched__has_whole_rows(f, b, left, rows))
-        return !few && sched__inlining_is_profitable(f, a, b, fit, left->index);
-    sched__measure_inlining(f, a, fit, left->index, &n);
+        return !few && sched__inlining_is_profitable(f, a, b, fit, left);
+    sched__measure_inlining(f, a, fit, left, &n);
     if (few) sched__scale_rows(&n, f->group[a].domain->hint, rows);
     const double sms = p->fill_blocks / 4.0;
     const double unfused = n.loads + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;

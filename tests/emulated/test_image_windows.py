@@ -345,3 +345,32 @@ def test_random_convolutions(library, seed):
     module, _ = compiled(library, case, dtype)
     case.run(library, module, dtype)
     library.c.ind_module_destroy(module)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "circular", "replicate"])
+def test_borders_of_the_image(library, mode):
+    """Borders that are made of the image are stored with it, and the windows of the result are copied."""
+    text = f"""graph borders {{
+  input x : bf16[40, 64, 9, 10]
+  const v : bf16[64, 64, 1, 1]
+  const w : bf16[64, 64, 3, 3]
+  a = conv2d(x, v)
+  p = pad(a, pad=[1, 2, 2, 1], mode="{mode}")
+  y = conv2d(p, w)
+  output y
+}}
+"""
+    module = emulation.compiled(library, text, {})
+    plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode().split("prepared constants")[0]
+    assert plan.count("\nkernel ") == 3 and plan.split("\nkernel ")[3].count("both operands copied in") >= 1, plan
+    random = np.random.default_rng(3)
+    arrays = {k: to_bf16(random.standard_normal(s)) for k, s in (("x", (40, 64, 9, 10)), ("v", (64, 64, 1, 1)), ("w", (64, 64, 3, 3)))}
+    x, v, w = (from_bf16(arrays[k]).astype(np.float64) for k in "xvw")
+    a = from_bf16(to_bf16(convolution(x, v, [1, 1], [0, 0], [1, 1], 1))).astype(np.float64)
+    p = np.pad(a, [(0, 0), (0, 0), (2, 1), (1, 2)], {"reflect": "reflect", "circular": "wrap", "replicate": "edge"}[mode])
+    want = convolution(p, w, [1, 1], [0, 0], [1, 1], 1)
+    arrays["y"] = np.empty(want.shape, np.uint16)
+    assert library.run(module, arrays, {}) == 0, library.error()
+    size = convolution(np.abs(p), np.abs(w), [1, 1], [0, 0], [1, 1], 1)  # a may be rounded the other way
+    assert (np.abs(from_bf16(arrays["y"]) - want) <= np.abs(want) * 2.0**-8 * 1.01 + size * 2.0**-8 / 8 + 1e-3).all()
+    library.c.ind_module_destroy(module)

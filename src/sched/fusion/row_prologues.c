@@ -116,8 +116,8 @@ static bool sched__normalising_is_profitable(sched__fuser *f, uint32_t a, uint32
     const ind_fusion_policy *p = &f->policy;
     sched__inlining n;
     if (!sched__has_whole_rows(f, b, left, rows))
-        return !few && sched__inlining_is_profitable(f, a, b, fit, left->index);
-    sched__measure_inlining(f, a, fit, left->index, &n);
+        return !few && sched__inlining_is_profitable(f, a, b, fit, left);
+    sched__measure_inlining(f, a, fit, left, &n);
     if (few) sched__scale_rows(&n, f->group[a].domain->hint, rows);
     const double sms = p->fill_blocks / 4.0;
     const double unfused = n.loads + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;

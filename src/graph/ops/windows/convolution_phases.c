@@ -265,7 +265,7 @@ static ind_status graph__lower_convolution_phases(graph__lower_ctx *l, ind__box 
     if (num > IND_MAX_RANK)
         return ind__fail(l->context, IND_ERROR_LIMIT, "its loops are %d dimensions; at most %d are supported", num,
                          IND_MAX_RANK);
-    g.x = graph__stored_operand(l, 0), g.weight = graph__ordered_weights(l);
+    g.x = graph__windowed_operand(l, 0), g.weight = graph__ordered_weights(l);
     if (!g.x || !g.weight) return ind__failed(l->context);
     const bool last = l->w->channels_last && l->w->channels_last[l->node->result];
     graph__add_phase_loops(&g, &loops, last);
