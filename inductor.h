@@ -17220,6 +17220,20 @@ static int64_t ind__num_phases(const ind__phases *p) {
     return n;
 }
 
+static ind_status ind__check_phase_numbers(ind__infer *in, int rank, ind__phases *p) {
+    const char *wrong = ind__phases_of(in->attr, rank, p);
+    if (!wrong) return IND_OK;
+    if (!strcmp(wrong, "groups"))
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "groups is %lld; it must be greater than 0",
+                           (long long)p->groups);
+    if (!strcmp(wrong, "output_size"))
+        return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
+                           "output_size must have a multiple of stride for each spatial dimension");
+    return ind__reject(in, IND_ERROR_INVALID_ARGUMENT,
+                       "%s must have an integer from %d to %d for each spatial dimension", wrong,
+                       strcmp(wrong, "padding") != 0, IND__MAX_STRIDE);
+}
+
 static ind_status ind__rule_convolution_phases(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, 1);
     const int rank = x->rank - 2;
@@ -17229,8 +17243,7 @@ static ind_status ind__rule_convolution_phases(ind__infer *in) {
         return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; 3, 4 or 5 dimensions are needed",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
     if (ind__need_rank(in, 1, rank + 3) || ind__need_same_dtype(in, 0, 1) || ind__need_number(in, 0)) return in->status;
-    const char *wrong = ind__phases_of(in->attr, rank, &p);
-    if (wrong) return ind__reject(in, IND_ERROR_INVALID_ARGUMENT, "%s is not valid", wrong);
+    if (ind__check_phase_numbers(in, rank, &p)) return in->status;
     ind_expr channels = ind_expr_mul(w->size[rank + 2], ind_int(in->c, p.groups));
     if (!ind_known_eq(w->size[0], ind_int(in->c, ind__num_phases(&p))) || !ind_known_eq(x->size[1], channels) ||
         !ind_known_multiple(w->size[1], p.groups))
@@ -17253,7 +17266,7 @@ static ind_status ind__rule_convolution_phases(ind__infer *in) {
 /* ---- transposed convolutions by phases: lowerings */
 
 /* The loops: the phase of each dimension whose stride is not 1, image, group?, channel of the result, positions; taps,
- * channel. */
+   channel. */
 typedef struct graph__phases {
     const graph__lower_ctx *l;
     const ind__box *x, *weight;

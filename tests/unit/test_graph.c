@@ -601,7 +601,8 @@ static const struct {
     {"scaled_dot_product_attention(m34, m34, m34, b3)", "!does not expand to the scores"},
     {"scaled_dot_product_attention(m34, m34, m34, i64x)", "!i64x is i64[3]; bool or f32 is needed"},
     {"scaled_dot_product_attention(m34, m34, m34, p, is_causal=true)", "!one of them is allowed"},
-    {"scaled_dot_product_attention(m34, m34, m34, dropout_p=0.5)", "!dropout_p is 0.5; only 0 is supported: use native_dropout"},
+    {"scaled_dot_product_attention(m34, m34, m34, dropout_p=0.5)",
+     "!dropout_p is 0.5; only 0 is supported: use native_dropout"},
     {"scaled_dot_product_attention(q, b3, b3, enable_gqa=true)", "!q has 1 heads (dim 1 of f32[7, 1, 3, 4]), b3 has B"},
     /* composites */
     {"upsample_bicubic2d(q, [9, 4])", "f32[7, 1, 9, 4]"},
@@ -765,12 +766,18 @@ static const struct {
     {"_dft_matrix(4, 4, 4, 3)", "!_dft_matrix: row_parts and column_parts are 1 or 2"},
     {"_dft_matrix(4, 4, 4, dtype=f16)", "!_dft_matrix: dtype is f32 or f64"},
     {"_convolution_phases(b3, p1d, [3], [2], [1], [8])", "f32[B, 5, 8]"},
-    {"_convolution_phases(b3, p1d, [3], [2], [1], [7])", "!_convolution_phases: output_size is not valid"},
-    {"_convolution_phases(b3, p1d, [3], [2], [-1], [8])", "!_convolution_phases: padding is not valid"},
-    {"_convolution_phases(b3, p1d, [3], [0], [1], [8])", "!_convolution_phases: stride is not valid"},
-    {"_convolution_phases(b3, p1d, [0], [2], [1], [8])", "!_convolution_phases: kernel_size is not valid"},
-    {"_convolution_phases(b3, p1d, [3, 3], [2], [1], [8])", "!_convolution_phases: kernel_size is not valid"},
-    {"_convolution_phases(b3, p1d, [3], [2], [1], [8], groups=0)", "!_convolution_phases: groups is not valid"},
+    {"_convolution_phases(b3, p1d, [3], [2], [1], [7])",
+     "!_convolution_phases: output_size must have a multiple of stride for each spatial dimension"},
+    {"_convolution_phases(b3, p1d, [3], [2], [-1], [8])",
+     "!_convolution_phases: padding must have an integer from 0 to 1048576 for each spatial dimension"},
+    {"_convolution_phases(b3, p1d, [3], [0], [1], [8])",
+     "!_convolution_phases: stride must have an integer from 1 to 1048576 for each spatial dimension"},
+    {"_convolution_phases(b3, p1d, [0], [2], [1], [8])",
+     "!_convolution_phases: kernel_size must have an integer from 1 to 1048576 for each spatial dimension"},
+    {"_convolution_phases(b3, p1d, [3, 3], [2], [1], [8])",
+     "!_convolution_phases: kernel_size must have an integer from 1 to 1048576 for each spatial dimension"},
+    {"_convolution_phases(b3, p1d, [3], [2], [1], [8], groups=0)",
+     "!_convolution_phases: groups is 0; it must be greater than 0"},
     {"_convolution_phases(b3, p1d, [5], [2], [1], [8])",
      "!_convolution_phases: dim 2 of f32[2, 5, 2, 3] is not the number of taps of a phase"},
     {"_convolution_phases(b3, p1d, [3], [4], [1], [8])",
@@ -984,7 +991,8 @@ static void test_messages(ind_context *c) {
     ind_tensor z = ind_add(ind_gelu(y, IND_GELU_TANH), y);
     check(z.id == 0 && !strcmp(ind_graph_error(g), want), "what follows is quiet", ind_graph_error(g));
     ind_module *m;
-    check(ind_output(g, "z", z) == IND_ERROR_SHAPE_MISMATCH && ind_compile(g, NULL, &m) == IND_ERROR_SHAPE_MISMATCH && !m,
+    check(ind_output(g, "z", z) == IND_ERROR_SHAPE_MISMATCH && ind_compile(g, NULL, &m) == IND_ERROR_SHAPE_MISMATCH &&
+              !m,
           "and not compiled", ind_error(c));
     ind_graph_destroy(g);
 }
@@ -996,7 +1004,8 @@ static ind_tensor scaled(ind_graph *g, ind_tensor x) {
 static void expect_position(ind_graph *g, ind_tensor y, int line) {
     char at[64] = "";
     if (line) snprintf(at, sizeof at, "test_graph.c:%d]", line);
-    check(!y.id && strstr(ind_graph_error(g), "add: ") && strstr(ind_graph_error(g), at), "position", ind_graph_error(g));
+    check(!y.id && strstr(ind_graph_error(g), "add: ") && strstr(ind_graph_error(g), at), "position",
+          ind_graph_error(g));
     check(line || !strstr(ind_graph_error(g), ".c:"), "no position", ind_graph_error(g));
     ind_graph_destroy(g);
 }
@@ -1112,7 +1121,8 @@ static void test_nulls(ind_context *c) {
     ok = ok && !ind_layer_norm(n, 1, n, n, 0).id && !ind_pointwise(NULL, NULL).id && !ind_scalar(NULL, 1).id;
     ok = ok && !ind_full(NULL, NULL, 0, 0, IND_F32).id && !ind_arange(NULL, e, e, e, IND_I64).id &&
          !ind_slice(n, 0, e, e, e).id;
-    ok = ok && ind_compile(NULL, NULL, &m) == IND_ERROR_INVALID_ARGUMENT && !m && !ind_module_text(NULL, IND_STAGE_CUDA);
+    ok =
+        ok && ind_compile(NULL, NULL, &m) == IND_ERROR_INVALID_ARGUMENT && !m && !ind_module_text(NULL, IND_STAGE_CUDA);
     ok = ok && !ind_module_json(NULL, IND_STAGE_PLAN) && ind_formula_eval(NULL, e, NULL, &v) &&
          ind_formula_solve(NULL, e, "", "", 1) == -1;
     check(ok, "NULL everywhere gives a status", NULL);
@@ -1395,7 +1405,8 @@ static void test_guards(ind_context *c) {
     check(!ind_add(ind_input(h, "x", "f32[B]"), ind_input(h, "y", "f32[T]")).id, "another graph's fact", NULL);
     check(ind_guard_that(h, "B <= 16", &holds) != IND_OK && !holds, "sticky", NULL);
     ind_graph_destroy(h);
-    check(ind_fact(g, NULL) == IND_ERROR_INVALID_ARGUMENT && strstr(ind_graph_error(g), "NULL"), "NULL", ind_graph_error(g));
+    check(ind_fact(g, NULL) == IND_ERROR_INVALID_ARGUMENT && strstr(ind_graph_error(g), "NULL"), "NULL",
+          ind_graph_error(g));
     check(ind_fact(NULL, "B == 1") && ind_guard_that(NULL, "B == 1", NULL), "no graph", NULL);
     ind_graph_destroy(g);
 }
@@ -1427,7 +1438,8 @@ static void test_checked_runs(ind_context *c) {
     check(run_at(m, "S=6, T=2, K=1") == IND_ERROR_OUT_OF_RANGE && strstr(ind_error(c), "run: fact ") &&
               strstr(ind_error(c), " does not hold: S = 6, T = 2"),
           "a fact", ind_error(c));
-    check(run_at(m, "T=7, K=1") == IND_ERROR_OUT_OF_RANGE && strstr(ind_error(c), "run: guard T != 7 does not hold: T = 7") &&
+    check(run_at(m, "T=7, K=1") == IND_ERROR_OUT_OF_RANGE &&
+              strstr(ind_error(c), "run: guard T != 7 does not hold: T = 7") &&
               strstr(ind_error(c), " does not hold: T = 7"),
           "a guard", ind_error(c));
     check(run_at(m, "T=55, K=9") == IND_ERROR_OUT_OF_RANGE && strstr(ind_error(c), " does not hold: T = 55, K = 9"),
@@ -1440,8 +1452,8 @@ static void test_checked_runs(ind_context *c) {
     static float x[512], z[512];
     void *pointers[] = {x, x, z};
     check(!ind_launch(n, &(ind_launch_desc){.pointers = pointers, .sizes_v = good}), "as values", ind_error(c));
-    check(ind_launch(n, &(ind_launch_desc){.pointers = pointers, .sizes_v = bad}) == IND_ERROR_OUT_OF_RANGE, "bad values",
-          NULL);
+    check(ind_launch(n, &(ind_launch_desc){.pointers = pointers, .sizes_v = bad}) == IND_ERROR_OUT_OF_RANGE,
+          "bad values", NULL);
     check(!ind_launch(n, &(ind_launch_desc){.pointers = pointers, .sizes_v = good}), "and good again", ind_error(c));
     bool guard = false;
     check(ind_module_num_conditions(m) == 3 && ind_module_query_condition(m, 1, &guard) && guard, "conditions", NULL);
