@@ -17175,12 +17175,12 @@ static ind_status graph__lower_convolution_backward(graph__lower_ctx *l, ind__bo
    and windows are dense.
 
        y[n, o, j * stride + p] = sum over u < U and i of
-           x[n, i, j + FloorDiv(p + padding, stride) - (U - 1) + u] * weight[p, o, u, i]
+           x[n, i, j + FloorDiv(p + padding, stride) - (U - 1) + u] * weight[p, o, u * channels + i]
 
-   x is 0 outside. weight: [phases, O, U.., C / groups], U = CeilDiv(kernel_size, stride). Tap u of phase p is the
+   x is 0 outside, and has so many channels in a group. U = CeilDiv(kernel_size, stride). Tap u of phase p is the
    element (p + padding) % stride + stride * (U - 1 - u) of the kernel; the kernel may have no such element, and what
-   weight has there does not count. The phase of the last spatial dimension varies fastest. output_size has the spatial
-   sizes of y, multiples of the stride. The pass transposed_convolutions makes such nodes. */
+   weight has there does not count. The phase and the tap of the last spatial dimension vary fastest. output_size has
+   the spatial sizes of y, multiples of the stride. The pass transposed_convolutions makes such nodes. */
 
 typedef struct ind__phases {
     int rank; /* spatial dimensions */
@@ -17213,11 +17213,9 @@ static const char *ind__phases_of(const ind__attr *attr, int rank, ind__phases *
     return p->groups < 1 ? "groups" : NULL;
 }
 
-/* Phases of all spatial dimensions. */
-static int64_t ind__num_phases(const ind__phases *p) {
-    int64_t n = 1;
-    for (int s = 0; s < p->rank; s++) n *= p->stride[s];
-    return n;
+/* Taps of a phase in dimension s. */
+static int64_t ind__phase_taps(const ind__phases *p, int s) {
+    return (p->kernel[s] + p->stride[s] - 1) / p->stride[s];
 }
 
 static ind_status ind__check_phase_numbers(ind__infer *in, int rank, ind__phases *p) {
@@ -17242,18 +17240,18 @@ static ind_status ind__rule_convolution_phases(ind__infer *in) {
     if (rank < 1 || rank > 3)
         return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; 3, 4 or 5 dimensions are needed",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
-    if (ind__need_rank(in, 1, rank + 3) || ind__need_same_dtype(in, 0, 1) || ind__need_number(in, 0)) return in->status;
+    if (ind__need_rank(in, 1, 3) || ind__need_same_dtype(in, 0, 1) || ind__need_number(in, 0)) return in->status;
     if (ind__check_phase_numbers(in, rank, &p)) return in->status;
-    ind_expr channels = ind_expr_mul(w->size[rank + 2], ind_int(in->c, p.groups));
-    if (!ind_known_eq(w->size[0], ind_int(in->c, ind__num_phases(&p))) || !ind_known_eq(x->size[1], channels) ||
-        !ind_known_multiple(w->size[1], p.groups))
+    ind_expr phases = ind_int(in->c, 1), depth = ind_expr_floordiv(x->size[1], ind_int(in->c, p.groups));
+    for (int s = 0; s < rank; s++) {
+        phases = ind_expr_mul(phases, ind_int(in->c, p.stride[s]));
+        depth = ind_expr_mul(depth, ind_int(in->c, ind__phase_taps(&p, s)));
+    }
+    if (!ind_known_multiple(x->size[1], p.groups) || !ind_known_eq(w->size[0], phases) ||
+        !ind_known_eq(w->size[2], depth) || !ind_known_multiple(w->size[1], p.groups))
         return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
-                           "%s, %s and groups %lld do not fit: [phases, out, taps.., in / groups] is needed",
+                           "%s, %s and groups %lld do not fit: [phases, out, taps * in / groups] is needed",
                            ind__describe_type(in, 0), ind__describe_type(in, 1), (long long)p.groups);
-    for (int s = 0; s < rank; s++)
-        if (!ind__is_int(w->size[2 + s], (p.kernel[s] + p.stride[s] - 1) / p.stride[s]))
-            return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "dim %d of %s is not the number of taps of a phase", 2 + s,
-                               ind__describe_type(in, 1));
     size[0] = x->size[0], size[1] = w->size[1];
     for (int s = 0; s < rank; s++) {
         size[2 + s] = p.size[s];
@@ -17331,14 +17329,15 @@ static ind_value graph__phase_input(ind_ops *o, const ind_expr *index, int rank,
 static ind_value graph__phase_weight(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__phases *g = user;
     const graph__phase_index c = graph__phase_index_of(g, index);
-    ind_expr at[IND_MAX_RANK] = {ind_int(g->l->context, 0), ind_expr_add(ind_expr_mul(c.group, g->outputs), c.out)};
+    ind_expr at[3] = {ind_int(g->l->context, 0), ind_expr_add(ind_expr_mul(c.group, g->outputs), c.out)};
+    at[2] = at[0];
     (void)rank;
     for (int s = 0; s < g->p.rank; s++) {
         at[0] = ind_expr_add(ind_expr_mul(at[0], ind_int(g->l->context, g->p.stride[s])), c.phase[s]);
-        at[2 + s] = c.tap[s];
+        at[2] = ind_expr_add(ind_expr_mul(at[2], g->taps[s]), c.tap[s]);
     }
-    at[2 + g->p.rank] = c.in;
-    return graph__lower_cast(o, ind__box_load(o, g->weight, at, g->weight->rank), g->l->compute);
+    at[2] = ind_expr_add(ind_expr_mul(at[2], g->channels), c.in);
+    return graph__lower_cast(o, ind__box_load(o, g->weight, at, 3), g->l->compute);
 }
 
 /* A single product: nothing to sum over. */
@@ -17424,29 +17423,22 @@ static ind__box *graph__phase_joined(const graph__phases *g, ind__box *sums, con
     return x && channels_last ? graph__phase_permuted(l, x, order, y->rank) : x;
 }
 
-/* True if x shows a vector in memory row by row. */
-static bool graph__shows_vector(const graph__lower_ctx *l, const ind__box *x) {
-    ind_expr index[IND_MAX_RANK];
-    for (int d = 0; d < x->rank; d++) index[d] = ind__index_symbol(l->context, 'i', d, x->size[d]);
-    return x->storage->buffer && x->storage->rank == 1 &&
-           ind_expr_same(x->map[0], ind__linearise(l->context, index, x->size, x->rank));
-}
-
 /* The weights, in memory in the order of their dimensions. */
 static ind__box *graph__ordered_weights(graph__lower_ctx *l) {
     ind__box *w = graph__lower_operand_box(l, 1);
-    return w->identity || graph__shows_vector(l, w) ? graph__stored_operand(l, 1) : ind__box_copy(l->w->program, w);
+    return w->identity ? graph__stored_operand(l, 1) : ind__box_copy(l->w->program, w);
 }
 
 static ind_status graph__lower_convolution_phases(graph__lower_ctx *l, ind__box **results) {
-    const ind__tensor_info *w = graph__lower_operand_info(l, 1);
-    const int rank = l->result->rank - 2;
-    graph__phases g = {.l = l, .channels = w->size[rank + 2]};
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    const int rank = x->rank - 2;
+    graph__phases g = {.l = l};
     graph__phase_loops loops = {.rank = 0};
     (void)ind__phases_of(l->node->attr, rank, &g.p);
-    g.outputs = ind_expr_floordiv(w->size[1], ind_int(l->context, g.p.groups));
+    g.channels = ind_expr_floordiv(x->size[1], ind_int(l->context, g.p.groups));
+    g.outputs = ind_expr_floordiv(l->result->size[1], ind_int(l->context, g.p.groups));
     int num = 2 + (g.p.groups > 1) + rank;
-    for (int s = 0; s < rank; s++) num += g.p.stride[s] > 1, g.taps[s] = w->size[2 + s];
+    for (int s = 0; s < rank; s++) num += g.p.stride[s] > 1, g.taps[s] = ind_int(l->context, ind__phase_taps(&g.p, s));
     if (num > IND_MAX_RANK)
         return ind__fail(l->context, IND_ERROR_LIMIT, "its loops are %d dimensions; at most %d are supported", num,
                          IND_MAX_RANK);
@@ -25587,7 +25579,7 @@ static void ind__pass_log_json(ind__text *t, const ind__pass_log *log) {
        cublaslt   before PAD_PRODUCTS, if asked for          keeps  everything
        BLOCK_MAPS  masks from data, after PAD_PRODUCTS      keeps  everything
        REINPLACE  after all those: changes the order         keeps  everything
-       TRANSPOSED_CONVOLUTIONS  last                         keeps  everything but the order of sums
+       TRANSPOSED_CONVOLUTIONS  stride 1 as CANONICAL, last  keeps  everything but the order of sums
 
    Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. Then a round finds the matches of all
    patterns (>>patterns) and replaces them in one more iteration; rounds repeat until no pattern matches. */
@@ -28929,20 +28921,12 @@ static ind_tensor graph__phase_blocks(ind_tensor w, int dim, int64_t stride, int
     return ind_cat(part, 2, dim + 1);
 }
 
-/* x with these sizes, and stored in their order: the first view is none of the memory of x (convolution_weights.c). */
-static ind_tensor graph__in_order(ind_tensor x, const ind_expr *size, int rank) {
-    const ind_expr numel = ind_expr_product(x.graph->context, size, rank);
-    const ind__attr flat = ind__attr_sizes(&numel, 1), all = ind__attr_sizes(size, rank);
-    x = ind__call(IND_OP_VIEW, &x, 1, &flat, 1);
-    return ind__call(IND_OP_VIEW, &x, 1, &all, 1);
-}
-
-/* The weights [phases, O, U.., C / groups] of w, [C, O / groups, K..]. */
+/* The weights [phases, O, U.. * C / groups] of w, [C, O / groups, K..]. They are no view of the memory of w. */
 static ind_tensor graph__phase_weights(ind_tensor w, const graph__transposed *t) {
     ind_context *c = w.graph->context;
     const bool grouped = t->shape.groups > 1;
     int order[IND_MAX_RANK], flipped[3], num = 0;
-    ind_expr size[IND_MAX_RANK], in = ind_tensor_size(w, 0);
+    ind_expr size[3], in = ind_tensor_size(w, 0);
     size[1] = ind_expr_mul(ind_tensor_size(w, 1), ind_int(c, t->shape.groups));
     w = graph__pad_kernels(w, t);
     if (grouped) {
@@ -28958,18 +28942,17 @@ static ind_tensor graph__phase_weights(ind_tensor w, const graph__transposed *t)
         dim += t->stride[s] > 1;
     }
     w = ind_flip(w, flipped, t->rank);
-    size[0] = ind_int(c, 1);
+    size[0] = ind_int(c, 1), size[2] = in;
     for (int s = 0; s < t->rank; s++) {
         if (t->stride[s] > 1) order[num++] = flipped[s] + 1;
         size[0] = ind_expr_mul(size[0], ind_int(c, t->stride[s]));
-        size[2 + s] = ind_int(c, t->taps[s]);
+        size[2] = ind_expr_mul(size[2], ind_int(c, t->taps[s]));
     }
-    size[2 + t->rank] = in;
     if (grouped) order[num++] = 0;
     order[num++] = channel + 1;
     for (int s = 0; s < t->rank; s++) order[num++] = flipped[s];
     order[num++] = channel;
-    return graph__in_order(ind_permute(w, order, num), size, t->rank + 3);
+    return ind_view(ind_permute(w, order, num), size, 3);
 }
 
 /* The weights [O, C / groups, K..] of the convolution with stride 1. */
@@ -29050,19 +29033,21 @@ static uint32_t graph__as_phases(graph__rewrite *r, const ind__node *n, const gr
     return x.id;
 }
 
+/* Those of stride 1 change in every iteration, so that patterns of convolutions match; the others in the one that
+   follows the patterns, for which this pass alone is enabled. */
 static uint32_t graph__pass_transposed_convolutions(graph__rewrite *r, const ind__node *n) {
     graph__transposed t = {0};
     if (n->op != IND_OP_CONVOLUTION || !n->attr[3].i) return 0;
+    const bool last = r->enabled == 1u << IND_PASS_TRANSPOSED_CONVOLUTIONS;
     const char *no = graph__read_transposed(r->to, n, &t);
     bool flip = !no;
     for (int s = 0; s < t.rank && flip; s++) flip = t.stride[s] == 1;
-    if (!no && flip) no = graph__refuse_flip(&t);
-    if (!no && !flip) no = graph__refuse_phases(r, n, &t);
-    if (no) {
+    if (!last && !flip) return 0;
+    if (!no) no = flip ? graph__refuse_flip(&t) : graph__refuse_phases(r, n, &t);
+    if (no && last)
         graph__log(r->log, "transposed_convolutions", true, "%s (convolution) stays transposed: %s",
                    r->from->tensor[n->result].name, no);
-        return 0;
-    }
+    if (no) return 0;
     return flip ? graph__as_convolution(r, n, &t) : graph__as_phases(r, n, &t);
 }
 
@@ -29941,7 +29926,7 @@ static void ind__graph_take_facts(ind_graph *copy, ind_graph *g) {
 typedef struct graph__optimiser {
     const ind_graph *given, *now;
     const ind__pass_options *options;
-    uint32_t enabled; /* bit per ind_pass; transposed_convolutions has a point of its own */
+    uint32_t enabled; /* bit per ind_pass */
 } graph__optimiser;
 
 /* Replaces the graph by r->to. */
@@ -30092,13 +30077,12 @@ static ind_status graph__apply_pads(graph__optimiser *o) {
     return status;
 }
 
-/* Makes convolutions, or phases of convolutions, of transposed ones. Patterns know these as one op, so it follows them.
-   No pass that merges views may follow. */
+/* Makes phases of convolutions of transposed ones. Patterns know these as one op, so it follows them. */
 static ind_status graph__apply_phases(graph__optimiser *o) {
     bool any = false;
     for (uint32_t i = 1; i < o->now->num_nodes; i++)
         any = any || (o->now->node[i].op == IND_OP_CONVOLUTION && o->now->node[i].attr[3].i);
-    if (!any || o->options->disabled >> IND_PASS_TRANSPOSED_CONVOLUTIONS & 1) return IND_OK;
+    if (!any || !graph__runs(o, IND_PASS_TRANSPOSED_CONVOLUTIONS)) return IND_OK;
     return graph__settle(o, 1u << IND_PASS_TRANSPOSED_CONVOLUTIONS);
 }
 
@@ -30175,7 +30159,7 @@ static ind_status graph__run_all_passes(graph__optimiser *o) {
 }
 
 ind_status ind__graph_optimise(const ind_graph *g, const ind__pass_options *options, ind_graph **out) {
-    graph__optimiser o = {g, g, options, ~options->disabled & ~(1u << IND_PASS_TRANSPOSED_CONVOLUTIONS)};
+    graph__optimiser o = {g, g, options, ~options->disabled};
     *out = NULL;
     ind_status status = options->log ? graph__run_all_passes(&o) : graph__settle(&o, o.enabled);
     if (!status)

@@ -696,6 +696,43 @@ static void set_grouped(const trial *t, value *v) {
     if (k == 3) memcpy(v->dim[1], all->dim[2], sizeof v->dim[1]);
 }
 
+/* The number whose power this is; 0: there is none. */
+static int power_root(int n, int power) {
+    for (int r = 1; r <= n; r++)
+        if ((power == 1 ? r : r * r) == n) return r;
+    return 0;
+}
+
+/* Images of one or two dimensions, then weights of phases: stride and taps are the same in both. */
+static void set_phases(const trial *t, value *v) {
+    const value *x = t->s.num_operands ? &t->g->v[t->s.operand[0]] : NULL;
+    if (!x) {
+        v->rank = 3 + (int)rnd(2);
+        for (int d = 0; d < v->rank; d++) choose(d < 2 ? "1|2|3|4" : "3|4|5|7", v->dim[d], DIM);
+        return;
+    }
+    const int dims = x->rank - 2, stride = 1 + (int)rnd(3), taps = 1 + (int)rnd(2);
+    v->rank = 3;
+    v->dtype = x->dtype;
+    snprintf(v->dim[0], DIM, "%d", dims == 1 ? stride : stride * stride);
+    choose("1|2|3|5", v->dim[1], DIM);
+    snprintf(v->dim[2], DIM, "%d", (dims == 1 ? taps : taps * taps) * atoi(x->dim[1]));
+}
+
+/* A list for such operands. */
+static void draw_phases(const trial *t, const char *name, char *text, size_t size) {
+    const value *x = &t->g->v[t->s.operand[0]], *w = &t->g->v[t->s.operand[1]];
+    const int dims = x->rank - 2, stride = power_root(atoi(w->dim[0]), dims), channels = atoi(x->dim[1]);
+    const int taps = channels > 0 ? power_root(atoi(w->dim[2]) / channels, dims) : 0;
+    int n[2] = {stride, stride};
+    for (int d = 0; d < dims; d++) {
+        if (*name == 'k') n[d] = (taps - 1) * stride + 1 + (int)rnd(stride > 0 ? (uint32_t)stride : 1);
+        if (*name == 'p') n[d] = (int)rnd(4);
+        if (*name == 'o') n[d] = stride * (1 + (int)rnd(5));
+    }
+    snprintf(text, size, dims == 1 ? "[%d]" : "[%d, %d]", n[0], n[1]);
+}
+
 static bool draw_operand(trial *t, char kind) {
     const value *first = t->s.num_operands ? &t->g->v[t->s.operand[0]] : NULL;
     bool pointwise = ind__op_has(t->op, 'P') && (first || !(ind__op_has(t->op, 'T') || t->s.in_place));
@@ -706,9 +743,10 @@ static bool draw_operand(trial *t, char kind) {
         return true;
     }
     const bool scaled = t->op == IND_OP_SCALED_MM && t->s.num_operands < 4;
-    const bool grouped = t->op == IND_OP_GROUPED_MM;
-    int old =
-        !scaled && !grouped && chance(kind == 's' || (t->s.in_place && !first) ? 90 : 55) ? draw_old(t, kind) : -1;
+    const bool grouped = t->op == IND_OP_GROUPED_MM, phases = t->op == IND_OP_CONVOLUTION_PHASES;
+    int old = !scaled && !grouped && !phases && chance(kind == 's' || (t->s.in_place && !first) ? 90 : 55)
+                  ? draw_old(t, kind)
+                  : -1;
     if (old >= 0) return add_operand(t, old), true;
     value *v = fresh(t->g);
     if (!v) return false;
@@ -718,6 +756,8 @@ static bool draw_operand(trial *t, char kind) {
         set_scaled(t, v);
     else if (grouped)
         set_grouped(t, v);
+    else if (phases)
+        set_phases(t, v);
     else if (kind == 's')
         v->rank = 0;
     else if (wants_same_shape(t, kind))
@@ -945,6 +985,7 @@ static void draw_attribute(trial *t, const ind__attr_schema *a) {
         int n = x->rank - 2 + (x->rank == 3 && *name == 'k' && chance(20));
         draw_numbers(text, sizeof text, n, plain ? (zero ? "0" : "1") : zero ? "0|1" : "1|2|3");
     }
+    if (t->op == IND_OP_CONVOLUTION_PHASES && a->kind != IND__ATTR_INT) draw_phases(t, name, text, sizeof text);
     if (!*text) draw_by_kind(text, sizeof text, t, a, name);
     if (t->s.call[strlen(t->s.call) - 1] != '(') add(t, ", ");
     add(t, name);

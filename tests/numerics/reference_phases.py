@@ -8,8 +8,8 @@ from reference_views import conv_transpose1d, conv_transpose2d, conv_transpose3d
 
 def _convolution_phases(x, weight, kernel_size, stride, padding, output_size, groups=1):
     """Results at positions j * stride + q, phase by phase."""
-    n, out, taps = x.v.ndim - 2, [size // s for size, s in zip(output_size, stride)], weight.v.shape[2:-1]
-    outputs, inner, batch = weight.v.shape[1], weight.v.shape[-1], x.v.shape[0]
+    n, out, taps = x.v.ndim - 2, [size // s for size, s in zip(output_size, stride)], [-(-k // s) for k, s in zip(kernel_size, stride)]
+    outputs, inner, batch = weight.v.shape[1], x.v.shape[1] // groups, x.v.shape[0]
     y = Tensor(np.empty((batch, outputs, *output_size), x.v.dtype), x.dtype, np.empty((batch, outputs, *output_size)))
     for phase, q in enumerate(np.ndindex(*stride)):
         at = [places(x.v.shape[2 + a], out[a], taps[a], 1, taps[a] - 1 - (q[a] + padding[a]) // stride[a], 1, False) for a in range(n)]
@@ -21,7 +21,7 @@ def _convolution_phases(x, weight, kernel_size, stride, padding, output_size, gr
             return np.swapaxes(under_windows(v, at).reshape(batch, int(np.prod(out)), groups, inner * int(np.prod(taps))), 1, 2)
 
         def columns(v):
-            return np.swapaxes(np.moveaxis(v[phase], -1, 1).reshape(groups, outputs // groups, inner * int(np.prod(taps))), 1, 2)
+            return np.swapaxes(np.moveaxis(v[phase].reshape(outputs, *taps, inner), -1, 1).reshape(groups, outputs // groups, inner * int(np.prod(taps))), 1, 2)
 
         a = Tensor(rows(x.v), compute_type(x.dtype), rows(x.e))
         part = stored(product(a, Tensor(columns(weight.v), compute_type(x.dtype), columns(weight.e))), x.dtype)

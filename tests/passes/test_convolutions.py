@@ -368,7 +368,7 @@ NOT_PADDED = {
     "another reader": ("p = constant_pad_nd(x, pad=[1, 1, 1, 1]); y = conv2d(p, w); z = relu(p)", "y, z", "p is also read by z"),
     "an output": ("p = constant_pad_nd(x, pad=[1, 1, 1, 1]); y = conv2d(p, w)", "y, p", "p is an output of the graph"),
     "reflected": ('p = pad(x, pad=[1, 1, 1, 1], mode="reflect"); y = conv2d(p, w)', "y", None),
-    "transposed": ("p = constant_pad_nd(x, pad=[1, 1, 1, 1]); u = transpose(w, dim0=0, dim1=1); y = conv_transpose2d(p, u)", "y", "transposed of y has another value"),
+    "transposed": ("p = constant_pad_nd(x, pad=[1, 1, 1, 1]); u = transpose(w, dim0=0, dim1=1); y = conv_transpose2d(p, u, stride=[2, 2])", "y", "transposed of y has another value"),
     "zeros and a maximum": ("p = constant_pad_nd(x, pad=[1, 1, 1, 1]); y = max_pool2d(p, [3, 3])", "y", "value of p has another value"),
     "infinity and an average": ("p = constant_pad_nd(x, pad=[1, 1, 1, 1], value=-inf); y = avg_pool2d(p, [3, 3])", "y", "value of p has another value"),
     "more than half of the window": ("p = constant_pad_nd(x, pad=[2, 2, 2, 2], value=-inf); y = max_pool2d(p, [3, 3])", "y", "is not proven"),

@@ -70,7 +70,7 @@ static const char head[] = "graph t {\n"
                            "  input c2 : f32[5, 2]\n"
                            "  input big : f32[10007, 2]\n"
                            "  input k1d : f32[2, 3, 4]\n"
-                           "  input p1d : f32[2, 5, 2, 3]\n"
+                           "  input p1d : f32[2, 5, 6]\n"
                            "  input wb : f32[512]\n"
                            "  input deep : f32[1, 1, 1, 1, 1, 1, 1, 2]\n";
 
@@ -779,10 +779,10 @@ static const struct {
     {"_convolution_phases(b3, p1d, [3], [2], [1], [8], groups=0)",
      "!_convolution_phases: groups is 0; it must be greater than 0"},
     {"_convolution_phases(b3, p1d, [5], [2], [1], [8])",
-     "!_convolution_phases: dim 2 of f32[2, 5, 2, 3] is not the number of taps of a phase"},
+     "!_convolution_phases: f32[B, 3, 4], f32[2, 5, 6] and groups 1 do not fit: [phases, out, taps * in / gr"},
     {"_convolution_phases(b3, p1d, [3], [4], [1], [8])",
-     "!_convolution_phases: f32[B, 3, 4], f32[2, 5, 2, 3] and groups 1 do not fit: [phases, out, taps.., in / gr"},
-    {"_convolution_phases(b3, k1d, [3], [2], [1], [8])", "!_convolution_phases: k1d is"},
+     "!_convolution_phases: f32[B, 3, 4], f32[2, 5, 6] and groups 1 do not fit: [phases, out, taps * in / gr"},
+    {"_convolution_phases(b3, v3, [3], [2], [1], [8])", "!_convolution_phases: v3 "},
     {"_convolution_phases(v3, p1d, [3], [2], [1], [8])", "!_convolution_phases: v3 is f32[3]; 3, 4 or 5 dimensions"},
     {"conv1d(b3, k1d, padding=\"same\")", "f32[B, 2, 4]"},
     {"conv1d(b3, k1d, padding=\"full\")", "!conv1d: padding is \"full\"; allowed: \"same\", \"valid\", sizes"},

@@ -3,7 +3,7 @@
 typedef struct graph__optimiser {
     const ind_graph *given, *now;
     const ind__pass_options *options;
-    uint32_t enabled; /* bit per ind_pass; transposed_convolutions has a point of its own */
+    uint32_t enabled; /* bit per ind_pass */
 } graph__optimiser;
 
 /* Replaces the graph by r->to. */
@@ -154,13 +154,12 @@ static ind_status graph__apply_pads(graph__optimiser *o) {
     return status;
 }
 
-/* Makes convolutions, or phases of convolutions, of transposed ones. Patterns know these as one op, so it follows them.
-   No pass that merges views may follow. */
+/* Makes phases of convolutions of transposed ones. Patterns know these as one op, so it follows them. */
 static ind_status graph__apply_phases(graph__optimiser *o) {
     bool any = false;
     for (uint32_t i = 1; i < o->now->num_nodes; i++)
         any = any || (o->now->node[i].op == IND_OP_CONVOLUTION && o->now->node[i].attr[3].i);
-    if (!any || o->options->disabled >> IND_PASS_TRANSPOSED_CONVOLUTIONS & 1) return IND_OK;
+    if (!any || !graph__runs(o, IND_PASS_TRANSPOSED_CONVOLUTIONS)) return IND_OK;
     return graph__settle(o, 1u << IND_PASS_TRANSPOSED_CONVOLUTIONS);
 }
 
@@ -237,7 +236,7 @@ static ind_status graph__run_all_passes(graph__optimiser *o) {
 }
 
 ind_status ind__graph_optimise(const ind_graph *g, const ind__pass_options *options, ind_graph **out) {
-    graph__optimiser o = {g, g, options, ~options->disabled & ~(1u << IND_PASS_TRANSPOSED_CONVOLUTIONS)};
+    graph__optimiser o = {g, g, options, ~options->disabled};
     *out = NULL;
     ind_status status = options->log ? graph__run_all_passes(&o) : graph__settle(&o, o.enabled);
     if (!status)

@@ -13,7 +13,7 @@
        cublaslt   before PAD_PRODUCTS, if asked for          keeps  everything
        BLOCK_MAPS  masks from data, after PAD_PRODUCTS      keeps  everything
        REINPLACE  after all those: changes the order         keeps  everything
-       TRANSPOSED_CONVOLUTIONS  last                         keeps  everything but the order of sums
+       TRANSPOSED_CONVOLUTIONS  stride 1 as CANONICAL, last  keeps  everything but the order of sums
 
    Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. Then a round finds the matches of all
    patterns (>>patterns) and replaces them in one more iteration; rounds repeat until no pattern matches. */

@@ -97,20 +97,12 @@ static ind_tensor graph__phase_blocks(ind_tensor w, int dim, int64_t stride, int
     return ind_cat(part, 2, dim + 1);
 }
 
-/* x with these sizes, and stored in their order: the first view is none of the memory of x (convolution_weights.c). */
-static ind_tensor graph__in_order(ind_tensor x, const ind_expr *size, int rank) {
-    const ind_expr numel = ind_expr_product(x.graph->context, size, rank);
-    const ind__attr flat = ind__attr_sizes(&numel, 1), all = ind__attr_sizes(size, rank);
-    x = ind__call(IND_OP_VIEW, &x, 1, &flat, 1);
-    return ind__call(IND_OP_VIEW, &x, 1, &all, 1);
-}
-
-/* The weights [phases, O, U.., C / groups] of w, [C, O / groups, K..]. */
+/* The weights [phases, O, U.. * C / groups] of w, [C, O / groups, K..]. They are no view of the memory of w. */
 static ind_tensor graph__phase_weights(ind_tensor w, const graph__transposed *t) {
     ind_context *c = w.graph->context;
     const bool grouped = t->shape.groups > 1;
     int order[IND_MAX_RANK], flipped[3], num = 0;
-    ind_expr size[IND_MAX_RANK], in = ind_tensor_size(w, 0);
+    ind_expr size[3], in = ind_tensor_size(w, 0);
     size[1] = ind_expr_mul(ind_tensor_size(w, 1), ind_int(c, t->shape.groups));
     w = graph__pad_kernels(w, t);
     if (grouped) {
@@ -126,18 +118,17 @@ static ind_tensor graph__phase_weights(ind_tensor w, const graph__transposed *t)
         dim += t->stride[s] > 1;
     }
     w = ind_flip(w, flipped, t->rank);
-    size[0] = ind_int(c, 1);
+    size[0] = ind_int(c, 1), size[2] = in;
     for (int s = 0; s < t->rank; s++) {
         if (t->stride[s] > 1) order[num++] = flipped[s] + 1;
         size[0] = ind_expr_mul(size[0], ind_int(c, t->stride[s]));
-        size[2 + s] = ind_int(c, t->taps[s]);
+        size[2] = ind_expr_mul(size[2], ind_int(c, t->taps[s]));
     }
-    size[2 + t->rank] = in;
     if (grouped) order[num++] = 0;
     order[num++] = channel + 1;
     for (int s = 0; s < t->rank; s++) order[num++] = flipped[s];
     order[num++] = channel;
-    return graph__in_order(ind_permute(w, order, num), size, t->rank + 3);
+    return ind_view(ind_permute(w, order, num), size, 3);
 }
 
 /* The weights [O, C / groups, K..] of the convolution with stride 1. */
@@ -218,18 +209,20 @@ static uint32_t graph__as_phases(graph__rewrite *r, const ind__node *n, const gr
     return x.id;
 }
 
+/* Those of stride 1 change in every iteration, so that patterns of convolutions match; the others in the one that
+   follows the patterns, for which this pass alone is enabled. */
 static uint32_t graph__pass_transposed_convolutions(graph__rewrite *r, const ind__node *n) {
     graph__transposed t = {0};
     if (n->op != IND_OP_CONVOLUTION || !n->attr[3].i) return 0;
+    const bool last = r->enabled == 1u << IND_PASS_TRANSPOSED_CONVOLUTIONS;
     const char *no = graph__read_transposed(r->to, n, &t);
     bool flip = !no;
     for (int s = 0; s < t.rank && flip; s++) flip = t.stride[s] == 1;
-    if (!no && flip) no = graph__refuse_flip(&t);
-    if (!no && !flip) no = graph__refuse_phases(r, n, &t);
-    if (no) {
+    if (!last && !flip) return 0;
+    if (!no) no = flip ? graph__refuse_flip(&t) : graph__refuse_phases(r, n, &t);
+    if (no && last)
         graph__log(r->log, "transposed_convolutions", true, "%s (convolution) stays transposed: %s",
                    r->from->tensor[n->result].name, no);
-        return 0;
-    }
+    if (no) return 0;
     return flip ? graph__as_convolution(r, n, &t) : graph__as_phases(r, n, &t);
 }

@@ -3,12 +3,12 @@
    and windows are dense.
 
        y[n, o, j * stride + p] = sum over u < U and i of
-           x[n, i, j + FloorDiv(p + padding, stride) - (U - 1) + u] * weight[p, o, u, i]
+           x[n, i, j + FloorDiv(p + padding, stride) - (U - 1) + u] * weight[p, o, u * channels + i]
 
-   x is 0 outside. weight: [phases, O, U.., C / groups], U = CeilDiv(kernel_size, stride). Tap u of phase p is the
+   x is 0 outside, and has so many channels in a group. U = CeilDiv(kernel_size, stride). Tap u of phase p is the
    element (p + padding) % stride + stride * (U - 1 - u) of the kernel; the kernel may have no such element, and what
-   weight has there does not count. The phase of the last spatial dimension varies fastest. output_size has the spatial
-   sizes of y, multiples of the stride. The pass transposed_convolutions makes such nodes. */
+   weight has there does not count. The phase and the tap of the last spatial dimension vary fastest. output_size has
+   the spatial sizes of y, multiples of the stride. The pass transposed_convolutions makes such nodes. */
 
 typedef struct ind__phases {
     int rank; /* spatial dimensions */
@@ -41,11 +41,9 @@ static const char *ind__phases_of(const ind__attr *attr, int rank, ind__phases *
     return p->groups < 1 ? "groups" : NULL;
 }
 
-/* Phases of all spatial dimensions. */
-static int64_t ind__num_phases(const ind__phases *p) {
-    int64_t n = 1;
-    for (int s = 0; s < p->rank; s++) n *= p->stride[s];
-    return n;
+/* Taps of a phase in dimension s. */
+static int64_t ind__phase_taps(const ind__phases *p, int s) {
+    return (p->kernel[s] + p->stride[s] - 1) / p->stride[s];
 }
 
 static ind_status ind__check_phase_numbers(ind__infer *in, int rank, ind__phases *p) {
@@ -70,18 +68,18 @@ static ind_status ind__rule_convolution_phases(ind__infer *in) {
     if (rank < 1 || rank > 3)
         return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "%s is %s; 3, 4 or 5 dimensions are needed",
                            ind__describe_name(in, 0), ind__describe_type(in, 0));
-    if (ind__need_rank(in, 1, rank + 3) || ind__need_same_dtype(in, 0, 1) || ind__need_number(in, 0)) return in->status;
+    if (ind__need_rank(in, 1, 3) || ind__need_same_dtype(in, 0, 1) || ind__need_number(in, 0)) return in->status;
     if (ind__check_phase_numbers(in, rank, &p)) return in->status;
-    ind_expr channels = ind_expr_mul(w->size[rank + 2], ind_int(in->c, p.groups));
-    if (!ind_known_eq(w->size[0], ind_int(in->c, ind__num_phases(&p))) || !ind_known_eq(x->size[1], channels) ||
-        !ind_known_multiple(w->size[1], p.groups))
+    ind_expr phases = ind_int(in->c, 1), depth = ind_expr_floordiv(x->size[1], ind_int(in->c, p.groups));
+    for (int s = 0; s < rank; s++) {
+        phases = ind_expr_mul(phases, ind_int(in->c, p.stride[s]));
+        depth = ind_expr_mul(depth, ind_int(in->c, ind__phase_taps(&p, s)));
+    }
+    if (!ind_known_multiple(x->size[1], p.groups) || !ind_known_eq(w->size[0], phases) ||
+        !ind_known_eq(w->size[2], depth) || !ind_known_multiple(w->size[1], p.groups))
         return ind__reject(in, IND_ERROR_SHAPE_MISMATCH,
-                           "%s, %s and groups %lld do not fit: [phases, out, taps.., in / groups] is needed",
+                           "%s, %s and groups %lld do not fit: [phases, out, taps * in / groups] is needed",
                            ind__describe_type(in, 0), ind__describe_type(in, 1), (long long)p.groups);
-    for (int s = 0; s < rank; s++)
-        if (!ind__is_int(w->size[2 + s], (p.kernel[s] + p.stride[s] - 1) / p.stride[s]))
-            return ind__reject(in, IND_ERROR_SHAPE_MISMATCH, "dim %d of %s is not the number of taps of a phase", 2 + s,
-                               ind__describe_type(in, 1));
     size[0] = x->size[0], size[1] = w->size[1];
     for (int s = 0; s < rank; s++) {
         size[2 + s] = p.size[s];
@@ -159,14 +157,15 @@ static ind_value graph__phase_input(ind_ops *o, const ind_expr *index, int rank,
 static ind_value graph__phase_weight(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__phases *g = user;
     const graph__phase_index c = graph__phase_index_of(g, index);
-    ind_expr at[IND_MAX_RANK] = {ind_int(g->l->context, 0), ind_expr_add(ind_expr_mul(c.group, g->outputs), c.out)};
+    ind_expr at[3] = {ind_int(g->l->context, 0), ind_expr_add(ind_expr_mul(c.group, g->outputs), c.out)};
+    at[2] = at[0];
     (void)rank;
     for (int s = 0; s < g->p.rank; s++) {
         at[0] = ind_expr_add(ind_expr_mul(at[0], ind_int(g->l->context, g->p.stride[s])), c.phase[s]);
-        at[2 + s] = c.tap[s];
+        at[2] = ind_expr_add(ind_expr_mul(at[2], g->taps[s]), c.tap[s]);
     }
-    at[2 + g->p.rank] = c.in;
-    return graph__lower_cast(o, ind__box_load(o, g->weight, at, g->weight->rank), g->l->compute);
+    at[2] = ind_expr_add(ind_expr_mul(at[2], g->channels), c.in);
+    return graph__lower_cast(o, ind__box_load(o, g->weight, at, 3), g->l->compute);
 }
 
 /* A single product: nothing to sum over. */
@@ -252,29 +251,22 @@ static ind__box *graph__phase_joined(const graph__phases *g, ind__box *sums, con
     return x && channels_last ? graph__phase_permuted(l, x, order, y->rank) : x;
 }
 
-/* True if x shows a vector in memory row by row. */
-static bool graph__shows_vector(const graph__lower_ctx *l, const ind__box *x) {
-    ind_expr index[IND_MAX_RANK];
-    for (int d = 0; d < x->rank; d++) index[d] = ind__index_symbol(l->context, 'i', d, x->size[d]);
-    return x->storage->buffer && x->storage->rank == 1 &&
-           ind_expr_same(x->map[0], ind__linearise(l->context, index, x->size, x->rank));
-}
-
 /* The weights, in memory in the order of their dimensions. */
 static ind__box *graph__ordered_weights(graph__lower_ctx *l) {
     ind__box *w = graph__lower_operand_box(l, 1);
-    return w->identity || graph__shows_vector(l, w) ? graph__stored_operand(l, 1) : ind__box_copy(l->w->program, w);
+    return w->identity ? graph__stored_operand(l, 1) : ind__box_copy(l->w->program, w);
 }
 
 static ind_status graph__lower_convolution_phases(graph__lower_ctx *l, ind__box **results) {
-    const ind__tensor_info *w = graph__lower_operand_info(l, 1);
-    const int rank = l->result->rank - 2;
-    graph__phases g = {.l = l, .channels = w->size[rank + 2]};
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    const int rank = x->rank - 2;
+    graph__phases g = {.l = l};
     graph__phase_loops loops = {.rank = 0};
     (void)ind__phases_of(l->node->attr, rank, &g.p);
-    g.outputs = ind_expr_floordiv(w->size[1], ind_int(l->context, g.p.groups));
+    g.channels = ind_expr_floordiv(x->size[1], ind_int(l->context, g.p.groups));
+    g.outputs = ind_expr_floordiv(l->result->size[1], ind_int(l->context, g.p.groups));
     int num = 2 + (g.p.groups > 1) + rank;
-    for (int s = 0; s < rank; s++) num += g.p.stride[s] > 1, g.taps[s] = w->size[2 + s];
+    for (int s = 0; s < rank; s++) num += g.p.stride[s] > 1, g.taps[s] = ind_int(l->context, ind__phase_taps(&g.p, s));
     if (num > IND_MAX_RANK)
         return ind__fail(l->context, IND_ERROR_LIMIT, "its loops are %d dimensions; at most %d are supported", num,
                          IND_MAX_RANK);
