@@ -13348,7 +13348,7 @@ static bool cg__mm_is_row(const cg__mm_window *x, ind_expr var) {
 }
 
 /* True if the expression depends on a variable of rows or of depth. */
-static bool cg__mm_moves(const ind__writer *w, const cg__mm_window *x, ind_expr e) {
+static bool cg__mm_has_rows_or_depth(const ind__writer *w, const cg__mm_window *x, ind_expr e) {
     const ind__loops *l = &w->plan->domain;
     bool any = false;
     for (int v = 0; v < cg__num_vars(w); v++)
@@ -13362,8 +13362,9 @@ static const char *cg__mm_read_limit(const ind__writer *w, cg__mm_window *x, ind
         cg__mm_window_dim *dim = &x->dim[i];
         ind_expr step = ind_int(w->context, 0), rest = slack;
         const bool taps = ind__ok(dim->taps) && ind__expr_depends(slack, dim->taps);
-        if (ind__ok(dim->limit) || (taps && !ind__affine(slack, dim->taps, &step, &rest)) || cg__mm_moves(w, x, rest) ||
-            ind__expr_has_kind(rest, IND_SYMBOL_SIZE) || !ind_expr_is_int(step, &dim->limit_by))
+        if (ind__ok(dim->limit) || (taps && !ind__affine(slack, dim->taps, &step, &rest)) ||
+            cg__mm_has_rows_or_depth(w, x, rest) || ind__expr_has_kind(rest, IND_SYMBOL_SIZE) ||
+            !ind_expr_is_int(step, &dim->limit_by))
             continue;
         dim->limit = rest;
         return NULL;
@@ -13391,7 +13392,9 @@ static const char *cg__mm_read_upper(cg__mm_window_dim *of, ind_expr rest) {
     if (ind__ok(of->size)) return "its mask limits a dimension twice";
     of->size = ind_expr_add(rest, ind_int(rest.context, 1));
     if (ind__ok(of->shift)) of->size = ind_expr_add(of->size, of->shift);
-    return ind__expr_has_kind(of->size, IND_SYMBOL_INDEX) ? "its borders do not shift alike" : NULL;
+    return ind__expr_has_kind(of->size, IND_SYMBOL_INDEX)
+               ? "its lower and its upper border depend on the phase in different ways"
+               : NULL;
 }
 
 /* Reads one condition of the mask: 0 <= window * step + tap * dilation + shift - before, or the same < size. Each
@@ -13411,7 +13414,7 @@ static const char *cg__mm_read_border(const ind__writer *w, cg__mm_window *x, in
     if (ind__ok(of->taps) && !ind__affine(rest, of->taps, &dilation, &rest))
         return "the dilation in its mask is not a constant";
     if (!ind_expr_is_int(dilation, &apart)) return "the dilation in its mask is not a constant";
-    if (cg__mm_moves(w, x, rest)) return "a condition of its mask depends on two dimensions";
+    if (cg__mm_has_rows_or_depth(w, x, rest)) return "a condition of its mask depends on two dimensions";
     if (ind__ok(of->taps) && !apart) return "a condition of its mask does not depend on the kernel's element";
     by = lower ? by : -by;
     apart = lower ? apart : -apart;

@@ -43,11 +43,10 @@ def test_pictures(model, device, expected, dtype):
         assert [k for k, _, _ in found["top"]] == np.argsort(-probabilities, kind="stable")[:5].tolist()
 
 
-def test_one_model_of_a_text(model):
-    """Batch norms are part of the convolutions, and no size of a picture compiles anything again."""
+def test_batch_norms_are_folded(model):
     done = vision("--emit", "schedule", "--model", model)
     kernels = [line for line in done.stdout.split("prepared constants")[0].splitlines() if line.startswith("kernel ")]
-    assert done.returncode == 0 and 50 <= len(kernels) and not any("rsqrt" in line for line in kernels[:54])
+    assert done.returncode == 0 and 50 <= len(kernels) and not any("rsqrt" in line for line in kernels)
 
 
 def ppm(path, width=20, height=30, size=None, magic="P6", most=255):

@@ -47,7 +47,7 @@ static const char *graph__refuse_phases(const graph__rewrite *r, const ind__node
     if (t->shape.groups > 1 && ind_known_eq(r->to->tensor[n->operand[1]].size[0], ind_int(c, t->shape.groups)))
         return "it is depthwise";
     for (int s = 0; s < t->rank; s++) {
-        if (t->dilation[s] != 1) return "its stride and its dilation are not 1";
+        if (t->dilation[s] != 1) return "it has a stride and a dilation";
         t->taps[s] = (t->kernel[s] + t->stride[s] - 1) / t->stride[s];
         t->size[s] = ind_expr_mul(ind_expr_ceildiv(y->size[2 + s], ind_int(c, t->stride[s])), ind_int(c, t->stride[s]));
         loops += t->stride[s] > 1;
@@ -97,7 +97,7 @@ static ind_tensor graph__phase_blocks(ind_tensor w, int dim, int64_t stride, int
     return ind_cat(part, 2, dim + 1);
 }
 
-/* The weights [phases, O, U.. * C / groups] of w, [C, O / groups, K..]. They are no view of the memory of w. */
+/* The weights [phases, O, U.. * C / groups] of w, [C, O / groups, K..]. Their order is not that of the memory of w. */
 static ind_tensor graph__phase_weights(ind_tensor w, const graph__transposed *t) {
     ind_context *c = w.graph->context;
     const bool grouped = t->shape.groups > 1;
@@ -177,7 +177,7 @@ static ind_tensor graph__channel_bias(ind_tensor bias, int rank) {
     return ind_view(bias, size, rank);
 }
 
-/* Adds the results by phases, the bias, and the part of the results that there is. */
+/* Adds the results by phases and the bias, and drops the results that are beyond the size of n. */
 static uint32_t graph__as_phases(graph__rewrite *r, const ind__node *n, const graph__transposed *t) {
     ind_context *c = r->to->context;
     const ind__tensor_info *y = &r->from->tensor[n->result];
@@ -209,8 +209,8 @@ static uint32_t graph__as_phases(graph__rewrite *r, const ind__node *n, const gr
     return x.id;
 }
 
-/* Those of stride 1 change in every iteration, so that patterns of convolutions match; the others in the one that
-   follows the patterns, for which this pass alone is enabled. */
+/* Transposed convolutions of stride 1 are replaced in every iteration, so that patterns of convolutions match. The
+   others are replaced after the patterns, in an iteration for which this pass alone is enabled. */
 static uint32_t graph__pass_transposed_convolutions(graph__rewrite *r, const ind__node *n) {
     graph__transposed t = {0};
     if (n->op != IND_OP_CONVOLUTION || !n->attr[3].i) return 0;

@@ -164,8 +164,9 @@ static double sched__element_ops(const ind_fusion_policy *p, const ind_body *bod
 }
 
 /* Rows of tiles of a product that run at the same time, the rows and columns of a tile of 16-bit operands, and 16-bit
-   multiply-adds per byte of memory traffic that a product loses if overlapping windows are computed in its loads, one
-   by one (64 x 256 channels, 56 x 56, 3 x 3 on an H200: 10.4 ms, 0.3 with copies of windows). */
+   multiply-adds per byte of memory traffic that a product loses if it computes overlapping windows in its loads. Not
+   measured: taken from windows that were read one by one (64 x 256 channels, 56 x 56, 3 x 3 on an H200: 10.4 ms; 0.3
+   with copies of windows). */
 enum { SCHED__STRIPE = 8, SCHED__HALF_TILE = 128, SCHED__WINDOW_MACS = 2 };
 
 /* Cost in bytes of reading `bytes` of an operand for `times` tiles: the first read is from memory, the others from the
@@ -183,7 +184,7 @@ typedef struct sched__inlining {
     double loads, row_loads;    /* bytes of all loads, and of those that differ from row to row of the operand */
     double blocks, steps, macs; /* of the product */
     bool half, eighth;          /* 16-bit elements; i8 or an 8-bit float */
-    bool windows;               /* of an image: the product has each element at several points of depth */
+    bool windows;               /* the product reads overlapping windows: each element at several points of depth */
 } sched__inlining;
 
 static bool sched__is_eighth(ind_dtype t) {
@@ -215,15 +216,22 @@ static double sched__first_touched(sched__fuser *f, uint32_t a, const sched__fit
     return left <= 0 ? 0 : touched < left ? touched : left;
 }
 
+/* True if an operand is read through overlapping windows: it varies along several variables of depth, and they reach an
+   element more than twice. (Heads that share keys have one variable of depth.) */
+static bool sched__has_windows(const sched__fuser *f, const sched__domain *d, const ind__access *read, double points) {
+    const double bytes = (double)f->buffers.bytes_hint[read->buffer];
+    int along = 0;
+    for (int v = d->rank; v < d->rank + d->rrank; v++) along += ind__expr_depends(read->index, d->var[v]);
+    return along > 1 && points > 2 * bytes / ind_dtype_bytes(f->program->buffer[read->buffer].dtype);
+}
+
 static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fit *fit, const ind__access *read,
                                     sched__inlining *n) {
     const sched__domain *d = fit->b;
-    const double elements =
-        (double)f->buffers.bytes_hint[read->buffer] / ind_dtype_bytes(f->program->buffer[read->buffer].dtype);
     double tile = f->policy.product_tile;
     *n = (sched__inlining){.points = sched__points_of(d, read->index, false),
                            .others = sched__points_of(d, read->index, true)};
-    n->windows = n->points > 2 * elements;
+    n->windows = sched__has_windows(f, d, read, n->points);
     double rows = n->others > 0 ? (double)d->hint / n->others : 0;
     n->times = n->others > tile ? ceil(n->others / tile) : 1;
     n->blocks = ceil(rows / tile) * n->times;

@@ -254,7 +254,7 @@ static ind__box *graph__phase_joined(const graph__phases *g, ind__box *sums, con
 /* The weights, in memory in the order of their dimensions. */
 static ind__box *graph__ordered_weights(graph__lower_ctx *l) {
     ind__box *w = graph__lower_operand_box(l, 1);
-    return w->identity ? graph__stored_operand(l, 1) : ind__box_copy(l->w->program, w);
+    return w->identity ? graph__stored_operand(l, 1) : graph__copied_operand(l, 1);
 }
 
 static ind_status graph__lower_convolution_phases(graph__lower_ctx *l, ind__box **results) {

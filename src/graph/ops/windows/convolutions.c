@@ -366,13 +366,23 @@ static bool graph__is_strided(ind_context *c, const ind__box *x) {
     return true;
 }
 
+/* A copy of operand k. Its kernel is named after the op that makes the operand. */
+static ind__box *graph__copied_operand(graph__lower_ctx *l, uint32_t k) {
+    ind__lowered *p = l->w->program;
+    const uint32_t origin = p->origin;
+    p->origin = l->w->graph->tensor[l->node->operand[k]].node;
+    ind__box *x = ind__box_copy(p, graph__lower_operand_box(l, k));
+    p->origin = origin;
+    return x;
+}
+
 /* The operand whose windows are read, in memory. No 16-byte copy reaches a view whose addresses are no sums of strides,
    as of a mirrored border or of repeated lines, so an operand with channels last is stored as such. */
 static ind__box *graph__windowed_operand(graph__lower_ctx *l, uint32_t k) {
     ind__box *x = graph__lower_operand_box(l, k);
     const bool last = l->w->channels_last && l->w->channels_last[l->node->operand[k]];
     if (!last || graph__is_strided(l->context, x)) return graph__stored_operand(l, k);
-    x = ind__box_copy(l->w->program, x);
+    x = graph__copied_operand(l, k);
     ind__box_put_last(l->w->program, x, 1, 1);
     return x;
 }
